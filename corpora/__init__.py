@@ -1,0 +1,1 @@
+"""What data there is: readers, simulators, and where to get the real corpora (never their text)."""

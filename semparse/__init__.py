@@ -1,0 +1,1 @@
+"""Meaning representations and parsers that learn them from ambiguous supervision."""

@@ -1,0 +1,1 @@
+"""Structured-output SVMs: one dual, many schedules."""

@@ -1,0 +1,24 @@
+# cython: language_level=3
+"""The compiled door: what an oracle shows the optimizer of one output."""
+from libc.stdint cimport int32_t
+
+
+cdef struct Found:
+    double loss         # Delta(y_i, y) >= 0
+    Py_ssize_t n        # entries of the difference Phi(x_i, y_i) - Phi(x_i, y); none and no loss: y is y_i
+    int32_t* index      # borrowed from the oracle until its next call; any order, repeats are added up
+    double* value
+    double cost         # multiply-adds spent
+
+
+cdef class Oracle:
+    cdef Found found
+    cdef Py_ssize_t capacity          # of found.index and found.value
+    cdef readonly Py_ssize_t n_weights
+    cdef readonly bint slack_rescaling
+    cdef readonly bint squared        # quadratic slacks: sqrt(loss) takes the place of the loss
+
+    cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil
+    cdef int drop(self, Py_ssize_t slot) except -1 nogil
+    cdef int reserve(self, Py_ssize_t n) except -1 nogil
+    cdef double rescaled(self, double loss, double margin) noexcept nogil

@@ -1,0 +1,1 @@
+"""Built-in problems, one file a structure."""
