@@ -11,6 +11,7 @@ CRC-32 guards against accidents, and checks 10 MB in 3 ms where SHA-256 takes 6 
 file is ever executed, so a forged one can do no more than hold other numbers.
 """
 
+import errno
 import io
 import json
 import math
@@ -58,8 +59,8 @@ def save_model(
 
     The file appears under its name only when complete and flushed to the disk; whatever stops the writing
     (OSError for a full disk, KeyboardInterrupt), an old file stays and no temporary one is left. Equal
-    content gives equal bytes: keys of `meta` are sorted, arrays in C order, time stamps fixed. Names of arrays
-    are of letters, digits and `_.-`; arrays of Python objects are refused.
+    content gives equal bytes: keys of `meta` are sorted, arrays in C order, time stamps fixed. Array
+    names are of letters, digits and `_.-`; arrays of Python objects are refused.
     """
     content = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
     for name, array in content.items():
@@ -74,6 +75,8 @@ def save_model(
     target = Path(os.path.realpath(path))  # so that a link stays a link
     if target.exists() and not target.is_file():
         raise OSError(f"{path} exists and is not a regular file: save the model under another name.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "No such directory", str(target.parent))
     temporary = target.with_name(f".{MAGIC}-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "x+b") as stream:

@@ -6,6 +6,7 @@ import numpy as np
 
 DTYPES = ("float32", "float16", "int8")
 FLOAT16_MAX = 65504
+SMALLEST = 1e-30
 
 
 def quantise(weights: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
@@ -17,8 +18,8 @@ def quantise(weights: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
         float16    |w| / 2048, and 2**-25 for |w| below 2**-14; m above 65504 is refused
         int8       scale / 2, where scale, one float32 per row, is m / 127 rounded up to 16 significant bits
 
-    each to float32 rounding. The rounded scale makes q * scale exact for |q| <= 127, so that quantising what
-    was dequantised gives the same arrays again, except in rows with m below 1e-30, near float32's own end.
+    each to float32 rounding; int8 takes a row with m below 1e-30 for zero. The rounded scale makes q * scale
+    exact for |q| <= 127, so that quantising what was dequantised gives the same arrays again.
     """
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
@@ -29,7 +30,7 @@ def quantise(weights: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
     if not np.isfinite(largest).all():
         raise ValueError("weights must be finite.")
     if dtype == "int8":
-        scale = _round_up(largest / np.float32(127))
+        scale = np.where(largest < SMALLEST, np.float32(0), _round_up(largest / np.float32(127)))
         steps = weights / np.where(scale > 0, scale, 1)[:, None]
         return {"weights": np.rint(steps).astype(np.int8), "scale": scale}
     if dtype == "float16" and largest.max(initial=0) > FLOAT16_MAX:

@@ -182,6 +182,12 @@ def test_saving_onto_a_directory_or_device_is_refused(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_saving_into_a_missing_folder_names_the_folder(tmp_path):
+    with pytest.raises(FileNotFoundError) as error:
+        save_model(tmp_path / "no" / "m", ARRAYS, META)
+    assert error.value.filename == str(tmp_path / "no")
+
+
 def refusal(path, **options):
     with pytest.raises(ModelFileError) as error:
         load_model(path, **options)
