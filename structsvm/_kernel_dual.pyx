@@ -30,8 +30,8 @@ cdef class KernelDual(Dual):
     cdef readonly object inputs             # a structsvm.kernels.Inputs: patterns and their kernels
     cdef readonly long long n_kernels       # kernel values computed
     cdef Py_ssize_t n_classes
-    cdef double[:, ::1] loss
-    cdef double[:, ::1] similarity          # L
+    cdef const double[:, ::1] loss
+    cdef const double[:, ::1] similarity          # L
     cdef bint single                        # rows hold float32, not float64
     cdef Py_ssize_t size                    # bytes of a kernel value
     cdef double cache_bytes
@@ -357,6 +357,15 @@ cdef class KernelDual(Dual):
         self.block_rows = NULL
         self.n_block = 0
 
+    def batch_labels(self) -> np.ndarray:
+        """The classes of the current batch."""
+        return np.array(self.labels)
+
+    def count(self, Py_ssize_t n):
+        """Book n argmax calls whose kernel rows were computed outside the steps."""
+        self.n_argmax += n
+        self.n_kernels += n * self.n_patterns
+
     def coefficients(self) -> np.ndarray:
         """beta, a row for each support pattern and a column for each class."""
         cdef Py_ssize_t n = self.n_patterns, k = self.n_classes
@@ -368,7 +377,7 @@ cdef class KernelDual(Dual):
         return np.array(<double[:k, :m]>self.scores)[:, :n].T if n else np.zeros((0, k))
 
     def support_labels(self) -> np.ndarray:
-        """The true class of each support pattern, and its upper bound C_i."""
+        """The true class of each support pattern."""
         cdef Py_ssize_t n = self.n_patterns
         return np.array(<Py_ssize_t[:n]>self.label) if n else np.zeros(0, np.intp)
 

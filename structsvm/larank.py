@@ -88,7 +88,7 @@ class LaRank(DualOptimizer):
         self._machine.tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
         for _ in range(self.epochs or GAP_EPOCHS):
             stopped = self._pass(self._shuffled())
-            primal = self._primal(self._held, self._weight, self.weights_, counted=True)
+            primal = self._primal(self._held, self._weight, counted=True)
             self.curve_.append(self._point(len(self._held), primal))
             if stopped or primal - self.dual_ < tolerance:
                 return
