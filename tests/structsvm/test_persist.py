@@ -355,6 +355,22 @@ def test_compressed_members_are_refused_unread(tmp_path, monkeypatch):
     assert "is damaged" in refusal(tmp_path / "m")
 
 
+def test_members_that_claim_to_be_compressed_are_refused(tmp_path, good):
+    directory = good.index(b"PK\1\2")
+    assert good[directory + 10 : directory + 12] == b"\0\0"
+    (tmp_path / "m").write_bytes(resealed(good[: directory + 10] + b"\x08" + good[directory + 11 :]))
+    assert "is damaged" in refusal(tmp_path / "m")
+
+
+def test_members_that_claim_to_be_larger_than_the_file_are_refused(tmp_path, good):
+    last = good.rindex(b"PK\1\2")
+    for field in (24, 42):  # size, offset
+        content = good[: last + field] + b"\xff\xff\xff\x7f" + good[last + field + 4 :]
+        (tmp_path / "m").write_bytes(resealed(content))
+        assert "is damaged" in refusal(tmp_path / "m")
+        assert "is damaged" in refusal(tmp_path / "m", mmap=True, verify=False)
+
+
 def test_two_members_of_one_name_are_refused(tmp_path):
     member = ("a.npy", npy(header("<f4", (2,)), bytes(8)))
     with pytest.warns(UserWarning, match="Duplicate name"):
