@@ -191,9 +191,8 @@ cdef class KernelDual(Dual):
         self.now += 1
         self.used[p] = self.now
         if self.rows[p] == NULL:
-            with gil:
+            with gil:       # not booked as cost: the schedule shall not depend on the size of the cache
                 self.compute_row(p)
-            self.cost += self.n_patterns * self.kernel_cost
         return 0
 
     def compute_row(self, Py_ssize_t p):

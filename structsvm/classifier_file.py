@@ -48,6 +48,8 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         "epochs_done": optimizer._epochs_done,
         "seed": optimizer._seed,
     }
+    if "_rates" in saved:
+        arrays["rates"] = saved["_rates"]
     save_model(path, arrays, meta)
 
 
@@ -72,6 +74,8 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
     optimizer.problem.prepare(np.zeros((1, n_features)), classes[:1])
     dual = {name.removeprefix("dual."): value for name, value in arrays.items() if name.startswith("dual.")}
     state = dict(optimizer.__getstate__(), curve_=[], _elapsed=0.0, _epochs_done=meta["epochs_done"], _seed=meta["seed"])
+    if "rates" in arrays:
+        state["_rates"] = arrays["rates"]
     if isinstance(optimizer, KernelLaRank):
         state["gamma"] = meta["gamma"]
         state["_saved"] = (dual, None, support_matrix(arrays, n_features))
