@@ -137,6 +137,12 @@ class KernelLaRank(LaRank):
             machine.count(len(slots))
         return self._norm() / 2 + self.C * float(weight @ np.concatenate(xi))
 
+    def _primal_bound(self) -> float:
+        """The primal on support patterns alone, whose scores are at hand."""
+        machine = self._machine
+        xi = self._slacks(machine.support_scores(), machine.support_labels())
+        return self._norm() / 2 + float(machine.state()["upper"] @ xi)
+
     def _norm(self) -> float:
         machine = self._machine
         return float(np.sum(machine.coefficients() * machine.support_scores()))
