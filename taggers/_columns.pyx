@@ -83,6 +83,7 @@ cdef class Columns:
         cdef int64_t[::1] sentences
         s.data = self.data
         s.size = len(self.data)
+        s.begin = 3 if self.first_line == 1 and self.data.startswith(b"\xef\xbb\xbf") else 0
         s.format = FORMATS[self.format]
         start = first_token_line(&s, &end)
         if separator is None:

@@ -14,7 +14,7 @@ from taggers._table cimport KeyTable, find, prefetch
 import numpy as np
 
 cdef enum:
-    BLOCK = 16          # tokens whose table slots are asked for before the first is read
+    BLOCK = 8           # tokens whose table slots are asked for before the first is read
     SIGNALS = 4096      # sentences between two looks for Ctrl-C
 
 # The cells of a template as compiled code wants them. A token has one value for each (column, attribute) in use; a

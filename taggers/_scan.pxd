@@ -15,6 +15,7 @@ cdef enum Fault:
 cdef struct Scanner:
     const char* data
     Py_ssize_t size
+    Py_ssize_t begin            # behind a byte order mark
     Format format
     bint tabs                   # columns are separated by one tab each, not by runs of spaces and tabs
     int32_t n_columns

@@ -112,7 +112,7 @@ cdef inline int id_kind(const char* data, Py_ssize_t start, Py_ssize_t end) noex
 
 cdef Py_ssize_t first_token_line(const Scanner* s, Py_ssize_t* end) noexcept nogil:
     """Start and end of the first line with a token, or -1."""
-    cdef Py_ssize_t start = 0, stop
+    cdef Py_ssize_t start = s.begin, stop
     while start < s.size:
         stop = line_stop(s.data, start, s.size)
         end[0] = line_end(s.data, start, stop)
@@ -124,7 +124,7 @@ cdef Py_ssize_t first_token_line(const Scanner* s, Py_ssize_t* end) noexcept nog
 
 cdef void scan(Scanner* s) noexcept nogil:
     """Fill the scanner's arrays, which have room for a token and a sentence in each line."""
-    cdef Py_ssize_t start = 0, stop, end, sentence = 0, token = 0
+    cdef Py_ssize_t start = s.begin, stop, end, sentence = 0, token = 0
     cdef int32_t line = 0, got
     cdef int kind = 1
     while start < s.size:

@@ -156,3 +156,14 @@ def _crfpp(line: str) -> Pattern:
     if any(abs(cell.offset) > FARTHEST for cell in cells):
         raise ValueError(f"{line!r} looks farther than {FARTHEST} rows")
     return Pattern(line, MACRO.sub("%x", line) if cells else line, cells)
+
+
+def cell_value(cell: Cell, texts: list[list[str]], token: int, sentence: range) -> str | None:
+    """A cell's text at a token of a sentence; beyond its ends, the marker that CRF++ puts there."""
+    at = token + cell.offset
+    if at < sentence.start:
+        return f"_B-{sentence.start - at}"
+    if at >= sentence.stop:
+        return f"_B+{at - sentence.stop + 1}"
+    text = texts[cell.column][at]
+    return attribute(cell.attribute)(text) if cell.attribute else text
