@@ -44,7 +44,7 @@ cdef class Columns:
     ):
         if format not in FORMATS:
             raise ValueError(f"format {format!r} is none of {', '.join(FORMATS)}")
-        if separator not in (None, "\t", " "):
+        if separator is not None and separator not in ("\t", " "):
             raise ValueError(f"separator {separator!r} is neither a tab nor a space")
         self.data = data
         self.format = format
@@ -161,7 +161,7 @@ cdef class Columns:
 
     @staticmethod
     def from_sentences(sentences, *, str name="<memory>"):
-        """Columns of sentences given in Python: each token a str, or a tuple of str with one for each column."""
+        """Columns of sentences given in Python: each token a str, or a tuple with a str for each column."""
         cdef Columns self = Columns.__new__(Columns)
         lengths = [len(sentence) for sentence in sentences]
         tokens = [token for sentence in sentences for token in sentence]
@@ -216,5 +216,5 @@ cdef class Columns:
 
 
 def find_last_boundary(bytes data not None, Py_ssize_t floor=0):
-    """Where the data can be cut after its last blank line, looking no further back than `floor`; 0 for nowhere."""
+    """Just after the last blank line that ends at `floor` or later; 0 if there is none."""
     return last_boundary(data, len(data), floor)

@@ -17,8 +17,9 @@ cdef enum:
     BLOCK = 8           # tokens whose table slots are asked for before the first is read
     SIGNALS = 4096      # sentences between two looks for Ctrl-C
 
-# The cells of a template as compiled code wants them. A token has one value for each (column, attribute) in use; a
-# sentence's values lie in one array, with markers before and behind, so a cell is a fixed distance from its token.
+# The cells of a template as compiled code wants them. A token has one value for each (column, attribute) in
+# use; a sentence's values lie in one array, with markers before and behind, so that a cell is always at the same
+# distance from its token.
 cdef struct Plan:
     Py_ssize_t n_patterns
     const uint64_t* pattern_ids
@@ -27,7 +28,7 @@ cdef struct Plan:
     Py_ssize_t n_sources
     const int32_t* source_column        # the columns in use
     const int32_t* value_ptr            # [n_sources + 1]: their values among a token's values
-    const int32_t* value_attribute      # for each value: its place in the lexicon's attributes, -1 for the text itself
+    const int32_t* value_attribute      # of each value: which of the lexicon's, or -1 for the text itself
     Py_ssize_t n_values
     Py_ssize_t pad                      # the farthest offset
     const uint64_t* before              # [pad]: the markers at distance 1, 2, ...
@@ -123,7 +124,8 @@ cdef class Extractor:
         values = sorted({(cell.column, cell.attribute) for cell in cells})
         self.attributes = tuple(sorted({name for _, name in values if name}))
         self.plan.pad = max((abs(cell.offset) for cell in cells), default=0)
-        self.plan.n_patterns, self.plan.n_sources, self.plan.n_values = len(patterns), len(sources), len(values)
+        self.plan.n_patterns = len(patterns)
+        self.plan.n_sources, self.plan.n_values = len(sources), len(values)
         place = {value: i for i, value in enumerate(values)}
         columns = [column for column, _ in values]
         ids = [_seeded(pattern.identity, PATTERN_SEED) for pattern in patterns]
@@ -134,7 +136,8 @@ cdef class Extractor:
         value_ptr = [columns.index(column) for column in sources] + [len(columns)]
         uses = [self.attributes.index(name) if name else -1 for _, name in values]
         words = [np.array(array + [0], np.uint64) for array in (ids, before, behind)]
-        ints = [np.append(array, 0).astype(np.int32) for array in (cell_ptr, deltas, sources, value_ptr, uses)]
+        lists = (cell_ptr, deltas, sources, value_ptr, uses)
+        ints = [np.append(array, 0).astype(np.int32) for array in lists]
         self.arrays = (*words, *ints)
         self.plan.pattern_ids = longs_of(words[0])
         self.plan.before = longs_of(words[1])
@@ -153,8 +156,8 @@ cdef class Extractor:
     def rows(self, Columns columns not None, KeyTable table not None, *, bint grow=False, bint fixed=False):
         """The feature rows of each token, and where each token's begin.
 
-        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that the table does not have are left out,
-        or become its new rows with `grow`; with `fixed` they are -1, and each token has n_patterns rows.
+        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that the table does not have are
+        left out, or become its new rows with `grow`; with `fixed` they are -1, and each token has n_patterns rows.
         """
         cdef Lexicon lexicon = self._start(columns)
         cdef Py_ssize_t n
@@ -180,6 +183,7 @@ cdef class Extractor:
         result = np.zeros((columns.n_tokens, self.plan.n_patterns), np.uint64)
         cdef uint64_t[:, ::1] out = result
         cdef uint64_t* values = self._scratch(columns)
+        cdef uint64_t* token
         try:
             with nogil:
                 for sentence in range(columns.n_sentences):
@@ -188,8 +192,9 @@ cdef class Extractor:
                     lexicon.forget()
                     put_markers(&self.plan, values, n)
                     put_values(&self.plan, columns, lexicon, first, n, values)
+                    token = values + self.plan.pad * self.plan.n_values
                     for i in range(n if self.plan.n_patterns else 0):
-                        put_keys(&self.plan, values + (self.plan.pad + i) * self.plan.n_values, &out[first + i, 0])
+                        put_keys(&self.plan, token + i * self.plan.n_values, &out[first + i, 0])
         finally:
             free(values)
         self.idle.append(lexicon)

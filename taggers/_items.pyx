@@ -108,7 +108,7 @@ cdef Py_ssize_t append(Items items, Py_ssize_t at, object name) except -1:
 
 
 cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except -1:
-    """One token's features, behind a prefix: names, or a dict from names to numbers, strings or more of the same."""
+    """One token's features, behind a prefix: names, or a dict of names with numbers, strings or more of both."""
     cdef Py_ssize_t end
     cdef double number
     if depth > 20:
@@ -166,7 +166,7 @@ cdef bint parse_number(const char* text, Py_ssize_t n, double* number) noexcept 
 
 
 cdef int put_field(Items items, const char* field, Py_ssize_t n) except -1 nogil:
-    """One ``name`` or ``name:value`` of a line, ``\\:`` and ``\\\\`` standing for themselves; 1 for a bad value."""
+    """One ``name`` or ``name:value`` of a line, where a backslash quotes the next byte; 1 for a bad value."""
     cdef Py_ssize_t i = 0, m = 0
     cdef double number = 1
     items.reserve(n + 1)

@@ -12,8 +12,8 @@ cdef enum:
 cdef inline int32_t find(const uint64_t* slots, uint64_t mask, uint64_t key) noexcept nogil:
     """The key's row, or -1.
 
-    A slot holds the key's upper half and the row, eight bytes in all, so a lookup touches one cache line. The lower
-    half chooses the slot: a key never seen is taken for another once in some 2**32 lookups of unseen keys.
+    A slot holds the key's upper half and the row, eight bytes in all, so a lookup touches one cache line. The
+    lower half chooses the slot: an unseen key is taken for another once in some 2**32 lookups of unseen keys.
     """
     cdef uint64_t at = key & mask, slot
     cdef uint64_t tag = key >> 32

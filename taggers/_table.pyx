@@ -108,7 +108,7 @@ cdef class KeyTable:
         return self.slot_array
 
     def rows(self, keys, *, bint grow=False):
-        """int32: the row of each key, -1 where there is none; with `grow`, new rows for the keys not seen before."""
+        """int32: the row of each key, -1 where there is none; with `grow`, new keys get new rows."""
         cdef const uint64_t[::1] wanted = np.ascontiguousarray(keys, np.uint64)
         cdef Py_ssize_t i
         result = np.empty(wanted.shape[0], np.int32)

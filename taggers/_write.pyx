@@ -87,13 +87,15 @@ cdef Py_ssize_t apply(const Edit* e) noexcept nogil:
     return out - e.out
 
 
-def write(Columns columns not None, const int32_t[::1] ids, labels, *, column=None, const double[:, ::1] scores=None):
+def write(
+    Columns columns not None, const int32_t[::1] ids, labels, *, column=None, const double[:, ::1] scores=None,
+):
     """The file's bytes with a label for each token.
 
     Parameters
     ----------
     columns : what was read.
-    ids : for each token its label's place in `labels`; -1 leaves a replaced column as it is, and appends ``_``.
+    ids : for each token its label's place in `labels`; -1 leaves the column as it is, or appends ``_``.
     labels : the labels, str or bytes.
     column : the place among the wanted columns of the one to replace; None appends a column.
     scores : [n_tokens, k], appended as k more columns with four decimals.
@@ -137,4 +139,5 @@ def _check(Columns columns, const int32_t[::1] ids, list names, column, const do
     breaks = b"\n\r\t" if columns.separator == "\t" else b"\n\r\t "
     for name in names:
         if not name or any(c in breaks for c in name):
-            raise ValueError(f"label {name.decode(errors='replace')!r} cannot be written: it is empty or holds a separator")
+            name = name.decode(errors="replace")
+            raise ValueError(f"label {name!r} cannot be written: it is empty or holds a separator")

@@ -1,8 +1,8 @@
 """What can be derived from a word: the definitions, computed once for each distinct word by the lexicon.
 
-An attribute is a function from a text to a text, or to None where the word has nothing to say, which drops the features
-that ask for it. To add one, add a line to ATTRIBUTES. Words of plain ASCII take a compiled path to the same
-results for those listed here.
+An attribute is a function from a text to a text, or to None where the word has nothing to say, which drops
+the features that ask for it. To add one, add a line to ATTRIBUTES. Short words of plain ASCII take a compiled
+path to the same results for those listed here.
 """
 
 from __future__ import annotations
@@ -51,9 +51,13 @@ def is_title(text: str) -> str | None:
 
 
 def _kinds(text: str) -> str:
-    return "".join(
-        ("X" if char.isupper() else "x") if char.isalpha() else "d" if char.isdigit() else char for char in text
-    )
+    return "".join(map(_kind, text))
+
+
+def _kind(char: str) -> str:
+    if char.isalpha():
+        return "X" if char.isupper() else "x"
+    return "d" if char.isdigit() else char
 
 
 ATTRIBUTES: dict[str, Callable[[str], str | None]] = {

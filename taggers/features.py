@@ -13,15 +13,25 @@ from taggers._items import item_rows
 from taggers._lexicon import hash_string
 from taggers._table import KeyTable
 
-__all__ = ["Extractor", "Features", "KeyTable", "add_dense", "concatenate", "cut", "encode", "encode_items", "name_rows"]
+__all__ = [
+    "Extractor",
+    "Features",
+    "KeyTable",
+    "add_dense",
+    "concatenate",
+    "cut",
+    "encode",
+    "encode_items",
+    "name_rows",
+]
 
 
 @dataclass(frozen=True)
 class Features:
     """Which feature rows each token has: token t has ``rows[token_ptr[t]:token_ptr[t + 1]]``.
 
-    Sentence s has the tokens ``sentence_ptr[s]`` to ``sentence_ptr[s + 1]``; `values` go with the rows, and are None
-    where all are 1.
+    Sentence s has the tokens ``sentence_ptr[s]`` to ``sentence_ptr[s + 1]``; `values` go with the rows, and are
+    None where all are 1.
     """
 
     rows: np.ndarray  # int32
@@ -39,7 +49,7 @@ class Features:
 
 
 def encode(columns: Columns, extractor: Extractor, table: KeyTable, *, grow: bool = False) -> Features:
-    """The features that a template gives the tokens; with `grow`, unseen ones become new rows of the table."""
+    """The features that a template gives the tokens; with `grow`, new ones become new rows of the table."""
     rows, token_ptr = extractor.rows(columns, table, grow=grow)
     return Features(rows, token_ptr, columns.sentence_ptr)
 
@@ -64,7 +74,7 @@ def concatenate(parts: Sequence[Features]) -> Features:
 
 
 def cut(parts: Sequence[Features], table: KeyTable, cutoff: int) -> tuple[list[Features], KeyTable]:
-    """Drop the features that occur fewer than `cutoff` times in all parts together; the others keep their order."""
+    """Drop the features that occur fewer than `cutoff` times in all parts; the others keep their order."""
     counts = np.zeros(len(table), np.int64)
     for part in parts:
         count_rows(counts, part.rows)
@@ -106,7 +116,10 @@ def add_dense(
 
 
 def name_rows(
-    table: KeyTable, extractor: Extractor | None = None, files: Iterable[Columns] = (), strings: Iterable[str] = ()
+    table: KeyTable,
+    extractor: Extractor | None = None,
+    files: Iterable[Columns] = (),
+    strings: Iterable[str] = (),
 ) -> list[str | None]:
     """What each row is called, for inspection: found again in the text that the features came from.
 
@@ -114,7 +127,8 @@ def name_rows(
     """
     names: list[str | None] = [None] * len(table)
     texts = list(strings)
-    for row, text in zip(table.rows(np.array([hash_string(text) for text in texts], np.uint64)), texts, strict=True):
+    keys = np.array([hash_string(text) for text in texts], np.uint64)
+    for row, text in zip(table.rows(keys).tolist(), texts, strict=True):
         if row >= 0:
             names[row] = text
     if extractor is not None:

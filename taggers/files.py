@@ -1,4 +1,4 @@
-"""Files in and out: any source as chunks of whole sentences, and results that appear complete or not at all."""
+"""Files in and out: sources as chunks of whole sentences, results that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ CHUNK = 4 << 20
 BOM = b"\xef\xbb\xbf"
 FORMATS = ("auto", "columns", "conllu", "crfsuite", "text")
 # CoNLL-U's columns by name.
-CONLLU = {
-    name: i for i, name in enumerate(["id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc"])
-}
+CONLLU_NAMES = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+CONLLU = {name: column for column, name in enumerate(CONLLU_NAMES)}
 
 
 @contextlib.contextmanager
 def open_input(path: str | Path) -> Iterator[BinaryIO]:
-    """A file's bytes, those of standard input for ``-``; what starts as gzip does is unpacked, whatever its name."""
+    """A file's bytes, those of standard input for ``-``; gzip is known by its first bytes and unpacked."""
     with contextlib.ExitStack() as stack:
         if str(path) == "-":
             raw: BinaryIO = sys.stdin.buffer
@@ -44,8 +43,12 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
                 raw = stack.enter_context(open(path, "rb"))
             except OSError as error:
                 raise DataError(f"cannot be read: {error.strerror}", str(path)) from None
-        buffered = raw if hasattr(raw, "peek") else io.BufferedReader(raw)  # type: ignore[type-var]
-        yield gzip.open(buffered, "rb") if buffered.peek(2)[:2] == b"\x1f\x8b" else buffered  # type: ignore[misc]
+        buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
+        try:
+            zipped = buffered.peek(2)[:2] == b"\x1f\x8b"
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", str(path)) from None
+        yield stack.enter_context(gzip.GzipFile(fileobj=buffered)) if zipped else buffered  # type: ignore[misc]
 
 
 def detect_format(data: bytes) -> str:
@@ -54,7 +57,8 @@ def detect_format(data: bytes) -> str:
     Text is what has no tabs, and no number of columns that even half of the lines have. CRFsuite's
     format is never guessed.
     """
-    lines = [line for line in data.removeprefix(BOM)[:20000].decode("latin-1").split("\n")[:200] if line.strip()]
+    text = data[:20000].removeprefix(BOM).decode("latin-1")
+    lines = [line for line in text.split("\n")[:200] if line.strip()]
     for line in lines:
         fields = line.rstrip("\r").split("\t")
         if len(fields) == 10 and re.fullmatch(r"\d+([-.]\d+)?", fields[0]):
@@ -84,7 +88,7 @@ def read_columns(
     ----------
     path : the file, ``-`` for standard input; gzip is unpacked.
     format : columns, conllu, crfsuite, text, or auto to look.
-    wanted : which columns of the file, -1 for the last; by default the word (CoNLL-U's FORM), or CRFsuite's label.
+    wanted : which columns of the file, -1 for the last; by default the first (CoNLL-U: FORM).
     separator : ``"\\t"`` or ``" "`` (runs of spaces and tabs); by default what the first token's line has.
     encoding : of the file. The columns are in UTF-8 whatever it is.
     chunk_size : bytes read at a time.
@@ -144,7 +148,7 @@ class _Source:
         try:
             codec = codecs.lookup(encoding)
         except LookupError:
-            raise DataError(f"unknown encoding {encoding!r}; use for instance utf-8 or latin-1", name) from None
+            raise DataError(f"unknown encoding {encoding!r}; use utf-8 or latin-1 or so", name) from None
         self.decoder = None if codec.name in ("utf-8", "ascii") else codec.incrementaldecoder()
 
     def read(self, size: int) -> bytes:

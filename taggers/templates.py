@@ -1,4 +1,4 @@
-"""Templates: which cells around a token make its features. Own text form, names, and CRF++ files as they are."""
+"""Templates: which cells around a token make its features, in our text form or in CRF++ files as they are."""
 
 from __future__ import annotations
 
@@ -91,9 +91,10 @@ def load_template(name_or_path: str | Path) -> Template:
 def parse_template(text: str, *, file: str = "") -> Template:
     """A template from its text: patterns separated by commas or line ends, ``#`` starts a comment line.
 
-    ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second, ``c2`` the
-    third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
-    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has. Lines that start with U or B are CRF++'s.
+    ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second, ``c2``
+    the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
+    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has. Lines that start with U or B are as in
+    CRF++.
     """
     patterns: list[Pattern] = []
     bigrams: list[Pattern] = []
@@ -149,7 +150,7 @@ def _cell_text(cell: Cell) -> str:
 
 
 def _crfpp(line: str) -> Pattern:
-    """A line of a CRF++ template; without an identifier, patterns of one form share features there, and so here."""
+    """A line of a CRF++ template; as there, lines of one form without an identifier share their features."""
     if "%" in MACRO.sub("", line):
         raise ValueError(f"{line!r} has a macro other than %x[row,column]")
     cells = tuple(Cell(int(column), "", int(row)) for row, column in MACRO.findall(line))

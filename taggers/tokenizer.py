@@ -1,7 +1,7 @@
 """Plain text to sentences of tokens: one regular expression, no model, every offset kept.
 
-A line holds at least one sentence, and no sentence crosses a line. This is meant for tagging raw text without more ado;
-use spaCy where its languages' tokenizers matter.
+A line holds at least one sentence, and no sentence crosses a line. This is meant for tagging raw text without
+more ado; use spaCy where its languages' tokenizers matter.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-ABBREVIATIONS = frozenset(
-    """
-    mr. mrs. ms. dr. prof. sr. jr. st. mt. rev. hon. gen. col. capt. lt. sgt. gov. sen. rep. pres. inc. ltd. co. corp.
-    bros. dept. univ. assn. vs. etc. cf. ca. al. eds. vol. pp. fig. figs. eq. approx. jan. feb. apr. aug. sept. oct. nov.
-    dec. e.g. i.e. a.m. p.m.
-    """.split()
+ABBREVIATIONS = re.compile(
+    r"""
+      mr|mrs|ms|dr|prof|sr|jr|st|mt|rev|hon|gen|col|capt|lt|sgt|gov|sen|rep|pres
+    | inc|ltd|co|corp|bros|dept|univ|assn
+    | vs|etc|cf|ca|al|eds|vol|pp|figs?|eq|approx
+    | jan|feb|apr|aug|sept?|oct|nov|dec
+    | [A-HJ-Z]                                                 # initials, but not the word I
+    """,
+    re.VERBOSE,
 )
 
 TOKEN = re.compile(
@@ -26,17 +29,18 @@ TOKEN = re.compile(
     | (?:[^\W\d_]\.){2,}                                       # U.S.A.
     | (?:n't|'(?:s|m|d|re|ve|ll))(?!\w)                        # what English clitics leave behind
     | \w+?(?=n't(?!\w))                                        # the do of don't
-    | \w+(?:[-’']\w+)*?(?='(?:s|m|d|re|ve|ll)(?!\w))           # the cat of cat's
-    | \w+(?:[-’']\w+)*                                         # words, well-known, o'clock
+    | \w+(?:[-\u2019']\w+)*?(?='(?:s|m|d|re|ve|ll)(?!\w))           # the cat of cat's
+    | \w+(?:[-\u2019']\w+)*                                         # words, well-known, o'clock
     | \.{2,} | -{2,} | ([^\w\s])\1+                            # ... -- !!!
     | [^\w\s]
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 
-CLOSERS = frozenset("\"')]}”’»")
-ENDERS = frozenset(".!?…。！？")
-OPENERS = frozenset("\"'([{“‘«¿¡")
+# Beside ASCII: curly and angle quotes, the inverted Spanish marks, the ellipsis, full-width marks.
+CLOSERS = frozenset("\"')]}\u201d\u2019\u00bb")
+OPENERS = frozenset("\"'([{\u201c\u2018\u00ab\u00bf\u00a1")
+ENDERS = frozenset(".!?\u2026\u3002\uff01\uff1f")
 
 
 class Token(NamedTuple):
@@ -57,7 +61,7 @@ def tokenize(text: str) -> list[Token]:
     for match in TOKEN.finditer(text):
         token = Token(match[0], match.start(), match.end())
         # An abbreviation takes its full stop back.
-        if token.text == "." and tokens and tokens[-1].end == token.start and _is_abbreviation(tokens[-1].text):
+        if token.text == "." and tokens and _is_abbreviation(tokens[-1], token.start):
             before = tokens.pop()
             token = Token(before.text + ".", before.start, token.end)
         tokens.append(token)
@@ -67,8 +71,8 @@ def tokenize(text: str) -> list[Token]:
 def split_sentences(text: str) -> list[list[Token]]:
     """Sentences of tokens: a line ends one, and so do . ! ? before a capital, a digit or an opening mark.
 
-    >>> [[token.text for token in sentence] for sentence in split_sentences("It works. Does it? Yes, at 5 p.m. today.")]
-    [['It', 'works', '.'], ['Does', 'it', '?'], ['Yes', ',', 'at', '5', 'p.m.', 'today', '.']]
+    >>> [[token.text for token in sentence] for sentence in split_sentences("It works. Does it? At 5 p.m. today.")]
+    [['It', 'works', '.'], ['Does', 'it', '?'], ['At', '5', 'p.m.', 'today', '.']]
     """
     sentences: list[list[Token]] = []
     start = 0
@@ -99,8 +103,9 @@ def _opens(text: str) -> bool:
     return text[0].isupper() or text[0].isdigit() or text[0] in OPENERS or not text[0].isascii()
 
 
-def _is_abbreviation(text: str) -> bool:
-    return f"{text.lower()}." in ABBREVIATIONS or (len(text) == 1 and text.isupper() and text != "I")
+def _is_abbreviation(token: Token, end: int) -> bool:
+    text = token.text if len(token.text) == 1 else token.text.lower()
+    return token.end == end and ABBREVIATIONS.fullmatch(text) is not None
 
 
 def to_columns(text: str) -> bytes:
