@@ -13,12 +13,21 @@ cdef struct Found:
 
 cdef class Oracle:
     cdef Found found
-    cdef Py_ssize_t capacity          # of found.index and found.value
+    cdef Py_ssize_t capacity                # of found.index and found.value
     cdef readonly Py_ssize_t n_weights
-    cdef readonly bint slack_rescaling
-    cdef readonly bint squared        # quadratic slacks: sqrt(loss) takes the place of the loss
+    cdef public bint slack_rescaling
+    cdef public bint squared                # quadratic slacks: sqrt(loss) takes the place of the loss
 
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil
     cdef int drop(self, Py_ssize_t slot) except -1 nogil
     cdef int reserve(self, Py_ssize_t n) except -1 nogil
-    cdef double rescaled(self, double loss, double margin) noexcept nogil
+    cdef double scaled_loss(self, double loss) noexcept nogil
+    cdef double violation(self, double loss, double margin) noexcept nogil
+
+
+cdef class PythonOracle(Oracle):
+    cdef readonly object problem
+    cdef object weights                     # the optimizer's w, read only
+    cdef bint guarded
+    cdef list patterns
+    cdef list free_slots

@@ -18,8 +18,8 @@ cdef enum:
     SIGNALS = 4096      # sentences between two looks for Ctrl-C
 
 # The cells of a template as compiled code wants them. A token has one value for each (column, attribute) in
-# use; a sentence's values lie in one array, with markers before and behind, so that a cell is always at the same
-# distance from its token.
+# use; a sentence's values lie in one array, with markers before and behind, so that a cell is always at the
+# same distance from its token.
 cdef struct Plan:
     Py_ssize_t n_patterns
     const uint64_t* pattern_ids
@@ -156,8 +156,9 @@ cdef class Extractor:
     def rows(self, Columns columns not None, KeyTable table not None, *, bint grow=False, bint fixed=False):
         """The feature rows of each token, and where each token's begin.
 
-        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that the table does not have are
-        left out, or become its new rows with `grow`; with `fixed` they are -1, and each token has n_patterns rows.
+        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that the table does not have
+        are left out, or become its new rows with `grow`; with `fixed` they are -1, and each token has n_patterns
+        rows.
         """
         cdef Lexicon lexicon = self._start(columns)
         cdef Py_ssize_t n

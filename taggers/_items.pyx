@@ -108,7 +108,7 @@ cdef Py_ssize_t append(Items items, Py_ssize_t at, object name) except -1:
 
 
 cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except -1:
-    """One token's features, behind a prefix: names, or a dict of names with numbers, strings or more of both."""
+    """One token's features, behind a prefix: names, or a dict of names with numbers, strings or more."""
     cdef Py_ssize_t end
     cdef double number
     if depth > 20:

@@ -88,7 +88,8 @@ cdef Py_ssize_t apply(const Edit* e) noexcept nogil:
 
 
 def write(
-    Columns columns not None, const int32_t[::1] ids, labels, *, column=None, const double[:, ::1] scores=None,
+    Columns columns not None, const int32_t[::1] ids, labels, *, column=None,
+    const double[:, ::1] scores=None,
 ):
     """The file's bytes with a label for each token.
 

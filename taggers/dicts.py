@@ -14,8 +14,8 @@ Item = Mapping[str, Any] | Iterable[str]
 def encode_dicts(sentences: Iterable[Iterable[Item]], table: KeyTable, *, grow: bool = False) -> Features:
     """Features of sentences whose tokens are dicts or lists, as python-crfsuite takes them.
 
-    A list has names; a dict has names with a number or a bool (the value), a str (``name:text``), or a dict or
-    list of more features, whose names go behind ``name:``. Features with value 0 are left out.
+    A list has names; a dict has names with a number or a bool (the value), a str (``name:text``), or a dict
+    or list of more features, whose names go behind ``name:``. Features with value 0 are left out.
     """
     return Features(*dict_rows(sentences, table, grow=grow))
 

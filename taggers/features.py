@@ -30,8 +30,8 @@ __all__ = [
 class Features:
     """Which feature rows each token has: token t has ``rows[token_ptr[t]:token_ptr[t + 1]]``.
 
-    Sentence s has the tokens ``sentence_ptr[s]`` to ``sentence_ptr[s + 1]``; `values` go with the rows, and are
-    None where all are 1.
+    Sentence s has the tokens ``sentence_ptr[s]`` to ``sentence_ptr[s + 1]``; `values` go with the rows, and
+    are None where all are 1.
     """
 
     rows: np.ndarray  # int32

@@ -91,10 +91,10 @@ def load_template(name_or_path: str | Path) -> Template:
 def parse_template(text: str, *, file: str = "") -> Template:
     """A template from its text: patterns separated by commas or line ends, ``#`` starts a comment line.
 
-    ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second, ``c2``
-    the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
-    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has. Lines that start with U or B are as in
-    CRF++.
+    ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second,
+    ``c2`` the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
+    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has. Lines that start with U or B are as
+    in CRF++.
     """
     patterns: list[Pattern] = []
     bigrams: list[Pattern] = []

@@ -71,8 +71,8 @@ def tokenize(text: str) -> list[Token]:
 def split_sentences(text: str) -> list[list[Token]]:
     """Sentences of tokens: a line ends one, and so do . ! ? before a capital, a digit or an opening mark.
 
-    >>> [[token.text for token in sentence] for sentence in split_sentences("It works. Does it? At 5 p.m. today.")]
-    [['It', 'works', '.'], ['Does', 'it', '?'], ['At', '5', 'p.m.', 'today', '.']]
+    >>> [" ".join(token.text for token in tokens) for tokens in split_sentences("It works. Does it, Dr. No?")]
+    ['It works .', 'Does it , Dr. No ?']
     """
     sentences: list[list[Token]] = []
     start = 0

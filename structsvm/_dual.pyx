@@ -1,0 +1,30 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""`Dual`: the three steps of LaRank, to be given a body by `LinearDual` (keeps w) and `KernelDual` (keeps scores)."""
+from structsvm._rng cimport rng_below
+
+
+cdef class Dual:
+    """A dual objective that PROCESSNEW, PROCESSOLD and OPTIMIZE increase; every step returns 1 if it moved."""
+
+    def __reduce__(self):
+        raise TypeError("a dual holds raw memory: use its state() and restore()")
+
+    cdef int process_new(self, Py_ssize_t slot) except -1 nogil:
+        """PROCESSNEW: if the pattern is no support pattern, step from its true output to its most violated one."""
+        return 0
+
+    cdef int process_old(self, Py_ssize_t position) except -1 nogil:
+        """PROCESSOLD: step along the steepest feasible direction of a support pattern, over all outputs."""
+        return 0
+
+    cdef int optimize(self, Py_ssize_t position) except -1 nogil:
+        """OPTIMIZE: the same over the support outputs of the pattern only."""
+        return 0
+
+    cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
+        """Step towards the pattern's most violated output if it exceeds the current slack by epsilon."""
+        return 0
+
+    cdef Py_ssize_t pick(self) noexcept nogil:
+        """A support pattern drawn at random, or -1 if there is none."""
+        return rng_below(&self.rng, self.n_patterns) if self.n_patterns else -1

@@ -1,0 +1,48 @@
+# cython: language_level=3
+from libc.stdint cimport int32_t
+
+from structsvm._dual cimport Dual
+from structsvm._oracle cimport Oracle
+
+
+cdef struct Output:
+    double alpha            # -beta of the papers, >= 0
+    double loss             # as the dual sees it: rescaled, or its root with quadratic slacks
+    double norm             # squared norm of the difference
+    double v                # violation, valid within one step only
+    Py_ssize_t n
+    int32_t* index          # the difference d(y), sorted
+    double* value
+
+
+cdef struct Pattern:
+    Py_ssize_t slot
+    double upper            # C times the sample weight
+    double beta             # of the true output: the sum of the alphas
+    Py_ssize_t n, capacity
+    Output* outputs
+
+
+cdef class LinearDual(Dual):
+    cdef readonly Oracle oracle
+    cdef readonly object weights            # the array behind w
+    cdef double* w
+    cdef Pattern* patterns
+    cdef Py_ssize_t capacity
+    cdef Py_ssize_t* position               # of a slot among the support patterns, or -1
+    cdef double* upper                      # of a slot
+    cdef char* held                         # whether a slot stays when it is no support pattern
+    cdef Py_ssize_t n_slots
+
+    cdef double look(self, Py_ssize_t slot, bint counted) except? -1.0 nogil
+    cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil
+    cdef double true_violation(self, Pattern* p) noexcept nogil
+    cdef void violations(self, Pattern* p) noexcept nogil
+    cdef Py_ssize_t giver(self, Pattern* p, double* v) noexcept nogil
+    cdef Py_ssize_t taker(self, Pattern* p, double* v) noexcept nogil
+    cdef Py_ssize_t match(self, Pattern* p) noexcept nogil
+    cdef int step(self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil
+    cdef Pattern* insert_pattern(self, Py_ssize_t slot) except NULL nogil
+    cdef Py_ssize_t insert_output(self, Pattern* p) except -1 nogil
+    cdef void remove_output(self, Pattern* p, Py_ssize_t k) noexcept nogil
+    cdef int remove_pattern(self, Py_ssize_t position) except -1 nogil

@@ -1,0 +1,259 @@
+"""What all optimizers share: taking data in, running epochs in slices, curves, the primal, pickling."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from structsvm import _schedules
+from structsvm._linear_dual import LinearDual
+from structsvm.problem import Problem
+from structsvm.validation import check_choice, check_positive, check_sample_weight, check_seed
+
+POINTS_PER_EPOCH = 20  # of the training curve
+SLICE_SECONDS = 0.05  # between two looks at Ctrl-C and the progress callback
+
+
+class ConvergenceWarning(UserWarning):
+    """Training stopped before it reached the tolerance that was asked for."""
+
+
+class NotFittedError(ValueError, AttributeError):
+    """Something was asked of an optimizer that has seen no data."""
+
+
+class Point(NamedTuple):
+    """A point of a training curve; `primal` is nan where it was not computed."""
+
+    seconds: float
+    epoch: int
+    seen: int
+    dual: float
+    primal: float
+    n_support_patterns: int
+    n_support_vectors: int
+    n_argmax: int
+
+
+Callback = Callable[[Point], Any]
+
+
+class Optimizer:
+    """Base of all optimizers: subclasses say what an epoch is (`_epoch`) and hold their options."""
+
+    def __init__(self, problem: Problem, *, random_state: Any, callback: Callback | None) -> None:
+        self.problem = problem
+        self.random_state = random_state
+        self.callback = callback
+
+    # -- training -------------------------------------------------------------------------------
+
+    def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+        """Train from scratch on a data set, which stays at hand for `primal` and `gap`."""
+        self._learn(*as_data(X, y), sample_weight, fresh=True)
+        return self
+
+    def partial_fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+        """One pass over more data, in the order given; afterwards only support patterns are kept."""
+        self._learn(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"), online=True)
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
+        """Check everything, then change the state, then run."""
+        self._check()
+        weight = check_sample_weight(sample_weight, n_patterns(X))
+        if fresh:
+            self.problem.prepare(X, y)
+            seed = check_seed(self.random_state)
+            machine = self._new_machine(self.problem.oracle(), seed)
+            slots = machine.oracle.add(X, y)
+            self._machine, self._seed, self._epochs_done, self._held = machine, seed, 0, np.empty(0, np.intp)
+            self.curve_: list[Point] = []
+            self._elapsed = 0.0
+        else:
+            slots = self._machine.oracle.add(X, y)
+        self._take(slots, weight)
+        try:
+            self._run(online)
+        finally:
+            if online:
+                self._take(np.empty(0, np.intp), np.empty(0))
+
+    def _take(self, slots: np.ndarray, weight: np.ndarray) -> None:
+        """Make `slots` the training set in place of the one before."""
+        self._dismiss(self._held)
+        self._admit(slots, weight)
+        self._held, self._weight = slots, weight
+
+    def _run(self, online: bool) -> None:
+        self._pass(self._held)
+
+    def _pass(self, order: np.ndarray) -> bool:
+        """An epoch over `order`, in slices; True if the callback asked to stop."""
+        start, at, size, reported = time.perf_counter(), 0, 16, 0.0
+        marks = {max(1, round(len(order) * (k + 1) / POINTS_PER_EPOCH)) for k in range(POINTS_PER_EPOCH)}
+        ends = sorted(marks | {len(order)})
+        begun = self._elapsed
+        for end in ends:
+            while at < end:
+                slice_start = time.perf_counter()
+                stop = min(end, at + size)
+                self._slice(order[at:stop], at)
+                at = stop
+                now = time.perf_counter()
+                size = max(1, int(size * min(4.0, SLICE_SECONDS / max(now - slice_start, 1e-9))))
+                self._elapsed = begun + now - start
+                if self.callback and now - reported > 4 * SLICE_SECONDS:
+                    reported = now
+                    if self.callback(self._point(at)):
+                        return True
+            self.curve_.append(self._point(at))
+        self._epochs_done += 1
+        return bool(self.callback and self.callback(self._point(at)))
+
+    def _shuffled(self) -> np.ndarray:
+        return _schedules.shuffled(self._seed, self._epochs_done, self._held)
+
+    def _point(self, seen: int, primal: float = np.nan) -> Point:
+        return Point(
+            self._elapsed, self._epochs_done, seen, self.dual_, primal,
+            self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_,
+        )  # fmt: skip
+
+    # -- results --------------------------------------------------------------------------------
+
+    def predict(self, X: Iterable[Any]) -> Any:
+        """The best output for each pattern."""
+        return self.problem.predict(X, self.weights_)
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """w, a copy."""
+        return self._fitted().weights.copy()
+
+    def primal(self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None) -> float:
+        """||w||^2 / 2 + sum of C_i xi_i (C_i xi_i^2 / 2 with L2 slacks) on the data of `fit`, or on the data given."""
+        machine = self._fitted()
+        if X is None or y is None:
+            if not len(self._held):
+                raise ValueError("no training data at hand (it is kept by fit, not by partial_fit): pass X and y")
+            return self._primal(self._held, self._weight, self.weights_)
+        data = as_data(X, y)
+        weight = check_sample_weight(sample_weight, n_patterns(data[0]))
+        slots = machine.oracle.add(*data)
+        try:
+            self._admit(slots, weight)
+            return self._primal(slots, weight, self.weights_)
+        finally:
+            self._dismiss(slots)
+
+    def gap(self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None) -> float:
+        """primal - dual: an upper bound of how far the dual is from its optimum."""
+        return self.primal(X, y, sample_weight) - self.dual_
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "_machine"):
+            raise NotFittedError(f"this {type(self).__name__} has seen no data: call fit or partial_fit first")
+        return self._machine
+
+
+def in_slices(order: np.ndarray, size: int = 256) -> Iterable[np.ndarray]:
+    """An order in short pieces, so that Ctrl-C is heard between them."""
+    return (order[at : at + size] for at in range(0, len(order), size))
+
+
+class DualOptimizer(Optimizer):
+    """Base of the optimizers that are schedules over the dual.
+
+    They all solve, with C_i = C times the sample weight,
+
+        min_w  ||w||^2 / 2 + sum_i C_i xi_i,   xi_i = max_y H_i(y),   d_i(y) = Phi(x_i, y_i) - Phi(x_i, y)
+
+        rescaling="margin": H_i(y) = Delta(y_i, y) - <w, d_i(y)>
+        rescaling="slack":  H_i(y) = Delta(y_i, y) (1 - <w, d_i(y)>)
+
+    and with slack="l2" C_i xi_i^2 / 2 for C_i xi_i and sqrt(Delta) for Delta, as in Tsochantaridis' thesis
+    (whose C is ours times the number of examples).
+    """
+
+    C: float
+    tau: float
+    kappa: float
+    rescaling: str
+    slack: str
+
+    def _check(self) -> None:
+        check_positive(C=self.C, tau=self.tau, kappa=self.kappa)
+        check_choice(rescaling=(self.rescaling, ("margin", "slack")), slack=(self.slack, ("l1", "l2")))
+
+    def _new_machine(self, oracle: Any, seed: int) -> LinearDual:
+        oracle.configure(rescaling=self.rescaling, slack=self.slack)
+        return LinearDual(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
+
+    def _admit(self, slots: np.ndarray, weight: np.ndarray) -> None:
+        self._machine.admit(slots, weight)
+
+    def _dismiss(self, slots: np.ndarray) -> None:
+        self._machine.dismiss(slots)
+
+    def _primal(self, slots: np.ndarray, weight: np.ndarray, w: np.ndarray, *, counted: bool = False) -> float:
+        xi = np.concatenate([self._machine.slacks(part, counted) for part in in_slices(slots)])
+        return float(w @ w / 2 + self.C * (weight @ (xi * xi / 2 if self.slack == "l2" else xi)))
+
+    @property
+    def dual_(self) -> float:
+        """The dual objective."""
+        return float(self._fitted().dual)
+
+    @property
+    def n_support_patterns_(self) -> int:
+        """Patterns with a non-zero coefficient."""
+        return int(self._fitted().n_patterns)
+
+    @property
+    def n_support_vectors_(self) -> int:
+        """Pairs (pattern, output) with a non-zero coefficient, true outputs included."""
+        return int(self._fitted().n_outputs + self._fitted().n_patterns)
+
+    @property
+    def n_argmax_(self) -> int:
+        """Calls of the loss-augmented argmax."""
+        return int(self._fitted().n_argmax)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the training set: support patterns are kept, so training can go on."""
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_machine", "_held", "_weight", "callback")}
+        if hasattr(self, "_machine"):
+            dual = self._machine.state()
+            state["_saved"] = (dual, self._machine.oracle.rows(dual["slots"]))
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        saved = state.pop("_saved", None)
+        self.__dict__.update(state, callback=None)
+        if saved is not None:
+            dual, rows = saved
+            self._machine = self._new_machine(self.problem.oracle(), 0)
+            dual = dict(dual, slots=self._machine.oracle.add_rows(**rows))
+            self._machine.restore(dual)
+            self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+
+
+def as_data(X: Iterable[Any], y: Iterable[Any]) -> tuple[Any, Any]:
+    """X and y with lengths: generators become lists; empty data are refused."""
+    X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
+    y = y if hasattr(y, "shape") or hasattr(y, "__len__") else list(y)
+    if n_patterns(X) == 0:
+        raise ValueError("the data set is empty: there is nothing to learn from")
+    if n_patterns(X) != n_patterns(y):
+        raise ValueError(f"X has {n_patterns(X)} patterns but y has {n_patterns(y)} outputs")
+    return X, y
+
+
+def n_patterns(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+

@@ -1,0 +1,186 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Oracles: given a pattern and w, the output that violates its constraint most, as a sparse difference.
+
+`Oracle` is what the optimizer calls, without the GIL; built-in problems subclass it in Cython.
+`PythonOracle` is the door for problems written in Python.
+"""
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, realloc
+
+import numpy as np
+
+from structsvm.problem import Problem, sparse_vector
+
+
+cdef class Oracle:
+    """Holds patterns by slot and finds outputs for them."""
+
+    def __dealloc__(self):
+        free(self.found.index)
+        free(self.found.value)
+
+    def __reduce__(self):
+        raise TypeError("an oracle holds raw memory: pickle the optimizer or the estimator instead")
+
+    def configure(self, *, rescaling, slack):
+        """Choose margin or slack re-scaling and L1 or L2 slacks; refused where the argmax cannot do it."""
+        self.slack_rescaling = rescaling == "slack"
+        self.squared = slack == "l2"
+
+    def attach(self, weights):
+        """Note the array that holds w; called whenever it is replaced."""
+
+    def add(self, X, y) -> np.ndarray:
+        """Store patterns and return their slots; either all of them are valid and stored, or none."""
+        raise TypeError(f"{type(self).__name__} cannot store patterns")
+
+    cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
+        """Fill `found` with argmax_y of the violation, or of the plain score if not augmented."""
+        self.found.loss = 0
+        self.found.n = 0
+        self.found.cost = 0
+        return 0
+
+    cdef int drop(self, Py_ssize_t slot) except -1 nogil:
+        return 0
+
+    cdef int reserve(self, Py_ssize_t n) except -1 nogil:
+        """Make room for n entries in `found`."""
+        cdef int32_t* index
+        cdef double* value
+        if n <= self.capacity:
+            return 0
+        n += n // 2
+        index = <int32_t*>realloc(self.found.index, n * sizeof(int32_t))
+        if index != NULL:
+            self.found.index = index
+        value = <double*>realloc(self.found.value, n * sizeof(double))
+        if value != NULL:
+            self.found.value = value
+        if index == NULL or value == NULL:
+            with gil:
+                raise MemoryError(f"no memory for a difference of {n} entries")
+        self.capacity = n
+        return 0
+
+    cdef double scaled_loss(self, double loss) noexcept nogil:
+        return sqrt(loss) if self.squared else loss
+
+    cdef double violation(self, double loss, double margin) noexcept nogil:
+        """H(y) of Tsochantaridis' Algorithm 3, for a margin <w, Phi(x_i, y_i) - Phi(x_i, y)>."""
+        loss = self.scaled_loss(loss)
+        return loss * (1 - margin) if self.slack_rescaling else loss - margin
+
+
+cdef class PythonOracle(Oracle):
+    """The door for problems written in Python: it takes the GIL and asks the problem."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.n_weights = checked_size(problem)
+        # An argmax of the user's own may leave the output space; the enumerating default cannot.
+        self.guarded = (type(problem).argmax is not Problem.argmax
+                        or type(problem).loss_augmented_argmax is not Problem.loss_augmented_argmax)
+        self.weights = None
+        self.patterns = []
+        self.free_slots = []
+
+    def configure(self, *, rescaling, slack):
+        if (rescaling != "margin" or slack != "l1") and type(self.problem).candidates is Problem.candidates:
+            raise TypeError(f"{type(self.problem).__name__} must define candidates(x) for {rescaling} re-scaling "
+                            f"with {slack.upper()} slacks: its loss_augmented_argmax knows margin re-scaling only")
+        super().configure(rescaling=rescaling, slack=slack)
+
+    def attach(self, weights):
+        self.weights = weights.view()
+        self.weights.flags.writeable = False
+
+    def add(self, X, y) -> np.ndarray:
+        X, y = list(X), list(y)
+        if len(X) != len(y):
+            raise ValueError(f"X has {len(X)} patterns but y has {len(y)} outputs")
+        stored = []
+        for position, (x, output) in enumerate(zip(X, y, strict=True)):
+            if not self.problem.contains(x, output):
+                raise ValueError(f"y[{position}] = {output!r} is not one of the outputs of its pattern")
+            stored.append((x, output, sparse_vector(self.problem.joint_feature(x, output), self.n_weights)))
+        return self.add_rows(stored)
+
+    def add_rows(self, list patterns) -> np.ndarray:
+        """Store patterns as rows() gave them."""
+        slots = np.empty(len(patterns), dtype=np.intp)
+        for position, pattern in enumerate(patterns):
+            if self.free_slots:
+                slots[position] = self.free_slots.pop()
+                self.patterns[slots[position]] = pattern
+            else:
+                slots[position] = len(self.patterns)
+                self.patterns.append(pattern)
+        return slots
+
+    def rows(self, slots) -> dict:
+        """The stored patterns of some slots, as the arguments of add_rows."""
+        return {"patterns": [self.patterns[slot] for slot in slots]}
+
+    cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
+        with gil:
+            self.ask(slot, augmented)
+        return 0
+
+    cdef int drop(self, Py_ssize_t slot) except -1 nogil:
+        with gil:
+            self.patterns[slot] = None
+            self.free_slots.append(slot)
+        return 0
+
+    def ask(self, Py_ssize_t slot, bint augmented):
+        """Fill `found` from the problem's own argmax."""
+        x, y, truth = self.patterns[slot]
+        answer = self.answer(x, y, truth, augmented)
+        if self.guarded and not self.problem.contains(x, answer):
+            raise ValueError(f"the problem's argmax returned {answer!r}, which is not an output of its pattern")
+        cdef double loss = checked_loss(self.problem, y, answer)
+        cdef Py_ssize_t k, n_truth = len(truth[0])
+        index, value = sparse_vector(self.problem.joint_feature(x, answer), self.n_weights)
+        cdef const int32_t[::1] plus_index = truth[0], minus_index = index
+        cdef const double[::1] plus_value = truth[1], minus_value = value
+        cdef Py_ssize_t n = n_truth + minus_index.shape[0]
+        self.reserve(n)
+        for k in range(n_truth):
+            self.found.index[k] = plus_index[k]
+            self.found.value[k] = plus_value[k]
+        for k in range(minus_index.shape[0]):
+            self.found.index[n_truth + k] = minus_index[k]
+            self.found.value[n_truth + k] = -minus_value[k]
+        self.found.n = n
+        self.found.loss = loss
+        self.found.cost = n
+
+    def answer(self, x, y, truth, bint augmented):
+        """The problem's argmax; candidates are enumerated here where the problem's own margin rescaling won't do."""
+        if not augmented:
+            return self.problem.argmax(x, self.weights)
+        if not (self.slack_rescaling or self.squared):
+            return self.problem.loss_augmented_argmax(x, y, self.weights)
+        score = truth[1] @ self.weights[truth[0]]
+        return max(
+            self.problem.candidates(x),
+            key=lambda c: self.violation(checked_loss(self.problem, y, c), score - self.problem.score(x, c, self.weights)),
+        )
+
+
+def checked_size(problem) -> int:
+    """problem.n_features, refused unless it is a size that int32 indices can address."""
+    size = getattr(problem, "n_features", None)
+    if not isinstance(size, (int, np.integer)) or not 0 < size < 2**31:
+        raise ValueError(f"{type(problem).__name__}.n_features must be a number from 1 to 2**31 - 1, not {size!r}")
+    return int(size)
+
+
+def checked_loss(problem, y, other) -> float:
+    """loss(y, other), refused if it is negative or no number."""
+    loss = float(problem.loss(y, other))
+    if not 0 <= loss < np.inf:
+        raise ValueError(f"loss({y!r}, {other!r}) = {loss}: a loss must be finite and not negative")
+    return loss

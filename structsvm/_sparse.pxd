@@ -1,0 +1,86 @@
+# cython: language_level=3
+"""Small sparse vectors as parallel arrays of int32 indices and doubles, sorted by index."""
+from libc.stdint cimport int32_t
+
+
+cdef inline double dot_dense(const double* w, const int32_t* index, const double* value, Py_ssize_t n) noexcept nogil:
+    cdef double total = 0
+    cdef Py_ssize_t k
+    for k in range(n):
+        total += w[index[k]] * value[k]
+    return total
+
+
+cdef inline void add_to(
+    double* w, double scale, const int32_t* index, const double* value, Py_ssize_t n
+) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        w[index[k]] += scale * value[k]
+
+
+cdef inline double dot_sparse(
+    const int32_t* a, const double* a_value, Py_ssize_t n_a, const int32_t* b, const double* b_value, Py_ssize_t n_b
+) noexcept nogil:
+    cdef double total = 0
+    cdef Py_ssize_t i = 0, j = 0
+    while i < n_a and j < n_b:
+        if a[i] == b[j]:
+            total += a_value[i] * b_value[j]
+            i += 1
+            j += 1
+        elif a[i] < b[j]:
+            i += 1
+        else:
+            j += 1
+    return total
+
+
+cdef inline void sift(int32_t* index, double* value, Py_ssize_t root, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t child
+    cdef int32_t i = index[root]
+    cdef double v = value[root]
+    while True:
+        child = 2 * root + 1
+        if child >= n:
+            break
+        if child + 1 < n and index[child + 1] > index[child]:
+            child += 1
+        if index[child] <= i:
+            break
+        index[root] = index[child]
+        value[root] = value[child]
+        root = child
+    index[root] = i
+    value[root] = v
+
+
+cdef inline Py_ssize_t canonical(int32_t* index, double* value, Py_ssize_t n) noexcept nogil:
+    """Sort by index, add up repeats, drop zeros; returns the new length."""
+    cdef Py_ssize_t k, m = 0
+    cdef int32_t i
+    cdef double v
+    cdef bint in_order = True
+    for k in range(1, n):
+        if index[k] < index[k - 1]:
+            in_order = False
+            break
+    if not in_order:  # heapsort: in place, no worst case
+        for k in range(n // 2 - 1, -1, -1):
+            sift(index, value, k, n)
+        for k in range(n - 1, 0, -1):
+            i, v = index[k], value[k]
+            index[k], value[k] = index[0], value[0]
+            index[0], value[0] = i, v
+            sift(index, value, 0, k)
+    k = 0
+    while k < n:
+        i, v = index[k], value[k]
+        k += 1
+        while k < n and index[k] == i:
+            v += value[k]
+            k += 1
+        if v != 0:
+            index[m], value[m] = i, v
+            m += 1
+    return m

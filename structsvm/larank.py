@@ -1,0 +1,149 @@
+"""LaRank [Bordes et al. 2007, 2008]: online, and as accurate as a batch solver after one pass."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from structsvm import _schedules
+from structsvm._optimizer import Callback, ConvergenceWarning, DualOptimizer
+from structsvm.problem import Problem
+from structsvm.validation import check_choice, check_count, check_positive
+
+GAP_EPOCHS = 1000  # LaRankGap gives up after so many
+
+
+class LaRank(DualOptimizer):
+    """Solve the structured SVM by sequential minimal steps, mostly on the patterns that matter.
+
+    Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are worked on again:
+
+    schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
+    schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost is
+    counted in multiply-adds, so that a seed gives the same model on every machine; clock="wall" measures time.
+
+    epochs: passes over the data of `fit`, each in a new random order.
+    gap_tolerance: LaRankGap, passes until primal - dual is below it; "C" means below C, as in the papers.
+    tau, kappa: a step must gain more than tau in gradient, and an output gives only if it has kappa C or more;
+    tau is lowered where the gap asked for needs it.
+
+    Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        C: float = 1.0,
+        schedule: str = "fixed",
+        n_reprocess: int = 1,
+        epochs: int | None = None,
+        gap_tolerance: float | str | None = None,
+        rescaling: str = "margin",
+        slack: str = "l1",
+        tau: float = 1e-4,
+        kappa: float = 1e-10,
+        mu: float = 0.05,
+        clock: str = "cost",
+        random_state: Any = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(problem, random_state=random_state, callback=callback)
+        self.C = C
+        self.schedule = schedule
+        self.n_reprocess = n_reprocess
+        self.epochs = epochs
+        self.gap_tolerance = gap_tolerance
+        self.rescaling = rescaling
+        self.slack = slack
+        self.tau = tau
+        self.kappa = kappa
+        self.mu = mu
+        self.clock = clock
+
+    def _check(self) -> None:
+        super()._check()
+        check_choice(schedule=(self.schedule, ("fixed", "adaptive")), clock=(self.clock, ("cost", "wall")))
+        check_count(n_reprocess=self.n_reprocess)
+        check_positive(mu=self.mu)
+        if self.epochs is not None:
+            check_count(epochs=self.epochs, low=1)
+        if self.gap_tolerance is not None and self.gap_tolerance != "C":
+            check_positive(gap_tolerance=self.gap_tolerance)
+
+    def _run(self, online: bool) -> None:
+        if online:
+            self._pass(self._held)
+        elif self.gap_tolerance is None:
+            for _ in range(self.epochs or 1):
+                if self._pass(self._shuffled()):
+                    return
+        else:
+            self._run_to_gap(float(self.C if self.gap_tolerance == "C" else self.gap_tolerance))
+
+    def _run_to_gap(self, tolerance: float) -> None:
+        # Steps below tau are not taken, which can leave a gap of tau for each unit of C.
+        self._machine.tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
+        for _ in range(self.epochs or GAP_EPOCHS):
+            stopped = self._pass(self._shuffled())
+            primal = self._primal(self._held, self._weight, self.weights_, counted=True)
+            self.curve_.append(self._point(len(self._held), primal))
+            if stopped or primal - self.dual_ < tolerance:
+                return
+        warnings.warn(
+            f"LaRank's duality gap is {primal - self.dual_:.3g} after {self.epochs or GAP_EPOCHS} epochs, "
+            f"above the {tolerance:.3g} asked for: allow more epochs or a larger gap_tolerance",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _slice(self, order: np.ndarray, at: int) -> None:
+        if self.schedule == "fixed":
+            _schedules.fixed(self._machine, order, self.n_reprocess)
+        else:
+            if not hasattr(self, "_rates") or self._machine.n_argmax == 0:
+                self._rates = np.ones(3)
+            _schedules.adaptive(self._machine, order, self._rates, self.mu, self.clock == "wall")
+
+
+class PassiveAggressive(DualOptimizer):
+    """The passive-aggressive algorithm (PA-I, much like MIRA): LaRank without any reprocessing.
+
+    One step a visit, of the size that maximises the dual. On later visits of a pattern its own
+    coefficients move too, so that the dual stays feasible and several epochs go on increasing it.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        C: float = 1.0,
+        epochs: int = 1,
+        rescaling: str = "margin",
+        slack: str = "l1",
+        random_state: Any = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(problem, random_state=random_state, callback=callback)
+        self.C = C
+        self.epochs = epochs
+        self.rescaling = rescaling
+        self.slack = slack
+        self.tau = self.kappa = 1e-10
+
+    def _check(self) -> None:
+        super()._check()
+        check_count(epochs=self.epochs, low=1)
+
+    def _run(self, online: bool) -> None:
+        if online:
+            self._pass(self._held)
+            return
+        for _ in range(self.epochs):
+            if self._pass(self._shuffled()):
+                return
+
+    def _slice(self, order: np.ndarray, at: int) -> None:
+        _schedules.passive_aggressive(self._machine, order)

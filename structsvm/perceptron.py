@@ -1,0 +1,99 @@
+"""The structured perceptron [Collins 2002], averaged or plain: a baseline without a dual."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structsvm._optimizer import Callback, Optimizer, in_slices
+from structsvm._perceptron import PerceptronWeights
+from structsvm.problem import Problem
+from structsvm.validation import check_count
+
+
+class Perceptron(Optimizer):
+    """Add Phi(x, y) - Phi(x, argmax) whenever the argmax is wrong; predict with the mean of all w (average=True).
+
+    It maximises no dual: `dual_` and `gap()` are nan. `primal()` is that of the SVM with C = 1. Support patterns
+    are the patterns that were ever wrong, support vectors the updates.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        average: bool = True,
+        epochs: int = 1,
+        random_state: Any = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(problem, random_state=random_state, callback=callback)
+        self.average = average
+        self.epochs = epochs
+
+    def _check(self) -> None:
+        check_count(epochs=self.epochs, low=1)
+
+    def _new_machine(self, oracle: Any, seed: int) -> PerceptronWeights:
+        oracle.configure(rescaling="margin", slack="l1")
+        return PerceptronWeights(oracle)
+
+    def _run(self, online: bool) -> None:
+        for _ in range(1 if online else self.epochs):
+            if self._pass(self._held if online else self._shuffled()):
+                return
+
+    def _slice(self, order: np.ndarray, at: int) -> None:
+        self._machine.run(order)
+
+    def _admit(self, slots: np.ndarray, weight: np.ndarray) -> None:
+        self._machine.admit(slots, weight)
+
+    def _dismiss(self, slots: np.ndarray) -> None:
+        self._machine.dismiss(slots)
+
+    def _primal(self, slots: np.ndarray, weight: np.ndarray, w: np.ndarray) -> float:
+        xi = np.concatenate([self._machine.slacks(part, w) for part in in_slices(slots)])
+        return float(w @ w / 2 + weight @ xi)
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """w, averaged if so asked; a copy."""
+        machine = self._fitted()
+        return machine.averaged() if self.average else machine.weights.copy()
+
+    @property
+    def dual_(self) -> float:
+        """nan: a perceptron has no dual."""
+        return float("nan")
+
+    @property
+    def n_support_patterns_(self) -> int:
+        """Patterns that were ever wrong."""
+        return int(self._fitted().n_wrong)
+
+    @property
+    def n_support_vectors_(self) -> int:
+        """Updates."""
+        return int(self._fitted().n_updates)
+
+    @property
+    def n_argmax_(self) -> int:
+        """Calls of the argmax in training."""
+        return int(self._fitted().n_seen)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the training set."""
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_machine", "_held", "_weight", "callback")}
+        if hasattr(self, "_machine"):
+            state["_saved"] = self._machine.state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        saved = state.pop("_saved", None)
+        self.__dict__.update(state, callback=None)
+        if saved is not None:
+            self._machine = self._new_machine(self.problem.oracle(), 0)
+            self._machine.restore(saved)
+            self._held, self._weight = np.empty(0, np.intp), np.empty(0)

@@ -1,0 +1,97 @@
+"""`Problem`: what a user writes to learn a new kind of output."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+class Problem(ABC):
+    """A structured output problem: a joint feature, a loss, and how to find the best output.
+
+    Subclasses define `n_features` and `joint_feature`, usually `loss`, and either `candidates`
+    (outputs are few: they are enumerated) or `argmax` and `loss_augmented_argmax` (outputs are many).
+    `argmax` must return the output with the highest <w, joint_feature(x, y)>.
+    """
+
+    n_features: int  # the size of joint_feature and of w
+
+    def prepare(self, X: Any, y: Any) -> None:
+        """Learn sizes from the first data seen; called once, before `oracle`."""
+
+    @abstractmethod
+    def joint_feature(self, x: Any, y: Any) -> Any:
+        """Phi(x, y): a dense vector, a pair (indices, values), a {index: value} dict or a scipy sparse row."""
+
+    def loss(self, y: Any, other: Any) -> float:
+        """Delta(y, other) >= 0: the cost of answering `other` where `y` is right; 0 or 1 unless overridden."""
+        return float(y != other)
+
+    def candidates(self, x: Any) -> Iterable[Any]:
+        """All outputs that `x` may have; needed where an argmax is not overridden."""
+        raise TypeError(
+            f"{type(self).__name__} needs either candidates(x), or both argmax(x, w) and "
+            "loss_augmented_argmax(x, y, w); slack re-scaling and L2 slacks always need candidates(x)"
+        )
+
+    def argmax(self, x: Any, w: np.ndarray) -> Any:
+        """The output with the highest score."""
+        return max(self.candidates(x), key=lambda y: self.score(x, y, w))
+
+    def loss_augmented_argmax(self, x: Any, y: Any, w: np.ndarray) -> Any:
+        """The output with the highest loss(y, .) + score: the most violated constraint under margin re-scaling."""
+        return max(self.candidates(x), key=lambda other: self.loss(y, other) + self.score(x, other, w))
+
+    def contains(self, x: Any, y: Any) -> bool:
+        """Whether `y` is an output of `x`: a guard against an argmax or data that leave the output space."""
+        if type(self).candidates is Problem.candidates:
+            return y is not None
+        return any(np.array_equal(y, other) for other in self.candidates(x))
+
+    def score(self, x: Any, y: Any, w: np.ndarray) -> float:
+        """<w, Phi(x, y)>."""
+        index, value = sparse_vector(self.joint_feature(x, y), self.n_features)
+        return float(value @ w[index])
+
+    def predict(self, X: Iterable[Any], w: np.ndarray) -> list[Any]:
+        """The argmax for each pattern."""
+        return [self.argmax(x, w) for x in X]
+
+    def oracle(self) -> Any:
+        """The compiled oracle that the optimizer calls; built-in problems have their own."""
+        from structsvm._oracle import PythonOracle
+
+        return PythonOracle(self)
+
+
+def sparse_vector(feature: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """A joint feature as (int32 indices, float64 values), checked to be finite and within range."""
+    if isinstance(feature, dict):
+        index, value = list(feature.keys()), list(feature.values())
+    elif sparse.issparse(feature):
+        row = sparse.coo_array(feature)
+        index, value = row.coords[-1], row.data
+    elif isinstance(feature, tuple):
+        index, value = feature
+    else:
+        value = np.asarray(feature, dtype=np.float64)
+        if value.shape != (size,):
+            raise ValueError(f"joint_feature has shape {value.shape}, but n_features is {size}")
+        index = np.flatnonzero(value)
+        if not np.all(np.isfinite(value)):
+            raise ValueError("joint_feature holds NaN or infinity")
+        return index.astype(np.int32), value[index]
+    index = np.asarray(index, dtype=np.int64)
+    value = np.ascontiguousarray(value, dtype=np.float64)
+    if index.ndim != 1 or index.shape != value.shape:
+        raise ValueError(f"joint_feature has {index.size} indices but {value.size} values")
+    if index.size and not 0 <= index.min() <= index.max() < size:
+        bad = index.min() if index.min() < 0 else index.max()
+        raise ValueError(f"joint_feature has index {bad}, outside 0..{size - 1} (n_features is {size})")
+    if not np.all(np.isfinite(value)):
+        raise ValueError("joint_feature holds NaN or infinity")
+    return index.astype(np.int32), value

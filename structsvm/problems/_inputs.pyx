@@ -1,0 +1,153 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Patterns whose input is one sparse vector x and whose joint feature is q (x) x for a small vector q of the output.
+
+Weights of one input feature lie side by side: w[feature * width + r]. An oracle for such a problem
+subclasses `SparseInputs` and only writes `find`.
+"""
+from libc.stdint cimport int32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+
+cdef class SparseInputs(Oracle):
+    """Stores copies of sparse inputs by slot, with the integer targets of each."""
+
+    def __init__(self, problem, Py_ssize_t n_inputs, Py_ssize_t width):
+        if n_inputs * width >= 2**31:
+            raise ValueError(f"{n_inputs} input features x {width} output features exceed 2**31 weights")
+        self.problem = problem
+        self.width = width
+        self.n_weights = n_inputs * width
+        self.scores = <double*>calloc(width, sizeof(double))
+        if self.scores == NULL:
+            raise MemoryError(f"no memory for {width} scores")
+
+    def __dealloc__(self):
+        cdef Py_ssize_t slot
+        for slot in range(self.n_slots):
+            free(self.inputs[slot].value)
+        free(self.inputs)
+        free(self.free_slots)
+        free(self.scores)
+
+    def add(self, X, y) -> np.ndarray:
+        """Store the rows of X with their outputs."""
+        X = self.problem.encode_inputs(X)
+        pointers, targets = self.problem.encode_outputs(y)
+        if X.shape[0] != len(pointers) - 1:
+            raise ValueError(f"X has {X.shape[0]} patterns but y has {len(pointers) - 1} outputs")
+        return self.add_rows(X.indptr, X.indices, X.data, pointers, targets)
+
+    def add_rows(self, indptr, indices, data, pointers, targets) -> np.ndarray:
+        """Store inputs given as the arrays of a CSR matrix, targets likewise."""
+        cdef const long long[::1] start = np.ascontiguousarray(indptr, dtype=np.int64)
+        cdef const long long[::1] first = np.ascontiguousarray(pointers, dtype=np.int64)
+        cdef const int32_t[::1] index = np.append(np.asarray(indices, dtype=np.int32), np.int32(0))
+        cdef const double[::1] value = np.append(np.asarray(data, dtype=np.float64), 0.0)
+        cdef const int32_t[::1] target = np.append(np.asarray(targets, dtype=np.int32), np.int32(0))
+        cdef Py_ssize_t k, n = start.shape[0] - 1
+        result = np.empty(n, dtype=np.intp)
+        cdef Py_ssize_t[::1] slots = result
+        self.need(self.n_slots + n)
+        for k in range(n):
+            slots[k] = self.free_slots[self.n_free - 1 - k] if k < self.n_free else self.n_slots + k - self.n_free
+        for k in range(n):
+            self.store(slots[k], &index[start[k]], &value[start[k]], start[k + 1] - start[k],
+                       &target[first[k]], first[k + 1] - first[k])
+            if self.n_free:
+                self.n_free -= 1
+            else:
+                self.n_slots += 1
+        return result
+
+    def rows(self, const Py_ssize_t[::1] slots) -> dict:
+        """The stored patterns of some slots, as the arrays that add_rows takes."""
+        cdef Py_ssize_t k
+        cdef Input* x
+        sizes, counts, indices, data, targets = [], [], [np.empty(0, np.int32)], [np.empty(0)], [np.empty(0, np.int32)]
+        for k in range(slots.shape[0]):
+            x = &self.inputs[slots[k]]
+            sizes.append(x.n)
+            counts.append(x.n_targets)
+            if x.n:
+                indices.append(np.array(<int32_t[:x.n]>x.index))
+                data.append(np.array(<double[:x.n]>x.value))
+            if x.n_targets:
+                targets.append(np.array(<int32_t[:x.n_targets]>x.target))
+        return {
+            "indptr": np.append(0, np.cumsum(sizes, dtype=np.int64)).astype(np.int64),
+            "indices": np.concatenate(indices),
+            "data": np.concatenate(data),
+            "pointers": np.append(0, np.cumsum(counts, dtype=np.int64)).astype(np.int64),
+            "targets": np.concatenate(targets),
+        }
+
+    cdef int need(self, Py_ssize_t n_slots) except -1:
+        cdef void* block
+        if n_slots <= self.inputs_capacity:
+            return 0
+        n_slots += n_slots // 2
+        block = realloc(self.inputs, n_slots * sizeof(Input))
+        if block != NULL:
+            self.inputs = <Input*>block
+            block = realloc(self.free_slots, n_slots * sizeof(Py_ssize_t))
+        if block == NULL:
+            raise MemoryError(f"no memory for {n_slots} patterns")
+        self.free_slots = <Py_ssize_t*>block
+        self.inputs_capacity = n_slots
+        return 0
+
+    cdef int store(
+        self, Py_ssize_t slot, const int32_t* index, const double* value, Py_ssize_t n,
+        const int32_t* target, Py_ssize_t n_targets
+    ) except -1:
+        cdef Input* x = &self.inputs[slot]
+        cdef double* block = <double*>malloc(n * (sizeof(double) + sizeof(int32_t)) + n_targets * sizeof(int32_t) + 1)
+        if block == NULL:
+            raise MemoryError(f"no memory for a pattern of {n} features")
+        x.n, x.n_targets, x.value = n, n_targets, block
+        x.index = <int32_t*>(block + n)
+        x.target = x.index + n
+        memcpy(x.value, value, n * sizeof(double))
+        memcpy(x.index, index, n * sizeof(int32_t))
+        memcpy(x.target, target, n_targets * sizeof(int32_t))
+        return 0
+
+    cdef int drop(self, Py_ssize_t slot) except -1 nogil:
+        free(self.inputs[slot].value)
+        self.inputs[slot].value = NULL
+        self.free_slots[self.n_free] = slot
+        self.n_free += 1
+        return 0
+
+    cdef void project(self, Input* x, const double* w) noexcept nogil:
+        """scores[r] = sum over features of x_f w[f * width + r]."""
+        cdef Py_ssize_t k, r, width = self.width
+        cdef double value
+        cdef const double* row
+        cdef double* scores = self.scores
+        for r in range(width):
+            scores[r] = 0
+        for k in range(x.n):
+            row = w + <Py_ssize_t>x.index[k] * width
+            value = x.value[k]
+            for r in range(width):
+                scores[r] += value * row[r]
+        self.found.cost = x.n * width
+
+    cdef int emit(self, Input* x, const double* q) except -1 nogil:
+        """Fill `found` with the difference q (x) x, in order of index."""
+        cdef Py_ssize_t k, r, at = 0, used = 0
+        for r in range(self.width):
+            used += q[r] != 0
+        self.reserve(x.n * used)
+        for k in range(x.n):
+            for r in range(self.width):
+                if q[r] != 0:
+                    self.found.index[at] = <int32_t>(x.index[k] * self.width + r)
+                    self.found.value[at] = x.value[k] * q[r]
+                    at += 1
+        self.found.n = at
+        return 0

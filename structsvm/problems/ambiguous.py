@@ -1,0 +1,60 @@
+"""Ambiguous supervision: a bag of labels for each row of X, one of them right, nobody knows which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from structsvm.problems.multiclass import LinearInputs
+from structsvm.validation import check_matrix
+
+
+class AmbiguousBags(LinearInputs):
+    """Every label of a bag should beat every label outside it: the mean pairwise hinge of Bordes' thesis, 6.1.
+
+    The loss of a pattern is max_c Delta(c) - <w, Psi(c)>, with c choosing among the |bag| |rest| pairs of labels;
+    `PassiveAggressive` on it is Algorithm 23 (one dual step a pattern), `LaRank` adds reprocessing.
+    A bag that is empty, or that holds every label, says nothing and is passed over.
+    """
+
+    def __init__(self, *, classes: Sequence[Any] | None = None, fit_intercept: bool = False) -> None:
+        super().__init__(classes, fit_intercept)
+
+    def prepare(self, X: Any, y: Any) -> None:
+        X = check_matrix(X)
+        given = [label for bag in y for label in bag] if self.classes is None else list(self.classes)
+        classes = np.unique(np.asarray(given))
+        if len(classes) < 2:
+            raise ValueError(f"{len(classes)} distinct label(s) in the bags: at least two are needed")
+        self.set_inputs(X)
+        self.classes_ = classes
+        self.n_features = self.n_inputs * len(classes)
+
+    def oracle(self) -> Any:
+        from structsvm.problems._ambiguous import AmbiguousOracle
+
+        return AmbiguousOracle(self, self.n_inputs, len(self.classes_))
+
+    def encode_outputs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        bags = [np.unique(self.encode_labels(np.asarray(list(bag)))) if len(bag) else np.empty(0, np.int32) for bag in y]
+        pointers = np.append(0, np.cumsum([len(bag) for bag in bags], dtype=np.int64))
+        return pointers, np.concatenate([np.empty(0, np.int32), *bags])
+
+    def decision_function(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """Scores, a column for each label."""
+        return self.encode_inputs(X) @ w.reshape(self.n_inputs, -1)
+
+    def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
+        return self.classes_[np.argmax(self.decision_function(X, w), axis=1)]
+
+    def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Phi of one label, by which it is scored; training compares bags, see `oracle`."""
+        row = self.encode_inputs(np.reshape(x, (1, -1)))
+        return row.indices.astype(np.int64) * len(self.classes_) + self.encode_labels([y])[0], row.data
+
+    def candidates(self, x: Any) -> np.ndarray:
+        return self.classes_
+
+

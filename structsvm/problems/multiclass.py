@@ -1,0 +1,127 @@
+"""Multiclass classification with linear scores, loss matrices and output features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from structsvm.problem import Problem
+from structsvm.validation import check_matrix, check_targets
+
+
+class LinearInputs(Problem):
+    """What problems over rows of a matrix share: checked inputs and an optional constant feature."""
+
+    def __init__(self, classes: Sequence[Any] | None, fit_intercept: bool) -> None:
+        self.classes = classes
+        self.fit_intercept = fit_intercept
+
+    def set_inputs(self, X: Any) -> None:
+        """Learn the width of the inputs."""
+        self.n_inputs = X.shape[1] + bool(self.fit_intercept)
+
+    def encode_inputs(self, X: Any) -> sparse.csr_array:
+        """X as CSR, with the constant feature where there is one."""
+        X = sparse.csr_array(check_matrix(X, n_features=self.n_inputs - bool(self.fit_intercept)))
+        if self.fit_intercept:
+            X = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1))]))
+        X.sort_indices()
+        return X
+
+    def encode_labels(self, y: Any) -> np.ndarray:
+        """Labels as positions in `classes_`; an unknown one is refused."""
+        y = np.asarray(y)
+        order = np.searchsorted(self.classes_, y) if len(y) else np.empty(0, np.intp)
+        order = np.minimum(order, len(self.classes_) - 1)
+        unknown = np.flatnonzero(self.classes_[order] != y)
+        if unknown.size:
+            raise ValueError(
+                f"unknown label {y[unknown[0]].item() if y.dtype.kind != 'O' else y[unknown[0]]!r} at position {unknown[0]}: "
+                f"the classes are {', '.join(map(str, self.classes_[:10]))}{' ...' if len(self.classes_) > 10 else ''}"
+            )
+        return order.astype(np.int32)
+
+
+class Multiclass(LinearInputs):
+    """One class for each row of X, with Phi(x, y) = Lambda(y) (x) x.
+
+    loss: a matrix, loss[y, c] the cost of answering c for y (in the order of `classes_`); 0-1 by default.
+    output_features: Lambda, a row for each class (`structsvm.problems.outputs` makes them from a taxonomy,
+    from descriptions or from similarities); the identity by default, which is Crammer and Singer's SVM.
+    classes: all labels, where the first data may not show them all.
+    """
+
+    def __init__(
+        self,
+        *,
+        classes: Sequence[Any] | None = None,
+        loss: Any = None,
+        output_features: Any = None,
+        fit_intercept: bool = False,
+    ) -> None:
+        super().__init__(classes, fit_intercept)
+        self.loss_matrix = loss
+        self.output_features = output_features
+
+    def prepare(self, X: Any, y: Any) -> None:
+        X = check_matrix(X)
+        y = check_targets(y, X.shape[0])
+        classes = np.unique(y if self.classes is None else np.asarray(self.classes))
+        if len(classes) < 2:
+            raise ValueError(f"one class only ({classes[0]!r}): a classifier needs examples of at least two")
+        loss = check_loss_matrix(self.loss_matrix, len(classes))
+        features = np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)
+        if features.ndim != 2 or len(features) != len(classes) or not np.all(np.isfinite(features)):
+            raise ValueError(f"output_features must be finite numbers, a row for each of the {len(classes)} classes")
+        self.set_inputs(X)
+        self.classes_, self.loss_, self.output_features_ = classes, loss, features
+        self.n_features = self.n_inputs * features.shape[1]
+
+    def oracle(self) -> Any:
+        from structsvm.problems._multiclass import MulticlassOracle
+
+        return MulticlassOracle(self, self.n_inputs, self.loss_, self.output_features_)
+
+    def encode_outputs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        labels = self.encode_labels(y)
+        return np.arange(len(labels) + 1), labels
+
+    def decision_function(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """Scores, a column for each class."""
+        return self.encode_inputs(X) @ (w.reshape(self.n_inputs, -1) @ self.output_features_.T)
+
+    def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
+        return self.classes_[np.argmax(self.decision_function(X, w), axis=1)]
+
+    # The same problem through the Python door: slower, and what the compiled oracle is tested against.
+
+    def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        row = self.encode_inputs(np.reshape(x, (1, -1)))
+        features = self.output_features_[self.encode_labels([y])[0]]
+        used = np.flatnonzero(features)
+        index = (row.indices[:, None].astype(np.int64) * len(features) + used).ravel()
+        return index, np.outer(row.data, features[used]).ravel()
+
+    def loss(self, y: Any, other: Any) -> float:
+        a, b = self.encode_labels([y, other])
+        return float(self.loss_[a, b])
+
+    def candidates(self, x: Any) -> np.ndarray:
+        return self.classes_
+
+
+def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
+    """A loss matrix for n classes: finite, not negative, nothing lost by the right answer; 0-1 if not given."""
+    if loss is None:
+        return 1.0 - np.eye(n_classes)
+    loss = np.asarray(loss, dtype=np.float64)
+    if loss.shape != (n_classes, n_classes):
+        raise ValueError(f"the loss matrix has shape {loss.shape}, but there are {n_classes} classes")
+    if not np.all(np.isfinite(loss)) or np.any(loss < 0):
+        raise ValueError("the loss matrix holds a negative loss, NaN or infinity: losses are finite and at least 0")
+    if np.any(np.diag(loss) != 0):
+        raise ValueError("the loss matrix must have zeros on its diagonal: the right answer costs nothing")
+    return loss

@@ -1,0 +1,77 @@
+"""Output features: how classes resemble each other, so that what is learned of one helps the others.
+
+Each function returns Lambda, a row for each class (Tsochantaridis' thesis, 4.3), for `Multiclass(output_features=)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def taxonomy_features(paths: Sequence[Sequence[Hashable]], *, node_weight: float = 1.0) -> np.ndarray:
+    """Lambda for classes in a tree: a feature for each node, shared by the classes below it.
+
+    paths: for each class its nodes from the top down, the class itself last, as ("animal", "dog").
+    Nodes are told apart by their whole path, so a name may occur in two branches. `node_weight` weighs
+    inner nodes against the classes themselves.
+    """
+    check_paths(paths)
+    prefixes = [[tuple(path[: depth + 1]) for depth in range(len(path))] for path in paths]
+    nodes = sorted({node for chain in prefixes for node in chain}, key=lambda node: (len(node), list(map(repr, node))))
+    column = {node: k for k, node in enumerate(nodes)}
+    features = np.zeros((len(paths), len(nodes)))
+    for row, chain in enumerate(prefixes):
+        for node in chain:
+            features[row, column[node]] = 1.0 if node == chain[-1] else node_weight
+    return features
+
+
+def tree_loss(paths: Sequence[Sequence[Hashable]]) -> np.ndarray:
+    """loss[y, c]: the height of the first common ancestor of two classes, the root above all of them included.
+
+    Heights are counted in levels below the ancestor, up to the deeper of the two classes.
+    """
+    check_paths(paths)
+    loss = np.zeros((len(paths), len(paths)))
+    for i, a in enumerate(paths):
+        for j, b in enumerate(paths):
+            common = 0
+            while common < min(len(a), len(b)) and a[common] == b[common]:
+                common += 1
+            loss[i, j] = max(len(a), len(b)) - common if i != j else 0.0
+    return loss
+
+
+def description_features(descriptions: Sequence[Sequence[str]]) -> np.ndarray:
+    """Lambda from words that describe each class: its own feature, then its words weighted by idf, of unit length."""
+    words = sorted({word for description in descriptions for word in description})
+    column = {word: k for k, word in enumerate(words)}
+    counts = np.zeros((len(descriptions), len(words)))
+    for row, description in enumerate(descriptions):
+        for word in description:
+            counts[row, column[word]] += 1
+    weighted = counts * np.log((1 + len(descriptions)) / np.maximum((counts > 0).sum(axis=0), 1))
+    length = np.linalg.norm(weighted, axis=1, keepdims=True)
+    return np.hstack([np.eye(len(descriptions)), weighted / np.where(length > 0, length, 1)])
+
+
+def similarity_features(similarity: Any) -> np.ndarray:
+    """Lambda with Lambda Lambda' = similarity, a positive semi-definite matrix between classes."""
+    similarity = np.asarray(similarity, dtype=np.float64)
+    if similarity.ndim != 2 or not np.allclose(similarity, similarity.T):
+        raise ValueError("class similarities must form a symmetric matrix")
+    values, vectors = np.linalg.eigh(similarity)
+    if values.min() < -1e-8 * max(values.max(), 1.0):
+        raise ValueError(f"class similarities must be positive semi-definite; the smallest eigenvalue is {values.min():.3g}")
+    kept = values > 1e-12 * max(values.max(), 1.0)
+    return vectors[:, kept] * np.sqrt(values[kept])
+
+
+def check_paths(paths: Sequence[Sequence[Hashable]]) -> None:
+    if any(len(path) == 0 for path in paths):
+        raise ValueError("every class needs a path of at least one node, itself")
+    if len({tuple(path) for path in paths}) != len(paths):
+        raise ValueError("two classes have the same path in the taxonomy")

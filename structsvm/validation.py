@@ -1,0 +1,106 @@
+"""Checks of numbers and arrays at the public boundary: one clear sentence for each thing that is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def check_positive(**values: Any) -> None:
+    """Each value must be a finite number above zero."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not np.isscalar(value) or not np.isreal(value) or not 0 < value < np.inf:
+            raise ValueError(f"{name} must be a number above 0, not {value!r}")
+
+
+def check_choice(**values: tuple[Any, tuple[str, ...]]) -> None:
+    """Each value must be one of its choices."""
+    for name, (value, choices) in values.items():
+        if value not in choices:
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def check_count(*, low: int = 0, **values: Any) -> None:
+    """Each value must be a whole number, at least `low`."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+            raise ValueError(f"{name} must be a whole number of at least {low}, not {value!r}")
+
+
+def check_seed(random_state: Any) -> int:
+    """A 63-bit seed from an int, a NumPy generator, or None (unpredictable)."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> np.uint64(1))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state) % 2**63
+    raise ValueError(f"random_state must be None, a number of at least 0 or a NumPy generator, not {random_state!r}")
+
+
+def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
+    """n finite weights, none negative, not all zero; ones if not given."""
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but there are {n} samples")
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise ValueError("sample_weight must be finite and not negative")
+    if n and not weight.any():
+        raise ValueError("sample_weight is zero for every sample: nothing to learn from")
+    return np.ascontiguousarray(weight)
+
+
+def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this problem") -> Any:
+    """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
+    if sparse.issparse(X):
+        if np.iscomplexobj(X):
+            raise ValueError("Complex data not supported: X must hold real numbers")
+        X = sparse.csr_array(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+        X.sum_duplicates()
+        values = X.data
+    else:
+        if np.iscomplexobj(X):
+            raise ValueError("Complex data not supported: X must hold real numbers")
+        X = np.asarray(X)
+        if X.dtype not in (np.float32, np.float64):
+            X = X.astype(np.float64)
+        values = X
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: reshape your data, "
+            "X.reshape(-1, 1) if it has a single feature or X.reshape(1, -1) if it is a single sample"
+        )
+    if X.shape[0] == 0:
+        raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}): the data set is empty")
+    if X.shape[1] == 0:
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if not np.all(np.isfinite(values)):
+        raise ValueError("X contains NaN or infinity: remove or impute these values first")
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"X has {X.shape[1]} features, but {owner} is expecting {n_features} features as input")
+    return X
+
+
+def check_targets(y: Any, n: int) -> np.ndarray:
+    """y as a 1-d array of n class labels."""
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"y must be a 1d array of labels, got an array of shape {y.shape} instead")
+    if len(y) != n:
+        raise ValueError(f"X has {n} patterns but y has {len(y)} outputs")
+    if y.dtype.kind == "f":
+        if not np.all(np.isfinite(y)):
+            raise ValueError("Input y contains NaN or infinity")
+        if np.any(y != np.floor(y)):
+            raise ValueError("Unknown label type: continuous. y must hold class labels, not real numbers")
+    return y
