@@ -9,7 +9,7 @@ from murmurhash.mrmr cimport hash64
 from taggers._columns cimport Columns
 from taggers._hash cimport MARKER_SEED, PATTERN_SEED, hash_text, mix
 from taggers._lexicon cimport Lexicon
-from taggers._table cimport KeyTable, find, prefetch
+from taggers._table cimport KeyTable, prefetch
 
 import numpy as np
 
@@ -156,9 +156,9 @@ cdef class Extractor:
     def rows(self, Columns columns not None, KeyTable table not None, *, bint grow=False, bint fixed=False):
         """The feature rows of each token, and where each token's begin.
 
-        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that the table does not have
-        are left out, or become its new rows with `grow`; with `fixed` they are -1, and each token has n_patterns
-        rows.
+        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that the table does not
+        have are left out, or become its new rows with `grow`; with `fixed` they are -1, and each token has
+        n_patterns rows.
         """
         cdef Lexicon lexicon = self._start(columns)
         cdef Py_ssize_t n
@@ -247,7 +247,7 @@ cdef class Extractor:
                         prefetch(table.slots_at + (keys[j] & table.mask))
                 for i in range(start, stop):
                     for j in range((i - start) * m, (i - start + 1) * m):
-                        row = table.add(keys[j]) if grow else find(table.slots_at, table.mask, keys[j])
+                        row = table.add(keys[j]) if grow else table.find(keys[j])
                         rows[used] = row
                         used += fixed or row >= 0
                     token_ptr[first + i + 1] = used

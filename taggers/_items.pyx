@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 
 from taggers._columns cimport Columns
 from taggers._hash cimport hash_text
-from taggers._table cimport KeyTable, find
+from taggers._table cimport KeyTable
 
 import numpy as np
 
@@ -43,7 +43,7 @@ cdef class Items:
         cdef int32_t row
         if value == 0:
             return 0
-        row = self.table.add(key) if self.grow else find(self.table.slots_at, self.table.mask, key)
+        row = self.table.add(key) if self.grow else self.table.find(key)
         if row < 0:
             return 0
         if self.n == self.room:

@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """A label column as small integers."""
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 
 from taggers._columns cimport Columns
 from taggers._hash cimport hash_text
-from taggers._table cimport KeyTable, find
+from taggers._table cimport KeyTable
 
 import numpy as np
 
@@ -22,8 +22,8 @@ cdef class Labels:
     def __init__(self, names=()):
         self.table = KeyTable()
         self.names = []
-        for name in names:
-            if self._add(name) != len(self.names) - 1:
+        for i, name in enumerate(names):
+            if self._add(name) != i:
                 raise ValueError(f"label {name!r} occurs twice")
 
     def _add(self, str name not None):
@@ -44,15 +44,14 @@ cdef class Labels:
             raise ValueError(f"column {column} is none of the {columns.width} that were read")
         cdef Py_ssize_t token, at
         cdef int32_t label
+        cdef uint64_t key
         result = np.empty(columns.n_tokens, np.int32)
         cdef int32_t[::1] out = result
         with nogil:
             for token in range(columns.n_tokens):
                 at = 2 * (token * columns.width + column)
-                label = find(
-                    self.table.slots_at, self.table.mask,
-                    hash_text(columns.text_at + columns.span_at[at], columns.span_at[at + 1]),
-                )
+                key = hash_text(columns.text_at + columns.span_at[at], columns.span_at[at + 1])
+                label = self.table.find(key)
                 if label < 0 and grow and columns.span_at[at + 1] > 0:
                     with gil:
                         label = self._add(columns.text(token, column))
@@ -62,7 +61,7 @@ cdef class Labels:
     def index(self, str name not None):
         """The label's number, or -1."""
         cdef bytes encoded = name.encode()
-        return find(self.table.slots_at, self.table.mask, hash_text(encoded, len(encoded)))
+        return self.table.find(hash_text(encoded, len(encoded)))
 
     def encode(self, sentences, *, bint grow=False):
         """int32: the numbers of labels given in Python, as lists of str, one after the other."""

@@ -7,7 +7,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, realloc
 
 from taggers._hash cimport hash_text
-from taggers._table cimport KeyTable, find
+from taggers._table cimport KeyTable
 
 import re
 
@@ -156,7 +156,7 @@ cdef class Lexicon:
 
     cdef const uint64_t* entry(self, uint64_t key, const char* text, Py_ssize_t n) except NULL nogil:
         """The attributes of the word with this hash, until the next call."""
-        cdef Py_ssize_t row = find(self.words.slots_at, self.words.mask, key), i
+        cdef Py_ssize_t row = self.words.find(key), i
         cdef void* grown
         if row >= 0:
             return self.values + row * self.width

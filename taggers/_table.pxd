@@ -9,11 +9,13 @@ cdef enum:
     LOW = 0xFFFFFFFF
 
 
-cdef inline int32_t find(const uint64_t* slots, uint64_t mask, uint64_t key) noexcept nogil:
+cdef inline int32_t find(
+    const uint64_t* slots, const uint64_t* keys, uint64_t mask, uint64_t key,
+) noexcept nogil:
     """The key's row, or -1.
 
-    A slot holds the key's upper half and the row, eight bytes in all, so a lookup touches one cache line. The
-    lower half chooses the slot: an unseen key is taken for another once in some 2**32 lookups of unseen keys.
+    A slot holds the key's upper half and the row, eight bytes in all. The lower half chooses the slot, so an
+    unseen key hardly ever looks at more than one cache line; a key that is found is compared as a whole.
     """
     cdef uint64_t at = key & mask, slot
     cdef uint64_t tag = key >> 32
@@ -23,7 +25,7 @@ cdef inline int32_t find(const uint64_t* slots, uint64_t mask, uint64_t key) noe
         slot = slots[at]
         if slot == ~<uint64_t>0:
             return -1
-        if slot >> 32 == tag:
+        if slot >> 32 == tag and keys[slot & LOW] == key:
             return <int32_t>(slot & LOW)
         at = (at + 1) & mask
 
@@ -36,6 +38,9 @@ cdef class KeyTable:
     cdef uint64_t mask
     cdef Py_ssize_t room        # rows that fit before the arrays grow; 0 for borrowed arrays
     cdef readonly Py_ssize_t n_rows
+
+    cdef inline int32_t find(self, uint64_t key) noexcept nogil:
+        return find(self.slots_at, self.keys_at, self.mask, key)
 
     cdef int32_t add(self, uint64_t key) except -2 nogil
     cdef int _grow(self) except -1

@@ -85,7 +85,7 @@ cdef class KeyTable:
 
     cdef int32_t add(self, uint64_t key) except -2 nogil:
         """The key's row, a new one where it has none; -1 for key 0."""
-        cdef int32_t row = find(self.slots_at, self.mask, key)
+        cdef int32_t row = self.find(key)
         if row >= 0 or key == 0:
             return row
         if self.n_rows >= self.room:
@@ -115,7 +115,7 @@ cdef class KeyTable:
         cdef int32_t[::1] out = result
         with nogil:
             for i in range(wanted.shape[0]):
-                out[i] = self.add(wanted[i]) if grow else find(self.slots_at, self.mask, wanted[i])
+                out[i] = self.add(wanted[i]) if grow else self.find(wanted[i])
         return result
 
     def reserve(self, Py_ssize_t n):

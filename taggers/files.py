@@ -80,7 +80,7 @@ def read_columns(
     wanted: Sequence[int] | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
-    chunk_size: int = CHUNK,
+    chunk_size: int | None = CHUNK,
 ) -> Iterator[Columns]:
     """The sentences of a file, chunk by chunk, so that memory does not grow with the file.
 
@@ -91,7 +91,7 @@ def read_columns(
     wanted : which columns of the file, -1 for the last; by default the first (CoNLL-U: FORM).
     separator : ``"\\t"`` or ``" "`` (runs of spaces and tabs); by default what the first token's line has.
     encoding : of the file. The columns are in UTF-8 whatever it is.
-    chunk_size : bytes read at a time.
+    chunk_size : bytes read at a time; None for all at once.
     """
     if format not in FORMATS:
         raise ValueError(f"format {format!r} is none of {', '.join(FORMATS)}")
@@ -99,7 +99,7 @@ def read_columns(
     n_columns, line, tokens = 0, 1, 0
     with open_input(path) as file:
         source = _Source(file, name, encoding)
-        block = source.read(chunk_size)
+        block = source.read(chunk_size or -1)
         if format == "auto":
             format = detect_format(block)
         for data in _chunks(source, block, chunk_size, by_line=format == "text"):
@@ -133,10 +133,8 @@ def read_all(
     encoding: str = "utf-8",
 ) -> Columns:
     """A whole file at once, for those that fit in memory."""
-    everything = 1 << 31
-    (columns,) = read_columns(
-        path, format, wanted=wanted, separator=separator, encoding=encoding, chunk_size=everything
-    )
+    options = {"wanted": wanted, "separator": separator, "encoding": encoding}
+    (columns,) = read_columns(path, format, chunk_size=None, **options)  # type: ignore[arg-type]
     return columns
 
 
@@ -152,7 +150,7 @@ class _Source:
         self.decoder = None if codec.name in ("utf-8", "ascii") else codec.incrementaldecoder()
 
     def read(self, size: int) -> bytes:
-        """At most about `size` bytes; none at the end."""
+        """About `size` bytes, or all for -1; none at the end."""
         try:
             block = self.file.read(size)
         except (OSError, EOFError, zlib.error) as error:
@@ -166,8 +164,11 @@ class _Source:
         return text.encode() if text or not block else self.read(size)
 
 
-def _chunks(source: _Source, block: bytes, size: int, *, by_line: bool) -> Iterator[bytes]:
+def _chunks(source: _Source, block: bytes, size: int | None, *, by_line: bool) -> Iterator[bytes]:
     """Bytes that end where a sentence ends, or a line."""
+    if size is None:
+        yield block + source.read(-1)
+        return
     held = b""
     while block:
         seen = len(held)
