@@ -141,7 +141,7 @@ def _cell(text: str) -> Cell:
         owner, name = name, ""
     else:
         attribute(name)
-    return Cell({"w": 0, "p": 1}.get(owner) if owner in "wp" else int(owner[1:]), name, offset)
+    return Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset)
 
 
 def _cell_text(cell: Cell) -> str:

@@ -51,15 +51,15 @@ class Token(NamedTuple):
     end: int
 
 
-def tokenize(text: str) -> list[Token]:
-    """All tokens of a text, in order; only white space lies between them.
+def tokenize(text: str, start: int = 0) -> list[Token]:
+    """All tokens of a text, in order; only white space lies between them. Offsets count from `start`.
 
     >>> [token.text for token in tokenize("Dr. Who didn't pay $5.50 (or so) at 12:30.")]
     ['Dr.', 'Who', 'did', "n't", 'pay', '$', '5.50', '(', 'or', 'so', ')', 'at', '12:30', '.']
     """
     tokens: list[Token] = []
     for match in TOKEN.finditer(text):
-        token = Token(match[0], match.start(), match.end())
+        token = Token(match[0], match.start() + start, match.end() + start)
         # An abbreviation takes its full stop back.
         if token.text == "." and tokens and _is_abbreviation(tokens[-1], token.start):
             before = tokens.pop()
@@ -77,9 +77,8 @@ def split_sentences(text: str) -> list[list[Token]]:
     sentences: list[list[Token]] = []
     start = 0
     for line in text.splitlines(keepends=True):
-        tokens = [Token(token.text, token.start + start, token.end + start) for token in tokenize(line)]
+        sentences += _split_line(tokenize(line, start))
         start += len(line)
-        sentences += _split_line(tokens)
     return sentences
 
 
