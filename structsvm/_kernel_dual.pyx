@@ -30,8 +30,8 @@ cdef class KernelDual(Dual):
     cdef readonly object inputs             # a structsvm.kernels.Inputs: patterns and their kernels
     cdef readonly long long n_kernels       # kernel values computed
     cdef Py_ssize_t n_classes
-    cdef double[:, ::1] loss
-    cdef double[:, ::1] similarity          # L
+    cdef const double[:, ::1] loss
+    cdef const double[:, ::1] similarity          # L
     cdef bint single                        # rows hold float32, not float64
     cdef Py_ssize_t size                    # bytes of a kernel value
     cdef double cache_bytes
@@ -191,9 +191,8 @@ cdef class KernelDual(Dual):
         self.now += 1
         self.used[p] = self.now
         if self.rows[p] == NULL:
-            with gil:
+            with gil:       # not booked as cost: the schedule shall not depend on the size of the cache
                 self.compute_row(p)
-            self.cost += self.n_patterns * self.kernel_cost
         return 0
 
     def compute_row(self, Py_ssize_t p):
@@ -333,9 +332,11 @@ cdef class KernelDual(Dual):
         if self.capacity == 0:
             self.grow(64)
         chosen = np.array([slot for slot in slots if self.position[slot] < 0], dtype=np.intp)
+        n = len(chosen)
+        if n == 0:
+            return
         rows, kernel = self.inputs.block(chosen)
         rows = np.ascontiguousarray(rows, dtype=self.inputs.dtype)
-        n = len(chosen)
         self.n_kernels += n * self.n_patterns + n * n
         self.block_kernel = np.ascontiguousarray(kernel, dtype=np.float64).reshape(n, n)
         self.block_slots = chosen
@@ -357,6 +358,15 @@ cdef class KernelDual(Dual):
         self.block_rows = NULL
         self.n_block = 0
 
+    def batch_labels(self) -> np.ndarray:
+        """The classes of the current batch."""
+        return np.array(self.labels)
+
+    def count(self, Py_ssize_t n):
+        """Book n argmax calls whose kernel rows were computed outside the steps."""
+        self.n_argmax += n
+        self.n_kernels += n * self.n_patterns
+
     def coefficients(self) -> np.ndarray:
         """beta, a row for each support pattern and a column for each class."""
         cdef Py_ssize_t n = self.n_patterns, k = self.n_classes
@@ -368,7 +378,7 @@ cdef class KernelDual(Dual):
         return np.array(<double[:k, :m]>self.scores)[:, :n].T if n else np.zeros((0, k))
 
     def support_labels(self) -> np.ndarray:
-        """The true class of each support pattern, and its upper bound C_i."""
+        """The true class of each support pattern."""
         cdef Py_ssize_t n = self.n_patterns
         return np.array(<Py_ssize_t[:n]>self.label) if n else np.zeros(0, np.intp)
 

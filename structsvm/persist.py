@@ -36,7 +36,7 @@ MAGIC = "structsvm"
 JSON_NAME = "structsvm.json"
 ALIGNMENT = 64
 
-_LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, length of the name, length of the extra field
+_LOCAL_HEADER = struct.Struct("<26xHH")  # lengths of the name and of the extra field, which follow it
 _HEAD = re.compile(rb"PK\x03\x04.{26}structsvm\.json", re.DOTALL)
 _TAIL = re.compile(rb"structsvm crc32 ([0-9a-f]{8})")
 _HEAD_SIZE = _LOCAL_HEADER.size + len(JSON_NAME)
@@ -188,18 +188,19 @@ def _read(stream: BinaryIO, size: int) -> np.ndarray:
 
 
 def _members(stream: BinaryIO, buffer: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the bytes of each member, in order; refuse what is compressed or out of bounds."""
+    """Return the bytes of each member as they are in the file, in order; nothing is ever decompressed.
+
+    A size or offset beyond the file gives other bytes than the member's own header says: found there.
+    """
     members = {}
     with zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
-            stored = info.compress_type == zipfile.ZIP_STORED and not info.flag_bits & 0x1
-            header = buffer[info.header_offset : info.header_offset + _LOCAL_HEADER.size]
-            signature, name_size, extra_size = _LOCAL_HEADER.unpack(header.tobytes())
-            start = info.header_offset + _LOCAL_HEADER.size + name_size + extra_size
-            end = start + info.file_size
-            if not stored or signature != b"PK\3\4" or end > len(buffer) or info.filename in members:
+            if info.compress_type != zipfile.ZIP_STORED:
                 raise ModelFileError(_DAMAGED)
-            members[info.filename] = buffer[start:end]
+            header = buffer[info.header_offset : info.header_offset + _LOCAL_HEADER.size]
+            name_size, extra_size = _LOCAL_HEADER.unpack(header.tobytes())
+            start = info.header_offset + _LOCAL_HEADER.size + name_size + extra_size
+            members[info.filename] = buffer[start : start + info.file_size]
     return members
 
 
@@ -210,8 +211,8 @@ def _array(member: np.ndarray) -> np.ndarray:
         raise ModelFileError(_DAMAGED)
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(header)
     data = member[header.tell() :]
-    size_fits = min(shape, default=0) >= 0 and math.prod(shape) * dtype.itemsize == len(data)
-    if fortran or dtype.hasobject or not dtype.itemsize or not size_fits:
+    size_fits = dtype.itemsize and math.prod(shape) * dtype.itemsize == len(data)
+    if fortran or dtype.hasobject or not size_fits:
         raise ModelFileError(_DAMAGED)
     return np.ndarray(shape, dtype, buffer=data)
 
