@@ -13,7 +13,7 @@ from taggers._items import item_rows
 from taggers._lexicon import hash_string
 from taggers._table import KeyTable
 
-# How keys are made, for the model file: a model made otherwise cannot be used. Change it with taggers/_hash.pxd.
+# How keys are made, for the model file: a model made otherwise is of no use. Change it with _hash.pxd.
 HASHING = "murmurhash64a, seeds 1 2 3, mix 1"
 
 __all__ = [
