@@ -1,0 +1,21 @@
+# cython: language_level=3
+"""Text to 64 bits, and 64 bits with 64 bits."""
+from libc.stdint cimport uint64_t
+
+from murmurhash.mrmr cimport hash64
+
+cdef enum:
+    TEXT_SEED = 1       # spaCy's StringStore has the same, so a Doc's attribute ids are our hashes
+    PATTERN_SEED = 2
+    MARKER_SEED = 3     # so that no word of a text equals the marker beyond a sentence's end
+
+
+cdef inline uint64_t hash_text(const char* text, Py_ssize_t n) noexcept nogil:
+    """A value's hash; 0, as in spaCy, for the empty text."""
+    return hash64(<void*>text, <int>n, TEXT_SEED) if n > 0 else 0
+
+
+cdef inline uint64_t mix(uint64_t key, uint64_t value) noexcept nogil:
+    """A key that depends on both and on their order; one-to-one in `value` for a given key."""
+    key = (key ^ value) * <uint64_t>0x9FB21C651E98DF25
+    return key ^ (key >> 32)

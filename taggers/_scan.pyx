@@ -1,0 +1,206 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""One pass over the bytes of a column file: no Python object is made, nothing is copied."""
+from libc.stdint cimport int32_t, uint64_t
+from libc.string cimport memchr, memcmp, memcpy, memset
+
+
+cdef inline bint is_space(char c) noexcept nogil:
+    return c == b" " or c == b"\t"
+
+
+cdef inline Py_ssize_t line_stop(const char* data, Py_ssize_t start, Py_ssize_t size) noexcept nogil:
+    """Where the line's newline is, or the end of the data."""
+    cdef const char* newline = <const char*>memchr(data + start, c"\n", size - start)
+    return size if newline == NULL else newline - data
+
+
+cdef inline Py_ssize_t line_end(const char* data, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Where the line's text ends, a carriage return left out."""
+    return stop - 1 if stop > start and data[stop - 1] == b"\r" else stop
+
+
+cdef inline bint is_blank(const char* data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    while start < end and is_space(data[start]):
+        start += 1
+    return start == end
+
+
+cdef inline bint is_docstart(const char* data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    return (
+        end - start >= 10 and data[start] == b"-" and memcmp(data + start, b"-DOCSTART-", 10) == 0
+        and (end - start == 10 or is_space(data[start + 10]))
+    )
+
+
+cdef inline bint is_token(const Scanner* s, Py_ssize_t start, Py_ssize_t end, bint inside) noexcept nogil:
+    """Whether a line that is not blank is a token; comments exist in CoNLL-U only, before a sentence."""
+    if s.format == CONLLU:
+        return inside or s.data[start] != b"#"
+    return s.format == CRFSUITE or not is_docstart(s.data, start, end)
+
+
+cdef inline int32_t split_tabs(
+    const Scanner* s, Py_ssize_t start, Py_ssize_t end, int32_t* spans,
+) noexcept nogil:
+    """Write the spans of the wanted columns, and return how many columns there are."""
+    cdef int32_t column = 0, slot
+    cdef Py_ssize_t i = start
+    while True:
+        while i < end and s.data[i] != b"\t":
+            i += 1
+        if column < s.n_columns:
+            slot = s.slot_of[column]
+            if slot >= 0:
+                spans[2 * slot] = <int32_t>start
+                spans[2 * slot + 1] = <int32_t>(i - start)
+        column += 1
+        if i >= end or (s.format == CRFSUITE and column == s.n_columns):
+            return column
+        i += 1
+        start = i
+
+
+cdef inline int32_t split_runs(
+    const Scanner* s, Py_ssize_t start, Py_ssize_t end, int32_t* spans, int32_t* last,
+) noexcept nogil:
+    """The same for runs of spaces and tabs; `last` is where the last column ends."""
+    cdef int32_t column = 0, slot
+    cdef Py_ssize_t i = start
+    while True:
+        while i < end and is_space(s.data[i]):
+            i += 1
+        if i == end:
+            return column
+        start = i
+        while i < end and not is_space(s.data[i]):
+            i += 1
+        if column < s.n_columns:
+            slot = s.slot_of[column]
+            if slot >= 0:
+                spans[2 * slot] = <int32_t>start
+                spans[2 * slot + 1] = <int32_t>(i - start)
+        last[0] = <int32_t>i
+        column += 1
+
+
+cdef int32_t count_columns(const char* data, Py_ssize_t start, Py_ssize_t end, bint tabs) noexcept nogil:
+    """How many columns a line has."""
+    cdef Scanner s
+    cdef int32_t[2] unused
+    memset(&s, 0, sizeof(Scanner))
+    s.data = data
+    s.format = COLUMNS
+    if tabs:
+        return split_tabs(&s, start, end, unused)
+    return split_runs(&s, start, end, unused, unused)
+
+
+cdef inline int id_kind(const char* data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Of a CoNLL-U line's first column: 1 a token, 0 a range or an empty node, -1 neither."""
+    cdef int kind = 1
+    cdef Py_ssize_t i = start
+    while i < end and data[i] != b"\t":
+        if data[i] == b"-" or data[i] == b".":
+            if kind == 0 or i == start:
+                return -1
+            kind = 0
+        elif data[i] < b"0" or data[i] > b"9":
+            return -1
+        i += 1
+    return -1 if i == start else kind
+
+
+cdef Py_ssize_t first_token_line(const Scanner* s, Py_ssize_t* end) noexcept nogil:
+    """Start and end of the first line with a token, or -1."""
+    cdef Py_ssize_t start = s.begin, stop
+    while start < s.size:
+        stop = line_stop(s.data, start, s.size)
+        end[0] = line_end(s.data, start, stop)
+        if not is_blank(s.data, start, end[0]) and is_token(s, start, end[0], False):
+            return start
+        start = stop + 1
+    return -1
+
+
+cdef void scan(Scanner* s) noexcept nogil:
+    """Fill the scanner's arrays, which have room for a token and a sentence in each line."""
+    cdef Py_ssize_t start = s.begin, stop, end, sentence = 0, token = 0
+    cdef int32_t line = 0, got
+    cdef int kind = 1
+    while start < s.size:
+        stop = line_stop(s.data, start, s.size)
+        end = line_end(s.data, start, stop)
+        if is_blank(s.data, start, end) or not is_token(s, start, end, token > s.sentences[sentence]):
+            if token > s.sentences[sentence]:
+                sentence += 1
+                s.sentences[sentence] = token
+        else:
+            s.ends[token] = <int32_t>end
+            s.lines[token] = line
+            if s.format == CONLLU:
+                kind = id_kind(s.data, start, end)
+            if s.tabs:
+                got = split_tabs(s, start, end, s.spans + 2 * s.width * token)
+            else:
+                got = split_runs(s, start, end, s.spans + 2 * s.width * token, s.ends + token)
+            if got != s.n_columns or kind < 0:
+                s.fault = WRONG_COUNT if got != s.n_columns else WRONG_ID
+                s.fault_line = line
+                s.fault_count = got
+                return
+            token += kind
+        line += 1
+        start = stop + 1
+    if token > s.sentences[sentence]:
+        sentence += 1
+        s.sentences[sentence] = token
+    s.n_tokens = token
+    s.n_sentences = sentence
+
+
+cdef Py_ssize_t utf8_error(const char* data, Py_ssize_t size) noexcept nogil:
+    """The first byte that starts no valid UTF-8 sequence, or -1; ASCII goes eight bytes at a time."""
+    cdef const unsigned char* p = <const unsigned char*>data
+    cdef Py_ssize_t i = 0, n, j
+    cdef uint64_t word
+    cdef unsigned char c, low, high
+    while i < size:
+        c = p[i]
+        if c < 0x80:
+            while i + 8 <= size:
+                memcpy(&word, p + i, 8)
+                if word & <uint64_t>0x8080808080808080:
+                    break
+                i += 8
+            while i < size and p[i] < 0x80:
+                i += 1
+            continue
+        # The second byte's range excludes overlong forms, surrogates and what lies beyond U+10FFFF.
+        low = 0xA0 if c == 0xE0 else 0x90 if c == 0xF0 else 0x80
+        high = 0x9F if c == 0xED else 0x8F if c == 0xF4 else 0xBF
+        n = 2 if 0xC2 <= c <= 0xDF else 3 if 0xE0 <= c <= 0xEF else 4 if 0xF0 <= c <= 0xF4 else 0
+        if n == 0 or i + n > size or p[i + 1] < low or p[i + 1] > high:
+            return i
+        for j in range(2, n):
+            if p[i + j] & 0xC0 != 0x80:
+                return i
+        i += n
+    return -1
+
+
+cdef Py_ssize_t last_boundary(const char* data, Py_ssize_t size, Py_ssize_t floor) noexcept nogil:
+    """Just after the last blank line that ends beyond `floor`, or 0: the data can be cut there."""
+    cdef Py_ssize_t i = size - 1, j
+    while i >= floor and i >= 0:
+        if data[i] == b"\n":
+            j = i - 1
+            if j >= 0 and data[j] == b"\r":
+                j -= 1
+            while j >= 0 and is_space(data[j]):
+                j -= 1
+            if j < 0 or data[j] == b"\n":
+                return i + 1
+            i = j
+        else:
+            i -= 1
+    return 0

@@ -1,0 +1,223 @@
+"""Files in and out: sources as chunks of whole sentences, results that appear complete or not at all."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gzip
+import io
+import os
+import re
+import secrets
+import stat
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from taggers._columns import Columns, find_last_boundary
+from taggers._write import write
+from taggers.errors import DataError
+from taggers.tokenizer import to_columns
+
+__all__ = ["CONLLU", "atomic_write", "detect_format", "open_input", "read_all", "read_columns", "write"]
+
+CHUNK = 4 << 20
+BOM = b"\xef\xbb\xbf"
+FORMATS = ("auto", "columns", "conllu", "crfsuite", "text")
+# CoNLL-U's columns by name.
+CONLLU_NAMES = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+CONLLU = {name: column for column, name in enumerate(CONLLU_NAMES)}
+
+
+@contextlib.contextmanager
+def open_input(path: str | Path) -> Iterator[BinaryIO]:
+    """A file's bytes, those of standard input for ``-``; gzip is known by its first bytes and unpacked."""
+    with contextlib.ExitStack() as stack:
+        if str(path) == "-":
+            raw: BinaryIO = sys.stdin.buffer
+        else:
+            try:
+                raw = stack.enter_context(open(path, "rb"))
+            except OSError as error:
+                raise DataError(f"cannot be read: {error.strerror}", str(path)) from None
+        buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
+        try:
+            zipped = buffered.peek(2)[:2] == b"\x1f\x8b"
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", str(path)) from None
+        yield stack.enter_context(gzip.GzipFile(fileobj=buffered)) if zipped else buffered  # type: ignore[misc]
+
+
+def detect_format(data: bytes) -> str:
+    """``conllu``, ``text`` or ``columns``, by the first lines of a file.
+
+    Text is what has no tabs, and no number of columns that even half of the lines have. CRFsuite's
+    format is never guessed.
+    """
+    text = data[:20000].removeprefix(BOM).decode("latin-1")
+    lines = [line for line in text.split("\n")[:200] if line.strip()]
+    for line in lines:
+        fields = line.rstrip("\r").split("\t")
+        if len(fields) == 10 and re.fullmatch(r"\d+([-.]\d+)?", fields[0]):
+            return "conllu"
+        if not line.startswith("#"):
+            break
+    if lines and not any("\t" in line for line in lines):
+        counts = Counter(len(line.split()) for line in lines)
+        number, most = counts.most_common(1)[0]
+        if 2 * most < len(lines) or (len(lines) == 1 and number > 9):
+            return "text"
+    return "columns"
+
+
+def read_columns(
+    path: str | Path,
+    format: str = "auto",
+    *,
+    wanted: Sequence[int] | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    chunk_size: int | None = CHUNK,
+) -> Iterator[Columns]:
+    """The sentences of a file, chunk by chunk, so that memory does not grow with the file.
+
+    Parameters
+    ----------
+    path : the file, ``-`` for standard input; gzip is unpacked.
+    format : columns, conllu, crfsuite, text, or auto to look.
+    wanted : which columns of the file, -1 for the last; by default the first (CoNLL-U: FORM).
+    separator : ``"\\t"`` or ``" "`` (runs of spaces and tabs); by default what the first token's line has.
+    encoding : of the file. The columns are in UTF-8 whatever it is.
+    chunk_size : bytes read at a time; None for all at once.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format {format!r} is none of {', '.join(FORMATS)}")
+    name = "<stdin>" if str(path) == "-" else str(path)
+    n_columns, line, tokens = 0, 1, 0
+    with open_input(path) as file:
+        source = _Source(file, name, encoding)
+        block = source.read(chunk_size or -1)
+        if format == "auto":
+            format = detect_format(block)
+        for data in _chunks(source, block, chunk_size, by_line=format == "text"):
+            n_lines = data.count(b"\n")
+            if format == "text":
+                data, separator = _tokenized(data, name, line), "\t"
+            columns = Columns(
+                data,
+                wanted if wanted is not None else (CONLLU["form"],) if format == "conllu" else (0,),
+                format="columns" if format == "text" else format,
+                separator=separator,
+                name=name,
+                first_line=line,
+                n_columns=n_columns,
+            )
+            line += n_lines
+            tokens += columns.n_tokens
+            if columns.n_tokens:
+                separator, n_columns = columns.separator, columns.n_columns
+            yield columns
+    if not tokens:
+        raise DataError("no token in it; is this the right file?", name)
+
+
+def read_all(
+    path: str | Path,
+    format: str = "auto",
+    *,
+    wanted: Sequence[int] | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Columns:
+    """A whole file at once, for those that fit in memory."""
+    options = {"wanted": wanted, "separator": separator, "encoding": encoding}
+    (columns,) = read_columns(path, format, chunk_size=None, **options)  # type: ignore[arg-type]
+    return columns
+
+
+class _Source:
+    """A file read as UTF-8, whatever its encoding is."""
+
+    def __init__(self, file: BinaryIO, name: str, encoding: str) -> None:
+        self.file, self.name, self.encoding = file, name, encoding
+        try:
+            codec = codecs.lookup(encoding)
+        except LookupError:
+            raise DataError(f"unknown encoding {encoding!r}; use utf-8 or latin-1 or so", name) from None
+        self.decoder = None if codec.name in ("utf-8", "ascii") else codec.incrementaldecoder()
+
+    def read(self, size: int) -> bytes:
+        """About `size` bytes, or all for -1; none at the end."""
+        try:
+            block = self.file.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"cannot be read: {error}; is the file complete?", self.name) from None
+        if self.decoder is None:
+            return block
+        try:
+            text = self.decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            raise DataError(f"is not in {self.encoding}: {error.reason}", self.name) from None
+        return text.encode() if text or not block else self.read(size)
+
+
+def _chunks(source: _Source, block: bytes, size: int | None, *, by_line: bool) -> Iterator[bytes]:
+    """Bytes that end where a sentence ends, or a line."""
+    if size is None:
+        yield block + source.read(-1)
+        return
+    held = b""
+    while block:
+        seen = len(held)
+        held += block
+        end = held.rfind(b"\n", seen) + 1 if by_line else find_last_boundary(held, seen)
+        if end:
+            yield held[:end]
+            held = held[end:]
+        # A sentence longer than a block: read as much again, so that joining the blocks stays linear.
+        block = source.read(max(size, len(held)))
+    if held:
+        yield held
+
+
+def _tokenized(data: bytes, name: str, line: int) -> bytes:
+    try:
+        return to_columns(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        where = line + data.count(b"\n", 0, error.start)
+        raise DataError("not valid UTF-8; give the file's encoding, such as latin-1", name, where) from None
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write that takes its name when it is complete; whatever goes wrong, nothing is left of it.
+
+    ``-`` is standard output, and a device or pipe is written as it is: neither can be taken back.
+    """
+    if str(path) == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = os.path.realpath(path)
+    try:
+        mode: int | None = os.stat(target).st_mode
+    except FileNotFoundError:
+        mode = None
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(target, "wb") as file:
+            yield file
+        return
+    partial = f"{target}.{os.getpid()}-{secrets.token_hex(4)}.part"
+    try:
+        with open(partial, "xb") as file:
+            yield file
+        if mode is not None:
+            os.chmod(partial, stat.S_IMODE(mode))
+        os.replace(partial, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(partial)
+        raise

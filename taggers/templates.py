@@ -1,0 +1,170 @@
+"""Templates: which cells around a token make its features, in our text form or in CRF++ files as they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from taggers.attributes import attribute
+from taggers.errors import DataError
+
+NAMED = {
+    # The classic chunking template: with a cutoff of 3 it has 76,328 features on CoNLL-2000.
+    "conll2000": """
+        w[-2..2], w[-1]|w[0], w[0]|w[1],
+        p[-2..2], p[-2]|p[-1], p[-1]|p[0], p[0]|p[1], p[1]|p[2],
+        p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2]
+    """,
+}
+
+CELL = re.compile(r"(?:(w|p|c\d+)\.)?([a-z]\w*)\[([+-]?\d+)\]")
+RANGE = re.compile(r"(?P<name>[\w.]+)\[(?P<low>[+-]?\d+)\.\.(?P<high>[+-]?\d+)\]")
+MACRO = re.compile(r"%x\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
+FARTHEST = 99
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value near the token: of one of the columns read, itself or an attribute of it."""
+
+    column: int
+    attribute: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Cells that make one feature together; patterns of the same identity share their features."""
+
+    text: str
+    identity: str = field(repr=False)
+    cells: tuple[Cell, ...] = field(repr=False)
+
+    def name(self, values: list[str]) -> str:
+        """What the feature with these values is called."""
+        if self.text == self.identity:
+            return f"{self.text}={'|'.join(values)}" if values else self.text
+        pieces = iter(values)
+        return MACRO.sub(lambda _: next(pieces), self.text)
+
+
+@dataclass(frozen=True)
+class Template:
+    """The patterns of a model's features.
+
+    `bigrams` are CRF++'s B patterns with cells, features of a pair of labels; `transitions` says that there
+    was a plain B.
+    """
+
+    patterns: tuple[Pattern, ...]
+    bigrams: tuple[Pattern, ...] = ()
+    transitions: bool = False
+
+    @property
+    def text(self) -> str:
+        """A text that `parse_template` reads as this template."""
+        lines = [pattern.text for pattern in self.patterns + self.bigrams]
+        return "\n".join(lines + ["B"] * self.transitions)
+
+    @property
+    def width(self) -> int:
+        """How many columns it needs."""
+        patterns = self.patterns + self.bigrams
+        return 1 + max((cell.column for pattern in patterns for cell in pattern.cells), default=-1)
+
+
+def load_template(name_or_path: str | Path) -> Template:
+    """The template of that name, or in that file."""
+    if str(name_or_path) in NAMED:
+        return parse_template(NAMED[str(name_or_path)], file=str(name_or_path))
+    path = Path(name_or_path)
+    if not path.is_file():
+        raise DataError(f"no template file, and no template of that name ({', '.join(NAMED)})", str(path))
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError("not valid UTF-8; is this a template file?", str(path)) from error
+    return parse_template(text, file=str(path))
+
+
+def parse_template(text: str, *, file: str = "") -> Template:
+    """A template from its text: patterns separated by commas or line ends, ``#`` starts a comment line.
+
+    ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second,
+    ``c2`` the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
+    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has. Lines that start with U or B are as
+    in CRF++.
+    """
+    patterns: list[Pattern] = []
+    bigrams: list[Pattern] = []
+    transitions = False
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        try:
+            if line.startswith("U"):
+                patterns.append(_crfpp(line))
+            elif line.startswith("B"):
+                transitions |= "%x" not in line
+                bigrams += [_crfpp(line)] if "%x" in line else []
+            else:
+                patterns += [pattern for piece in line.split(",") for pattern in _patterns(piece.strip())]
+        except ValueError as error:
+            raise DataError(f"in the template: {error}", file, number) from None
+    if not patterns and not bigrams and not transitions:
+        raise DataError("the template is empty; write for instance w[-1], w[0], w[1]", file)
+    return Template(tuple(dict.fromkeys(patterns)), tuple(dict.fromkeys(bigrams)), transitions)
+
+
+def _patterns(piece: str) -> list[Pattern]:
+    spread = RANGE.fullmatch(piece)
+    if spread:
+        offsets = range(int(spread["low"]), int(spread["high"]) + 1)
+        return [pattern for offset in offsets for pattern in _patterns(f"{spread['name']}[{offset}]")]
+    if not piece:
+        return []
+    cells = () if piece == "bias" else tuple(_cell(part.strip()) for part in piece.split("|"))
+    text = "|".join(map(_cell_text, cells)) or piece
+    return [Pattern(text, text, cells)]
+
+
+def _cell(text: str) -> Cell:
+    match = CELL.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text!r} is no cell such as w[0], p[-1] or w.suffix3[0]")
+    owner, name, offset = match[1] or "w", match[2], int(match[3])
+    if abs(offset) > FARTHEST:
+        raise ValueError(f"offset {offset} is farther than {FARTHEST}")
+    if not match[1] and re.fullmatch(r"w|p|c\d+", name):
+        owner, name = name, ""
+    else:
+        attribute(name)
+    return Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset)
+
+
+def _cell_text(cell: Cell) -> str:
+    column = "wp"[cell.column] if cell.column < 2 else f"c{cell.column}"
+    return f"{column}{'.' * bool(cell.attribute)}{cell.attribute}[{cell.offset}]"
+
+
+def _crfpp(line: str) -> Pattern:
+    """A line of a CRF++ template; as there, lines of one form without an identifier share their features."""
+    if "%" in MACRO.sub("", line):
+        raise ValueError(f"{line!r} has a macro other than %x[row,column]")
+    cells = tuple(Cell(int(column), "", int(row)) for row, column in MACRO.findall(line))
+    if any(abs(cell.offset) > FARTHEST for cell in cells):
+        raise ValueError(f"{line!r} looks farther than {FARTHEST} rows")
+    return Pattern(line, MACRO.sub("%x", line) if cells else line, cells)
+
+
+def cell_value(cell: Cell, texts: list[list[str]], token: int, sentence: range) -> str | None:
+    """A cell's text at a token of a sentence; beyond its ends, the marker that CRF++ puts there."""
+    at = token + cell.offset
+    if at < sentence.start:
+        return f"_B-{sentence.start - at}"
+    if at >= sentence.stop:
+        return f"_B+{at - sentence.stop + 1}"
+    text = texts[cell.column][at]
+    return attribute(cell.attribute)(text) if cell.attribute else text

@@ -1,0 +1,113 @@
+"""Plain text to sentences of tokens: one regular expression, no model, every offset kept.
+
+A line holds at least one sentence, and no sentence crosses a line. This is meant for tagging raw text without
+more ado; use spaCy where its languages' tokenizers matter.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+ABBREVIATIONS = re.compile(
+    r"""
+      mr|mrs|ms|dr|prof|sr|jr|st|mt|rev|hon|gen|col|capt|lt|sgt|gov|sen|rep|pres
+    | inc|ltd|co|corp|bros|dept|univ|assn
+    | vs|etc|cf|ca|al|eds|vol|pp|figs?|eq|approx
+    | jan|feb|apr|aug|sept?|oct|nov|dec
+    | [A-HJ-Z]                                                 # initials, but not the word I
+    """,
+    re.VERBOSE,
+)
+
+TOKEN = re.compile(
+    r"""
+      (?:https?://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)\]}]          # addresses of pages
+    | [\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+                          # and of people
+    | [@\#]\w+                                                 # names and topics of posts
+    | \d+(?:[.,:/]\d+)*(?:%|(?:st|nd|rd|th|s)\b)?              # 1,000.5  12:30  3/4  5%  1990s
+    | (?:[^\W\d_]\.){2,}                                       # U.S.A.
+    | (?:n't|'(?:s|m|d|re|ve|ll))(?!\w)                        # what English clitics leave behind
+    | \w+?(?=n't(?!\w))                                        # the do of don't
+    | \w+(?:[-\u2019']\w+)*?(?='(?:s|m|d|re|ve|ll)(?!\w))           # the cat of cat's
+    | \w+(?:[-\u2019']\w+)*                                         # words, well-known, o'clock
+    | \.{2,} | -{2,} | ([^\w\s])\1+                            # ... -- !!!
+    | [^\w\s]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+# Beside ASCII: curly and angle quotes, the inverted Spanish marks, the ellipsis, full-width marks.
+CLOSERS = frozenset("\"')]}\u201d\u2019\u00bb")
+OPENERS = frozenset("\"'([{\u201c\u2018\u00ab\u00bf\u00a1")
+ENDERS = frozenset(".!?\u2026\u3002\uff01\uff1f")
+
+
+class Token(NamedTuple):
+    """A token and where it stands in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def tokenize(text: str, start: int = 0) -> list[Token]:
+    """All tokens of a text, in order; only white space lies between them. Offsets count from `start`.
+
+    >>> [token.text for token in tokenize("Dr. Who didn't pay $5.50 (or so) at 12:30.")]
+    ['Dr.', 'Who', 'did', "n't", 'pay', '$', '5.50', '(', 'or', 'so', ')', 'at', '12:30', '.']
+    """
+    tokens: list[Token] = []
+    for match in TOKEN.finditer(text):
+        token = Token(match[0], match.start() + start, match.end() + start)
+        # An abbreviation takes its full stop back.
+        if token.text == "." and tokens and _is_abbreviation(tokens[-1], token.start):
+            before = tokens.pop()
+            token = Token(before.text + ".", before.start, token.end)
+        tokens.append(token)
+    return tokens
+
+
+def split_sentences(text: str) -> list[list[Token]]:
+    """Sentences of tokens: a line ends one, and so do . ! ? before a capital, a digit or an opening mark.
+
+    >>> [" ".join(token.text for token in tokens) for tokens in split_sentences("It works. Does it, Dr. No?")]
+    ['It works .', 'Does it , Dr. No ?']
+    """
+    sentences: list[list[Token]] = []
+    start = 0
+    for line in text.splitlines(keepends=True):
+        sentences += _split_line(tokenize(line, start))
+        start += len(line)
+    return sentences
+
+
+def _split_line(tokens: list[Token]) -> list[list[Token]]:
+    sentences: list[list[Token]] = []
+    current: list[Token] = []
+    ended = False
+    for token in tokens:
+        spaced = bool(current) and token.start > current[-1].end
+        if ended and not (token.text[0] in CLOSERS and not spaced):
+            if spaced and _opens(token.text):
+                sentences.append(current)
+                current = []
+            ended = False
+        current.append(token)
+        ended = ended or token.text[0] in ENDERS
+    return [*sentences, current] if current else sentences
+
+
+def _opens(text: str) -> bool:
+    return text[0].isupper() or text[0].isdigit() or text[0] in OPENERS or not text[0].isascii()
+
+
+def _is_abbreviation(token: Token, end: int) -> bool:
+    text = token.text if len(token.text) == 1 else token.text.lower()
+    return token.end == end and ABBREVIATIONS.fullmatch(text) is not None
+
+
+def to_columns(text: str) -> bytes:
+    """The text as a file of one column, a token in each line and a blank line after each sentence."""
+    sentences = split_sentences(text)
+    return "".join("".join(f"{token.text}\n" for token in sentence) + "\n" for sentence in sentences).encode()

@@ -1,0 +1,115 @@
+"""Labels back into files: nothing else may change."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tagger_twins import CONLLU, PETS, tricky
+from taggers._columns import Columns
+from taggers._labels import Labels
+from taggers._write import write
+
+from taggers.errors import DataError
+
+
+def ids(*numbers):
+    return np.array(numbers, np.int32)
+
+
+def test_append_uses_the_separator_of_each_line():
+    columns = Columns(b"-DOCSTART- -X-\n\na X\r\n b  Y \nc\tZ", separator=" ")
+    assert write(columns, ids(0, 1, 0), ["N", "VB"]) == b"-DOCSTART- -X-\n\na X N\r\n b  Y VB \nc\tZ\tN"
+
+
+def test_append_to_a_single_column():
+    assert write(Columns(b"a\n b\n"), ids(0, -1), ["N"]) == b"a N\n b _\n"
+    assert write(Columns(b"a b\n", separator="\t"), ids(0), ["N"]) == b"a b\tN\n"
+
+
+def test_replace_keeps_every_other_byte_of_conllu():
+    columns = Columns(CONLLU, (1, 3), format="conllu")
+    result = write(columns, ids(0, 0, 0, 0, 0, -1), ["LONGER"], column=1)
+    for tag in (b"PRON", b"VERB", b"ADP", b"DET", b"NOUN"):
+        assert tag in CONLLU
+        assert tag not in result
+    assert result.replace(b"LONGER", b"") == CONLLU.replace(b"PRON", b"").replace(b"VERB", b"").replace(
+        b"ADP", b""
+    ).replace(b"DET", b"").replace(b"NOUN", b"")
+
+
+def test_scores_are_appended():
+    scores = np.array([[1.5, -2.0], [1e300, 0.00004]])
+    columns = Columns(b"a X\nb Y\n", (0, 1))
+    assert write(columns, ids(0, 0), ["N"], scores=scores).splitlines() == [
+        b"a X N 1.5000 -2.0000",
+        b"b Y N 1.000000e+300 0.0000",
+    ]
+    assert write(columns, ids(0, 0), ["N"], column=1, scores=scores[:, :1].copy()).startswith(b"a N 1.5000\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        ((ids(0), ["N"]), {}),
+        ((ids(0, 1, 0, 0, 0), ["N"]), {}),
+        ((ids(0, -2, 0, 0, 0), ["N"]), {}),
+        ((ids(0, 0, 0, 0, 0), ["N M"]), {}),
+        ((ids(0, 0, 0, 0, 0), [""]), {}),
+        ((ids(0, 0, 0, 0, 0), ["N"]), {"column": 1}),
+        ((ids(0, 0, 0, 0, 0), ["N"]), {"scores": np.zeros((4, 1))}),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, options):
+    with pytest.raises(ValueError, match=r"\w"):
+        write(Columns(PETS), *arguments, **options)
+
+
+def test_columns_from_python_cannot_be_written():
+    with pytest.raises(ValueError, match="not read from a file"):
+        write(Columns.from_sentences([["a"]]), ids(0), ["N"])
+
+
+@given(tricky, st.sampled_from(["columns", "conllu", "crfsuite"]), st.sampled_from([None, " ", "\t"]))
+def test_writing_the_same_labels_gives_the_same_bytes(data, format, separator):
+    try:
+        columns = Columns(data, (0,), format=format, separator=separator)
+    except DataError:
+        return
+    labels = Labels()
+    numbers = labels.ids(columns, 0, grow=True)
+    assert [labels.names[n] if n >= 0 else "" for n in numbers] == columns.texts(0)
+    names = labels.names
+    if any("\r" in name or " " in name for name in names):
+        return
+    assert write(columns, numbers, names, column=0) == data
+
+
+@given(tricky)
+def test_an_appended_column_is_read_back(data):
+    try:
+        columns = Columns(data, separator=" ")
+    except DataError:
+        return
+    numbers = np.arange(columns.n_tokens, dtype=np.int32) % 3
+    names = ["B-A", "I-A", "O"]
+    again = Columns(write(columns, numbers, names), (0, -1) if columns.n_tokens else (0,), separator=" ")
+    assert again.sentences(0) == columns.sentences(0)
+    if columns.n_tokens:
+        assert again.texts(1) == [names[n] for n in numbers]
+
+
+def test_labels_are_numbered_in_order_and_unknown_ones_are_minus_one():
+    columns = Columns(PETS, (2,))
+    labels = Labels(["O"])
+    assert labels.ids(columns, 0).tolist() == [-1] * 5
+    assert labels.ids(columns, 0, grow=True).tolist() == [1, 2, 3, 1, 3]
+    assert labels.names == ["O", "B-NP", "I-NP", "B-VP"]
+    assert labels.encode([["O", "B-VP"], ["new"]]).tolist() == [0, 3, -1]
+    assert labels.index("I-NP") == 2
+    with pytest.raises(ValueError, match="twice"):
+        Labels(["a", "a"])
+
+
+def test_many_labels():
+    data = "".join(f"w L{i}\n" for i in range(5000)).encode()
+    assert Labels().ids(Columns(data, (1,)), 0, grow=True).tolist() == list(range(5000))
