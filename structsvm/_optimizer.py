@@ -77,7 +77,8 @@ class Optimizer:
             self._elapsed = 0.0
         else:
             slots = self._machine.oracle.add(X, y)
-        self._take(slots, weight)
+        self._machine.grow(self._machine.oracle.n_weights)
+        self._take(slots, self._machine.oracle.slot_weights(slots, weight))
         try:
             self._run(online)
         finally:
@@ -146,6 +147,8 @@ class Optimizer:
         data = as_data(X, y)
         weight = check_sample_weight(sample_weight, n_patterns(data[0]))
         slots = machine.oracle.add(*data)
+        weight = machine.oracle.slot_weights(slots, weight)
+        machine.grow(machine.oracle.n_weights)
         try:
             self._admit(slots, weight)
             return self._primal(slots, weight)

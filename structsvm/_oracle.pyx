@@ -31,6 +31,10 @@ cdef class Oracle:
     def attach(self, weights):
         """Note the array that holds w; called whenever it is replaced."""
 
+    def slot_weights(self, slots, sample_weight) -> np.ndarray:
+        """The weight of each slot, where not every sample has exactly one."""
+        return sample_weight
+
     def add(self, X, y) -> np.ndarray:
         """Store patterns and return their slots; either all of them are valid and stored, or none."""
         raise TypeError(f"{type(self).__name__} cannot store patterns")

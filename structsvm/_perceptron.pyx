@@ -53,6 +53,14 @@ cdef class PerceptronWeights:
         """The mean of w over all patterns seen, each counted after its update."""
         return self.weights - self.moments / max(self.n_seen, 1)
 
+    def grow(self, Py_ssize_t n_weights):
+        """Make w at least this long; what is new is zero."""
+        missing = n_weights - len(self.weights)
+        if missing > 0:
+            self.weights = np.append(self.weights, np.zeros(missing))
+            self.moments = np.append(self.moments, np.zeros(missing))
+            self.oracle.attach(self.weights)
+
     def admit(self, slots, sample_weight):
         """Take slots of the oracle into the training set, with their sample weights."""
         missing = max(slots, default=-1) + 1 - len(self.wrong)

@@ -2,5 +2,6 @@
 
 from structsvm.problems.ambiguous import AmbiguousBags
 from structsvm.problems.multiclass import Multiclass
+from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
 
-__all__ = ["AmbiguousBags", "Multiclass"]
+__all__ = ["AmbiguousBags", "Multiclass", "SequenceLabels", "SequenceProblem", "Sequences"]

@@ -21,6 +21,7 @@ cdef enum:
 cdef struct Sentence:
     Py_ssize_t n_tokens
     Py_ssize_t n_slots      # slots that still need it
+    Py_ssize_t number       # in the call that added it
     int32_t* token_ptr      # one block of memory: everything below, and this
     int32_t* rows           # sorted within a token
     float* values           # or NULL: all 1
@@ -51,4 +52,4 @@ cdef class SequenceOracle(Oracle):
     cdef int place(self, Sentence* x, list slots) except -1
     cdef void discard(self, Sentence* x) noexcept nogil
     cdef Sentence* copy(self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
-                        const int32_t* gold) except NULL
+                        const int32_t* gold, Py_ssize_t number) except NULL

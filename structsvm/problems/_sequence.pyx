@@ -53,6 +53,15 @@ cdef class SequenceOracle(Oracle):
         self.n_weights = self.offset + self.n_rows * self.stride
         return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, X.values, self.intern(y.codes, y.sets))
 
+    def slot_weights(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight) -> np.ndarray:
+        """The weight of its sentence for each slot that the last add() gave out."""
+        result = np.empty(slots.shape[0])
+        cdef double[::1] weight = result
+        cdef Py_ssize_t k
+        for k in range(slots.shape[0]):
+            weight[k] = sample_weight[self.of_slot[slots[k]].number]
+        return result
+
     def intern(self, codes, sets) -> np.ndarray:
         """Codes with the sets of allowed labels renumbered as this oracle knows them."""
         codes = np.array(codes, dtype=np.int32)
@@ -78,7 +87,7 @@ cdef class SequenceOracle(Oracle):
             for s in range(n_sentences):
                 first, n = sentence_at[s], sentence_at[s + 1] - sentence_at[s]
                 stored[s] = self.copy(n, &token_at[first], &row_at[token_at[first]],
-                                      NULL if values is None else &value_at[token_at[first]], &gold_at[first])
+                                      NULL if values is None else &value_at[token_at[first]], &gold_at[first], s)
                 if places is None:
                     self.place(stored[s], slots)
             for s, t in () if places is None else places:
@@ -95,7 +104,7 @@ cdef class SequenceOracle(Oracle):
         raise TypeError("defined by the kinds of sequence oracle")
 
     cdef Sentence* copy(self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
-                        const int32_t* gold) except NULL:
+                        const int32_t* gold, Py_ssize_t number) except NULL:
         """A copy in one block of memory, with the rows of each token in order."""
         cdef Py_ssize_t t, n = token_ptr[n_tokens] - token_ptr[0]
         cdef Sentence* x = <Sentence*>malloc(sizeof(Sentence))
@@ -104,7 +113,7 @@ cdef class SequenceOracle(Oracle):
         if x == NULL or x.token_ptr == NULL:
             free(x)
             raise MemoryError(f"no memory for a sentence of {n_tokens} tokens")
-        x.n_tokens, x.n_slots = n_tokens, 0
+        x.n_tokens, x.n_slots, x.number = n_tokens, 0, number
         x.gold = x.token_ptr + n_tokens + 1
         x.rows = x.gold + n_tokens
         x.values = <float*>(x.rows + n) if values else NULL

@@ -1,0 +1,140 @@
+"""Sequence labelling: sentences of sparse tokens, a label for each token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from structsvm.problem import Problem
+from structsvm.problems.multiclass import check_loss_matrix
+from structsvm.validation import check_choice, check_count
+
+LANES = 8  # labels are padded to a multiple of it
+UNKNOWN = -1
+
+
+@dataclass
+class Sequences:
+    """Sentences as flat arrays: the features of token t are rows[token_ptr[t]:token_ptr[t + 1]].
+
+    Sentence s has the tokens sentence_ptr[s] .. sentence_ptr[s + 1] - 1; values: of the features, None where all are 1.
+    """
+
+    rows: np.ndarray
+    token_ptr: np.ndarray
+    sentence_ptr: np.ndarray
+    values: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.sentence_ptr) - 1
+
+
+@dataclass
+class SequenceLabels:
+    """A code for each token: its label, -1 for any, or -2 - k for any label of sets[k] (booleans over the labels)."""
+
+    codes: np.ndarray
+    sentence_ptr: np.ndarray
+    sets: list[np.ndarray] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.sentence_ptr) - 1
+
+
+class SequenceProblem(Problem):
+    """Label the tokens of a sentence, by Viterbi or greedily.
+
+    inference="exact": Phi(x, y) counts label bigrams, the start included, and (feature, label) pairs; a pattern is
+    a sentence, its loss the sum over tokens of loss[right, answered].
+    inference="greedy": one decision after the other, given the `order` labels before (true ones in training); a pattern
+    is a token (thesis 5.3).
+    barred: for exact inference, (n_labels + 1, n_labels) booleans, True where a label may not follow another (last row:
+    may not come first), and n_labels booleans where a label may not come last.
+    """
+
+    def __init__(
+        self,
+        n_labels: int,
+        *,
+        inference: str = "exact",
+        order: int = 1,
+        loss: Any = None,
+        barred: tuple[Any, Any] | None = None,
+    ) -> None:
+        check_choice(inference=(inference, ("exact", "greedy")))
+        check_count(n_labels=n_labels, low=1)
+        check_count(order=order)
+        if inference == "exact" and order != 1:
+            raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for other orders")
+        self.n_labels = n_labels
+        self.inference = inference
+        self.order = order
+        self.loss_ = check_loss_matrix(loss, n_labels)
+        self.stride = -(-n_labels // LANES) * LANES
+        self.history = n_labels + 1 if inference == "exact" else order * (n_labels + 1)
+        self.barred, self.barred_end = penalties(barred, n_labels, self.stride)
+
+    @property
+    def offset(self) -> int:
+        """Where the weights of the first feature row begin."""
+        return self.history * self.stride
+
+    def oracle(self) -> Any:
+        from structsvm.problems._sequence import ExactOracle, GreedyOracle
+
+        if self.inference == "greedy":
+            return GreedyOracle(self, self.n_labels, self.stride, self.loss_, self.order)
+        return ExactOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
+
+    def check_sequences(self, X: Any, y: Any) -> None:
+        """Refuse arrays that do not fit each other: compiled code indexes with them."""
+        n_tokens = len(X.token_ptr) - 1
+        for name, pointers, end in (("token_ptr", X.token_ptr, len(X.rows)), ("sentence_ptr", X.sentence_ptr, n_tokens)):
+            if pointers[0] != 0 or pointers[-1] != end or np.any(np.diff(pointers) < 0):
+                raise ValueError(f"{name} must rise from 0 to {end}")
+        if len(X.rows) and X.rows.min() < 0:
+            raise ValueError(f"feature row {X.rows.min()} is negative")
+        if X.values is not None and (len(X.values) != len(X.rows) or not np.all(np.isfinite(X.values))):
+            raise ValueError("feature values must be finite, one for each row")
+        if len(y.codes) != n_tokens or not np.array_equal(X.sentence_ptr, y.sentence_ptr):
+            raise ValueError(f"the labels are those of {len(y.codes)} tokens, but there are {n_tokens}, or sentences differ")
+        if len(y.codes) and not -2 - len(y.sets) < y.codes.min() <= y.codes.max() < self.n_labels:
+            bad = y.codes.min() if y.codes.min() <= -2 - len(y.sets) else y.codes.max()
+            raise ValueError(f"unknown label {bad}: there are {self.n_labels} labels and {len(y.sets)} sets")
+        if any(np.shape(one) != (self.n_labels,) or not np.any(one) for one in y.sets):
+            raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, at least one of them true")
+
+    # The same problem through the Python door, a sentence being a list of {row: value} and y a tuple of labels.
+
+    def joint_feature(self, x: Any, y: Any) -> dict[int, float]:
+        feature: dict[int, float] = {}
+        for t, label in enumerate(y):
+            before = y[t - 1] if t else self.n_labels
+            index = before * self.stride + label
+            feature[index] = feature.get(index, 0.0) + 1.0
+            for row, value in x[t].items():
+                index = self.offset + row * self.stride + label
+                feature[index] = feature.get(index, 0.0) + value
+        return feature
+
+    def loss(self, y: Any, other: Any) -> float:
+        return float(sum(self.loss_[a, b] for a, b in zip(y, other, strict=True)))
+
+    def candidates(self, x: Any) -> Any:
+        allowed = self.barred == 0
+        for y in product(range(self.n_labels), repeat=len(x)):
+            pairs = zip((self.n_labels, *y), y, strict=False)
+            if all(allowed[p, q] for p, q in pairs) and self.barred_end[y[-1]] == 0:
+                yield y
+
+
+def penalties(barred: tuple[Any, Any] | None, n_labels: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
+    """What to add to the scores of transitions and of last labels: nothing, or so much that they never win."""
+    follow, end = np.zeros((n_labels + 1, stride), np.float32), np.zeros(n_labels, np.float32)
+    if barred is not None:
+        follow[:, :n_labels] = np.where(np.asarray(barred[0], dtype=bool), -1e30, 0)
+        end[:] = np.where(np.asarray(barred[1], dtype=bool), -1e30, 0)
+    return follow, end
