@@ -84,9 +84,11 @@ cdef class LinearDual(Dual):
         cdef Py_ssize_t a = TRUE_OUTPUT, b = NOBODY
         if self.upper[slot] == 0:
             return 0
+        if epsilon < 0 and self.position[slot] >= 0:
+            return self.process_old(self.position[slot])
         v = self.look(slot, True)
         if self.position[slot] < 0:
-            if v <= epsilon:
+            if v <= max(epsilon, self.tau):
                 return 0
             p = self.insert_pattern(slot)
         else:
