@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+LARGEST = 1e100  # squares of features, and sums of them, must stay finite
+
 
 def check_positive(**values: Any) -> None:
     """Each value must be a finite number above zero."""
@@ -64,7 +66,9 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
         if np.iscomplexobj(X):
             raise ValueError("Complex data not supported: X must hold real numbers")
         X = sparse.csr_array(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-        X.sum_duplicates()
+        if not X.has_canonical_format:
+            X = X.copy()  # the caller's arrays are shared, and may be read only
+            X.sum_duplicates()
         values = X.data
     else:
         if np.iscomplexobj(X):
@@ -84,6 +88,8 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if not np.all(np.isfinite(values)):
         raise ValueError("X contains NaN or infinity: remove or impute these values first")
+    if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
+        raise ValueError(f"X contains values too large to be squared and added up (above {LARGEST:g}): scale the features")
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features, but {owner} is expecting {n_features} features as input")
     return X
