@@ -20,15 +20,21 @@ def assert_same_model(fast, slow, X, y):
     assert np.array_equal(fast.predict(X), slow.predict(X))
 
 
+def in_eighths(values):
+    """Rounded, so that both doors compute differences without rounding: after a step violations tie exactly."""
+    return np.round(values * 8) / 8
+
+
 @pytest.mark.parametrize("name", [name for name in OPTIMIZERS if name != "adaptive"])
 @settings(max_examples=5)
 @given(seed=st.integers(0, 1000), with_features=st.booleans(), fit_intercept=st.booleans())
 def test_both_doors_give_the_same_model(name, seed, with_features, fit_intercept):
     X, y = noisy_classes(20, seed=seed)
+    X = in_eighths(X)
     rng = np.random.default_rng(seed)
     options = {
         "loss": rng.uniform(0.3, 2, (4, 4)) * (1 - np.eye(4)),
-        "output_features": rng.normal(size=(4, 3)) if with_features else None,
+        "output_features": in_eighths(rng.normal(size=(4, 3))) if with_features else None,
         "fit_intercept": fit_intercept,
     }
     weight = rng.uniform(0.5, 2, 20)

@@ -77,7 +77,7 @@ class Explicit(Problem):
 
 
 def test_output_features_are_the_explicit_joint_feature():
-    X, y = noisy_classes(30, k=3)
+    X, y = noisy_classes(30, k=3)  # Lambda holds zeros and ones: no rounding tells the doors apart
     Lambda, loss = taxonomy_features(PATHS), tree_loss(PATHS)
     fast = LaRank(Multiclass(loss=loss, output_features=Lambda), C=0.2, epochs=3).fit(X, y)
     slow = LaRank(Explicit(Lambda, loss), C=0.2, epochs=3).fit(X, y)

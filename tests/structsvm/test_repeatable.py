@@ -82,7 +82,7 @@ def test_training_goes_on_after_a_pickle_as_if_nothing_happened(name, door):
 @pytest.mark.parametrize("name", DUAL_OPTIMIZERS)
 def test_a_pickle_after_fit_goes_on_like_the_original(name):
     X, y = noisy_classes(60)
-    more = {"gap_tolerance": 1e-3} if name in ("larank", "adaptive") else {}
+    more = {"gap_tolerance": 1e-3, "epochs": None} if name in ("larank", "adaptive") else {}
     optimizer = DUAL_OPTIMIZERS[name](Multiclass(), **more).fit(X[:40], y[:40])
     revived = pickle.loads(pickle.dumps(optimizer))
     assert_same_bytes(
