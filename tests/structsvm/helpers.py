@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from structsvm._oracle import PythonOracle
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Problem, SVMStruct
-from structsvm._oracle import PythonOracle
 
 DUAL_OPTIMIZERS = {
     "larank": lambda problem, **more: LaRank(problem, **{"C": 0.5, "epochs": 2, **more}),
-    "adaptive": lambda problem, **more: LaRank(problem, **{"C": 0.5, "epochs": 2, "schedule": "adaptive", **more}),
-    "passive-aggressive": lambda problem, **more: PassiveAggressive(problem, **{"C": 0.5, "epochs": 2, **more}),
+    "adaptive": lambda problem, **more: LaRank(
+        problem, **{"C": 0.5, "epochs": 2, "schedule": "adaptive", **more}
+    ),
+    "passive-aggressive": lambda problem, **more: PassiveAggressive(
+        problem, **{"C": 0.5, "epochs": 2, **more}
+    ),
     "svmstruct": lambda problem, **more: SVMStruct(problem, **{"C": 0.5, "epsilon": 0.05, **more}),
 }
 OPTIMIZERS = {

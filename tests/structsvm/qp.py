@@ -18,7 +18,8 @@ class Solution:
 def solve(outputs, upper, *, rescaling="margin", slack="l1") -> Solution:
     """outputs: for each pattern its (loss, difference) pairs, the true output left out; upper: C_i.
 
-    max  sum alpha Delta - |w|^2 / 2 [- sum_i (sum_y alpha_iy)^2 / (2 C_i)],  alpha >= 0 [, sum_y alpha_iy <= C_i]
+    L1: max  sum alpha Delta - |w|^2 / 2,  alpha >= 0, sum_y alpha_iy <= C_i
+    L2: max  sum alpha Delta - |w|^2 / 2 - sum_i (sum_y alpha_iy)^2 / (2 C_i),  alpha >= 0
     """
     owner = np.array([i for i, of_pattern in enumerate(outputs) for _ in of_pattern])
     loss = np.array([each for of_pattern in outputs for each, _ in of_pattern])
@@ -34,7 +35,9 @@ def solve(outputs, upper, *, rescaling="margin", slack="l1") -> Solution:
     if slack == "l2":
         H = H + (A.T * np.divide(1, upper, where=upper > 0, out=np.zeros_like(upper))) @ A
     alpha = np.zeros(len(loss))
-    alpha[usable] = maximise(H[np.ix_(usable, usable)], loss[usable], A[:, usable], upper if slack == "l1" else None)
+    alpha[usable] = maximise(
+        H[np.ix_(usable, usable)], loss[usable], A[:, usable], upper if slack == "l1" else None
+    )
     w = d.T @ alpha
     violation = loss - d @ w
     xi = np.maximum(0, [violation[owner == i].max(initial=0) for i in range(len(upper))])
@@ -46,7 +49,9 @@ def maximise(H, b, A, upper) -> np.ndarray:
     """argmax b'a - a'Ha/2 with a >= 0 and Aa <= upper: SLSQP, then the active set it found solved exactly."""
     scale = np.sqrt(max(H.diagonal().max(), 1e-12))
     options = {"ftol": 1e-15, "maxiter": 1000}
-    constraints = [{"type": "ineq", "fun": lambda a: upper - A @ a, "jac": lambda a: -A}] if upper is not None else []
+    constraints = (
+        [{"type": "ineq", "fun": lambda a: upper - A @ a, "jac": lambda a: -A}] if upper is not None else []
+    )
     start = np.zeros(len(b)) if upper is None else 0.1 * A.T @ upper / max(1.0, A.sum(axis=1).max())
     found = minimize(
         lambda a: (a @ H @ a / 2 - b @ a) / scale, start, jac=lambda a: (H @ a - b) / scale,
@@ -58,7 +63,10 @@ def maximise(H, b, A, upper) -> np.ndarray:
     best = a
     for tolerance in (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
         polished = on_active_set(H, b, A, upper, a, tolerance)
-        if polished is not None and b @ polished - polished @ H @ polished / 2 > b @ best - best @ H @ best / 2:
+        if (
+            polished is not None
+            and b @ polished - polished @ H @ polished / 2 > b @ best - best @ H @ best / 2
+        ):
             best = polished
     return best
 
@@ -82,6 +90,10 @@ def multiclass_outputs(X, y, loss, Lambda=None):
     """The outputs of a Multiclass problem, labels 0..k-1."""
     Lambda = np.eye(len(loss)) if Lambda is None else Lambda
     return [
-        [(loss[c, other], np.outer(x, Lambda[c] - Lambda[other]).ravel()) for other in range(len(loss)) if other != c]
+        [
+            (loss[c, other], np.outer(x, Lambda[c] - Lambda[other]).ravel())
+            for other in range(len(loss))
+            if other != c
+        ]
         for x, c in zip(np.asarray(X, float), y, strict=True)
     ]

@@ -83,7 +83,7 @@ class NaiveLaRank:
     """LaRank as in Bordes' thesis, chapter 5, on margin re-scaling and L1 slacks.
 
     `support` lists the support patterns as [i, outputs], outputs as [alpha, loss, difference].
-    Lists lose members by moving the last one into the gap, as the compiled ones do: the order decides the draws.
+    The last member fills the gap of one that goes, as in the compiled lists: their order decides the draws.
     """
 
     def __init__(self, data, upper, *, tau, kappa, seed) -> None:

@@ -12,7 +12,7 @@ from tests.structsvm.qp import solve
 
 
 def brute_force(x, bag, k):
-    """Every c in {0,1}^(|bag| |rest|) as (loss, difference): Delta = mean of c, Psi = mean of c_ab (Phi_a - Phi_b)."""
+    """Every c in {0,1}^(|bag| |rest|) as (loss, difference): the means of c_ab and of c_ab (Phi_a - Phi_b)."""
     pairs = [(a, b) for a in bag for b in range(k) if b not in bag]
     outputs = []
     for chosen in product((0, 1), repeat=len(pairs)):
@@ -39,7 +39,9 @@ def test_the_slack_is_the_maximum_over_all_choices_of_pairs(seed, k, scale):
     optimizer = LaRank(problem_of(k)).fit(X, bags)
     w = optimizer._machine.weights
     w[:] = scale * rng.normal(size=w.shape)
-    expected = [max(loss - w @ d for loss, d in brute_force(x, bag, k)) for x, bag in zip(X, bags, strict=True)]
+    expected = [
+        max(loss - w @ d for loss, d in brute_force(x, bag, k)) for x, bag in zip(X, bags, strict=True)
+    ]
     np.testing.assert_allclose(optimizer._machine.slacks(optimizer._held), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -55,7 +57,10 @@ def test_support_outputs_are_choices_of_pairs(seed, k):
         for _ in range(count):
             d, n = np.zeros(3 * k), state["lengths"][entry]
             d[state["indices"][at : at + n]] = state["values"][at : at + n]
-            assert any(abs(loss - state["loss"][entry]) < 1e-12 and np.allclose(d, e, atol=1e-12) for loss, e in possible)
+            assert any(
+                abs(loss - state["loss"][entry]) < 1e-12 and np.allclose(d, e, atol=1e-12)
+                for loss, e in possible
+            )
             np.testing.assert_allclose(d.reshape(3, k).sum(axis=1), 0, atol=1e-12)  # q sums to 0
             at += n
             entry += 1
@@ -98,7 +103,9 @@ def test_reprocessing_reaches_the_optimum_over_all_choices(seed, C):
     best = solve(outputs, C * weight)
     assert best.primal - best.dual < 2e-7 * best.primal
     larank = LaRank(problem_of(k), C=C, gap_tolerance=5e-7 * best.dual).fit(X, bags, weight)
-    svmstruct = SVMStruct(problem_of(k), C=C, epsilon=1e-7 * best.dual / (C * weight.sum())).fit(X, bags, weight)
+    svmstruct = SVMStruct(problem_of(k), C=C, epsilon=1e-7 * best.dual / (C * weight.sum())).fit(
+        X, bags, weight
+    )
     assert larank.dual_ == pytest.approx(best.dual, rel=1e-6)
     assert svmstruct.dual_ == pytest.approx(best.dual, rel=1e-6)
     assert larank.primal() == pytest.approx(best.primal, rel=1e-6)
@@ -140,5 +147,7 @@ def test_the_right_labels_are_learned_from_ambiguous_ones(optimizer_class):
 
 def test_only_the_mean_hinge_is_offered():
     for options in ({"rescaling": "slack"}, {"slack": "l2"}):
-        with pytest.raises(ValueError, match="ambiguous bags train with margin re-scaling and L1 slacks only"):
+        with pytest.raises(
+            ValueError, match="ambiguous bags train with margin re-scaling and L1 slacks only"
+        ):
             LaRank(problem_of(3), **options).fit(np.eye(3), [[0], [1], [2]])

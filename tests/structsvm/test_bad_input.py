@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from structsvm import AmbiguousBags, LaRank, Multiclass, NotFittedError, PassiveAggressive, Perceptron, Problem, SVMStruct
-from tests.structsvm.helpers import (
-    OPTIMIZERS,
-    Ordinal,
-    assert_same_bytes,
-    noisy_classes,
-    ordinal_data,
-    state_of,
+from structsvm import (
+    AmbiguousBags,
+    LaRank,
+    Multiclass,
+    NotFittedError,
+    PassiveAggressive,
+    Perceptron,
+    SVMStruct,
 )
+from tests.structsvm.helpers import OPTIMIZERS, assert_same_bytes, noisy_classes, state_of
 
 X, Y = noisy_classes(40)
 NAN, INF = float("nan"), float("inf")
@@ -73,13 +74,17 @@ def test_bad_data_changes_nothing(optimizer_class, case, method):
 @pytest.mark.parametrize("label", [4, -1, "dog", None, NAN], ids=repr)
 def test_an_unknown_label_is_refused(method, label):
     optimizer = LaRank(Multiclass()).fit(X, Y)
-    assert_unharmed(optimizer, lambda: getattr(optimizer, method)(X, with_label(label)), ValueError, r"label|NaN")
+    assert_unharmed(
+        optimizer, lambda: getattr(optimizer, method)(X, with_label(label)), ValueError, r"label|NaN"
+    )
 
 
 @pytest.mark.parametrize("method", ["partial_fit", "primal"])
 def test_a_matrix_of_another_width_is_refused(method):
     optimizer = LaRank(Multiclass()).fit(X, Y)
-    assert_unharmed(optimizer, lambda: getattr(optimizer, method)(X[:, :3], Y), ValueError, "X has 3 features")
+    assert_unharmed(
+        optimizer, lambda: getattr(optimizer, method)(X[:, :3], Y), ValueError, "X has 3 features"
+    )
     with pytest.raises(ValueError, match="X has 3 features"):
         optimizer.predict(X[:, :3])
 
@@ -108,12 +113,15 @@ BAD_OPTIONS = [
     *((name, {"C": C}, "C must be") for name in ("larank", "passive-aggressive", "svmstruct")
       for C in (0, -1.0, NAN, INF, "1", None, True)),
     *(("larank", {name: value}, name) for name, value in [
-        ("schedule", "random"), ("clock", "sun"), ("rescaling", "both"), ("slack", "l3"), ("tau", 0), ("kappa", -1),
+        ("schedule", "random"), ("clock", "sun"), ("rescaling", "both"), ("slack", "l3"), ("tau", 0),
+        ("kappa", -1),
         ("mu", 0), ("mu", 2.0), ("epochs", 0), ("epochs", 1.5), ("n_reprocess", -1), ("n_reprocess", 1.0),
         ("gap_tolerance", 0), ("gap_tolerance", "D"), ("random_state", "x"), ("random_state", -1),
         ("random_state", 1.5), ("random_state", True),
     ]),
-    *(("svmstruct", {name: value}, name) for name, value in [("epsilon", 0), ("epsilon", NAN), ("new_constraints", 0)]),
+    ("svmstruct", {"epsilon": 0}, "epsilon"),
+    ("svmstruct", {"epsilon": NAN}, "epsilon"),
+    ("svmstruct", {"new_constraints": 0}, "new_constraints"),
     ("perceptron", {"epochs": 0}, "epochs"),
     ("perceptron", {"random_state": "x"}, "random_state"),
 ]  # fmt: skip
@@ -178,99 +186,6 @@ def test_what_needs_data_says_so_before_there_are_any(optimizer_class):
 def test_primal_without_data_after_online_training_asks_for_data():
     with pytest.raises(ValueError, match="pass X and y"):
         LaRank(Multiclass()).partial_fit(X, Y).primal()
-
-
-class Wrong(Ordinal):
-    """A user's problem with one thing wrong, from a certain moment on."""
-
-    wrong = None
-
-    def joint_feature(self, x, y):
-        good = super().joint_feature(x, y)
-        bad = {
-            "nan": good * NAN, "inf": good + INF, "short": good[:-1], "long": np.append(good, 1.0),
-            "index": ([0, 8], [1.0, 1.0]), "negative index": ([-1], [1.0]), "real index": ([0.5], [1.0]),
-            "dict": {8: 1.0}, "dict nan": {0: NAN}, "uneven": ([0, 1], [1.0]),
-            "sparse wide": sparse.csr_array(np.ones((1, 9))), "two rows": sparse.csr_array(np.ones((2, 8))),
-        }  # fmt: skip
-        return bad.get(self.wrong, good)
-
-    def loss(self, y, other):
-        return {"negative loss": -1.0, "nan loss": NAN, "inf loss": INF}.get(self.wrong, super().loss(y, other))
-
-    def argmax(self, x, w):
-        return 17 if self.wrong == "outside" else super().argmax(x, w)
-
-    def loss_augmented_argmax(self, x, y, w):
-        return 17 if self.wrong == "outside" else super().loss_augmented_argmax(x, y, w)
-
-
-@pytest.mark.parametrize("optimizer_class", [LaRank, SVMStruct, Perceptron])
-@pytest.mark.parametrize(("wrong", "match"), [
-    ("nan", "NaN or infinity"), ("inf", "NaN or infinity"), ("short", r"shape \(7,\), but n_features is 8"),
-    ("long", "shape"), ("index", r"index 8, outside 0\.\.7"), ("negative index", "index -1, outside"),
-    ("real index", "whole numbers"), ("dict", "index 8"), ("dict nan", "NaN"), ("uneven", "2 indices but 1 values"),
-    ("sparse wide", "shape"), ("two rows", "shape"), ("negative loss", "finite and not negative"),
-    ("nan loss", "finite and not negative"), ("inf loss", "finite and not negative"), ("outside", "returned 17"),
-])  # fmt: skip
-def test_a_wrong_problem_is_caught_and_changes_nothing(optimizer_class, wrong, match):
-    data, grades = ordinal_data()
-    problem = Wrong()
-    optimizer = optimizer_class(problem).partial_fit(data, grades)
-    before = state_of(optimizer)
-    problem.wrong = wrong
-    with pytest.raises(ValueError, match=match):
-        optimizer.partial_fit(data, grades)
-    problem.wrong = None
-    assert_same_bytes(state_of(optimizer), before)
-    untouched = optimizer_class(Wrong()).partial_fit(data, grades).partial_fit(data, grades)
-    assert_same_bytes(state_of(optimizer.partial_fit(data, grades)), state_of(untouched), but=["slots"])
-
-
-def test_an_output_outside_the_space_is_refused_before_training():
-    data, grades = ordinal_data()
-    optimizer = LaRank(Ordinal()).fit(data, grades)
-    before = state_of(optimizer)
-    with pytest.raises(ValueError, match=r"y\[1\] = 5 is not one of the outputs"):
-        optimizer.partial_fit(data[:2], [0, 5])
-    assert_same_bytes(state_of(optimizer), before)
-
-
-@pytest.mark.parametrize("size", [None, 0, -3, 2.5, 2**31])
-def test_a_problem_needs_a_number_of_features(size):
-    class Sizeless(Ordinal):
-        n_features = size
-
-    with pytest.raises(ValueError, match="n_features must be a number from 1"):
-        LaRank(Sizeless()).fit(*ordinal_data())
-
-
-def test_a_problem_needs_candidates_or_an_argmax():
-    class Bare(Problem):
-        n_features = 3
-
-        def joint_feature(self, x, y):
-            return x
-
-    optimizer = LaRank(Bare())
-    with pytest.raises(TypeError, match=r"needs either candidates\(x\), or both argmax"):
-        optimizer.fit([np.ones(3)], [1])
-    with pytest.raises(NotFittedError):
-        optimizer.predict([np.ones(3)])
-
-
-def test_slack_rescaling_of_a_problem_without_candidates_is_refused():
-    class Argmax(Ordinal):
-        candidates = Problem.candidates
-
-        def argmax(self, x, w):
-            return 0
-
-        loss_augmented_argmax = Problem.loss_augmented_argmax
-
-    for options in ({"rescaling": "slack"}, {"slack": "l2"}):
-        with pytest.raises(TypeError, match=r"must define candidates\(x\)"):
-            LaRank(Argmax(), **options).fit(*ordinal_data())
 
 
 @pytest.mark.parametrize("scale", [1e160, 1e200, 1e308])

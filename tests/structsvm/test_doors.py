@@ -21,7 +21,7 @@ def assert_same_model(fast, slow, X, y):
 
 
 def in_eighths(values):
-    """Rounded, so that both doors compute differences without rounding: after a step violations tie exactly."""
+    """Values of which both doors compute exact differences: violations tie after a step."""
     return np.round(values * 8) / 8
 
 
@@ -58,7 +58,8 @@ def test_both_doors_converge_to_one_dual_with_the_adaptive_schedule():
     # Their costs differ, and with them the steps drawn; the optimum does not.
     X, y = noisy_classes(20, seed=5)
     duals = [
-        LaRank(problem, schedule="adaptive", gap_tolerance=1e-6).fit(X, y).dual_ for problem in (Multiclass(), SlowMulticlass())
+        LaRank(problem, schedule="adaptive", gap_tolerance=1e-6).fit(X, y).dual_
+        for problem in (Multiclass(), SlowMulticlass())
     ]
     assert duals[0] == pytest.approx(duals[1], rel=1e-6)
 
@@ -69,7 +70,14 @@ def test_dense_sparse_and_single_precision_inputs_give_the_same_model(name):
     X[abs(X) < 0.7] = 0
     X = X.astype(np.float32)
     dense = OPTIMIZERS[name](Multiclass()).fit(X.astype(np.float64), y)
-    for same in (X, sparse.csr_matrix(X), sparse.csr_array(X), sparse.coo_array(X), X.tolist(), np.asfortranarray(X)):
+    for same in (
+        X,
+        sparse.csr_matrix(X),
+        sparse.csr_array(X),
+        sparse.coo_array(X),
+        X.tolist(),
+        np.asfortranarray(X),
+    ):
         other = OPTIMIZERS[name](Multiclass()).fit(same, y)
         assert np.array_equal(other.weights_, dense.weights_)
         assert np.array_equal(other.predict(same), dense.predict(X))

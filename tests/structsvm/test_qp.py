@@ -74,7 +74,7 @@ def test_svmstruct_leaves_no_constraint_violated_by_more_than_epsilon(epsilon):
     X, y = rng.normal(size=(60, 5)), np.arange(60) % 4
     optimizer = SVMStruct(Multiclass(), C=1.0, epsilon=epsilon).fit(X, y)
     primal = optimizer.primal()
-    # Each slack is within epsilon (and the 0.1 epsilon of its solver) of the working set's: Theorem of the paper.
+    # Each slack is within epsilon (and the 0.1 epsilon of its solver) of the working set's.
     assert primal - optimizer.dual_ <= 60 * 1.2 * epsilon
     assert optimizer.curve_[-1].dual == pytest.approx(optimizer.dual_)
 

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from structsvm import AmbiguousBags, LaRank, Multiclass, Perceptron
-from tests.structsvm.helpers import DUAL_OPTIMIZERS, OPTIMIZERS, Ordinal, assert_same_bytes, noisy_classes, ordinal_data, state_of
+from tests.structsvm.helpers import (
+    DUAL_OPTIMIZERS,
+    OPTIMIZERS,
+    Ordinal,
+    assert_same_bytes,
+    noisy_classes,
+    ordinal_data,
+    state_of,
+)
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
@@ -27,7 +35,9 @@ def test_another_seed_visits_in_another_order(name):
     assert not np.array_equal(first.weights_, second.weights_)
 
 
-@pytest.mark.parametrize("random_state", [np.random.default_rng(3), np.random.RandomState(3)], ids=["Generator", "RandomState"])
+@pytest.mark.parametrize(
+    "random_state", [np.random.default_rng(3), np.random.RandomState(3)], ids=["Generator", "RandomState"]
+)
 def test_numpy_generators_are_seeds(random_state):
     X, y = noisy_classes(40)
     first = LaRank(Multiclass(), random_state=copy.deepcopy(random_state)).fit(X, y)
@@ -86,7 +96,9 @@ def test_a_pickle_after_fit_goes_on_like_the_original(name):
     optimizer = DUAL_OPTIMIZERS[name](Multiclass(), **more).fit(X[:40], y[:40])
     revived = pickle.loads(pickle.dumps(optimizer))
     assert_same_bytes(
-        state_of(optimizer.partial_fit(X[40:], y[40:])), state_of(revived.partial_fit(X[40:], y[40:])), but=["slots"]
+        state_of(optimizer.partial_fit(X[40:], y[40:])),
+        state_of(revived.partial_fit(X[40:], y[40:])),
+        but=["slots"],
     )
 
 
@@ -119,7 +131,8 @@ def test_a_damaged_state_is_refused(damage):
     optimizer = LaRank(Multiclass()).fit(*noisy_classes(20))
     state = optimizer.__getstate__()
     dual, rows = state["_saved"]
-    spoiled = {"indices": dual["indices"] + 1000, "counts": dual["counts"] + 1, "lengths": dual["lengths"][:-1],
+    spoiled = {"indices": dual["indices"] + 1000, "counts": dual["counts"] + 1,
+               "lengths": dual["lengths"][:-1],
                "weights": dual["weights"][:-1], "slots": dual["slots"] * 0}[damage]  # fmt: skip
     if damage == "slots":
         revived = optimizer._new_machine(optimizer.problem.oracle(), 0)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structsvm._schedules import shuffled as compiled_shuffled
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron
-from structsvm._schedules import shuffled as compiled_shuffled
 from tests.structsvm.reference import MulticlassData, NaiveLaRank, naive_perceptron, shuffled
 
 
@@ -49,14 +49,23 @@ def follow(optimizer, twin, X, y, weight, step, epochs=2):
     optimizer.fit(X, y, weight)
     assert len(seen) == epochs * len(y)
     for epoch in range(epochs):
-        assert seen[epoch * len(y) : (epoch + 1) * len(y)] == shuffled(optimizer.random_state, epoch, range(len(y)))
+        assert seen[epoch * len(y) : (epoch + 1) * len(y)] == shuffled(
+            optimizer.random_state, epoch, range(len(y))
+        )
 
 
-@given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 0.5, 5.0]), n_reprocess=st.integers(0, 3), sparse=st.booleans())
+@given(
+    seed=st.integers(0, 10**6),
+    C=st.sampled_from([0.05, 0.5, 5.0]),
+    n_reprocess=st.integers(0, 3),
+    sparse=st.booleans(),
+)
 def test_fixed_larank_takes_the_steps_of_its_twin(seed, C, n_reprocess, sparse):
     X, y, loss, weight = random_data(seed, sparse=sparse)
     optimizer = LaRank(Multiclass(loss=loss), C=C, n_reprocess=n_reprocess, epochs=2, random_state=seed)
-    twin = NaiveLaRank(MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed)
+    twin = NaiveLaRank(
+        MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed
+    )
     follow(optimizer, twin, X, y, weight, lambda i: twin.fixed(i, n_reprocess))
 
 
@@ -64,7 +73,9 @@ def test_fixed_larank_takes_the_steps_of_its_twin(seed, C, n_reprocess, sparse):
 def test_adaptive_larank_takes_the_steps_of_its_twin(seed, C, sparse):
     X, y, loss, weight = random_data(seed, sparse=sparse)
     optimizer = LaRank(Multiclass(loss=loss), C=C, schedule="adaptive", epochs=2, random_state=seed)
-    twin = NaiveLaRank(MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed)
+    twin = NaiveLaRank(
+        MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed
+    )
     follow(optimizer, twin, X, y, weight, lambda i: twin.adaptive(i, optimizer.mu))
     np.testing.assert_allclose(optimizer._rates, twin.rates, rtol=1e-6)
     assert optimizer._machine.cost == twin.cost
@@ -74,7 +85,9 @@ def test_adaptive_larank_takes_the_steps_of_its_twin(seed, C, sparse):
 def test_passive_aggressive_takes_the_steps_of_its_twin(seed, C):
     X, y, loss, weight = random_data(seed)
     optimizer = PassiveAggressive(Multiclass(loss=loss), C=C, epochs=3, random_state=seed)
-    twin = NaiveLaRank(MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed)
+    twin = NaiveLaRank(
+        MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed
+    )
     follow(optimizer, twin, X, y, weight, twin.passive_aggressive, epochs=3)
 
 
