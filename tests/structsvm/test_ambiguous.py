@@ -12,7 +12,7 @@ from tests.structsvm.qp import solve
 
 
 def brute_force(x, bag, k):
-    """Every c in {0,1}^(|bag| |rest|) as (loss, difference): the means of c_ab and of c_ab (Phi_a - Phi_b)."""
+    """Every c in {0,1}^(|bag| |rest|) as (loss, difference): means of c_ab and of c_ab (Phi_a - Phi_b)."""
     pairs = [(a, b) for a in bag for b in range(k) if b not in bag]
     outputs = []
     for chosen in product((0, 1), repeat=len(pairs)):
