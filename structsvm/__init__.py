@@ -1,6 +1,8 @@
 """Structured-output SVMs: one dual, many schedules."""
 
 from structsvm._optimizer import ConvergenceWarning, NotFittedError, Point
+from structsvm.classifier import LaRankClassifier
+from structsvm.kernel_larank import KernelLaRank
 from structsvm.larank import LaRank, PassiveAggressive
 from structsvm.perceptron import Perceptron
 from structsvm.problem import Problem
@@ -12,7 +14,9 @@ __version__ = "0.1.0"
 __all__ = [
     "AmbiguousBags",
     "ConvergenceWarning",
+    "KernelLaRank",
     "LaRank",
+    "LaRankClassifier",
     "Multiclass",
     "NotFittedError",
     "PassiveAggressive",

@@ -44,6 +44,8 @@ Callback = Callable[[Point], Any]
 class Optimizer:
     """Base of all optimizers: subclasses say what an epoch is (`_epoch`) and hold their options."""
 
+    _block: int | None = None  # patterns in a slice, where that must not depend on time
+
     def __init__(self, problem: Problem, *, random_state: Any, callback: Callback | None) -> None:
         self.problem = problem
         self.random_state = random_state
@@ -99,7 +101,7 @@ class Optimizer:
 
     def _pass(self, order: np.ndarray) -> bool:
         """An epoch over `order`, in slices; True if the callback asked to stop."""
-        start, at, size, reported = time.perf_counter(), 0, 16, 0.0
+        start, at, size, reported = time.perf_counter(), 0, self._block or 16, 0.0
         marks = {max(1, round(len(order) * (k + 1) / POINTS_PER_EPOCH)) for k in range(POINTS_PER_EPOCH)}
         ends = sorted(marks | {len(order)})
         begun = self._elapsed
@@ -110,7 +112,7 @@ class Optimizer:
                 self._slice(order[at:stop], at)
                 at = stop
                 now = time.perf_counter()
-                size = max(1, int(size * min(4.0, SLICE_SECONDS / max(now - slice_start, 1e-9))))
+                size = self._block or max(1, int(size * min(4.0, SLICE_SECONDS / max(now - slice_start, 1e-9))))
                 self._elapsed = begun + now - start
                 if self.callback and now - reported > 4 * SLICE_SECONDS:
                     reported = now
@@ -146,13 +148,13 @@ class Optimizer:
         if X is None or y is None:
             if not len(self._held):
                 raise ValueError("no training data at hand (it is kept by fit, not by partial_fit): pass X and y")
-            return self._primal(self._held, self._weight, self.weights_)
+            return self._primal(self._held, self._weight)
         data = as_data(X, y)
         weight = check_sample_weight(sample_weight, n_patterns(data[0]))
         slots = machine.oracle.add(*data)
         try:
             self._admit(slots, weight)
-            return self._primal(slots, weight, self.weights_)
+            return self._primal(slots, weight)
         finally:
             self._dismiss(slots)
 
@@ -205,8 +207,8 @@ class DualOptimizer(Optimizer):
     def _dismiss(self, slots: np.ndarray) -> None:
         self._machine.dismiss(slots)
 
-    def _primal(self, slots: np.ndarray, weight: np.ndarray, w: np.ndarray, *, counted: bool = False) -> float:
-        xi = np.concatenate([self._machine.slacks(part, counted) for part in in_slices(slots)])
+    def _primal(self, slots: np.ndarray, weight: np.ndarray, *, counted: bool = False) -> float:
+        w, xi = self._machine.weights, np.concatenate([self._machine.slacks(part, counted) for part in in_slices(slots)])
         return float(w @ w / 2 + self.C * (weight @ (xi * xi / 2 if self.slack == "l2" else xi)))
 
     @property

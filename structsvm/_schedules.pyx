@@ -100,24 +100,24 @@ def cutting_plane(Dual dual, const Py_ssize_t[::1] slots, double epsilon, Py_ssi
             if dual.cut(slots[k], epsilon):
                 added += 1
                 if added % every == 0:
-                    settle(dual)
+                    settle(dual, epsilon)
     return added
 
 
 def converge(Dual dual):
     """Optimize the working set until no step gains more than tau."""
     with nogil:
-        settle(dual)
+        settle(dual, dual.tau)
 
 
-cdef int settle(Dual dual) except -1 nogil:
-    """OPTIMIZE all support patterns, over and over, until none of them moves."""
+cdef int settle(Dual dual, double tolerance) except -1 nogil:
+    """OPTIMIZE all support patterns, over and over, until none of them meets a gradient above the tolerance."""
     cdef Py_ssize_t position
     cdef int burst
     cdef long long polled = dual.n_steps
-    cdef bint moved = True
-    while moved:
-        moved = False
+    cdef double largest = 2 * tolerance
+    while largest > tolerance:
+        largest = 0
         if dual.n_steps - polled > STEPS_PER_POLL:
             polled = dual.n_steps
             with gil:
@@ -126,7 +126,7 @@ cdef int settle(Dual dual) except -1 nogil:
         for position in range(dual.n_patterns - 1, -1, -1):
             burst = 0
             while position < dual.n_patterns and burst < BURST and dual.optimize(position):
-                moved = True
+                largest = max(largest, dual.last_gap)
                 burst += 1
     return 0
 

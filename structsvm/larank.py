@@ -93,16 +93,22 @@ class LaRank(DualOptimizer):
         self._machine.tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
         for _ in range(self.epochs or GAP_EPOCHS):
             stopped = self._pass(self._shuffled())
-            primal = self._primal(self._held, self._weight, self.weights_, counted=True)
+            if not stopped and self._primal_bound() - self.dual_ >= tolerance:
+                continue
+            primal = self._primal(self._held, self._weight, counted=True)
             self.curve_.append(self._point(len(self._held), primal))
             if stopped or primal - self.dual_ < tolerance:
                 return
         warnings.warn(
-            f"LaRank's duality gap is {primal - self.dual_:.3g} after {self.epochs or GAP_EPOCHS} epochs, "
+            f"LaRank's duality gap is {self.gap():.3g} after {self.epochs or GAP_EPOCHS} epochs, "
             f"above the {tolerance:.3g} asked for: allow more epochs or a larger gap_tolerance",
             ConvergenceWarning,
             stacklevel=4,
         )
+
+    def _primal_bound(self) -> float:
+        """A lower bound of the primal, where there is one that costs less than the primal itself."""
+        return -np.inf
 
     def _slice(self, order: np.ndarray, at: int) -> None:
         if self.schedule == "fixed":

@@ -53,7 +53,8 @@ class Perceptron(Optimizer):
     def _dismiss(self, slots: np.ndarray) -> None:
         self._machine.dismiss(slots)
 
-    def _primal(self, slots: np.ndarray, weight: np.ndarray, w: np.ndarray) -> float:
+    def _primal(self, slots: np.ndarray, weight: np.ndarray) -> float:
+        w = self.weights_
         xi = np.concatenate([self._machine.slacks(part, w) for part in in_slices(slots)])
         return float(w @ w / 2 + weight @ xi)
 

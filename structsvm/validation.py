@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -62,24 +64,18 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
 
 def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this problem") -> Any:
     """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
-    if sparse.issparse(X):
-        if np.iscomplexobj(X):
-            raise ValueError("Complex data not supported: X must hold real numbers")
-        X = sparse.csr_array(X, dtype=X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
-        if not X.has_canonical_format:
-            X = X.copy()  # the caller's arrays are shared, and may be read only
-            X.sum_duplicates()
-        values = X.data
-    else:
-        if np.iscomplexobj(X):
-            raise ValueError("Complex data not supported: X must hold real numbers")
-        X = np.asarray(X)
-        if X.dtype not in (np.float32, np.float64):
-            X = X.astype(np.float64)
-        values = X
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    if X.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X must hold real numbers")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()  # the caller's arrays are shared, and may be read only
+        X.sum_duplicates()
+    values = X.data if sparse.issparse(X) else X
     if X.ndim != 2:
         raise ValueError(
-            f"Expected 2D array, got {X.ndim}D array instead: reshape your data, "
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: "
             "X.reshape(-1, 1) if it has a single feature or X.reshape(1, -1) if it is a single sample"
         )
     if X.shape[0] == 0:
@@ -99,6 +95,12 @@ def check_targets(y: Any, n: int) -> np.ndarray:
     """y as a 1-d array of n class labels."""
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
+        exceptions = sys.modules.get("sklearn.exceptions")
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: use y.ravel()",
+            exceptions.DataConversionWarning if exceptions else UserWarning,
+            stacklevel=4,
+        )
         y = y[:, 0]
     if y.ndim != 1:
         raise ValueError(f"y must be a 1d array of labels, got an array of shape {y.shape} instead")

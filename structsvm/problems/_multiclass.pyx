@@ -11,8 +11,8 @@ cdef class MulticlassOracle(SparseInputs):
     """argmax over the classes of loss[y, c] + <Lambda(c), scores>."""
 
     cdef Py_ssize_t n_classes
-    cdef double[:, ::1] loss
-    cdef double[:, ::1] output_features     # Lambda, a row per class
+    cdef const double[:, ::1] loss
+    cdef const double[:, ::1] output_features     # Lambda, a row per class
     cdef bint orthogonal                    # Lambda is the identity
     cdef double* class_scores
     cdef double* q

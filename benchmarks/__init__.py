@@ -1,0 +1,1 @@
+"""The papers' tables and the peers, side by side: `python -m benchmarks NAME`."""

@@ -1,0 +1,26 @@
+"""Run benchmarks by name: `python -m benchmarks [multiclass ...] [--quick] [--corpora DIR]`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from benchmarks import multiclass
+
+BENCHMARKS = {"multiclass": multiclass.main}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure structsvm against papers and peers.")
+    parser.add_argument("names", nargs="*", choices=[[], *BENCHMARKS], help="which ones; all by default")
+    parser.add_argument("--quick", action="store_true", help="small sets and few repeats only")
+    parser.add_argument("--corpora", help="where the corpora lie; $STRUCTSVM_CORPORA by default")
+    options = parser.parse_args()
+    if options.corpora:
+        os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
+    for name in options.names or BENCHMARKS:
+        BENCHMARKS[name](quick=options.quick)
+
+
+if __name__ == "__main__":
+    main()

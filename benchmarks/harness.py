@@ -1,0 +1,73 @@
+"""What all benchmarks share: one process a measurement, the machine's name, tables and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+# One core each: libsvm and liblinear have no threads, so our matrix products get none either.
+ONE_CORE = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+
+
+def in_own_process(module: str, job: dict[str, Any]) -> dict[str, Any]:
+    """Run `module.measure(**job)` in a fresh interpreter on one core, and return its figures with peak memory."""
+    code = f"from benchmarks.harness import child; import {module} as m; child(m.measure)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=json.dumps(job), capture_output=True, text=True, env={**os.environ, **ONE_CORE}
+    )
+    if done.returncode:
+        raise RuntimeError(f"{job} failed:\n{done.stderr[-2000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def child(measure: Callable[..., dict[str, Any]]) -> None:
+    figures = measure(**json.load(sys.stdin))
+    figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(figures))
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start
+
+
+def machine() -> str:
+    """The machine and the versions that a table was made with."""
+    cpu = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+        cpu = names[0] if names else cpu
+    packages = []
+    for name in ("structsvm", "numpy", "scipy", "scikit-learn"):
+        try:
+            packages.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            packages.append(f"{name} missing")
+    return f"{date.today()}, {cpu}, {os.cpu_count()} cores, Python {platform.python_version()}, {', '.join(packages)}"
+
+
+def table(header: list[str], rows: list[list[Any]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *[[str(cell) for cell in row] for row in rows]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def publish(name: str, text: str, figures: Any) -> None:
+    """Print a report, and keep it as Markdown and JSON."""
+    RESULTS.mkdir(exist_ok=True)
+    text = f"{text}\n\n{machine()}\n"
+    print(text)
+    (RESULTS / f"{name}.md").write_text(text)
+    (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine(), "figures": figures}, indent=1) + "\n")

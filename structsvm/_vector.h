@@ -1,0 +1,36 @@
+/* Dense loops worth wider registers: one binary, the machine's own width chosen when it is loaded.
+   AVX2 without FMA, so that every machine rounds alike. */
+#ifndef STRUCTSVM_VECTOR_H
+#define STRUCTSVM_VECTOR_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define STRUCTSVM_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define STRUCTSVM_CLONES
+#endif
+
+/* y += a x */
+STRUCTSVM_CLONES static void axpy_single(double *restrict y, double a, const float *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t k = 0; k < n; k++) y[k] += a * (double)x[k];
+}
+
+STRUCTSVM_CLONES static void axpy_double(double *restrict y, double a, const double *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t k = 0; k < n; k++) y[k] += a * x[k];
+}
+
+/* y[c] += sum over p of x[p] b[p * width + c] */
+STRUCTSVM_CLONES static void accumulate_single(double *restrict y, const double *restrict b, ptrdiff_t width,
+                                               const float *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t p = 0; p < n; p++)
+        for (ptrdiff_t c = 0; c < width; c++) y[c] += (double)x[p] * b[p * width + c];
+}
+
+STRUCTSVM_CLONES static void accumulate_double(double *restrict y, const double *restrict b, ptrdiff_t width,
+                                               const double *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t p = 0; p < n; p++)
+        for (ptrdiff_t c = 0; c < width; c++) y[c] += x[p] * b[p * width + c];
+}
+
+#endif

@@ -1,0 +1,232 @@
+"""`LaRankClassifier`: LaRank as a scikit-learn-style multiclass classifier."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+
+from structsvm._estimator import Estimator
+from structsvm.kernel_larank import KernelLaRank
+from structsvm.larank import LaRank
+from structsvm.problems.multiclass import Multiclass
+from structsvm.validation import check_choice, check_matrix, check_sample_weight, check_targets
+
+
+class LaRankClassifier(Estimator):
+    """Multiclass SVM (Crammer and Singer's) trained by LaRank, online and with or without kernels.
+
+        min ||w||^2 / 2 + C sum_i max_y (loss[y_i, y] + <w, Phi(x_i, y)> - <w, Phi(x_i, y_i)>)
+
+    kernel: "linear", "rbf", "poly", "precomputed" or a function, see `KernelLaRank`; gamma: a number, "scale"
+    (1 / (n_features X.var())) or "auto" (1 / n_features).
+    epochs: passes over the data, one by default; tol: passes until the duality gap is below it, "C" as in the papers.
+    loss: a matrix in the order of the sorted classes; output_features: see `structsvm.problems.outputs`.
+    class_weight: {class: factor of C} or "balanced". fit_intercept: a constant feature, for the linear kernel only.
+    After fit: classes_, n_features_in_, coef_ and intercept_ (linear), dual_, n_support_patterns_, n_support_vectors_,
+    n_argmax_, n_kernels_ (kernels), curve_, primal(), gap().
+    """
+
+    _estimator_type = "classifier"
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        schedule: str = "adaptive",
+        n_reprocess: int = 1,
+        epochs: int | None = None,
+        tol: float | str | None = None,
+        loss: Any = None,
+        output_features: Any = None,
+        class_weight: Any = None,
+        fit_intercept: bool = True,
+        cache_size: float = 500.0,
+        random_state: Any = 0,
+        callback: Any = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.schedule = schedule
+        self.n_reprocess = n_reprocess
+        self.epochs = epochs
+        self.tol = tol
+        self.loss = loss
+        self.output_features = output_features
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.callback = callback
+
+    # -- training -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train from scratch."""
+        X, y = self._checked(X, y)
+        optimizer = self._optimizer(X, None)
+        optimizer.fit(X, y, self._weights(y, sample_weight))
+        return self._adopt(optimizer, X)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """One pass over more data; the first call needs all classes, if its own data do not show them."""
+        if not self.__sklearn_is_fitted__():
+            X, y = self._checked(X, y)
+            optimizer = self._optimizer(X, classes)
+        else:
+            X, y = self._checked(X, y, n_features=self.n_features_in_)
+            optimizer = self.optimizer_
+            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+                raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
+        optimizer.partial_fit(X, y, self._weights(y, sample_weight))
+        return self._adopt(optimizer, X)
+
+    def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
+        if y is None:
+            raise ValueError("LaRankClassifier requires y to be passed, but the target y is None")
+        X = check_matrix(X, n_features=n_features, owner=type(self).__name__)
+        return X, check_targets(y, X.shape[0])
+
+    def _optimizer(self, X: Any, classes: Any) -> LaRank:
+        linear = self.kernel == "linear"
+        problem = Multiclass(
+            classes=classes, loss=self.loss, output_features=self.output_features,
+            fit_intercept=self.fit_intercept and linear,
+        )  # fmt: skip
+        options = {
+            "C": self.C, "schedule": self.schedule, "n_reprocess": self.n_reprocess, "epochs": self.epochs,
+            "gap_tolerance": self.tol, "random_state": self.random_state, "callback": self.callback,
+        }  # fmt: skip
+        if linear:
+            return LaRank(problem, **options)
+        return KernelLaRank(
+            problem, kernel=self.kernel, gamma=self._gamma(X), degree=self.degree, coef0=self.coef0,
+            cache_mb=self.cache_size, **options,
+        )  # fmt: skip
+
+    def _gamma(self, X: Any) -> float:
+        if not isinstance(self.gamma, str):
+            return self.gamma
+        check_choice(gamma=(self.gamma, ("scale", "auto")))
+        if self.gamma == "auto":
+            return 1 / X.shape[1]
+        variance = X.var() if isinstance(X, np.ndarray) else X.multiply(X).mean() - X.mean() ** 2
+        return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
+
+    def _weights(self, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+        """Sample weights times class weights."""
+        weight = check_sample_weight(sample_weight, len(y))
+        if self.class_weight is None:
+            return weight
+        classes, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
+        if isinstance(self.class_weight, str):
+            check_choice(class_weight=(self.class_weight, ("balanced",)))
+            factor = len(y) / (len(classes) * counts)
+        else:
+            factor = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
+        return weight * factor[inverse]
+
+    def _adopt(self, optimizer: LaRank, X: Any) -> Self:
+        self.optimizer_ = optimizer
+        self.classes_ = optimizer.problem.classes_
+        self.n_features_in_ = X.shape[1]
+        self.n_iter_ = optimizer._epochs_done
+        return self
+
+    # -- results --------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> np.ndarray:
+        if not self.__sklearn_is_fitted__():
+            raise self._not_fitted()
+        X = check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
+        if isinstance(self.optimizer_, KernelLaRank):
+            return self.optimizer_.decision_function(X)
+        return self.optimizer_.problem.decision_function(X, self.optimizer_.weights_)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """A score for each class; with two classes, how much the second one leads."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score for each row."""
+        scores = self._scores(X)
+        return self.classes_[np.argmax(scores, axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy."""
+        predicted = self.predict(X)
+        right = predicted == check_targets(y, len(predicted))
+        return float(np.average(right, weights=sample_weight))
+
+    def primal(self, X: Any = None, y: Any = None) -> float:
+        """The primal objective on the data of `fit`, or on the data given."""
+        return self._fitted_optimizer().primal(X, y)
+
+    def gap(self, X: Any = None, y: Any = None) -> float:
+        """primal - dual."""
+        return self._fitted_optimizer().gap(X, y)
+
+    def _fitted_optimizer(self) -> LaRank:
+        if not self.__sklearn_is_fitted__():
+            raise self._not_fitted()
+        return self.optimizer_
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _FROM_OPTIMIZER and "optimizer_" in self.__dict__:
+            return getattr(self.optimizer_, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weights of the linear kernel, a row for each class."""
+        return self._linear()[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Weights of the constant feature."""
+        weights = self._linear()
+        return weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
+
+    def _linear(self) -> np.ndarray:
+        if self.kernel != "linear" or not self.__sklearn_is_fitted__():
+            raise AttributeError("coef_ and intercept_ are there after fit, with a linear kernel only")
+        problem = self.optimizer_.problem
+        return (self.optimizer_.weights_.reshape(problem.n_inputs, -1) @ problem.output_features_.T).T
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+            input_tags=InputTags(sparse=True, pairwise=self.kernel == "precomputed"),
+        )
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
+        """Write a model file; without the training state it is smaller, and training cannot be taken up again."""
+        from structsvm.classifier_file import save_classifier
+
+        save_classifier(self, path, training_state=training_state)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file."""
+        from structsvm.classifier_file import load_classifier
+
+        return load_classifier(cls, path)
+
+
+_FROM_OPTIMIZER = ("dual_", "n_support_patterns_", "n_support_vectors_", "n_argmax_", "n_kernels_", "curve_")

@@ -1,0 +1,248 @@
+"""Evaluation of label sequences, with the report of conlleval, the script of the CoNLL shared tasks.
+
+Phrases are read by conlleval's rules: one begins at B, at an I after O, and at any label of another type
+than the label before it, so that labels out of place still count. `.` is an O, `[` and `]` are phrases of
+one word, and a prefix that is not known acts as I. In two points we do not follow conlleval, which is wrong
+on IOBES there: a phrase ends at E (it joins E-x to a B-x that follows) and S is a phrase of one word (it
+joins S-x to S-x). L and U of BILUO mean E and S. Labels without a prefix, such as parts of speech, are no
+phrases; they have an accuracy.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import chain, pairwise
+from typing import Any
+
+from taggers.schemes import CLOSING, OPENING, OUTSIDE, Span, convert, split
+
+_SINGLE = frozenset("[]")
+_PREFIXES = frozenset("BI") | OPENING | CLOSING | _SINGLE
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of a total are correct."""
+
+    correct: int
+    total: int
+
+    @property
+    def accuracy(self) -> float:
+        """The share of correct ones, 0 where there are none at all."""
+        return _ratio(self.correct, self.total)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Phrases in the gold labels, in the predicted ones, and in both."""
+
+    gold: int
+    found: int
+    correct: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the found phrases that are correct."""
+        return _ratio(self.correct, self.found)
+
+    @property
+    def recall(self) -> float:
+        """The share of the gold phrases that are found."""
+        return _ratio(self.correct, self.gold)
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall."""
+        return _harmonic(self.precision, self.recall)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `evaluate` counted; `known` and `unknown` are None where no vocabulary was given."""
+
+    tokens: Share
+    sequences: Share
+    types: dict[str, Counts] = field(default_factory=dict)
+    errors: dict[tuple[str, str], int] = field(default_factory=dict)
+    known: Share | None = None
+    unknown: Share | None = None
+
+    @property
+    def phrases(self) -> Counts:
+        """The counts of all types together."""
+        return Counts(
+            sum(counts.gold for counts in self.types.values()),
+            sum(counts.found for counts in self.types.values()),
+            sum(counts.correct for counts in self.types.values()),
+        )
+
+    @property
+    def accuracy(self) -> float:
+        """The share of tokens with the right label."""
+        return self.tokens.accuracy
+
+    @property
+    def f1(self) -> float:
+        """The F1 over all phrases, conlleval's FB1 as a fraction."""
+        return self.phrases.f1
+
+    def confusions(self) -> list[tuple[str, str, int]]:
+        """Return (gold label, predicted label, how often), most frequent first."""
+        ordered = sorted(self.errors.items(), key=lambda item: (-item[1], item[0]))
+        return [(gold, predicted, count) for (gold, predicted), count in ordered]
+
+    def report(self) -> str:
+        """Return the text that conlleval prints, to the byte."""
+        total = self.phrases
+        text = (
+            f"processed {self.tokens.total} tokens with {total.gold} phrases; "
+            f"found: {total.found} phrases; correct: {total.correct}.\n"
+        )
+        if self.tokens.total:
+            text += f"accuracy: {100 * self.tokens.correct / self.tokens.total:6.2f}%; {_scores(total)}\n"
+        for type_, counts in sorted(self.types.items()):
+            text += f"{type_:>17}: {_scores(counts)}  {counts.found}\n"
+        return text
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as numbers, lists and dictionaries, for JSON."""
+        result: dict[str, Any] = {}
+        for name in ("tokens", "sequences", "known", "unknown"):
+            share = getattr(self, name)
+            result[name] = share and {**asdict(share), "accuracy": share.accuracy}
+        result["phrases"] = _scored(self.phrases)
+        result["types"] = {type_: _scored(counts) for type_, counts in sorted(self.types.items())}
+        result["confusions"] = [list(confusion) for confusion in self.confusions()]
+        return result
+
+
+def evaluate(
+    gold: Sequence[Sequence[str]],
+    predicted: Sequence[Sequence[str]],
+    *,
+    words: Sequence[Sequence[str]] | None = None,
+    known: Callable[[str], bool] | None = None,
+    strict: str | None = None,
+) -> Evaluation:
+    """Compare predicted label sequences with the gold ones.
+
+    `strict` names a label scheme (such as "IOB2") in which a phrase counts only if all its labels are in
+    place; by default, phrases are read as conlleval reads them. With `words` and a predicate `known`,
+    accuracy is also counted apart for words it holds known (say, seen in training) and for the others.
+    """
+    _check_lengths("predicted labels", gold, predicted)
+    gold_flat, predicted_flat = _flat(gold), _flat(predicted)
+    pairs = Counter(zip(chain.from_iterable(gold), chain.from_iterable(predicted), strict=True))
+    correct = sum(count for (label, other), count in pairs.items() if label == other)
+    same = sum(list(labels) == list(others) for labels, others in zip(gold, predicted, strict=True))
+    shares: dict[str, Share] = {}
+    if (words is None) != (known is None):
+        raise ValueError("Give both `words` and `known`, or neither.")
+    if words is not None and known is not None:
+        _check_lengths("words", gold, words)
+        shares = _by_knowledge(gold, predicted, words, known)
+    return Evaluation(
+        tokens=Share(correct, pairs.total()),
+        sequences=Share(same, len(gold)),
+        types=_count(phrases(gold_flat, strict=strict), phrases(predicted_flat, strict=strict)),
+        errors={pair: count for pair, count in pairs.items() if pair[0] != pair[1]},
+        **shares,
+    )
+
+
+def phrases(labels: Sequence[str], *, strict: str | None = None) -> list[Span]:
+    """Return the phrases (type, start, end) of a sequence, as conlleval reads it or only those in place."""
+    rules = _Boundaries()
+    found: list[Span] = []
+    start, opened = 0, OUTSIDE
+    for at, pair in enumerate(pairwise(chain((OUTSIDE,), labels, (OUTSIDE,)))):
+        ends, starts = rules[pair]
+        if ends:
+            found.append((split(opened)[1], start, at))
+        if starts:
+            start, opened = at, pair[1]
+    if strict is not None:
+        in_place = [old == new for old, new in zip(labels, convert(labels, strict, strict), strict=True)]
+        found = [phrase for phrase in found if all(in_place[phrase[1] : phrase[2]])]
+    return found
+
+
+class _Boundaries(dict[tuple[str, str], tuple[bool, bool]]):
+    """Whether a phrase ends, and whether one starts, between two labels; worked out once per pair."""
+
+    def __missing__(self, pair: tuple[str, str]) -> tuple[bool, bool]:
+        (left, left_type), (right, right_type) = map(split, pair)
+        inside, goes_on = _in_phrase(left, left_type), _in_phrase(right, right_type)
+        breaks = (
+            left_type != right_type
+            or left in CLOSING | _SINGLE
+            or right in OPENING | _SINGLE
+            or not (inside and goes_on)
+        )  # fmt: skip
+        self[pair] = inside and breaks, goes_on and breaks
+        return self[pair]
+
+
+def _in_phrase(prefix: str, type_: str) -> bool:
+    return prefix in _PREFIXES or (type_ != "" and prefix not in (OUTSIDE, "."))
+
+
+def _flat(sequences: Iterable[Iterable[str]]) -> list[str]:
+    """Join sequences with an O between them, over which no phrase reaches."""
+    flat: list[str] = []
+    for labels in sequences:
+        flat.extend(labels)
+        flat.append(OUTSIDE)
+    return flat
+
+
+def _count(gold: list[Span], found: list[Span]) -> dict[str, Counts]:
+    of_gold, of_found, of_both = (
+        Counter(type_ for type_, _, _ in group) for group in (gold, found, set(gold).intersection(found))
+    )
+    types = sorted(of_gold | of_found)
+    return {type_: Counts(of_gold[type_], of_found[type_], of_both[type_]) for type_ in types}
+
+
+def _by_knowledge(
+    gold: Iterable[Iterable[str]],
+    predicted: Iterable[Iterable[str]],
+    words: Iterable[Iterable[str]],
+    known: Callable[[str], bool],
+) -> dict[str, Share]:
+    flat = zip(*map(chain.from_iterable, (words, gold, predicted)), strict=True)
+    counts = Counter((word, label == other) for word, label, other in flat)
+    tally: Counter[tuple[bool, bool]] = Counter()
+    for (word, right), count in counts.items():
+        tally[bool(known(word)), right] += count
+    return {
+        name: Share(tally[group, True], tally[group, True] + tally[group, False])
+        for name, group in (("known", True), ("unknown", False))
+    }
+
+
+def _check_lengths(what: str, gold: Sequence[Sequence[str]], other: Sequence[Sequence[str]]) -> None:
+    if len(gold) != len(other):
+        raise ValueError(f"There are {len(gold)} sequences of gold labels but {len(other)} of {what}.")
+    for number, (labels, others) in enumerate(zip(gold, other, strict=True)):
+        if len(labels) != len(others):
+            raise ValueError(f"Sequence {number} has {len(labels)} gold labels but {len(others)} {what}.")
+
+
+def _scores(counts: Counts) -> str:
+    # In per cent before the mean is taken, as conlleval does: the last digit may depend on it.
+    precision, recall = _ratio(100 * counts.correct, counts.found), _ratio(100 * counts.correct, counts.gold)
+    return f"precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {_harmonic(precision, recall):6.2f}"
+
+
+def _scored(counts: Counts) -> dict[str, Any]:
+    return {**asdict(counts), "precision": counts.precision, "recall": counts.recall, "f1": counts.f1}
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _harmonic(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

@@ -1,0 +1,189 @@
+"""Label schemes: how phrases of several words are written as one label per word.
+
+    IOB1     I-x inside; B-x only where a phrase of type x follows another one directly
+    IOB2     B-x at the beginning of every phrase, I-x after it
+    IOBES    B-x, I-x, E-x: first, middle, last word; S-x: the only word
+    BILUO    the same with L-x for E-x and U-x for S-x
+    none     labels that mark no phrases, such as parts of speech
+
+A word in no phrase is `O`. A label is split at its first hyphen, so types may contain some (`B-per-name`); a
+bare `B` has the empty type. Labels out of place (an I-x after O in IOB2) are read as conlleval reads them: a
+phrase begins at B or S, after E or S, after O, and where the type changes. So where a phrase begins and ends
+depends on neighbouring labels only, and every function here is a rule on a label and its two neighbours.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+import numpy as np
+
+SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
+OUTSIDE = "O"
+OPENING = frozenset("BSU")
+CLOSING = frozenset("ESLU")
+
+_PREFIXES = {"IOB1": "IB", "IOB2": "BI", "IOBES": "BIES", "BILUO": "BILU"}
+
+MOST_RULES = 1 << 16
+
+Span = tuple[str, int, int]
+Triple = tuple[str, str, str]
+
+
+def split(label: str) -> tuple[str, str]:
+    """Split a label into prefix and type: "B-per-name" into "B" and "per-name", "O" into "O" and ""."""
+    prefix, _, type_ = label.partition("-")
+    return prefix, type_
+
+
+def detect(label_sequences: Iterable[Sequence[str]]) -> str:
+    """Return the scheme that needs the fewest repairs, or "none" where labels fit no scheme or are all O."""
+    flat: list[str] = []
+    for labels in label_sequences:
+        flat += labels
+        flat.append(OUTSIDE)  # an O between sequences says what their ends say
+    seen = Counter(_neighbours(flat))
+    inside = {split(label)[0] for _, label, _ in seen if label != OUTSIDE}
+    candidates = [scheme for scheme in ("IOB2", "IOB1", "IOBES", "BILUO") if inside <= set(_PREFIXES[scheme])]
+    if not inside or not candidates:
+        return "none"
+    return min(candidates, key=lambda scheme: _repairs(seen, scheme))
+
+
+def convert(labels: Sequence[str], source: str, target: str, *, strict: bool = False) -> list[str]:
+    """Write the phrases of `labels` in another scheme, or repaired in the same one.
+
+    Labels out of place are repaired, unless `strict` makes them a ValueError; `violations` counts them.
+    """
+    _check(source)
+    _check(target)
+    if "none" in (source, target):
+        if source != target:
+            raise ValueError(f"Labels cannot be converted from scheme {source} to {target}.")
+        return list(labels)
+    if strict and (wrong := violations(labels, source)):
+        raise ValueError(f"Label {labels[wrong[0]]!r} at position {wrong[0]} is out of place in {source}.")
+    rules = _rules(source, target)
+    return [rules[triple] for triple in _neighbours(labels)]
+
+
+def violations(labels: Sequence[str], scheme: str) -> list[int]:
+    """Return the positions whose label is out of place, that is, which repairing would change."""
+    return [at for at, new in enumerate(convert(labels, scheme, scheme)) if new != labels[at]]
+
+
+def spans(labels: Sequence[str], scheme: str) -> list[Span]:
+    """Return the phrases as (type, start, end), end excluded, in order."""
+    if scheme == "none":
+        raise ValueError("Labels of scheme none have no spans.")
+    found: list[Span] = []
+    start = 0
+    for at, label in enumerate(convert(labels, scheme, "IOBES")):
+        prefix, type_ = split(label)
+        if prefix in OPENING:
+            start = at
+        if prefix in CLOSING:
+            found.append((type_, start, at + 1))
+    return found
+
+
+def encode(phrases: Iterable[Span], length: int, scheme: str) -> list[str]:
+    """Write spans that do not overlap as `length` labels: the inverse of `spans`."""
+    labels = [OUTSIDE] * length
+    for type_, start, end in phrases:
+        if not 0 <= start < end <= length or any(label != OUTSIDE for label in labels[start:end]):
+            raise ValueError(f"Span {(type_, start, end)} overlaps another or leaves the {length} words.")
+        labels[start:end] = [_join("B", type_)] + [_join("I", type_)] * (end - start - 1)
+    return convert(labels, "IOB2", scheme)
+
+
+def allowed(labels: Sequence[str], scheme: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which labels may start a sequence, follow one another, and end it: (start_ok, ok, end_ok).
+
+    ok[i, j] is whether labels[j] may follow labels[i]. A sequence passes all three exactly when `violations`
+    finds nothing in it. With `O` among the labels, sequences of every length pass.
+    """
+    _check(scheme)
+    if scheme == "none":
+        size = len(labels)
+        return np.ones(size, bool), np.ones((size, size), bool), np.ones(size, bool)
+    for label in labels:
+        _check_label(label, scheme)
+    parts = [split(label) for label in (*labels, OUTSIDE)]  # O also stands for what is beyond both ends
+    prefix = np.array([prefix for prefix, _ in parts])
+    number = {type_: index for index, type_ in enumerate({type_ for _, type_ in parts})}
+    types = np.array([number[type_] for _, type_ in parts])
+    inside = prefix != OUTSIDE
+    alike = inside[:, None] & inside & (types[:, None] == types)
+    opens, closes = (np.isin(prefix, list(group)) for group in (OPENING, CLOSING))
+    if scheme == "IOB1":
+        ok = alike | (prefix != "B")
+    else:
+        boundary = ~alike | closes[:, None] | opens
+        ok = ~inside | (opens == boundary)
+        if scheme != "IOB2":
+            ok &= ~inside[:, None] | (closes[:, None] == boundary)
+    return ok[-1, :-1], ok[:-1, :-1], ok[:-1, -1]
+
+
+class _Rules(dict[Triple, str]):
+    """What each label becomes between its neighbours, filled as they are met: data has few such triples."""
+
+    def __init__(self, source: str, target: str) -> None:
+        self.source, self.target = source, target
+
+    def __missing__(self, triple: Triple) -> str:
+        if len(self) >= MOST_RULES:  # a stream of ever new labels must not fill the memory
+            self.clear()
+        _check_label(triple[1], self.source)
+        self[triple] = label = _relabel(*triple, self.target)
+        return label
+
+
+_rules = cache(_Rules)
+
+
+def _relabel(before: str, label: str, after: str, target: str) -> str:
+    """Write one label, given its neighbours, in the target scheme."""
+    if label == OUTSIDE:
+        return label
+    opens, closes = _boundary(before, label), _boundary(label, after)
+    type_ = split(label)[1]
+    if target == "IOB1":
+        opens = opens and before != OUTSIDE and split(before)[1] == type_
+    if target in ("IOB1", "IOB2"):
+        return _join("B" if opens else "I", type_)
+    first, middle, last, single = "BIES" if target == "IOBES" else "BILU"
+    if closes:
+        return _join(single if opens else last, type_)
+    return _join(first if opens else middle, type_)
+
+
+def _boundary(label: str, after: str) -> bool:
+    """Whether no phrase goes on from one label to the next."""
+    (left, left_type), (right, right_type) = split(label), split(after)
+    return OUTSIDE in (left, right) or left_type != right_type or left in CLOSING or right in OPENING
+
+
+def _neighbours(labels: Sequence[str]) -> Iterable[Triple]:
+    return zip((OUTSIDE, *labels), labels, (*labels[1:], OUTSIDE), strict=False)
+
+
+def _repairs(seen: Counter[Triple], scheme: str) -> int:
+    return sum(count for triple, count in seen.items() if _relabel(*triple, scheme) != triple[1])
+
+
+def _join(prefix: str, type_: str) -> str:
+    return f"{prefix}-{type_}" if type_ else prefix
+
+
+def _check(scheme: str) -> None:
+    if scheme not in SCHEMES:
+        raise ValueError(f"Label scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}.")
+
+
+def _check_label(label: str, scheme: str) -> None:
+    if label != OUTSIDE and split(label)[0] not in tuple(_PREFIXES[scheme]):
+        expected = ", ".join(f"{prefix}-" for prefix in _PREFIXES[scheme])
+        raise ValueError(f"Label {label!r} is not of scheme {scheme}: expected O or a label with {expected}.")
