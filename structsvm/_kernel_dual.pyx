@@ -332,9 +332,11 @@ cdef class KernelDual(Dual):
         if self.capacity == 0:
             self.grow(64)
         chosen = np.array([slot for slot in slots if self.position[slot] < 0], dtype=np.intp)
+        n = len(chosen)
+        if n == 0:
+            return
         rows, kernel = self.inputs.block(chosen)
         rows = np.ascontiguousarray(rows, dtype=self.inputs.dtype)
-        n = len(chosen)
         self.n_kernels += n * self.n_patterns + n * n
         self.block_kernel = np.ascontiguousarray(kernel, dtype=np.float64).reshape(n, n)
         self.block_slots = chosen

@@ -38,6 +38,7 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         if not training_state:
             dual = without_support(dual)
             rows = optimizer._machine.oracle.rows(np.empty(0, np.intp))
+        dual["slots"] = np.arange(len(dual["slots"]))  # which memory they lay in is nobody's business
         arrays |= {f"rows.{name}": value for name, value in rows.items()}
     arrays |= {f"dual.{name}": value for name, value in dual.items()}
     meta = {

@@ -1,0 +1,184 @@
+"""The kernel dual against the linear one, against its own definition, and against scipy."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+
+from structsvm import KernelLaRank, LaRank, Multiclass
+from structsvm.problems.outputs import taxonomy_features, tree_loss
+
+
+def points(n=120, d=4, k=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = np.argmax(X @ rng.normal(size=(d, k)) + 0.5 * rng.normal(size=(n, k)), axis=1)
+    return X, y
+
+
+def gram(learner):
+    inputs = learner._machine.inputs
+    return inputs.with_support(inputs.vectors(), inputs.support_norms[: inputs.n])
+
+
+@pytest.mark.parametrize("schedule", ["fixed", "adaptive"])
+@pytest.mark.parametrize("cache_mb", [0.001, 0.05, 500])
+@pytest.mark.parametrize("epochs", [1, 4])
+def test_stored_scores_and_dual_equal_their_definitions(schedule, cache_mb, epochs):
+    X, y = points()
+    learner = KernelLaRank(Multiclass(), C=2, gamma=0.3, schedule=schedule, cache_mb=cache_mb, epochs=epochs).fit(X, y)
+    machine, K = learner._machine, gram(learner)
+    beta, labels = machine.coefficients(), machine.support_labels()
+    np.testing.assert_allclose(machine.support_scores(), K @ beta, atol=1e-10)
+    delta = learner.problem.loss_[labels]
+    assert learner.dual_ == pytest.approx(-np.sum(delta * beta) - np.sum(beta * (K @ beta)) / 2, rel=1e-10)
+    rows = np.arange(len(labels))
+    others = beta.copy()
+    others[rows, labels] = 0
+    assert np.all(others <= 0)
+    assert np.all(beta[rows, labels] <= 2 * (1 + 1e-12))
+    np.testing.assert_allclose(beta.sum(axis=1), 0, atol=1e-12)
+    assert np.all(np.any(beta != 0, axis=1))
+    assert learner.n_support_vectors_ == np.count_nonzero(beta)
+
+
+def test_dual_never_decreases_and_stays_below_the_primal():
+    X, y = points()
+    learner = KernelLaRank(Multiclass(), gamma=0.3, epochs=3).fit(X, y)
+    duals = [point.dual for point in learner.curve_]
+    assert np.all(np.diff(duals) >= -1e-12)
+    assert learner.gap() > 0
+
+
+def test_linear_kernel_reaches_the_optimum_of_the_linear_dual():
+    X, y = points()
+    kernel = KernelLaRank(Multiclass(), kernel="linear", gap_tolerance=1e-6).fit(X, y)
+    linear = LaRank(Multiclass(), gap_tolerance=1e-6).fit(X, y)
+    assert kernel.dual_ == pytest.approx(linear.dual_, rel=1e-6)
+    np.testing.assert_array_equal(kernel.predict(X), linear.predict(X))
+
+
+def test_taxonomy_and_tree_loss_agree_with_the_linear_dual():
+    X, y = points()
+    paths = [("a", "0"), ("a", "1"), ("b", "2"), ("b", "3")]
+    options = {"loss": tree_loss(paths), "output_features": taxonomy_features(paths)}
+    kernel = KernelLaRank(Multiclass(**options), kernel="linear", gap_tolerance=1e-6).fit(X, y)
+    linear = LaRank(Multiclass(**options), gap_tolerance=1e-6).fit(X, y)
+    assert kernel.dual_ == pytest.approx(linear.dual_, rel=1e-6)
+    np.testing.assert_allclose(
+        kernel.decision_function(X), linear.problem.decision_function(X, linear.weights_), atol=2e-3
+    )
+
+
+def test_rbf_optimum_equals_a_quadratic_program_solved_by_scipy():
+    X, y = points(n=14, k=3)
+    C, gamma, n, k = 1.5, 0.4, 14, 3
+    learner = KernelLaRank(Multiclass(), C=C, gamma=gamma, gap_tolerance=1e-7).fit(X, y)
+    K = np.exp(-gamma * np.sum((X[:, None] - X[None]) ** 2, axis=2))
+    own = np.eye(k)[np.searchsorted(learner.problem.classes_, y)]
+
+    def beta_of(alpha):
+        alpha = alpha.reshape(n, k) * (1 - own)
+        return own * alpha.sum(axis=1, keepdims=True) - alpha
+
+    def negative(alpha):
+        beta = beta_of(alpha)
+        scores = K @ beta
+        gradient = ((1 - own) - np.sum(own * scores, axis=1, keepdims=True) + scores) * (1 - own)
+        return -(np.sum(alpha.reshape(n, k) * (1 - own)) - np.sum(beta * scores) / 2), -gradient.ravel()
+
+    room = {
+        "type": "ineq",
+        "fun": lambda a: C - (a.reshape(n, k) * (1 - own)).sum(axis=1),
+        "jac": lambda a: -np.kron(np.eye(n), np.ones(k)) * (1 - own).ravel(),
+    }
+    solved = minimize(
+        negative, np.zeros(n * k), jac=True, bounds=[(0, None)] * (n * k), constraints=[room], method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 2000},
+    )  # fmt: skip
+    assert solved.success
+    assert learner.dual_ == pytest.approx(-solved.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+def test_dense_sparse_precomputed_and_callable_kernels_agree(kernel):
+    X, y = points()
+    options = {"gamma": 0.3, "degree": 2, "coef0": 1.0, "gap_tolerance": 1e-6}
+    values = {
+        "rbf": lambda a, b: np.exp(-0.3 * np.sum((a[:, None] - b[None]) ** 2, axis=2)),
+        "poly": lambda a, b: (0.3 * a @ b.T + 1) ** 2,
+        "linear": lambda a, b: a @ b.T,
+    }[kernel]
+    dense = KernelLaRank(Multiclass(), kernel=kernel, **options).fit(X, y)
+    as_sparse = KernelLaRank(Multiclass(), kernel=kernel, **options).fit(sparse.csr_matrix(X), y)
+    own = KernelLaRank(Multiclass(), kernel=values, **options).fit(X, y)
+    ready = KernelLaRank(Multiclass(), kernel="precomputed", **options).fit(values(X, X), y)
+    for other in (as_sparse, own, ready):
+        assert other.dual_ == pytest.approx(dense.dual_, rel=1e-6)
+    tests = X[:10] + 0.1
+    expected = dense.decision_function(tests)
+    np.testing.assert_allclose(as_sparse.decision_function(sparse.csr_matrix(tests)), expected, atol=5e-3)
+    np.testing.assert_allclose(ready.decision_function(values(tests, X)), expected, atol=5e-3)
+
+
+def test_kernel_values_are_counted_and_a_small_cache_computes_more():
+    X, y = points(n=300)
+    large = KernelLaRank(Multiclass(), gamma=0.3, schedule="fixed").fit(X, y)
+    small = KernelLaRank(Multiclass(), gamma=0.3, schedule="fixed", cache_mb=0.001).fit(X, y)
+    assert 0 < large.n_kernels_ <= 300 * 300
+    assert small.n_kernels_ > large.n_kernels_
+
+
+def test_single_precision_gives_nearly_the_same_optimum():
+    X, y = points()
+    double = KernelLaRank(Multiclass(), gamma=0.3, gap_tolerance=1e-3).fit(X, y)
+    single = KernelLaRank(Multiclass(), gamma=0.3, gap_tolerance=1e-3).fit(X.astype(np.float32), y)
+    assert single.dual_ == pytest.approx(double.dual_, rel=1e-4)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_partial_fit_keeps_support_patterns_and_goes_on_after_pickling(as_sparse):
+    X, y = points(n=300)
+    X = sparse.csr_matrix(X) if as_sparse else X
+    learner = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, schedule="fixed")
+    for start in range(0, 300, 50):
+        before = learner.dual_ if start else 0
+        learner.partial_fit(X[start : start + 50], y[start : start + 50])
+        assert learner.dual_ >= before
+        learner = pickle.loads(pickle.dumps(learner))
+    machine = learner._machine
+    assert machine.inputs.n == learner.n_support_patterns_ < 300
+    np.testing.assert_allclose(machine.support_scores(), gram(learner) @ machine.coefficients(), atol=1e-9)
+    assert np.mean(learner.predict(X) == y) > 0.8
+    with pytest.raises(ValueError, match="pass X and y"):
+        learner.primal()
+    assert learner.gap(X, y) > 0
+
+
+def test_sample_weight_zero_is_the_same_as_leaving_a_pattern_out_of_the_solution():
+    X, y = points()
+    weight = np.ones(len(y))
+    weight[::3] = 0
+    weighted = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, gap_tolerance=1e-6).fit(X, y, weight)
+    without = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, gap_tolerance=1e-6).fit(X[weight > 0], y[weight > 0])
+    assert weighted.dual_ == pytest.approx(without.dual_, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "sigmoid"}, "kernel must be"),
+        ({"gamma": 0}, "gamma must be"),
+        ({"cache_mb": -1}, "cache_mb must be"),
+        ({"slack": "l2"}, "slack must be"),
+        ({"kernel": lambda a, b: np.zeros((1, 1))}, "shape"),
+        ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, "NaN or infinity"),
+        ({"kernel": "precomputed"}, "square"),
+    ],
+)
+def test_bad_kernels_are_refused_in_one_sentence(options, message):
+    X, y = points()
+    with pytest.raises(ValueError, match=message):
+        KernelLaRank(Multiclass(), **options).fit(X, y)
