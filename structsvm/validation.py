@@ -85,7 +85,7 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
     if not np.all(np.isfinite(values)):
         raise ValueError("X contains NaN or infinity: remove or impute these values first")
     if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
-        raise ValueError(f"X contains values too large to be squared and added up (above {LARGEST:g}): scale the features")
+        raise ValueError(f"X contains values too large to be squared (above {LARGEST:g}): scale the features")
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features, but {owner} is expecting {n_features} features as input")
     return X

@@ -37,7 +37,7 @@ class LinearInputs(Problem):
         try:
             order = np.searchsorted(self.classes_, y) if len(y) else np.empty(0, np.intp)
         except TypeError:
-            raise ValueError(f"labels of type {y.dtype} cannot be compared with the classes ({self.classes_.dtype})") from None
+            raise ValueError(f"unknown labels: {y.dtype} cannot be compared with {self.classes_.dtype}") from None
         order = np.minimum(order, len(self.classes_) - 1)
         unknown = np.flatnonzero(self.classes_[order] != y)
         if unknown.size:
