@@ -22,7 +22,10 @@ cdef class Dual:
         return 0
 
     cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
-        """Step towards the pattern's most violated output if it exceeds the current slack by epsilon."""
+        """Step towards the pattern's most violated output if it exceeds the current slack by epsilon.
+
+        With a negative epsilon every visit makes the best step there is, as PROCESSNEW or PROCESSOLD.
+        """
         return 0
 
     cdef Py_ssize_t pick(self) noexcept nogil:

@@ -84,9 +84,11 @@ cdef class LinearDual(Dual):
         cdef Py_ssize_t a = TRUE_OUTPUT, b = NOBODY
         if self.upper[slot] == 0:
             return 0
+        if epsilon < 0 and self.position[slot] >= 0:
+            return self.process_old(self.position[slot])
         v = self.look(slot, True)
         if self.position[slot] < 0:
-            if v <= epsilon:
+            if v <= max(epsilon, self.tau):
                 return 0
             p = self.insert_pattern(slot)
         else:
@@ -201,9 +203,9 @@ cdef class LinearDual(Dual):
         cdef Found* found = &self.oracle.found
         cdef Py_ssize_t k, n = found.n
         for k in range(p.n):
-            if (p.outputs[k].n == n and p.outputs[k].loss == found.loss
-                    and memcmp(p.outputs[k].index, found.index, n * sizeof(int32_t)) == 0
-                    and memcmp(p.outputs[k].value, found.value, n * sizeof(double)) == 0):
+            if p.outputs[k].n == n and p.outputs[k].loss == found.loss and (n == 0 or (
+                    memcmp(p.outputs[k].index, found.index, n * sizeof(int32_t)) == 0
+                    and memcmp(p.outputs[k].value, found.value, n * sizeof(double)) == 0)):
                 return k
         return NOBODY
 
@@ -249,8 +251,9 @@ cdef class LinearDual(Dual):
             with gil:
                 raise MemoryError(f"no memory for a support output of {n} entries")
         out.index = <int32_t*>(out.value + n)
-        memcpy(out.value, found.value, n * sizeof(double))
-        memcpy(out.index, found.index, n * sizeof(int32_t))
+        if n:
+            memcpy(out.value, found.value, n * sizeof(double))
+            memcpy(out.index, found.index, n * sizeof(int32_t))
         out.n, out.alpha, out.loss, out.norm = n, 0, found.loss, 0
         for k in range(n):
             out.norm += out.value[k] * out.value[k]

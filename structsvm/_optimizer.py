@@ -68,10 +68,16 @@ class Optimizer:
         self._check()
         weight = check_sample_weight(sample_weight, n_patterns(X))
         if fresh:
-            self.problem.prepare(X, y)
             seed = check_seed(self.random_state)
-            machine = self._new_machine(self.problem.oracle(), seed)
-            slots = machine.oracle.add(X, y)
+            prepared_before = dict(vars(self.problem))
+            try:
+                self.problem.prepare(X, y)
+                machine = self._new_machine(self.problem.oracle(), seed)
+                slots = machine.oracle.add(X, y)
+            except BaseException:
+                vars(self.problem).clear()
+                vars(self.problem).update(prepared_before)
+                raise
             self._machine, self._seed, self._epochs_done, self._held = machine, seed, 0, np.empty(0, np.intp)
             self.curve_: list[Point] = []
             self._elapsed = 0.0

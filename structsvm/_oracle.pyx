@@ -83,6 +83,8 @@ cdef class PythonOracle(Oracle):
     def __init__(self, problem):
         self.problem = problem
         self.n_weights = checked_size(problem)
+        if type(problem).candidates is Problem.candidates and type(problem).argmax is Problem.argmax:
+            problem.candidates(None)  # raises: there is no way to find an output
         # An argmax of the user's own may leave the output space; the enumerating default cannot.
         self.guarded = (type(problem).argmax is not Problem.argmax
                         or type(problem).loss_augmented_argmax is not Problem.loss_augmented_argmax)
@@ -101,7 +103,8 @@ cdef class PythonOracle(Oracle):
         self.weights.flags.writeable = False
 
     def add(self, X, y) -> np.ndarray:
-        X, y = list(X), list(y)
+        # Rows of an array are views, which would keep all of it alive for one support pattern.
+        X, y = [x.copy() if isinstance(x, np.ndarray) else x for x in X], list(y)
         if len(X) != len(y):
             raise ValueError(f"X has {len(X)} patterns but y has {len(y)} outputs")
         stored = []
@@ -122,6 +125,11 @@ cdef class PythonOracle(Oracle):
                 slots[position] = len(self.patterns)
                 self.patterns.append(pattern)
         return slots
+
+    @property
+    def n_stored(self) -> int:
+        """Patterns held."""
+        return len(self.patterns) - len(self.free_slots)
 
     def rows(self, slots) -> dict:
         """The stored patterns of some slots, as the arguments of add_rows."""

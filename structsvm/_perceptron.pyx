@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The structured perceptron [Collins 2002]: the same oracle without the loss, and no dual."""
 from structsvm._oracle cimport Oracle
-from structsvm._sparse cimport add_to, dot_dense
+from structsvm._sparse cimport add_to, canonical, dot_dense
 
 import numpy as np
 
@@ -40,6 +40,8 @@ cdef class PerceptronWeights:
         with nogil:
             for k in range(slots.shape[0]):
                 oracle.find(slots[k], &w[0], False)
+                # A right answer may come as Phi - Phi, entry by entry.
+                oracle.found.n = canonical(oracle.found.index, oracle.found.value, oracle.found.n)
                 step = sample_weight[slots[k]]
                 if oracle.found.n and step > 0:
                     add_to(&w[0], step, oracle.found.index, oracle.found.value, oracle.found.n)

@@ -4,6 +4,8 @@
 Each function takes the patterns to visit, in order, and runs without the GIL. Callers pass an epoch in
 slices, so that Ctrl-C and progress reports come between two slices; the result does not depend on them.
 """
+from cpython.exc cimport PyErr_CheckSignals
+from libc.float cimport DBL_MIN
 from libc.stdint cimport uint64_t
 from libc.time cimport clock
 
@@ -14,6 +16,7 @@ import numpy as np
 
 OPTIMIZE_BURST = 10
 cdef int BURST = OPTIMIZE_BURST
+cdef long long STEPS_PER_POLL = 4096    # steps of a long optimization between two looks at Ctrl-C
 
 cdef extern from "time.h" nogil:
     long CLOCKS_PER_SEC
@@ -39,7 +42,7 @@ def passive_aggressive(Dual dual, const Py_ssize_t[::1] slots):
     cdef Py_ssize_t k
     with nogil:
         for k in range(slots.shape[0]):
-            dual.cut(slots[k], dual.tau)
+            dual.cut(slots[k], -1)
 
 
 def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double mu, bint wall_clock):
@@ -73,7 +76,8 @@ def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double m
             else:
                 spent = max(dual.cost - spent, 1.0)
                 floor = mu * max(rates[0], max(rates[1], rates[2]))
-            rates[operation] = max(0.05 * gain / spent + 0.95 * rates[operation], floor)
+            # Where nothing is gained any more, all ratios shrink together; at zero nothing could be drawn.
+            rates[operation] = max(0.05 * gain / spent + 0.95 * rates[operation], max(floor, DBL_MIN))
 
 
 cdef int draw(Dual dual, double[::1] rates) noexcept nogil:
@@ -110,9 +114,14 @@ cdef int settle(Dual dual, double tolerance) except -1 nogil:
     """OPTIMIZE all support patterns, over and over, until none of them meets a gradient above the tolerance."""
     cdef Py_ssize_t position
     cdef int burst
+    cdef long long polled = dual.n_steps
     cdef double largest = 2 * tolerance
     while largest > tolerance:
         largest = 0
+        if dual.n_steps - polled > STEPS_PER_POLL:
+            polled = dual.n_steps
+            with gil:
+                PyErr_CheckSignals()
         # Downwards: a pattern that is removed is replaced by one already seen.
         for position in range(dual.n_patterns - 1, -1, -1):
             burst = 0
@@ -127,8 +136,9 @@ def shuffled(uint64_t seed, Py_ssize_t epoch, const Py_ssize_t[::1] slots) -> np
     order = np.array(slots)
     cdef Py_ssize_t[::1] view = order
     cdef Py_ssize_t k, other
-    cdef uint64_t state = seed ^ (<uint64_t>epoch * <uint64_t>0xD1342543DE82EF95)
-    rng_next(&state)
+    # Hashed, so that the order shares no numbers with the draws of the dual, which starts from the same seed.
+    cdef uint64_t state = seed ^ (<uint64_t>(epoch + 1) * <uint64_t>0xD1342543DE82EF95)
+    state = rng_next(&state)
     for k in range(view.shape[0] - 1, 0, -1):
         other = rng_below(&state, k + 1)
         view[k], view[other] = view[other], view[k]

@@ -68,12 +68,17 @@ class LaRank(DualOptimizer):
         check_choice(schedule=(self.schedule, ("fixed", "adaptive")), clock=(self.clock, ("cost", "wall")))
         check_count(n_reprocess=self.n_reprocess)
         check_positive(mu=self.mu)
+        if self.clock == "cost" and self.mu > 1:
+            raise ValueError(f"mu is a share of the best ratio and at most 1, not {self.mu!r}")
         if self.epochs is not None:
             check_count(epochs=self.epochs, low=1)
         if self.gap_tolerance is not None and self.gap_tolerance != "C":
             check_positive(gap_tolerance=self.gap_tolerance)
 
     def _run(self, online: bool) -> None:
+        self._machine.tau = self.tau
+        if self._machine.n_argmax == 0:
+            self._rates = np.ones(3)
         if online:
             self._pass(self._held)
         elif self.gap_tolerance is None:
@@ -109,8 +114,6 @@ class LaRank(DualOptimizer):
         if self.schedule == "fixed":
             _schedules.fixed(self._machine, order, self.n_reprocess)
         else:
-            if not hasattr(self, "_rates") or self._machine.n_argmax == 0:
-                self._rates = np.ones(3)
             _schedules.adaptive(self._machine, order, self._rates, self.mu, self.clock == "wall")
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from structsvm.validation import LARGEST
+
 
 class Problem(ABC):
     """A structured output problem: a joint feature, a loss, and how to find the best output.
@@ -73,6 +75,8 @@ def sparse_vector(feature: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(feature, dict):
         index, value = list(feature.keys()), list(feature.values())
     elif sparse.issparse(feature):
+        if feature.shape not in ((size,), (1, size)):
+            raise ValueError(f"joint_feature has shape {feature.shape}, but n_features is {size}")
         row = sparse.coo_array(feature)
         index, value = row.coords[-1], row.data
     elif isinstance(feature, tuple):
@@ -82,16 +86,23 @@ def sparse_vector(feature: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
         if value.shape != (size,):
             raise ValueError(f"joint_feature has shape {value.shape}, but n_features is {size}")
         index = np.flatnonzero(value)
-        if not np.all(np.isfinite(value)):
-            raise ValueError("joint_feature holds NaN or infinity")
+        check_values(value)
         return index.astype(np.int32), value[index]
-    index = np.asarray(index, dtype=np.int64)
+    index = np.asarray(index) if len(index) else np.empty(0, np.int64)
+    if index.dtype.kind not in "iu":
+        raise ValueError(f"joint_feature has indices of type {index.dtype}: they must be whole numbers")
     value = np.ascontiguousarray(value, dtype=np.float64)
     if index.ndim != 1 or index.shape != value.shape:
         raise ValueError(f"joint_feature has {index.size} indices but {value.size} values")
     if index.size and not 0 <= index.min() <= index.max() < size:
         bad = index.min() if index.min() < 0 else index.max()
         raise ValueError(f"joint_feature has index {bad}, outside 0..{size - 1} (n_features is {size})")
+    check_values(value)
+    return index.astype(np.int32), value
+
+
+def check_values(value: np.ndarray) -> None:
     if not np.all(np.isfinite(value)):
         raise ValueError("joint_feature holds NaN or infinity")
-    return index.astype(np.int32), value
+    if value.size and max(value.max(), -value.min()) > LARGEST:
+        raise ValueError(f"joint_feature holds values too large to be squared and added up (above {LARGEST:g})")

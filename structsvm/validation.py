@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+LARGEST = 1e100  # squares of features, and sums of them, must stay finite
+
 
 def check_positive(**values: Any) -> None:
     """Each value must be a finite number above zero."""
@@ -67,6 +69,10 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
         raise ValueError("Complex data not supported: X must hold real numbers")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()  # the caller's arrays are shared, and may be read only
+        X.sum_duplicates()
+    values = X.data if sparse.issparse(X) else X
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: "
@@ -76,8 +82,10 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}): the data set is empty")
     if X.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
-    if not np.all(np.isfinite(X.data if sparse.issparse(X) else X)):
+    if not np.all(np.isfinite(values)):
         raise ValueError("X contains NaN or infinity: remove or impute these values first")
+    if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
+        raise ValueError(f"X contains values too large to be squared (above {LARGEST:g}): scale the features")
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(f"X has {X.shape[1]} features, but {owner} is expecting {n_features} features as input")
     return X

@@ -62,6 +62,11 @@ cdef class SparseInputs(Oracle):
                 self.n_slots += 1
         return result
 
+    @property
+    def n_stored(self) -> int:
+        """Patterns held."""
+        return self.n_slots - self.n_free
+
     def rows(self, const Py_ssize_t[::1] slots) -> dict:
         """The stored patterns of some slots, as the arrays that add_rows takes."""
         cdef Py_ssize_t k

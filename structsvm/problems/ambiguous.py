@@ -24,6 +24,7 @@ class AmbiguousBags(LinearInputs):
 
     def prepare(self, X: Any, y: Any) -> None:
         X = check_matrix(X)
+        check_bags(y)
         given = [label for bag in y for label in bag] if self.classes is None else list(self.classes)
         classes = np.unique(np.asarray(given))
         if len(classes) < 2:
@@ -38,6 +39,7 @@ class AmbiguousBags(LinearInputs):
         return AmbiguousOracle(self, self.n_inputs, len(self.classes_))
 
     def encode_outputs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        check_bags(y)
         bags = [np.unique(self.encode_labels(np.asarray(list(bag)))) if len(bag) else np.empty(0, np.int32) for bag in y]
         pointers = np.append(0, np.cumsum([len(bag) for bag in bags], dtype=np.int64))
         return pointers, np.concatenate([np.empty(0, np.int32), *bags])
@@ -58,3 +60,8 @@ class AmbiguousBags(LinearInputs):
         return self.classes_
 
 
+def check_bags(y: Any) -> None:
+    """Refuse plain labels in place of bags: a string would pass for a bag of letters."""
+    for position, bag in enumerate(y):
+        if isinstance(bag, (str, bytes)) or not hasattr(bag, "__len__"):
+            raise ValueError(f"y[{position}] = {bag!r} is no bag of labels: give a list or a set for each pattern")

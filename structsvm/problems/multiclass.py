@@ -34,7 +34,10 @@ class LinearInputs(Problem):
     def encode_labels(self, y: Any) -> np.ndarray:
         """Labels as positions in `classes_`; an unknown one is refused."""
         y = np.asarray(y)
-        order = np.searchsorted(self.classes_, y) if len(y) else np.empty(0, np.intp)
+        try:
+            order = np.searchsorted(self.classes_, y) if len(y) else np.empty(0, np.intp)
+        except TypeError:
+            raise ValueError(f"unknown labels: {y.dtype} cannot be compared with {self.classes_.dtype}") from None
         order = np.minimum(order, len(self.classes_) - 1)
         unknown = np.flatnonzero(self.classes_[order] != y)
         if unknown.size:
@@ -74,7 +77,7 @@ class Multiclass(LinearInputs):
             raise ValueError(f"one class only ({classes[0]!r}): a classifier needs examples of at least two")
         loss = check_loss_matrix(self.loss_matrix, len(classes))
         features = np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)
-        if features.ndim != 2 or len(features) != len(classes) or not np.all(np.isfinite(features)):
+        if features.ndim != 2 or len(features) != len(classes) or features.shape[1] == 0 or not np.all(np.isfinite(features)):
             raise ValueError(f"output_features must be finite numbers, a row for each of the {len(classes)} classes")
         self.set_inputs(X)
         self.classes_, self.loss_, self.output_features_ = classes, loss, features
@@ -86,7 +89,7 @@ class Multiclass(LinearInputs):
         return MulticlassOracle(self, self.n_inputs, self.loss_, self.output_features_)
 
     def encode_outputs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        labels = self.encode_labels(y)
+        labels = self.encode_labels(check_targets(y, len(y)))
         return np.arange(len(labels) + 1), labels
 
     def decision_function(self, X: Any, w: np.ndarray) -> np.ndarray:

@@ -1,0 +1,73 @@
+"""Small problems that several test files share."""
+
+from __future__ import annotations
+
+import numpy as np
+from structsvm._oracle import PythonOracle
+
+from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Problem, SVMStruct
+
+DUAL_OPTIMIZERS = {
+    "larank": lambda problem, **more: LaRank(problem, **{"C": 0.5, "epochs": 2, **more}),
+    "adaptive": lambda problem, **more: LaRank(
+        problem, **{"C": 0.5, "epochs": 2, "schedule": "adaptive", **more}
+    ),
+    "passive-aggressive": lambda problem, **more: PassiveAggressive(
+        problem, **{"C": 0.5, "epochs": 2, **more}
+    ),
+    "svmstruct": lambda problem, **more: SVMStruct(problem, **{"C": 0.5, "epsilon": 0.05, **more}),
+}
+OPTIMIZERS = {
+    **DUAL_OPTIMIZERS,
+    "perceptron": lambda problem, **more: Perceptron(problem, **{"epochs": 2, **more}),
+    "last-perceptron": lambda problem, **more: Perceptron(problem, **{"epochs": 2, "average": False, **more}),
+}
+
+
+class SlowMulticlass(Multiclass):
+    """The same problem through the Python door."""
+
+    def oracle(self):
+        return PythonOracle(self)
+
+
+class Ordinal(Problem):
+    """A grade 0..4 from a vector: Phi(x, y) = y x, and thresholds; written as a user would."""
+
+    n_features = 3 + 5
+
+    def joint_feature(self, x, y):
+        return np.concatenate([y * np.asarray(x), np.arange(5) < y])
+
+    def loss(self, y, other):
+        return abs(y - other)
+
+    def candidates(self, x):
+        return range(5)
+
+
+def ordinal_data(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, np.clip(np.round(X @ [1.0, -0.5, 0.2] + 2), 0, 4).astype(int)
+
+
+def noisy_classes(n=60, k=4, width=6, seed=0, noise=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    return np.eye(k, width)[y] * 2 + noise * rng.normal(size=(n, width)), y
+
+
+def state_of(optimizer) -> dict[str, np.ndarray]:
+    """Every array of the training state, with the adaptive schedule's ratios."""
+    state = optimizer._machine.state()
+    if hasattr(optimizer, "_rates"):
+        state["rates"] = optimizer._rates.copy()
+    return state
+
+
+def assert_same_bytes(a: dict, b: dict, *, but=()) -> None:
+    assert a.keys() == b.keys()
+    for name in a.keys() - set(but):
+        assert a[name].dtype == b[name].dtype
+        assert a[name].tobytes() == b[name].tobytes(), f"{name} differs"

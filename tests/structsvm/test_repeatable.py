@@ -1,0 +1,156 @@
+"""A seed gives the same bytes: again, in other slices, through a pickle, beside another thread."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from structsvm import AmbiguousBags, LaRank, Multiclass, Perceptron
+from tests.structsvm.helpers import (
+    DUAL_OPTIMIZERS,
+    OPTIMIZERS,
+    Ordinal,
+    assert_same_bytes,
+    noisy_classes,
+    ordinal_data,
+    state_of,
+)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_seed_gives_the_same_bytes(name):
+    X, y = noisy_classes(80)
+    first, second = (OPTIMIZERS[name](Multiclass(), random_state=7).fit(X, y) for _ in range(2))
+    assert_same_bytes(state_of(first), state_of(second))
+    first.fit(X[::-1], y[::-1])
+    assert_same_bytes(state_of(first.fit(X, y)), state_of(second))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_another_seed_visits_in_another_order(name):
+    X, y = noisy_classes(80)
+    first, second = (OPTIMIZERS[name](Multiclass(), random_state=seed).fit(X, y) for seed in (7, 8))
+    assert not np.array_equal(first.weights_, second.weights_)
+
+
+@pytest.mark.parametrize(
+    "random_state", [np.random.default_rng(3), np.random.RandomState(3)], ids=["Generator", "RandomState"]
+)
+def test_numpy_generators_are_seeds(random_state):
+    X, y = noisy_classes(40)
+    first = LaRank(Multiclass(), random_state=copy.deepcopy(random_state)).fit(X, y)
+    second = LaRank(Multiclass(), random_state=copy.deepcopy(random_state)).fit(X, y)
+    assert_same_bytes(state_of(first), state_of(second))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("size", [1, 7])
+def test_slicing_does_not_matter(name, size):
+    X, y = noisy_classes(50)
+    weight = np.where(np.arange(50) < 40, 1.0, 0.0)
+    whole, sliced = (OPTIMIZERS[name](Multiclass(), random_state=1) for _ in range(2))
+    plain_slice = sliced._slice
+
+    def in_pieces(order, at):
+        for start in range(0, len(order), size):
+            plain_slice(order[start : start + size], at + start)
+
+    sliced._slice = in_pieces
+    assert_same_bytes(state_of(whole.fit(X, y, weight)), state_of(sliced.fit(X, y, weight)))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_one_partial_fit_equals_many(name):
+    X, y = noisy_classes(60)
+    if name == "svmstruct":
+        pytest.skip("SVMstruct optimizes its working set at the end of every call")
+    whole = OPTIMIZERS[name](Multiclass(classes=range(4))).partial_fit(X, y)
+    pieces = OPTIMIZERS[name](Multiclass(classes=range(4)))
+    for start in range(0, 60, 12):
+        pieces.partial_fit(X[start : start + 12], y[start : start + 12])
+    assert_same_bytes(state_of(whole), state_of(pieces), but=["slots"])
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("door", ["compiled", "python"])
+def test_training_goes_on_after_a_pickle_as_if_nothing_happened(name, door):
+    X, y = noisy_classes(60) if door == "compiled" else ordinal_data(60)
+    problem = Multiclass() if door == "compiled" else Ordinal()
+    optimizer = OPTIMIZERS[name](problem, random_state=5).partial_fit(X[:30], y[:30])
+    revived = pickle.loads(pickle.dumps(optimizer))
+    assert_same_bytes(state_of(optimizer), state_of(revived), but=["slots"])
+    assert np.array_equal(optimizer.predict(X), revived.predict(X))
+    for start in (30, 45):
+        optimizer.partial_fit(X[start : start + 15], y[start : start + 15])
+        revived.partial_fit(X[start : start + 15], y[start : start + 15])
+    assert_same_bytes(state_of(optimizer), state_of(revived), but=["slots"])
+    assert np.array_equal(optimizer.weights_, revived.weights_)
+
+
+@pytest.mark.parametrize("name", DUAL_OPTIMIZERS)
+def test_a_pickle_after_fit_goes_on_like_the_original(name):
+    X, y = noisy_classes(60)
+    more = {"gap_tolerance": 1e-3, "epochs": None} if name in ("larank", "adaptive") else {}
+    optimizer = DUAL_OPTIMIZERS[name](Multiclass(), **more).fit(X[:40], y[:40])
+    revived = pickle.loads(pickle.dumps(optimizer))
+    assert_same_bytes(
+        state_of(optimizer.partial_fit(X[40:], y[40:])),
+        state_of(revived.partial_fit(X[40:], y[40:])),
+        but=["slots"],
+    )
+
+
+def test_an_optimizer_that_has_seen_nothing_can_be_pickled():
+    revived = pickle.loads(pickle.dumps(LaRank(Multiclass(), C=3.0)))
+    X, y = noisy_classes(20)
+    assert_same_bytes(state_of(revived.fit(X, y)), state_of(LaRank(Multiclass(), C=3.0).fit(X, y)))
+
+
+def test_a_pickle_of_ambiguous_bags_goes_on():
+    X, y = noisy_classes(60)
+    bags = [{label, (label + 1) % 4} for label in y]
+    optimizer = LaRank(AmbiguousBags()).partial_fit(X[:30], bags[:30])
+    revived = pickle.loads(pickle.dumps(optimizer))
+    for each in (optimizer, revived):
+        each.partial_fit(X[30:], bags[30:])
+    assert_same_bytes(state_of(optimizer), state_of(revived), but=["slots"])
+
+
+def test_raw_memory_refuses_to_be_pickled_by_itself():
+    optimizer = LaRank(Multiclass()).fit(*noisy_classes(20))
+    perceptron = Perceptron(Multiclass()).fit(*noisy_classes(20))
+    for part in (optimizer._machine, optimizer._machine.oracle, perceptron._machine):
+        with pytest.raises(TypeError, match=r"memory|oracle"):
+            pickle.dumps(part)
+
+
+@pytest.mark.parametrize("damage", ["indices", "counts", "lengths", "weights", "slots"])
+def test_a_damaged_state_is_refused(damage):
+    optimizer = LaRank(Multiclass()).fit(*noisy_classes(20))
+    state = optimizer.__getstate__()
+    dual, rows = state["_saved"]
+    spoiled = {"indices": dual["indices"] + 1000, "counts": dual["counts"] + 1,
+               "lengths": dual["lengths"][:-1],
+               "weights": dual["weights"][:-1], "slots": dual["slots"] * 0}[damage]  # fmt: skip
+    if damage == "slots":
+        revived = optimizer._new_machine(optimizer.problem.oracle(), 0)
+        revived.oracle.add_rows(**rows)
+        with pytest.raises(ValueError, match="inconsistent"):
+            revived.restore(dict(dual, slots=spoiled))
+        return
+    state["_saved"] = (dict(dual, **{damage: spoiled}), rows)
+    with pytest.raises(ValueError, match="inconsistent"):
+        LaRank.__new__(LaRank).__setstate__(state)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_two_threads_give_the_serial_results(name):
+    data = [noisy_classes(3000, seed=seed) for seed in (0, 1)]
+    more = {"epsilon": 0.5} if name == "svmstruct" else {}
+    serial = [state_of(OPTIMIZERS[name](Multiclass(), **more).fit(X, y)) for X, y in data]
+    with ThreadPoolExecutor(2) as pool:
+        threads = [pool.submit(OPTIMIZERS[name](Multiclass(), **more).fit, X, y) for X, y in data]
+    for thread, expected in zip(threads, serial, strict=True):
+        assert_same_bytes(state_of(thread.result()), expected)
