@@ -73,6 +73,7 @@ cdef class KernelDual(Dual):
         self.kernel_cost = inputs.cost
         self.fresh = np.zeros(2 * self.n_classes)
         self.block_kernel = np.zeros((0, 0))
+        self.start([])
 
     def __dealloc__(self):
         cdef Py_ssize_t p
@@ -314,16 +315,20 @@ cdef class KernelDual(Dual):
 
     # -- from Python ----------------------------------------------------------------------------
 
-    def start(self, labels, sample_weight):
+    def start(self, labels):
         """Begin with a batch of patterns, slots 0 .. n - 1; support patterns of earlier ones stay, without a slot."""
         cdef Py_ssize_t p
         self.clear_block()
         self.labels = np.array(labels, dtype=np.intp)
-        self.uppers = self.C * np.asarray(sample_weight, dtype=np.float64)
+        self.uppers = np.zeros(len(labels))
         self.position = np.full(len(labels), -1, dtype=np.intp)
         self.pending = np.full(len(labels), -1, dtype=np.intp)
         for p in range(self.n_patterns):
             self.slot[p] = -1
+
+    def weigh(self, sample_weight):
+        """Give the patterns of the batch their weights: they have none before."""
+        self.uppers = self.C * np.asarray(sample_weight, dtype=np.float64)
 
     def begin_block(self, const Py_ssize_t[::1] slots):
         """Compute the rows of the patterns to come next, those that are no support patterns."""

@@ -54,27 +54,38 @@ class Inputs:
     A slot is a row of the batch, a position an index among the support patterns.
     """
 
+    offset = 0  # of slot 0 in `batch`
+
     def __init__(self, kernel: Kernel, batch: Any) -> None:
         self.kernel = kernel
         self.dtype = batch.dtype
         self.cost = float(batch.nnz / max(batch.shape[0], 1) if sparse.issparse(batch) else batch.shape[1])
         self.n = 0
+        self.support = self.room(batch)
+        self.support_norms = np.zeros(len(self.support), dtype=self.dtype)
         self.begin(batch)
+
+    def room(self, batch: Any) -> np.ndarray:
+        """Where support patterns are kept, with nothing in it."""
+        return np.zeros((64, batch.shape[1]), dtype=self.dtype)
 
     def begin(self, batch: Any) -> None:
         """Take a new batch in place of the one before."""
-        self.batch, self.norms = batch, squared_norms(batch)
-        if self.n == 0:
-            self.support = np.zeros((64, batch.shape[1]), dtype=self.dtype)
-            self.support_norms = np.zeros(64, dtype=self.dtype)
+        self.batch = batch.astype(self.dtype, copy=False)
+        self.norms = squared_norms(self.batch)
 
     def insert(self, position: int, slot: int) -> None:
         """Make a row of the batch the last support pattern."""
         if position == len(self.support):
             self.support = np.concatenate([self.support, np.zeros_like(self.support)])
             self.support_norms = np.concatenate([self.support_norms, np.zeros_like(self.support_norms)])
-        self.support[position], self.support_norms[position] = self.batch[slot], self.norms[slot]
+        self.support[position] = self.kept(self.offset + slot)
+        self.support_norms[position] = self.norms[self.offset + slot]
         self.n = position + 1
+
+    def kept(self, row: int) -> Any:
+        """What is kept of a row of `batch` that becomes a support pattern."""
+        return self.batch[row]
 
     def remove(self, position: int, last: int) -> None:
         """Put the last support pattern in the place of a removed one."""
@@ -87,7 +98,7 @@ class Inputs:
 
     def block(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Kernels of some rows of the batch with all support patterns, and with each other."""
-        rows, norms = self.batch[slots], self.norms[slots]
+        rows, norms = self.batch[self.offset + slots], self.norms[self.offset + slots]
         return self.with_support(rows, norms), self.checked(self.kernel(rows, rows, norms, norms), (len(slots),) * 2)
 
     def row(self, position: int) -> np.ndarray:
@@ -113,29 +124,20 @@ class Inputs:
 class SparseInputs(Inputs):
     """Sparse patterns: support patterns are rows of a store, into which each batch is taken."""
 
-    def begin(self, batch: Any) -> None:
-        if self.n == 0:
-            self.offset, self.batch = 0, sparse.csr_array(batch)
-            self.support = np.zeros(64, dtype=np.intp)
-            self.support_norms = np.zeros(64, dtype=self.dtype)
-        else:
-            self.offset, self.batch = self.n, sparse.csr_array(sparse.vstack([self.vectors(), batch]))
-            self.support[: self.n] = np.arange(self.n)
-        self.norms = squared_norms(self.batch)
+    def room(self, batch: Any) -> np.ndarray:
+        return np.zeros(64, dtype=np.intp)
 
-    def insert(self, position: int, slot: int) -> None:
-        if position == len(self.support):
-            self.support = np.concatenate([self.support, np.zeros_like(self.support)])
-            self.support_norms = np.concatenate([self.support_norms, np.zeros_like(self.support_norms)])
-        self.support[position] = self.offset + slot
-        self.support_norms[position] = self.norms[self.offset + slot]
-        self.n = position + 1
+    def begin(self, batch: Any) -> None:
+        store = sparse.vstack([self.vectors(), batch]) if self.n else batch
+        self.offset = self.n
+        self.support[: self.n] = np.arange(self.n)
+        super().begin(sparse.csr_array(store))
+
+    def kept(self, row: int) -> int:
+        return row
 
     def vectors(self) -> Any:
         return self.batch[self.support[: self.n]]
-
-    def block(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return super().block(self.offset + slots)
 
     def row(self, position: int) -> np.ndarray:
         return self.with_support(self.batch[self.support[[position]]], self.support_norms[[position]])[0]
@@ -145,13 +147,11 @@ class PrecomputedInputs(SparseInputs):
     """A batch that is itself the kernel matrix: support patterns are rows and columns of it."""
 
     def __init__(self, batch: Any) -> None:
-        super().__init__(lambda a, b, _, __: a @ b.T, batch)
+        super().__init__(lambda a, b, _, __: products(a, b), batch)
         self.cost = 1.0
 
     def begin(self, batch: Any) -> None:
-        self.offset, self.batch, self.norms = 0, np.asarray(batch), np.zeros(len(batch), dtype=self.dtype)
-        self.support = np.zeros(64, dtype=np.intp)
-        self.support_norms = np.zeros(64, dtype=self.dtype)
+        self.batch, self.norms = batch, np.zeros(len(batch), dtype=self.dtype)
 
     def vectors(self) -> Any:
         return self.support[: self.n]

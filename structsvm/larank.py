@@ -79,12 +79,8 @@ class LaRank(DualOptimizer):
         self._machine.tau = self.tau
         if self._machine.n_argmax == 0:
             self._rates = np.ones(3)
-        if online:
-            self._pass(self._held)
-        elif self.gap_tolerance is None:
-            for _ in range(self.epochs or 1):
-                if self._pass(self._shuffled()):
-                    return
+        if online or self.gap_tolerance is None:
+            self._epochs(self.epochs or 1, online)
         else:
             self._run_to_gap(float(self.C if self.gap_tolerance == "C" else self.gap_tolerance))
 
@@ -96,7 +92,7 @@ class LaRank(DualOptimizer):
             if not stopped and self._primal_bound() - self.dual_ >= tolerance:
                 continue
             primal = self._primal(self._held, self._weight, counted=True)
-            self.curve_.append(self._point(len(self._held), primal))
+            self.curve_.append(self._point(primal))
             if stopped or primal - self.dual_ < tolerance:
                 return
         warnings.warn(
@@ -147,12 +143,7 @@ class PassiveAggressive(DualOptimizer):
         check_count(epochs=self.epochs, low=1)
 
     def _run(self, online: bool) -> None:
-        if online:
-            self._pass(self._held)
-            return
-        for _ in range(self.epochs):
-            if self._pass(self._shuffled()):
-                return
+        self._epochs(self.epochs, online)
 
     def _slice(self, order: np.ndarray, at: int) -> None:
         _schedules.passive_aggressive(self._machine, order)

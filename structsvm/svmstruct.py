@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -58,7 +59,10 @@ class SVMStruct(DualOptimizer):
         for _ in range(1 if online else self.epochs):
             self._added = 0
             stopped = self._pass(self._held if online else self._shuffled())
+            begun = time.perf_counter()
             _schedules.converge(self._machine)
+            self._elapsed += time.perf_counter() - begun
+            self.curve_.append(self._point())
             if stopped or online or self._added == 0:
                 return
         warnings.warn(
