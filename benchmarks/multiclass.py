@@ -63,7 +63,7 @@ def build(name: str, method: str, seed: int) -> Any:
     options = SETS[name]
     kernel = {"kernel": "rbf"} if "gamma" in options else {}
     if method == "LaRank x1":
-        return LaRankClassifier(**options, **kernel, cache_size=2000, random_state=seed)
+        return LaRankClassifier(**options, **kernel, cache_size=2000, random_state=seed, epochs=1)
     if method == "LaRankGap":
         return LaRankClassifier(**options, **kernel, cache_size=2000, random_state=seed, tol="C")
     from sklearn.svm import SVC, LinearSVC

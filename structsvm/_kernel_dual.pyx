@@ -92,10 +92,16 @@ cdef class KernelDual(Dual):
     # -- the three steps ------------------------------------------------------------------------
 
     cdef int process_new(self, Py_ssize_t slot) except -1 nogil:
-        cdef Py_ssize_t c, p, best, y = self.labels[slot]
+        return 0 if self.position[slot] >= 0 else self.cut(slot, self.tau)
+
+    cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
+        cdef Py_ssize_t c, p = self.position[slot], best, y = self.labels[slot]
         cdef double v, best_v = 0
+        if p >= 0:
+            self.n_argmax += 1
+            return self.move(p, True, epsilon)
         # One that was a support pattern when the block began has no row there: it waits for the next epoch.
-        if self.position[slot] >= 0 or self.pending[slot] < 0 or self.uppers[slot] == 0:
+        if self.pending[slot] < 0 or self.uppers[slot] == 0:
             return 0
         self.score_new(slot)
         best = y
@@ -103,22 +109,25 @@ cdef class KernelDual(Dual):
             v = self.loss[y, c] - self.fresh[y] + self.fresh[c]
             if v > best_v:
                 best, best_v = c, v
-        if best_v <= self.tau:
+        if best_v <= max(epsilon, self.tau):
             return 0
         p = self.insert(slot)
         return self.step(p, y, best, best_v)
 
     cdef int process_old(self, Py_ssize_t p) except -1 nogil:
         self.n_argmax += 1
-        return self.move(p, True)
+        return self.move(p, True, -1)
 
     cdef int optimize(self, Py_ssize_t p) except -1 nogil:
-        return self.move(p, False)
+        return self.move(p, False, -1)
 
-    cdef int move(self, Py_ssize_t p, bint all_classes) except -1 nogil:
-        """The steepest feasible step of a support pattern, towards any class or towards its support outputs only."""
+    cdef int move(self, Py_ssize_t p, bint all_classes, double epsilon) except -1 nogil:
+        """The steepest feasible step of a support pattern, towards any class or towards its support outputs only.
+
+        With epsilon >= 0 only towards a class that exceeds the slack, which the support outputs set, by more than it.
+        """
         cdef Py_ssize_t c, a = -1, b = -1, y = self.label[p]
-        cdef double v, va = INFINITY, vb = -INFINITY, room
+        cdef double v, va = INFINITY, vb = -INFINITY, slack = 0, room
         cdef double* beta = self.beta + p * self.n_classes
         for c in range(self.n_classes):
             if beta[c] == 0 and not all_classes:
@@ -129,8 +138,10 @@ cdef class KernelDual(Dual):
                 a, va = c, v
             if v > vb:
                 b, vb = c, v
+            if beta[c] != 0:
+                slack = max(slack, v)
         self.cost += self.n_classes
-        self.last_gap = vb - va if a >= 0 else 0
+        self.last_gap = vb - va if a >= 0 and (epsilon < 0 or vb > slack + epsilon) else 0
         return self.step(p, a, b, self.last_gap) if self.last_gap > self.tau else 0
 
     cdef int step(self, Py_ssize_t p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil:

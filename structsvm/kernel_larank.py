@@ -1,4 +1,4 @@
-"""LaRank with kernels, for multiclass problems."""
+"""LaRank and SVMstruct with kernels, for multiclass problems."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from structsvm._kernel_dual import KernelDual
-from structsvm._optimizer import as_data, in_slices, n_patterns
+from structsvm._optimizer import DualOptimizer, as_data, in_slices, n_patterns
 from structsvm.kernels import Inputs, PrecomputedInputs, SparseInputs, kernel_function, squared_norms
 from structsvm.larank import LaRank
 from structsvm.problems.multiclass import Multiclass
+from structsvm.svmstruct import SVMStruct
 from structsvm.validation import (
     check_choice,
     check_count,
@@ -26,15 +27,15 @@ from structsvm.validation import (
 BLOCK = 64  # patterns whose kernel rows are one matrix product
 
 
-class KernelLaRank(LaRank):
-    """LaRank for `Multiclass` problems whose inputs are compared by a kernel (thesis 5.2).
+class KernelOptimizer(DualOptimizer):
+    """What makes kernel machines of the schedules: `Multiclass` inputs compared by a kernel (thesis 5.2).
 
-    kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed" (X is then the
-    matrix of kernel values, square in `fit`), or a function of two matrices that returns values for all pairs of rows.
+    kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed" (X is then
+    the matrix of kernel values, square in `fit`), or a function of two matrices that returns values for all pairs of rows.
     cache_mb: memory for the kernel rows of support patterns; rows evicted from it are computed again.
     Values are computed and kept in the precision of X: float32 inputs are twice as fast as float64.
-    Margin re-scaling and L1 slacks only. Other options as in `LaRank`; the joint kernel is
-    <Lambda(y), Lambda(y')> k(x, x'), so loss matrices and output features work as in `Multiclass`.
+    Margin re-scaling and L1 slacks only. The joint kernel is <Lambda(y), Lambda(y')> k(x, x'), so loss matrices and
+    output features work as in `Multiclass`.
     """
 
     problem: Multiclass
@@ -49,10 +50,9 @@ class KernelLaRank(LaRank):
         degree: int = 3,
         coef0: float = 0.0,
         cache_mb: float = 500.0,
-        schedule: str = "adaptive",
         **options: Any,
     ) -> None:
-        super().__init__(problem, schedule=schedule, **options)
+        super().__init__(problem, **options)
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -103,8 +103,6 @@ class KernelLaRank(LaRank):
     def _encoded(self, problem: Multiclass, X: Any, y: Any) -> tuple[Any, np.ndarray]:
         """X and the labels, checked."""
         X = check_matrix(X, n_features=problem.n_inputs)
-        if self.kernel == "precomputed" and sparse.issparse(X):
-            X = X.toarray()
         return X, problem.encode_labels(check_targets(y, X.shape[0]))
 
     def _inputs(self, X: Any) -> Inputs:
@@ -160,12 +158,6 @@ class KernelLaRank(LaRank):
             machine.count(len(slots))
         return self._norm() / 2 + machine.C * float(weight @ np.concatenate(xi))
 
-    def _primal_bound(self) -> float:
-        """The primal on support patterns alone, whose scores are at hand."""
-        machine = self._machine
-        xi = self._slacks(machine.support_scores(), machine.support_labels())
-        return self._norm() / 2 + float(machine.state()["upper"] @ xi)
-
     def _norm(self) -> float:
         machine = self._machine
         return float(np.sum(machine.coefficients() * machine.support_scores()))
@@ -198,3 +190,20 @@ class KernelLaRank(LaRank):
         if gram is None:
             inputs.begin(support[:0])
         return machine
+
+
+class KernelLaRank(KernelOptimizer, LaRank):
+    """LaRank with kernels: kernel options as in `KernelOptimizer`, all others as in `LaRank`, by default adaptive."""
+
+    def __init__(self, problem: Multiclass, *, schedule: str = "adaptive", **options: Any) -> None:
+        super().__init__(problem, schedule=schedule, **options)
+
+    def _primal_bound(self) -> float:
+        """The primal on support patterns alone, whose scores are at hand."""
+        machine = self._machine
+        xi = self._slacks(machine.support_scores(), machine.support_labels())
+        return self._norm() / 2 + float(machine.state()["upper"] @ xi)
+
+
+class KernelSVMStruct(KernelOptimizer, SVMStruct):
+    """SVMstruct with kernels: kernel options as in `KernelOptimizer`, all others as in `SVMStruct`."""

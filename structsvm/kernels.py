@@ -27,8 +27,12 @@ def kernel_function(kernel: str | Callable[[Any, Any], Any], *, gamma: float, de
 
 def products(a: Any, b: Any) -> np.ndarray:
     """Inner products between rows, dense or sparse."""
-    result = a @ b.T
-    return result.toarray() if sparse.issparse(result) else result
+    return dense(a @ b.T)
+
+
+def dense(a: Any) -> np.ndarray:
+    """An array, of a sparse matrix too."""
+    return a.toarray() if sparse.issparse(a) else a
 
 
 def rbf(values: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray, gamma: float) -> np.ndarray:
@@ -71,7 +75,7 @@ class Inputs:
 
     def begin(self, batch: Any) -> None:
         """Take a new batch in place of the one before."""
-        self.batch = batch.astype(self.dtype, copy=False)
+        self.batch = dense(batch).astype(self.dtype, copy=False)
         self.norms = squared_norms(self.batch)
 
     def insert(self, position: int, slot: int) -> None:
@@ -131,7 +135,8 @@ class SparseInputs(Inputs):
         store = sparse.vstack([self.vectors(), batch]) if self.n else batch
         self.offset = self.n
         self.support[: self.n] = np.arange(self.n)
-        super().begin(sparse.csr_array(store))
+        self.batch = sparse.csr_array(store, dtype=self.dtype)
+        self.norms = squared_norms(self.batch)
 
     def kept(self, row: int) -> int:
         return row
@@ -151,7 +156,7 @@ class PrecomputedInputs(SparseInputs):
         self.cost = 1.0
 
     def begin(self, batch: Any) -> None:
-        self.batch, self.norms = batch, np.zeros(len(batch), dtype=self.dtype)
+        self.batch, self.norms = dense(batch), np.zeros(batch.shape[0], dtype=self.dtype)
 
     def vectors(self) -> Any:
         return self.support[: self.n]
@@ -160,4 +165,4 @@ class PrecomputedInputs(SparseInputs):
         return self.with_support(self.batch[slots], self.norms), self.batch[np.ix_(slots, slots)]
 
     def with_support(self, rows: Any, norms: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(rows[:, self.support[: self.n]])
+        return np.ascontiguousarray(dense(rows[:, self.support[: self.n]]))
