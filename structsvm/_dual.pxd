@@ -3,6 +3,10 @@
 from libc.stdint cimport uint64_t
 
 
+cdef enum:
+    OPTIMIZE_BURST = 10     # OPTIMIZE steps of one REPROCESS
+
+
 cdef class Dual:
     cdef readonly double C
     cdef public double tau                  # SMOSTEP exits where the gradient gained is no larger
@@ -20,5 +24,7 @@ cdef class Dual:
     cdef int process_new(self, Py_ssize_t slot) except -1 nogil
     cdef int process_old(self, Py_ssize_t position) except -1 nogil
     cdef int optimize(self, Py_ssize_t position) except -1 nogil
+    cdef int optimize_burst(self) except -1 nogil
+    cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil
     cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil
     cdef Py_ssize_t pick(self) noexcept nogil

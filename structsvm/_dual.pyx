@@ -21,6 +21,25 @@ cdef class Dual:
         """OPTIMIZE: the same over the support outputs of the pattern only."""
         return 0
 
+    cdef int optimize_burst(self) except -1 nogil:
+        """Ten OPTIMIZE, all drawn first: support patterns lie all over the memory, so they are fetched together."""
+        cdef Py_ssize_t[OPTIMIZE_BURST] drawn
+        cdef int k, stage
+        if self.n_patterns == 0:
+            return 0
+        for k in range(OPTIMIZE_BURST):
+            drawn[k] = self.pick()
+        for stage in range(3):
+            for k in range(OPTIMIZE_BURST):
+                self.prefetch(drawn[k], stage)
+        for k in range(OPTIMIZE_BURST):
+            if drawn[k] < self.n_patterns:      # a step before may have removed a pattern
+                self.optimize(drawn[k])
+        return 0
+
+    cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
+        """Ask for the memory of a support pattern; what a stage asks for says where the next one has to look."""
+
     cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
         """Step towards the pattern's most violated output if it exceeds the current slack by epsilon.
 

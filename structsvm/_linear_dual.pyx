@@ -24,6 +24,9 @@ from structsvm._sparse cimport add_to, canonical, dot_dense, dot_sparse
 
 import numpy as np
 
+cdef extern from "_vector.h" nogil:
+    void prefetch_lines(const void* block, Py_ssize_t n_bytes)
+
 cdef Py_ssize_t TRUE_OUTPUT = -1
 cdef Py_ssize_t NOBODY = -2
 
@@ -102,6 +105,17 @@ cdef class LinearDual(Dual):
         if b < 0:
             b = self.insert_output(p)
         return self.step(p, a, b, v - va)
+
+    cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
+        cdef Pattern* p = &self.patterns[position]
+        cdef Py_ssize_t k
+        if stage == 0:
+            prefetch_lines(p, sizeof(Pattern))
+        elif stage == 1:
+            prefetch_lines(p.outputs, p.n * sizeof(Output))
+        else:
+            for k in range(p.n):
+                prefetch_lines(p.outputs[k].value, min(p.outputs[k].n, 64) * (sizeof(double) + sizeof(int32_t)))
 
     # -- SMOSTEP and what it needs --------------------------------------------------------------
 

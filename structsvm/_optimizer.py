@@ -174,7 +174,15 @@ class Optimizer(ABC):
         return bool(self.callback and self.callback(self._point()))
 
     def _shuffled(self) -> np.ndarray:
-        return _schedules.shuffled(self._seed, self._epochs_done, self._held)
+        """The training set in the random order of this epoch."""
+        oracle = getattr(self._machine, "oracle", None)  # a kernel machine has none
+        starts = oracle.groups(self._held) if oracle else None
+        if starts is None:
+            return _schedules.shuffled(self._seed, self._epochs_done, self._held)
+        order = _schedules.shuffled(self._seed, self._epochs_done, np.arange(len(starts)))
+        sizes = np.diff(np.append(starts, len(self._held)))[order]
+        skipped = np.repeat(starts[order] - np.append(0, np.cumsum(sizes)[:-1]), sizes)
+        return self._held[skipped + np.arange(len(self._held))]
 
     def _point(self, primal: float = np.nan) -> Point:
         return Point(

@@ -31,6 +31,10 @@ cdef class Oracle:
     def attach(self, weights):
         """Note the array that holds w; called whenever it is replaced."""
 
+    def groups(self, slots):
+        """Where groups of slots begin that are visited together, or None: each slot is its own."""
+        return None
+
     def slot_weights(self, slots, sample_weight) -> np.ndarray:
         """The weight of each slot, where not every sample has exactly one."""
         return sample_weight

@@ -9,13 +9,11 @@ from libc.float cimport DBL_MIN
 from libc.stdint cimport uint64_t
 from libc.time cimport clock
 
-from structsvm._dual cimport Dual
+from structsvm._dual cimport Dual, OPTIMIZE_BURST
 from structsvm._rng cimport rng_below, rng_next, rng_uniform
 
 import numpy as np
 
-OPTIMIZE_BURST = 10
-cdef int BURST = OPTIMIZE_BURST
 cdef long long STEPS_PER_POLL = 4096    # steps of a long optimization between two looks at Ctrl-C
 
 cdef extern from "time.h" nogil:
@@ -25,16 +23,14 @@ cdef extern from "time.h" nogil:
 def fixed(Dual dual, const Py_ssize_t[::1] slots, int n_reprocess):
     """LaRank with a fixed schedule (Algorithm 21)."""
     cdef Py_ssize_t k
-    cdef int r, o
+    cdef int r
     with nogil:
         for k in range(slots.shape[0]):
             dual.process_new(slots[k])
             for r in range(n_reprocess):
                 if dual.n_patterns:
                     dual.process_old(dual.pick())
-                for o in range(BURST):
-                    if dual.n_patterns:
-                        dual.optimize(dual.pick())
+                dual.optimize_burst()
 
 
 def passive_aggressive(Dual dual, const Py_ssize_t[::1] slots):
@@ -53,7 +49,7 @@ def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double m
     arbitrary, it is a floor relative to the best ratio.
     """
     cdef Py_ssize_t k = 0
-    cdef int operation, o
+    cdef int operation
     cdef double gain, spent, floor
     with nogil:
         while k < slots.shape[0]:
@@ -66,9 +62,7 @@ def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double m
             elif operation == 1:
                 dual.process_old(dual.pick())
             else:
-                for o in range(BURST):
-                    if dual.n_patterns:
-                        dual.optimize(dual.pick())
+                dual.optimize_burst()
             gain = dual.dual - gain
             if wall_clock:
                 spent = max(<double>clock() / CLOCKS_PER_SEC - spent, 1e-6)
@@ -125,7 +119,7 @@ cdef int settle(Dual dual, double tolerance) except -1 nogil:
         # Downwards: a pattern that is removed is replaced by one already seen.
         for position in range(dual.n_patterns - 1, -1, -1):
             burst = 0
-            while position < dual.n_patterns and burst < BURST and dual.optimize(position):
+            while position < dual.n_patterns and burst < OPTIMIZE_BURST and dual.optimize(position):
                 largest = max(largest, dual.last_gap)
                 burst += 1
     return 0

@@ -4,11 +4,19 @@ from libc.stdint cimport int32_t
 
 
 cdef inline double dot_dense(const double* w, const int32_t* index, const double* value, Py_ssize_t n) noexcept nogil:
-    cdef double total = 0
-    cdef Py_ssize_t k
-    for k in range(n):
-        total += w[index[k]] * value[k]
-    return total
+    # Four sums: one would wait for each addition to end before the next begins.
+    cdef double a = 0, b = 0, c = 0, d = 0
+    cdef Py_ssize_t k = 0
+    while k + 4 <= n:
+        a += w[index[k]] * value[k]
+        b += w[index[k + 1]] * value[k + 1]
+        c += w[index[k + 2]] * value[k + 2]
+        d += w[index[k + 3]] * value[k + 3]
+        k += 4
+    while k < n:
+        a += w[index[k]] * value[k]
+        k += 1
+    return (a + b) + (c + d)
 
 
 cdef inline void add_to(

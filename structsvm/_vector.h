@@ -11,6 +11,13 @@
 #define STRUCTSVM_CLONES
 #endif
 
+/* Ask for a block of memory before it is needed. */
+static inline void prefetch_lines(const void *block, ptrdiff_t n_bytes) {
+#if defined(__GNUC__)
+    for (ptrdiff_t at = 0; at < n_bytes; at += 64) __builtin_prefetch((const char *)block + at);
+#endif
+}
+
 /* y += a x */
 STRUCTSVM_CLONES static void axpy_single(double *restrict y, double a, const float *restrict x, ptrdiff_t n) {
     for (ptrdiff_t k = 0; k < n; k++) y[k] += a * (double)x[k];

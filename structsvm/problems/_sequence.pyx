@@ -384,6 +384,15 @@ cdef class GreedyOracle(SequenceOracle):
                 slots.append(self.put(x, t))
         return 0
 
+    def groups(self, const Py_ssize_t[::1] slots) -> np.ndarray:
+        """Where each sentence begins among the slots: its tokens are visited together, as a reader would."""
+        cdef Py_ssize_t k
+        starts = [0]
+        for k in range(1, slots.shape[0]):
+            if self.of_slot[slots[k]] != self.of_slot[slots[k - 1]]:
+                starts.append(k)
+        return np.array(starts, dtype=np.intp)
+
     cdef Py_ssize_t history(self, const Sentence* x, Py_ssize_t t, Py_ssize_t distance) noexcept nogil:
         """The history row of the label some places before; an unknown label counts as none."""
         cdef Py_ssize_t before = self.n_labels

@@ -194,9 +194,10 @@ class NaiveLaRank:
         return self.rng.below(len(self.support))
 
     def burst(self) -> None:
-        for _ in range(10):
-            if self.support:
-                self.optimize(self.pick())
+        if self.support:
+            for position in [self.pick() for _ in range(10)]:
+                if position < len(self.support):
+                    self.optimize(position)
 
     def fixed(self, i: int, n_reprocess: int) -> None:
         self.process_new(i)

@@ -1,0 +1,252 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Labels for sequences from finished float32 weights: Viterbi, greedy, margins, n-best, forced labels.
+
+A `Decoder` is read-only once made, so any number of threads may use it; all work is done without the GIL.
+"""
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from structsvm.problems._sequence cimport score_token_single, viterbi_step
+
+import numpy as np
+
+cdef float FORBIDDEN = -1e30
+
+
+cdef struct Scratch:
+    float* lattice          # tokens x stride: scores of labels
+    float* best             # tokens x stride: of the best path up to a label
+    float* after            # stride x 2: of the best path behind a label
+    int32_t* back
+
+
+cdef class Decoder:
+    """Finds labels for `Sequences` with the weights of a `SequenceProblem`."""
+
+    cdef readonly Py_ssize_t n_labels, stride, order
+    cdef readonly bint greedy
+    cdef const float[:, ::1] weights
+    cdef const float[:, ::1] history
+    cdef const float[::1] last              # penalty of a label that may not come last
+    cdef const float[:, ::1] follow         # greedy only: penalties of transitions; exact has them in `history`
+
+    def __init__(self, problem, weights):
+        weights = np.asarray(weights, dtype=np.float32).reshape(-1, problem.stride)
+        history = weights[:problem.history]
+        self.n_labels, self.stride, self.order = problem.n_labels, problem.stride, problem.order
+        self.greedy = problem.inference == "greedy"
+        self.follow = problem.barred
+        self.last = problem.barred_end
+        self.history = np.ascontiguousarray(history if self.greedy else history + problem.barred)
+        self.weights = weights[problem.history:]
+
+    @property
+    def n_rows(self):
+        return self.weights.shape[0]
+
+    def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
+        """The label of each token of sentences start .. stop - 1, written into `out` (and `margins`) at the token's place.
+
+        forced: for each token a label that it must get, or -1. margins: by how much the score of the best labelling
+        falls if the token must get another label (greedy: how far the second label is behind).
+        """
+        cdef Py_ssize_t end = len(X.sentence_ptr) - 1 if stop is None else stop
+        result = np.zeros(len(X.token_ptr) - 1, dtype=np.int32) if out is None else out
+        cdef const int32_t[::1] rows = X.rows
+        cdef const long long[::1] token_ptr = X.token_ptr, sentence_ptr = X.sentence_ptr
+        cdef const float[::1] values = X.values
+        cdef const int32_t[::1] force = forced
+        cdef int32_t[::1] answer = result
+        cdef float[::1] margin = margins
+        cdef Py_ssize_t s, t, longest = 0
+        cdef Scratch scratch
+        cdef const int32_t* row = &rows[0] if rows.shape[0] else NULL
+        cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
+        self.check(X, forced)
+        for s in range(start, end):
+            longest = max(longest, sentence_ptr[s + 1] - sentence_ptr[s])
+        if longest == 0:
+            return result
+        self.allocate(&scratch, longest)
+        with nogil:
+            for s in range(start, end):
+                t = sentence_ptr[s]
+                if sentence_ptr[s + 1] == t:
+                    continue
+                self.sentence(
+                    &scratch, sentence_ptr[s + 1] - t, &token_ptr[t], row, value,
+                    NULL if force is None else &force[t], &answer[t], NULL if margin is None else &margin[t])
+        release(&scratch)
+        return result
+
+    def check(self, X, forced):
+        """Compiled code trusts these arrays."""
+        if len(X.rows) and not 0 <= X.rows.min() <= X.rows.max() < self.n_rows:
+            raise ValueError(f"a feature row lies outside the {self.n_rows} rows of the model")
+        if forced is not None and len(forced) and (len(forced) != len(X.token_ptr) - 1 or np.max(forced) >= self.n_labels):
+            raise ValueError("forced labels must be one for each token: a label of the model, or -1")
+
+    cdef int allocate(self, Scratch* scratch, Py_ssize_t n) except -1:
+        scratch.lattice = <float*>malloc(n * self.stride * sizeof(float))
+        scratch.best = <float*>malloc(n * self.stride * sizeof(float))
+        scratch.after = <float*>malloc(2 * self.stride * sizeof(float))
+        scratch.back = <int32_t*>malloc(n * self.stride * sizeof(int32_t))
+        if scratch.lattice == NULL or scratch.best == NULL or scratch.after == NULL or scratch.back == NULL:
+            release(scratch)
+            raise MemoryError(f"no memory to label a sentence of {n} tokens")
+        return 0
+
+    cdef void sentence(
+        self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows, const float* values,
+        const int32_t* forced, int32_t* answer, float* margins
+    ) noexcept nogil:
+        cdef Py_ssize_t t, y
+        cdef float* scores
+        memset(scratch.lattice, 0, n * self.stride * sizeof(float))
+        for t in range(n):
+            scores = scratch.lattice + t * self.stride
+            if self.weights.shape[0]:
+                score_token_single(scores, &self.weights[0, 0], rows + token_ptr[t], values + token_ptr[t] if values else NULL,
+                                   token_ptr[t + 1] - token_ptr[t], self.stride)
+            if forced != NULL and forced[t] >= 0:
+                for y in range(self.n_labels):
+                    if y != forced[t]:
+                        scores[y] = FORBIDDEN
+        if self.greedy:
+            self.choose(scratch, n, answer, margins)
+        else:
+            self.viterbi(scratch, n, answer)
+            if margins != NULL:
+                self.max_marginals(scratch, n, answer, margins)
+
+    cdef void choose(self, Scratch* scratch, Py_ssize_t n, int32_t* answer, float* margins) noexcept nogil:
+        """Label after label, each given the ones before."""
+        cdef Py_ssize_t t, s, y, best, before
+        cdef const float* row
+        cdef float* scores
+        cdef float second
+        for t in range(n):
+            scores = scratch.lattice + t * self.stride
+            for s in range(1, self.order + 1):
+                before = answer[t - s] if t >= s else self.n_labels
+                row = &self.history[(s - 1) * (self.n_labels + 1) + before, 0]
+                for y in range(self.stride):
+                    scores[y] += row[y]
+            row = &self.follow[answer[t - 1] if t else self.n_labels, 0]
+            best, second = 0, 2 * FORBIDDEN
+            for y in range(self.n_labels):
+                scores[y] += row[y]
+                if t == n - 1:
+                    scores[y] += self.last[y]
+                if scores[y] > scores[best]:
+                    best = y
+            answer[t] = <int32_t>best
+            if margins != NULL:
+                for y in range(self.n_labels):
+                    if y != best and scores[y] > second:
+                        second = scores[y]
+                margins[t] = scores[best] - second
+
+    cdef void viterbi(self, Scratch* scratch, Py_ssize_t n, int32_t* answer) noexcept nogil:
+        cdef Py_ssize_t t, y, at, stride = self.stride, winner = 0
+        cdef float* best = scratch.best
+        for y in range(stride):
+            best[y] = scratch.lattice[y] + self.history[self.n_labels, y]
+        for t in range(1, n):
+            at = t * stride
+            viterbi_step(best + at, scratch.back + at, best + at - stride, &self.history[0, 0], self.n_labels, stride)
+            for y in range(stride):
+                best[at + y] += scratch.lattice[at + y]
+        best += (n - 1) * stride
+        for y in range(self.n_labels):
+            best[y] += self.last[y]
+            if best[y] > best[winner]:
+                winner = y
+        for t in range(n - 1, -1, -1):
+            answer[t] = <int32_t>winner
+            if t:
+                winner = scratch.back[t * stride + winner]
+
+    cdef void max_marginals(self, Scratch* scratch, Py_ssize_t n, const int32_t* answer, float* margins) noexcept nogil:
+        """The best score with the token's label less the best score without it: a pass from behind over `best`."""
+        cdef Py_ssize_t t, y, q, stride = self.stride
+        cdef float* after = scratch.after               # best continuation behind token t, by its label
+        cdef float* before = scratch.after + stride     # the same for token t - 1
+        cdef float* best
+        cdef float value, other
+        for y in range(stride):
+            after[y] = 0                                # `best` of the last token already holds `last`
+        for t in range(n - 1, -1, -1):
+            best = scratch.best + t * stride
+            other = 2 * FORBIDDEN
+            for y in range(self.n_labels):
+                if y != answer[t] and best[y] + after[y] > other:
+                    other = best[y] + after[y]
+            margins[t] = best[answer[t]] + after[answer[t]] - other
+            if t == 0:
+                return
+            for y in range(self.n_labels):
+                before[y] = 4 * FORBIDDEN
+                for q in range(self.n_labels):
+                    value = self.history[y, q] + scratch.lattice[t * stride + q] + after[q]
+                    if t == n - 1:
+                        value += self.last[q]
+                    if value > before[y]:
+                        before[y] = value
+            after, before = before, after
+
+    def n_best(self, X, Py_ssize_t sentence, Py_ssize_t n, *, forced=None):
+        """The n best labellings of a sentence, as (score, labels), best first; exact inference only."""
+        if self.greedy:
+            raise ValueError("n-best labels need exact inference: a greedy tagger follows one path only")
+        cdef Py_ssize_t first = X.sentence_ptr[sentence], t, y, p, k
+        cdef Py_ssize_t length = X.sentence_ptr[sentence + 1] - first
+        if length == 0:
+            return [(0.0, np.zeros(0, np.int32))]
+        lattice = self.lattice(X, sentence, forced)
+        transitions = np.asarray(self.history)[:, :self.n_labels].astype(np.float64)
+        scores = (lattice[0] + transitions[self.n_labels])[:, None]      # labels x paths
+        backs = []
+        for t in range(1, length):
+            paths = scores.shape[1]
+            # every (label before, path) for every label
+            extended = (scores[:, :, None] + transitions[:self.n_labels][:, None, :]).reshape(-1, self.n_labels)
+            kept = min(n, extended.shape[0])
+            order = np.argsort(-extended, axis=0, kind="stable")[:kept]
+            scores = np.take_along_axis(extended, order, axis=0).T + lattice[t][:, None]
+            backs.append((order // paths, order % paths))
+        final = (scores + np.asarray(self.last)[:, None]).ravel()
+        result = []
+        for k in np.argsort(-final, kind="stable")[:n]:
+            if final[k] < 0.5 * FORBIDDEN:
+                break
+            y, p = divmod(int(k), scores.shape[1])
+            path = np.empty(length, dtype=np.int32)
+            for t in range(length - 1, -1, -1):
+                path[t] = y
+                if t:
+                    y, p = int(backs[t - 1][0][p, y]), int(backs[t - 1][1][p, y])
+            result.append((float(final[k]), path))
+        return result
+
+    def lattice(self, X, Py_ssize_t sentence, forced=None) -> np.ndarray:
+        """Scores of the labels of each token of a sentence by its features alone."""
+        self.check(X, forced)
+        weights = np.asarray(self.weights)[:, :self.n_labels]
+        first, stop = X.sentence_ptr[sentence], X.sentence_ptr[sentence + 1]
+        result = np.zeros((stop - first, self.n_labels))
+        for t in range(first, stop):
+            part = slice(X.token_ptr[t], X.token_ptr[t + 1])
+            picked = weights[X.rows[part]].astype(np.float64)
+            result[t - first] = (picked if X.values is None else picked * X.values[part][:, None]).sum(axis=0)
+            if forced is not None and forced[t] >= 0:
+                result[t - first, np.arange(self.n_labels) != forced[t]] = FORBIDDEN
+        return result
+
+
+cdef void release(Scratch* scratch) noexcept nogil:
+    free(scratch.lattice)
+    free(scratch.best)
+    free(scratch.after)
+    free(scratch.back)
