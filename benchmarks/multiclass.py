@@ -50,8 +50,17 @@ def measure(name: str, method: str, seed: int) -> dict[str, Any]:
     model = build(name, method, seed)
     _, seconds = timed(lambda: model.fit(X, y))
     predicted, test_seconds = timed(lambda: model.predict(X_test))
-    figures = {"error": 100 * float(np.mean(predicted != y_test)), "seconds": seconds, "test_seconds": test_seconds}
-    for key, attribute in (("dual", "dual_"), ("argmax", "n_argmax_"), ("kernels", "n_kernels_"), ("support", "n_support_patterns_")):
+    figures = {
+        "error": 100 * float(np.mean(predicted != y_test)),
+        "seconds": seconds,
+        "test_seconds": test_seconds,
+    }
+    for key, attribute in (
+        ("dual", "dual_"),
+        ("argmax", "n_argmax_"),
+        ("kernels", "n_kernels_"),
+        ("support", "n_support_patterns_"),
+    ):
         if hasattr(model, attribute):
             figures[key] = float(getattr(model, attribute))
     return figures
@@ -95,7 +104,9 @@ def main(*, quick: bool = False) -> None:
         measured = in_own_process("benchmarks.multiclass", job)
         figures.setdefault((job["name"], job["method"]), []).append(measured)
         print(job, measured, file=sys.stderr)
-    publish("multiclass", report(figures), [{"set": k[0], "method": k[1], "runs": v} for k, v in figures.items()])
+    publish(
+        "multiclass", report(figures), [{"set": k[0], "method": k[1], "runs": v} for k, v in figures.items()]
+    )
 
 
 def report(figures: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
@@ -123,4 +134,8 @@ def spread(runs: list[dict[str, Any]], key: str, digits: int, unit: float = 1.0)
     if not values:
         return ""
     mean = f"{statistics.mean(values):.{digits}f}"
-    return f"{mean} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 and len(set(values)) > 1 else mean
+    return (
+        f"{mean} ± {statistics.stdev(values):.{digits}f}"
+        if len(values) > 1 and len(set(values)) > 1
+        else mean
+    )

@@ -32,7 +32,11 @@ class Estimator:
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
-        given = [f"{name}={value!r}" for name, value in self.get_params().items() if repr(value) != repr(defaults[name])]
+        given = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if repr(value) != repr(defaults[name])
+        ]
         return f"{type(self).__name__}({', '.join(given)})"
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -163,7 +163,9 @@ class Optimizer(ABC):
                 self._slice(order[at:stop], at)
                 self._seen = at = stop
                 now = time.perf_counter()
-                size = self._block or max(1, int(size * min(4.0, SLICE_SECONDS / max(now - slice_start, 1e-9))))
+                size = self._block or max(
+                    1, int(size * min(4.0, SLICE_SECONDS / max(now - slice_start, 1e-9)))
+                )
                 self._elapsed = begun + now - start
                 if self.callback and now - reported > 4 * SLICE_SECONDS:
                     reported = now
@@ -231,7 +233,9 @@ class Optimizer(ABC):
         machine = self._fitted()
         if X is None or y is None:
             if not len(self._held):
-                raise ValueError("no training data at hand (it is kept by fit, not by partial_fit): pass X and y")
+                raise ValueError(
+                    "no training data at hand (it is kept by fit, not by partial_fit): pass X and y"
+                )
             return self._primal(self._held, self._weight)
         data = as_data(X, y)
         weight = check_sample_weight(sample_weight, n_patterns(data[0]))
@@ -256,7 +260,9 @@ class Optimizer(ABC):
 
     def _fitted(self) -> Any:
         if not hasattr(self, "_machine"):
-            raise NotFittedError(f"this {type(self).__name__} has seen no data: call fit or partial_fit first")
+            raise NotFittedError(
+                f"this {type(self).__name__} has seen no data: call fit or partial_fit first"
+            )
         return self._machine
 
     # -- pickling -------------------------------------------------------------------------------

@@ -94,7 +94,9 @@ class LaRankClassifier(Estimator):
             X, y = self._checked(X, y, n_features=self.n_features_in_)
             optimizer = self.optimizer_
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}"
+                )
         optimizer.partial_fit(X, y, self._weights(y, sample_weight))
         return self._adopt(optimizer, X)
 

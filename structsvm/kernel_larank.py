@@ -65,7 +65,9 @@ class KernelOptimizer(DualOptimizer):
         check_count(degree=self.degree, low=1)
         check_choice(rescaling=(self.rescaling, ("margin",)), slack=(self.slack, ("l1",)))
         if not isinstance(self.problem, Multiclass) or self.problem.fit_intercept:
-            raise ValueError("kernels are for Multiclass problems without fit_intercept: a kernel has its own constant")
+            raise ValueError(
+                "kernels are for Multiclass problems without fit_intercept: a kernel has its own constant"
+            )
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
         if online and self.kernel == "precomputed":
@@ -148,7 +150,9 @@ class KernelOptimizer(DualOptimizer):
         X, y = as_data(X, y)
         X, labels = self._encoded(self.problem, X, y)
         weight = check_sample_weight(sample_weight, n_patterns(X))
-        return self._norm() / 2 + self._machine.C * float(weight @ self._slacks(self.decision_function(X), labels))
+        return self._norm() / 2 + self._machine.C * float(
+            weight @ self._slacks(self.decision_function(X), labels)
+        )
 
     def _primal(self, slots: np.ndarray, weight: np.ndarray, *, counted: bool = False) -> float:
         machine = self._machine

@@ -12,7 +12,9 @@ KERNELS = ("linear", "rbf", "poly", "precomputed")
 Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
 
-def kernel_function(kernel: str | Callable[[Any, Any], Any], *, gamma: float, degree: int, coef0: float) -> Kernel:
+def kernel_function(
+    kernel: str | Callable[[Any, Any], Any], *, gamma: float, degree: int, coef0: float
+) -> Kernel:
     """k(A, B, |A|^2, |B|^2) -> kernel values between rows of A and B, by matrix products; norms are given, not recomputed."""
     if callable(kernel):
         return lambda a, b, _, __: kernel(a, b)
@@ -103,7 +105,9 @@ class Inputs:
     def block(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Kernels of some rows of the batch with all support patterns, and with each other."""
         rows, norms = self.batch[self.offset + slots], self.norms[self.offset + slots]
-        return self.with_support(rows, norms), self.checked(self.kernel(rows, rows, norms, norms), (len(slots),) * 2)
+        return self.with_support(rows, norms), self.checked(
+            self.kernel(rows, rows, norms, norms), (len(slots),) * 2
+        )
 
     def row(self, position: int) -> np.ndarray:
         """Kernels of one support pattern with all of them."""
@@ -119,9 +123,13 @@ class Inputs:
     def checked(self, values: Any, shape: tuple[int, int]) -> np.ndarray:
         values = np.asarray(values, dtype=self.dtype)
         if values.shape != shape:
-            raise ValueError(f"the kernel returned an array of shape {values.shape} for {shape[0]} x {shape[1]} patterns")
+            raise ValueError(
+                f"the kernel returned an array of shape {values.shape} for {shape[0]} x {shape[1]} patterns"
+            )
         if not np.all(np.isfinite(values)):
-            raise ValueError("the kernel returned NaN or infinity: scale the inputs, or lower gamma or the degree")
+            raise ValueError(
+                "the kernel returned NaN or infinity: scale the inputs, or lower gamma or the degree"
+            )
         return values
 
 

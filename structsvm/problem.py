@@ -105,4 +105,6 @@ def check_values(value: np.ndarray) -> None:
     if not np.all(np.isfinite(value)):
         raise ValueError("joint_feature holds NaN or infinity")
     if value.size and max(value.max(), -value.min()) > LARGEST:
-        raise ValueError(f"joint_feature holds values too large to be squared and added up (above {LARGEST:g})")
+        raise ValueError(
+            f"joint_feature holds values too large to be squared and added up (above {LARGEST:g})"
+        )

@@ -73,4 +73,6 @@ class SVMStruct(DualOptimizer):
         )
 
     def _slice(self, order: np.ndarray, at: int) -> None:
-        self._added = _schedules.cutting_plane(self._machine, order, self.epsilon, self.new_constraints, self._added)
+        self._added = _schedules.cutting_plane(
+            self._machine, order, self.epsilon, self.new_constraints, self._added
+        )

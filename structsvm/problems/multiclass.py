@@ -37,7 +37,9 @@ class LinearInputs(Problem):
         try:
             order = np.searchsorted(self.classes_, y) if len(y) else np.empty(0, np.intp)
         except TypeError:
-            raise ValueError(f"unknown labels: {y.dtype} cannot be compared with {self.classes_.dtype}") from None
+            raise ValueError(
+                f"unknown labels: {y.dtype} cannot be compared with {self.classes_.dtype}"
+            ) from None
         order = np.minimum(order, len(self.classes_) - 1)
         unknown = np.flatnonzero(self.classes_[order] != y)
         if unknown.size:
@@ -76,9 +78,18 @@ class Multiclass(LinearInputs):
         if len(classes) < 2:
             raise ValueError(f"one class only ({classes[0]!r}): a classifier needs examples of at least two")
         loss = check_loss_matrix(self.loss_matrix, len(classes))
-        features = np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)
-        if features.ndim != 2 or len(features) != len(classes) or features.shape[1] == 0 or not np.all(np.isfinite(features)):
-            raise ValueError(f"output_features must be finite numbers, a row for each of the {len(classes)} classes")
+        features = (
+            np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)
+        )
+        if (
+            features.ndim != 2
+            or len(features) != len(classes)
+            or features.shape[1] == 0
+            or not np.all(np.isfinite(features))
+        ):
+            raise ValueError(
+                f"output_features must be finite numbers, a row for each of the {len(classes)} classes"
+            )
         self.set_inputs(X)
         self.classes_, self.loss_, self.output_features_ = classes, loss, features
         self.n_features = self.n_inputs * features.shape[1]
@@ -124,7 +135,9 @@ def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
     if loss.shape != (n_classes, n_classes):
         raise ValueError(f"the loss matrix has shape {loss.shape}, but there are {n_classes} classes")
     if not np.all(np.isfinite(loss)) or np.any(loss < 0):
-        raise ValueError("the loss matrix holds a negative loss, NaN or infinity: losses are finite and at least 0")
+        raise ValueError(
+            "the loss matrix holds a negative loss, NaN or infinity: losses are finite and at least 0"
+        )
     if np.any(np.diag(loss) != 0):
         raise ValueError("the loss matrix must have zeros on its diagonal: the right answer costs nothing")
     return loss

@@ -20,7 +20,9 @@ def taxonomy_features(paths: Sequence[Sequence[Hashable]], *, node_weight: float
     """
     check_paths(paths)
     prefixes = [[tuple(path[: depth + 1]) for depth in range(len(path))] for path in paths]
-    nodes = sorted({node for chain in prefixes for node in chain}, key=lambda node: (len(node), list(map(repr, node))))
+    nodes = sorted(
+        {node for chain in prefixes for node in chain}, key=lambda node: (len(node), list(map(repr, node)))
+    )
     column = {node: k for k, node in enumerate(nodes)}
     features = np.zeros((len(paths), len(nodes)))
     for row, chain in enumerate(prefixes):
@@ -65,7 +67,9 @@ def similarity_features(similarity: Any) -> np.ndarray:
         raise ValueError("class similarities must form a symmetric matrix")
     values, vectors = np.linalg.eigh(similarity)
     if values.min() < -1e-8 * max(values.max(), 1.0):
-        raise ValueError(f"class similarities must be positive semi-definite; the smallest eigenvalue is {values.min():.3g}")
+        raise ValueError(
+            f"class similarities must be positive semi-definite; the smallest eigenvalue is {values.min():.3g}"
+        )
     kept = values > 1e-12 * max(values.max(), 1.0)
     return vectors[:, kept] * np.sqrt(values[kept])
 

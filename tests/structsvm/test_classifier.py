@@ -27,7 +27,9 @@ def blobs(n=300, seed=0):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_scikit_learns_own_checks_pass(kernel):
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    results = checks.check_estimator(LaRankClassifier(kernel=kernel), expected_failed_checks=BY_NATURE, on_fail=None)
+    results = checks.check_estimator(
+        LaRankClassifier(kernel=kernel), expected_failed_checks=BY_NATURE, on_fail=None
+    )
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert failed == {}
     assert {r["check_name"] for r in results if r["status"] == "xfail"} == set(BY_NATURE)
@@ -40,7 +42,9 @@ def test_grid_search_pipeline_and_cross_validation_work():
     from sklearn.preprocessing import StandardScaler
 
     X, y = blobs()
-    search = GridSearchCV(make_pipeline(StandardScaler(), LaRankClassifier()), {"larankclassifier__C": [0.01, 1]}, cv=3)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), LaRankClassifier()), {"larankclassifier__C": [0.01, 1]}, cv=3
+    )
     assert search.fit(X, y).best_score_ > 0.8
     assert cross_val_score(LaRankClassifier(), X, y, cv=3).mean() > 0.8
     assert np.mean(cross_val_predict(LaRankClassifier(kernel="rbf"), X, y, cv=3) == y) > 0.8
@@ -188,7 +192,15 @@ def test_a_fit_that_is_broken_off_leaves_the_model_as_it_was(kernel):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_what_the_optimizer_reports_is_there_after_fit_only(kernel):
-    names = ["dual_", "n_support_patterns_", "n_support_vectors_", "n_argmax_", "n_kernels_", "curve_", "coef_"]
+    names = [
+        "dual_",
+        "n_support_patterns_",
+        "n_support_vectors_",
+        "n_argmax_",
+        "n_kernels_",
+        "curve_",
+        "coef_",
+    ]
     model = LaRankClassifier(kernel=kernel)
     assert not any(hasattr(model, name) for name in names)
     model.fit(*blobs())
@@ -205,7 +217,10 @@ def test_memory_mapped_and_read_only_data_work(kernel, as_sparse, tmp_path):
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "weight.npy", np.ones(80))
     expected = LaRankClassifier(kernel=kernel).fit(X, y).decision_function(X)
-    mapped, weight = np.load(tmp_path / "X.npy", mmap_mode="r"), np.load(tmp_path / "weight.npy", mmap_mode="r")
+    mapped, weight = (
+        np.load(tmp_path / "X.npy", mmap_mode="r"),
+        np.load(tmp_path / "weight.npy", mmap_mode="r"),
+    )
     y.flags.writeable = False
     if as_sparse:
         mapped = sparse.csr_matrix(mapped)

@@ -7,7 +7,15 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from structsvm import AmbiguousBags, KernelLaRank, KernelSVMStruct, LaRank, Multiclass, PassiveAggressive, SVMStruct
+from structsvm import (
+    AmbiguousBags,
+    KernelLaRank,
+    KernelSVMStruct,
+    LaRank,
+    Multiclass,
+    PassiveAggressive,
+    SVMStruct,
+)
 from structsvm.kernel_larank import KernelOptimizer
 from structsvm.problems.outputs import taxonomy_features, tree_loss
 
@@ -29,7 +37,9 @@ def gram(learner):
 @pytest.mark.parametrize("epochs", [1, 4])
 def test_stored_scores_and_dual_equal_their_definitions(schedule, cache_mb, epochs):
     X, y = points()
-    learner = KernelLaRank(Multiclass(), C=2, gamma=0.3, schedule=schedule, cache_mb=cache_mb, epochs=epochs).fit(X, y)
+    learner = KernelLaRank(
+        Multiclass(), C=2, gamma=0.3, schedule=schedule, cache_mb=cache_mb, epochs=epochs
+    ).fit(X, y)
     machine, K = learner._machine, gram(learner)
     beta, labels = machine.coefficients(), machine.support_labels()
     np.testing.assert_allclose(machine.support_scores(), K @ beta, atol=1e-10)
@@ -163,7 +173,9 @@ def test_sample_weight_zero_is_the_same_as_leaving_a_pattern_out_of_the_solution
     weight = np.ones(len(y))
     weight[::3] = 0
     weighted = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, gap_tolerance=1e-6).fit(X, y, weight)
-    without = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, gap_tolerance=1e-6).fit(X[weight > 0], y[weight > 0])
+    without = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, gap_tolerance=1e-6).fit(
+        X[weight > 0], y[weight > 0]
+    )
     assert weighted.dual_ == pytest.approx(without.dual_, rel=1e-6)
 
 
@@ -219,7 +231,11 @@ def test_bad_data_change_neither_the_learner_nor_its_problem(method, spoil, matc
 def test_a_refused_refit_leaves_the_learner_and_its_problem_as_they_were():
     X, y = points()
     learner = KernelLaRank(Multiclass(), gamma=0.3).fit(X, y)
-    for name, bad, match in [("kernel", "sigmoid", "kernel"), ("random_state", "x", "random_state"), ("C", 0, "C must")]:
+    for name, bad, match in [
+        ("kernel", "sigmoid", "kernel"),
+        ("random_state", "x", "random_state"),
+        ("C", 0, "C must"),
+    ]:
         good = getattr(learner, name)
         setattr(learner, name, bad)
         with pytest.raises(ValueError, match=match):
@@ -312,4 +328,6 @@ def test_dense_and_sparse_batches_may_take_turns(first):
     learner = KernelLaRank(Multiclass(), gamma=0.3).partial_fit(forms[0], y).partial_fit(forms[1], y)
     machine = learner._machine
     np.testing.assert_allclose(machine.support_scores(), gram(learner) @ machine.coefficients(), atol=1e-9)
-    np.testing.assert_allclose(learner.decision_function(forms[0]), learner.decision_function(forms[1]), atol=1e-9)
+    np.testing.assert_allclose(
+        learner.decision_function(forms[0]), learner.decision_function(forms[1]), atol=1e-9
+    )
