@@ -21,7 +21,7 @@ ONE_CORE = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "M
 
 
 def in_own_process(module: str, job: dict[str, Any]) -> dict[str, Any]:
-    """Run `module.measure(**job)` in a fresh interpreter on one core, and return its figures with peak memory."""
+    """Run `module.measure(**job)` in a fresh interpreter on one core; its figures and peak memory."""
     code = f"from benchmarks.harness import child; import {module} as m; child(m.measure)"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -63,7 +63,8 @@ def machine() -> str:
             packages.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             packages.append(f"{name} missing")
-    return f"{date.today()}, {cpu}, {os.cpu_count()} cores, Python {platform.python_version()}, {', '.join(packages)}"
+    python = platform.python_version()
+    return f"{date.today()}, {cpu}, {os.cpu_count()} cores, Python {python}, {', '.join(packages)}"
 
 
 def table(header: list[str], rows: list[list[Any]]) -> str:

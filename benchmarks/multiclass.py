@@ -1,7 +1,8 @@
 """Tables 5.2 and 5.3 of Bordes' thesis (LETTER, USPS, MNIST), R8 for INEX, and scikit-learn on the same data.
 
-Inputs: the papers do not state how they are scaled. LETTER as it comes and MNIST in [0, 2] give the papers' duals.
-The papers' USPS is not the copy at hand (theirs was smoothed); in [-1, 1] it needs a factor of 0.623 for their dual.
+Inputs: the papers do not state how they are scaled. LETTER as it comes and MNIST in [0, 2] give the papers'
+duals. The papers' USPS is not the copy at hand (theirs was smoothed); in [-1, 1] it needs a factor of 0.623
+for their dual.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def build(name: str, method: str, seed: int) -> Any:
     from structsvm import LaRankClassifier
 
     options = SETS[name]
-    kernel = {"kernel": "rbf"} if "gamma" in options else {}
+    kernel: dict[str, Any] = {"kernel": "rbf"} if "gamma" in options else {}
     if method == "LaRank x1":
         return LaRankClassifier(**options, **kernel, cache_size=2000, random_state=seed, epochs=1)
     if method == "LaRankGap":
@@ -119,11 +120,12 @@ def report(figures: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
         rows.append([
             name, method, len(runs), spread(runs, "error", 2), paper[0], spread(runs, "dual", 0), paper[1],
             spread(runs, "kernels", 1, 1e6), paper[2], spread(runs, "argmax", 0, 1e3), paper[3],
-            spread(runs, "support", 0), f"{seconds:.2f}", f"{ratio:.2f}", f"{max(run['peak_mb'] for run in runs):.0f}",
+            spread(runs, "support", 0), f"{seconds:.2f}", f"{ratio:.2f}",
+            f"{max(run['peak_mb'] for run in runs):.0f}",
         ])  # fmt: skip
     header = [
-        "set", "method", "runs", "error %", "paper", "dual", "paper", "kernels, millions", "paper", "argmax, thousands", "paper",
-        "support patterns", "training s", "time / peer", "peak MB",
+        "set", "method", "runs", "error %", "paper", "dual", "paper", "kernels, millions", "paper",
+        "argmax, thousands", "paper", "support patterns", "training s", "time / peer", "peak MB",
     ]  # fmt: skip
     return table(header, rows)
 

@@ -1,4 +1,4 @@
-"""scikit-learn's conventions without scikit-learn: parameters from the constructor, tags only when asked for them."""
+"""scikit-learn's conventions without scikit-learn: constructor parameters, tags only when asked for."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Estimator:
         for name, value in params.items():
             if name not in self._parameters():
                 raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {self!r}. Valid parameters are: {self._parameters()!r}."
+                    f"Invalid parameter {name!r} for estimator {self!r}. "
+                    f"Valid parameters are: {self._parameters()!r}."
                 )
             setattr(self, name, value)
         return self

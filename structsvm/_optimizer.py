@@ -44,7 +44,7 @@ Callback = Callable[[Point], Any]
 
 
 class Optimizer(ABC):
-    """Base of all optimizers: subclasses hold their options and a machine, and say what to do with patterns."""
+    """Base of all optimizers: subclasses have options and a machine, and say what to do with patterns."""
 
     _block: int | None = None  # patterns in a slice, where that must not depend on time
     _machine: Any  # what learns; absent before the first data
@@ -61,8 +61,8 @@ class Optimizer(ABC):
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
         """Train from scratch on a data set, which stays at hand for `primal` and `gap`.
 
-        Bad input changes nothing. Where training is broken off (Ctrl-C, an exception in a callback or in the problem),
-        the new model stays as far as it has come: it can predict and go on learning.
+        Bad input changes nothing. Where training is broken off (Ctrl-C, an exception in a callback or in the
+        problem), the new model stays as far as it has come: it can predict and go on learning.
         """
         self._learn(*as_data(X, y), sample_weight, fresh=True)
         return self
@@ -92,7 +92,7 @@ class Optimizer(ABC):
                 self._let_go()
 
     def _prepared(self, X: Any, y: Any) -> Problem:
-        """The problem, prepared for the data; a copy, as another optimizer may have prepared it for other data."""
+        """The problem prepared for the data: a copy, as another optimizer may prepare it for other data."""
         if type(self.problem).prepare is Problem.prepare:
             return self.problem
         problem = copy.copy(self.problem)
@@ -226,9 +226,9 @@ class Optimizer(ABC):
     def primal(
         self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
     ) -> float:
-        """||w||^2 / 2 + sum of C_i xi_i (C_i xi_i^2 / 2 with L2 slacks) on the data of `fit`, or on the data given.
+        """||w||^2 / 2 + sum of C_i xi_i on the data of `fit`, or on the data given.
 
-        C is the one that the model was trained with.
+        With L2 slacks C_i xi_i^2 / 2. C is the one that the model was trained with.
         """
         machine = self._fitted()
         if X is None or y is None:
@@ -268,7 +268,7 @@ class Optimizer(ABC):
     # -- pickling -------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the training set and the callback: what is learned is kept, so training can go on."""
+        """Everything but the training set and the callback: what is needed to go on with training."""
         state = {k: v for k, v in vars(self).items() if k not in ("_machine", "_held", "_weight", "callback")}
         if hasattr(self, "_machine"):
             state["_saved"] = self._saved()
@@ -350,11 +350,11 @@ class DualOptimizer(Optimizer):
         """Calls of the loss-augmented argmax."""
         return int(self._fitted().n_argmax)
 
-    def _saved(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    def _saved(self) -> Any:
         dual = self._machine.state()
         return dual, self._machine.oracle.rows(dual["slots"])
 
-    def _revived(self, saved: tuple[dict[str, np.ndarray], dict[str, Any]]) -> Any:
+    def _revived(self, saved: Any) -> Any:
         dual, rows = saved
         machine = self._new_machine(self._configured(self.problem.oracle()), 0)
         machine.restore(dict(dual, slots=machine.oracle.add_rows(**rows)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -25,13 +25,16 @@ class LaRankClassifier(Estimator):
 
     kernel: "linear", "rbf", "poly", "precomputed" or a function, see `KernelLaRank`; gamma: a number, "scale"
     (1 / (n_features X.var())) or "auto" (1 / n_features).
-    epochs: passes over the data of `fit`, by default 5, or as many as tol takes; 1 is the papers' online mode, enough
-    where data are plenty. tol: passes until the duality gap is below it, "C" as in the papers.
+    epochs: passes over the data of `fit`, by default 5, or as many as tol takes; 1 is the papers' online
+    mode, enough where data are plenty.
+    tol: passes until the duality gap is below it, "C" as in the papers.
     loss: a matrix in the order of the sorted classes; output_features: see `structsvm.problems.outputs`.
-    class_weight: {class: factor of C} or "balanced". fit_intercept: a constant feature, for the linear kernel only.
+    class_weight: {class: factor of C} or "balanced".
+    fit_intercept: a constant feature, for the linear kernel only.
 
-    After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and what the optimizer (optimizer_)
-    reports: dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_, n_kernels_ (other kernels), curve_.
+    After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and what the optimizer
+    (optimizer_) reports: dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_,
+    n_kernels_ (other kernels), curve_.
     """
 
     _estimator_type = "classifier"
@@ -76,7 +79,10 @@ class LaRankClassifier(Estimator):
     # -- training -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train from scratch; where that is broken off, by Ctrl-C or a callback's exception, the model is what it was."""
+        """Train from scratch.
+
+        Where that is broken off, by Ctrl-C or an exception in the callback, the model is what it was before.
+        """
         X, y = self._checked(X, y)
         optimizer = self._optimizer(X, None)
         optimizer.fit(X, y, self._weights(y, sample_weight))
@@ -148,10 +154,14 @@ class LaRankClassifier(Estimator):
 
     def _adopt(self, optimizer: LaRank, X: Any) -> Self:
         self.optimizer_ = optimizer
-        self.classes_ = optimizer.problem.classes_
+        self.classes_ = self._problem.classes_
         self.n_features_in_ = X.shape[1]
         self.n_iter_ = optimizer._epochs_done
         return self
+
+    @property
+    def _problem(self) -> Multiclass:
+        return cast(Multiclass, self.optimizer_.problem)
 
     # -- results --------------------------------------------------------------------------------
 
@@ -161,7 +171,7 @@ class LaRankClassifier(Estimator):
         X = check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
         if isinstance(self.optimizer_, KernelLaRank):
             return self.optimizer_.decision_function(X)
-        return self.optimizer_.problem.decision_function(X, self.optimizer_.weights_)
+        return self._problem.decision_function(X, self.optimizer_.weights_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """A score for each class; with two classes, how much the second one leads."""
@@ -236,7 +246,7 @@ class LaRankClassifier(Estimator):
     def _linear(self) -> np.ndarray:
         if self.kernel != "linear" or not self.__sklearn_is_fitted__():
             raise AttributeError("coef_ and intercept_ are there after fit, with a linear kernel only")
-        problem = self.optimizer_.problem
+        problem = self._problem
         return (self.optimizer_.weights_.reshape(problem.n_inputs, -1) @ problem.output_features_.T).T
 
     def __sklearn_tags__(self) -> Any:
@@ -252,7 +262,7 @@ class LaRankClassifier(Estimator):
     # -- files ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
-        """Write a model file; without the training state it is smaller, and training cannot be taken up again."""
+        """Write a model file; without the training state it is smaller, and cannot be trained on."""
         from structsvm.classifier_file import save_classifier
 
         save_classifier(self, path, training_state=training_state)

@@ -102,7 +102,7 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
 
 
 def without_support(dual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A dual that has its weights but no support patterns: enough to predict, or to go on with new data only."""
+    """A dual that has its weights but no support patterns: enough to predict or to go on with new data."""
     kept = ("weights", "counters", "objective", "rng")
     return {name: value if name in kept else value[:0] for name, value in dual.items()}
 

@@ -30,12 +30,13 @@ BLOCK = 64  # patterns whose kernel rows are one matrix product
 class KernelOptimizer(DualOptimizer):
     """What makes kernel machines of the schedules: `Multiclass` inputs compared by a kernel (thesis 5.2).
 
-    kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed" (X is then
-    the matrix of kernel values, square in `fit`), or a function of two matrices that returns values for all pairs of rows.
+    kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed"
+    (X is then the matrix of kernel values, square in `fit`), or a function of two matrices that returns
+    values for all pairs of rows.
     cache_mb: memory for the kernel rows of support patterns; rows evicted from it are computed again.
     Values are computed and kept in the precision of X: float32 inputs are twice as fast as float64.
-    Margin re-scaling and L1 slacks only. The joint kernel is <Lambda(y), Lambda(y')> k(x, x'), so loss matrices and
-    output features work as in `Multiclass`.
+    Margin re-scaling and L1 slacks only. The joint kernel is <Lambda(y), Lambda(y')> k(x, x'), so loss
+    matrices and output features work as in `Multiclass`.
     """
 
     problem: Multiclass
@@ -122,7 +123,7 @@ class KernelOptimizer(DualOptimizer):
 
     def _slice(self, order: np.ndarray, at: int) -> None:
         self._machine.begin_block(order)
-        super()._slice(order, at)
+        super()._slice(order, at)  # type: ignore[safe-super]  # of the schedule that comes next in the MRO
 
     # -- results --------------------------------------------------------------------------------
 
@@ -180,11 +181,11 @@ class KernelOptimizer(DualOptimizer):
         """Kernel values computed in training."""
         return int(self._fitted().n_kernels)
 
-    def _saved(self) -> tuple[dict[str, np.ndarray], Any, Any]:
+    def _saved(self) -> Any:
         inputs = self._machine.inputs
         return self._machine.state(), inputs.batch if self.kernel == "precomputed" else None, inputs.vectors()
 
-    def _revived(self, saved: tuple[dict[str, np.ndarray], Any, Any]) -> KernelDual:
+    def _revived(self, saved: Any) -> KernelDual:
         dual, gram, support = saved
         inputs = self._inputs(support if gram is None else gram)
         for position in range(len(dual["labels"])):
@@ -197,7 +198,7 @@ class KernelOptimizer(DualOptimizer):
 
 
 class KernelLaRank(KernelOptimizer, LaRank):
-    """LaRank with kernels: kernel options as in `KernelOptimizer`, all others as in `LaRank`, by default adaptive."""
+    """LaRank with kernels, by default adaptive: options as in `KernelOptimizer` and `LaRank`."""
 
     def __init__(self, problem: Multiclass, *, schedule: str = "adaptive", **options: Any) -> None:
         super().__init__(problem, schedule=schedule, **options)
@@ -210,4 +211,4 @@ class KernelLaRank(KernelOptimizer, LaRank):
 
 
 class KernelSVMStruct(KernelOptimizer, SVMStruct):
-    """SVMstruct with kernels: kernel options as in `KernelOptimizer`, all others as in `SVMStruct`."""
+    """SVMstruct with kernels: options as in `KernelOptimizer` and `SVMStruct`."""

@@ -15,7 +15,7 @@ Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 def kernel_function(
     kernel: str | Callable[[Any, Any], Any], *, gamma: float, degree: int, coef0: float
 ) -> Kernel:
-    """k(A, B, |A|^2, |B|^2) -> kernel values between rows of A and B, by matrix products; norms are given, not recomputed."""
+    """k(A, B, |A|^2, |B|^2) -> kernel values between rows of A and B, by matrix products."""
     if callable(kernel):
         return lambda a, b, _, __: kernel(a, b)
     if kernel == "linear":

@@ -21,13 +21,13 @@ class LaRank(DualOptimizer):
     Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are worked on again:
 
     schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
-    schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost is
-    counted in multiply-adds, so that a seed gives the same model on every machine; clock="wall" measures time.
+    schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost
+    is counted in multiply-adds, so that a seed gives the same model everywhere; clock="wall" measures time.
 
     epochs: passes over the data of `fit`, each in a new random order.
     gap_tolerance: LaRankGap, passes until primal - dual is below it; "C" means below C, as in the papers.
-    tau, kappa: a step must gain more than tau in gradient, and an output gives only if it has kappa C or more;
-    tau is lowered where the gap asked for needs it.
+    tau, kappa: a step must gain more than tau in gradient, and an output gives only if it has kappa C or
+    more; tau is lowered where the gap asked for needs it.
 
     Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
     """

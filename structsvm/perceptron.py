@@ -13,10 +13,10 @@ from structsvm.validation import check_count
 
 
 class Perceptron(Optimizer):
-    """Add Phi(x, y) - Phi(x, argmax) whenever the argmax is wrong; predict with the mean of all w (average=True).
+    """Add Phi(x, y) - Phi(x, argmax) where the argmax is wrong; predict with the mean of all w (average).
 
-    It maximises no dual: `dual_` and `gap()` are nan. `primal()` is that of the SVM with C = 1. Support patterns
-    are the patterns that were ever wrong, support vectors the updates.
+    It maximises no dual: `dual_` and `gap()` are nan. `primal()` is that of the SVM with C = 1. Support
+    patterns are the patterns that were ever wrong, support vectors the updates.
     """
 
     def __init__(

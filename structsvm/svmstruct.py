@@ -1,4 +1,4 @@
-"""SVMstruct [Tsochantaridis et al. 2005]: the n-slack cutting plane algorithm, a batch solver to compare with."""
+"""SVMstruct [Tsochantaridis et al. 2005]: n-slack cutting planes, a batch solver to compare with."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class SVMStruct(DualOptimizer):
     """Visit examples; a constraint violated by more than xi + epsilon enters; optimize the working set.
 
     It stops after an epoch in which no constraint entered: then no example is violated by more than its
-    slack + epsilon. The working set is optimized whenever `new_constraints` have entered, and at the end of each
-    epoch (1 is Algorithm 3 to the letter; more is faster and ends at the same place). All combinations of
-    margin or slack re-scaling with L1 or L2 slacks are solved, where the problem's argmax can find their
+    slack + epsilon. The working set is optimized whenever `new_constraints` have entered, and at the end of
+    each epoch (1 is Algorithm 3 to the letter; more is faster and ends at the same place). All combinations
+    of margin or slack re-scaling with L1 or L2 slacks are solved, where the problem's argmax can find their
     most violated constraint.
     """
 

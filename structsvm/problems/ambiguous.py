@@ -12,10 +12,10 @@ from structsvm.validation import check_matrix
 
 
 class AmbiguousBags(LinearInputs):
-    """Every label of a bag should beat every label outside it: the mean pairwise hinge of Bordes' thesis, 6.1.
+    """Every label of a bag should beat every one outside it: the mean pairwise hinge of Bordes' thesis, 6.1.
 
-    The loss of a pattern is max_c Delta(c) - <w, Psi(c)>, with c choosing among the |bag| |rest| pairs of labels;
-    `PassiveAggressive` on it is Algorithm 23 (one dual step a pattern), `LaRank` adds reprocessing.
+    The loss of a pattern is max_c Delta(c) - <w, Psi(c)>, with c choosing among the |bag| |rest| pairs of
+    labels; `PassiveAggressive` on it is Algorithm 23 (one dual step a pattern), `LaRank` adds reprocessing.
     A bag that is empty, or that holds every label, says nothing and is passed over.
     """
 

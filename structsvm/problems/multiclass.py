@@ -15,6 +15,9 @@ from structsvm.validation import check_matrix, check_targets
 class LinearInputs(Problem):
     """What problems over rows of a matrix share: checked inputs and an optional constant feature."""
 
+    n_inputs: int
+    classes_: np.ndarray
+
     def __init__(self, classes: Sequence[Any] | None, fit_intercept: bool) -> None:
         self.classes = classes
         self.fit_intercept = fit_intercept
@@ -43,9 +46,11 @@ class LinearInputs(Problem):
         order = np.minimum(order, len(self.classes_) - 1)
         unknown = np.flatnonzero(self.classes_[order] != y)
         if unknown.size:
+            label = y[unknown[0]].item() if y.dtype.kind != "O" else y[unknown[0]]
+            more = " ..." if len(self.classes_) > 10 else ""
             raise ValueError(
-                f"unknown label {y[unknown[0]].item() if y.dtype.kind != 'O' else y[unknown[0]]!r} at position {unknown[0]}: "
-                f"the classes are {', '.join(map(str, self.classes_[:10]))}{' ...' if len(self.classes_) > 10 else ''}"
+                f"unknown label {label!r} at position {unknown[0]}: "
+                f"the classes are {', '.join(map(str, self.classes_[:10]))}{more}"
             )
         return order.astype(np.int32)
 
@@ -128,7 +133,7 @@ class Multiclass(LinearInputs):
 
 
 def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
-    """A loss matrix for n classes: finite, not negative, nothing lost by the right answer; 0-1 if not given."""
+    """A loss matrix for n classes: finite, not negative, 0 for the right answer; 0-1 if not given."""
     if loss is None:
         return 1.0 - np.eye(n_classes)
     loss = np.asarray(loss, dtype=np.float64)

@@ -11,10 +11,10 @@ from scipy import sparse
 from structsvm import LaRankClassifier, NotFittedError
 from structsvm.persist import ModelFileError
 
-BY_NATURE = {
-    "check_sample_weight_equivalence_on_dense_data": "two copies of a row are visited at two different times",
-    "check_sample_weight_equivalence_on_sparse_data": "two copies of a row are visited at two different times",
-}
+BY_NATURE = dict.fromkeys(
+    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
+    "two copies of a row are visited at two different times",
+)
 
 
 def blobs(n=300, seed=0):
