@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sys
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+NUMBERS = (int, float, np.integer, np.floating)
 LARGEST = 1e100  # squares of features, and sums of them, must stay finite
 
 
 def check_positive(**values: Any) -> None:
     """Each value must be a finite number above zero."""
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < np.inf:
+        if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a number above 0, not {value!r}")
 
 
