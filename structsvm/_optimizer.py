@@ -55,16 +55,40 @@ class Optimizer:
 
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
         """Train from scratch on a data set, which stays at hand for `primal` and `gap`."""
-        self._learn(*as_data(X, y), sample_weight, fresh=True)
+        self.begin(X, y, sample_weight)
+        self._run(False)
         return self
+
+    def begin(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+        """Take a data set for training from scratch, pass by pass, with `epoch`."""
+        self._receive(*as_data(X, y), sample_weight, fresh=True)
+        return self
+
+    def take(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+        """Take another data set for more passes with `epoch`; of the one before, support patterns stay."""
+        self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"))
+        return self
+
+    def epoch(self) -> bool:
+        """One more pass over the data set taken, in its own random order; True if training should end here."""
+        self._fitted()
+        return self._epoch(self._shuffled())
 
     def partial_fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
         """One pass over more data, in the order given; afterwards only support patterns are kept."""
-        self._learn(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"), online=True)
+        self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"), online=True)
+        try:
+            self._run(True)
+        finally:
+            self._release()
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
-        """Check everything, then change the state, then run."""
+    def _release(self) -> None:
+        """Let the data set at hand go."""
+        self._take(np.empty(0, np.intp), np.empty(0))
+
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
+        """Check everything, then change the state."""
         self._check()
         weight = check_sample_weight(sample_weight, n_patterns(X))
         if fresh:
@@ -85,11 +109,6 @@ class Optimizer:
             slots = self._machine.oracle.add(X, y)
         self._machine.grow(self._machine.oracle.n_weights)
         self._take(slots, self._machine.oracle.slot_weights(slots, weight))
-        try:
-            self._run(online)
-        finally:
-            if online:
-                self._take(np.empty(0, np.intp), np.empty(0))
 
     def _take(self, slots: np.ndarray, weight: np.ndarray) -> None:
         """Make `slots` the training set in place of the one before."""
@@ -98,7 +117,11 @@ class Optimizer:
         self._held, self._weight = slots, weight
 
     def _run(self, online: bool) -> None:
-        self._pass(self._held)
+        self._epoch(self._held)
+
+    def _epoch(self, order: np.ndarray) -> bool:
+        """A pass, with what an optimizer does around it."""
+        return self._pass(order)
 
     def _pass(self, order: np.ndarray) -> bool:
         """An epoch over `order`, in slices; True if the callback asked to stop."""
@@ -172,6 +195,24 @@ class Optimizer:
     def gap(self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None) -> float:
         """primal - dual: an upper bound of how far the dual is from its optimum."""
         return self.primal(X, y, sample_weight) - self.dual_
+
+    def start_from(self, weights: np.ndarray) -> Self:
+        """Begin with given weights, as a model has them whose training state is gone."""
+        self._check()
+        self._machine = self._new_machine(self.problem.oracle(), check_seed(self.random_state))
+        self._machine.grow(len(weights))
+        self._machine.weights[:] = weights
+        self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+        self._set_progress({"progress": np.array([check_seed(self.random_state), 0])})
+        return self
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        """What a training state holds beside the machine's own."""
+        return {"progress": np.array([self._seed, self._epochs_done], np.int64)}
+
+    def _set_progress(self, state: dict[str, np.ndarray]) -> None:
+        self._seed, self._epochs_done = map(int, state["progress"])
+        self.curve_, self._elapsed = [], 0.0
 
     def _fitted(self) -> Any:
         if not hasattr(self, "_machine"):
@@ -256,9 +297,43 @@ class DualOptimizer(Optimizer):
         if saved is not None:
             dual, rows = saved
             self._machine = self._new_machine(self.problem.oracle(), 0)
+            self._machine.grow(len(dual["weights"]))
             dual = dict(dual, slots=self._machine.oracle.add_rows(**rows))
             self._machine.restore(dual)
             self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+
+    def training_state(self) -> dict[str, np.ndarray]:
+        """Arrays that `resume` takes up: the dual, its support patterns, and where they lie in the data set at hand."""
+        dual = self._fitted().state()
+        rows = self._machine.oracle.rows(dual["slots"])
+        place = np.full(max(dual["slots"].max(initial=-1), self._held.max(initial=-1)) + 1, -1, np.int64)
+        place[self._held] = np.arange(len(self._held))
+        state = {f"rows.{name}": value for name, value in rows.items() if value is not None}
+        state |= {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
+        return state | {"place": place[dual["slots"]], **self._progress()}
+
+    def resume(self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go on from a `training_state`; given the data set of that state, `epoch` goes on as if it had never ended."""
+        self._check()
+        machine = self._new_machine(self.problem.oracle(), 0)
+        dual = {name.removeprefix("dual."): value for name, value in state.items() if name.startswith("dual.")}
+        rows = {name.removeprefix("rows."): value for name, value in state.items() if name.startswith("rows.")}
+        machine.grow(len(dual["weights"]))
+        held, weight, place = np.empty(0, np.intp), np.empty(0), np.full(len(state["place"]), -1)
+        if X is not None:
+            held, place = machine.oracle.add(X, y), state["place"]
+            weight = machine.oracle.slot_weights(held, check_sample_weight(sample_weight, n_patterns(X)))
+        if len(place) and place.max() >= len(held):
+            raise ValueError("the training state is that of another data set")
+        gone = place < 0
+        slots = np.empty(len(place), np.intp)
+        slots[~gone] = held[place[~gone]]
+        slots[gone] = machine.oracle.add_rows(**{"values": None, **rows, "places": rows["places"][gone]})
+        machine.restore(dict(dual, slots=slots))
+        self._machine, self._held, self._weight = machine, np.empty(0, np.intp), np.empty(0)
+        self._take(held, weight)
+        self._set_progress(state)
+        return self
 
 
 def as_data(X: Iterable[Any], y: Iterable[Any]) -> tuple[Any, Any]:

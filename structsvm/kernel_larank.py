@@ -57,7 +57,7 @@ class KernelLaRank(LaRank):
         check_count(degree=self.degree, low=1)
         check_choice(rescaling=(self.rescaling, ("margin",)), slack=(self.slack, ("l1",)))
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
         self._check()
         X, labels = self._checked(X, y, fresh=fresh)
         if online and self.kernel == "precomputed":
@@ -70,13 +70,11 @@ class KernelLaRank(LaRank):
             self._machine.inputs.begin(X)
         self._machine.start(labels, weight)
         self._held, self._weight = np.arange(n_patterns(X)), weight
-        try:
-            self._run(online)
-        finally:
-            if online:
-                self._machine.inputs.begin(X[:0])
-                self._machine.start([], [])
-                self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+
+    def _release(self) -> None:
+        self._machine.inputs.begin(np.zeros((0, self.problem.n_inputs)))
+        self._machine.start([], [])
+        self._held, self._weight = np.empty(0, np.intp), np.empty(0)
 
     def _checked(self, X: Any, y: Any, *, fresh: bool) -> tuple[Any, np.ndarray]:
         X = check_matrix(X, n_features=None if fresh else self.problem.n_inputs)
