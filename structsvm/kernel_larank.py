@@ -72,7 +72,7 @@ class KernelLaRank(LaRank):
         self._held, self._weight = np.arange(n_patterns(X)), weight
 
     def _release(self) -> None:
-        self._machine.inputs.begin(np.zeros((0, self.problem.n_inputs)))
+        self._machine.inputs.begin(self._machine.inputs.batch[:0])
         self._machine.start([], [])
         self._held, self._weight = np.empty(0, np.intp), np.empty(0)
 

@@ -20,6 +20,7 @@ from taggers.templates import Template, parse_template
 
 KIND = "tagger"
 STATE = "state."
+WORDS = Extractor(parse_template("w[0]"))
 
 
 @dataclass
@@ -75,6 +76,19 @@ class TaggerModel:
     def names(self) -> list[str]:
         """The labels as users see them; `tag` returns places in this list."""
         return self.labels if self.rewriter is None else self.rewriter.names
+
+    @staticmethod
+    def word_keys(columns: Columns) -> np.ndarray:
+        """Keys of the distinct words of the first column, sorted."""
+        table = KeyTable()
+        WORDS.rows(columns, table, grow=True)
+        return np.sort(table.keys)
+
+    def knows(self, words: list[str]) -> set[str]:
+        """Those of some words that were seen in training."""
+        distinct = sorted(set(words))
+        keys = WORDS.keys(Columns.from_sentences([distinct]))[:, 0]
+        return {word for word, known in zip(distinct, np.isin(keys, self.words), strict=True) if known}
 
     @property
     def n_features(self) -> int:
