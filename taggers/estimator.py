@@ -39,7 +39,8 @@ class SequenceTagger(Estimator):
     C: the SVM's; reprocess: LaRank's n_R. epochs: passes of `fit`. cutoff: drop features seen less often in `fit`.
     labels: the scheme to learn in (IOB2, IOBES, ...), whatever that of y; "none" takes labels as they are.
     constrained: never predict labels that are out of place in the scheme. label_weight: {label or type: factor}
-    of the loss where this is the right label. patience: passes without a better score on X_dev before fit ends.
+    of the loss where this is the right label. patience: passes without a better score on X_dev before fit ends. callback: is
+    called with a `Point` of the curve now and then; its method `scored`, if it has one, with each score on X_dev.
     """
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
@@ -85,7 +86,7 @@ class SequenceTagger(Estimator):
         start = time.perf_counter()
         X = self._materialised(X)
         sentences = self._gold(X, y)
-        model = self._new_model(X, sentences)
+        model = self._new_model(X, y, sentences)
         features = self._features(X, model, grow=True)
         (features,), model.table = cut([features], model.table, self._setting("cutoff"))
         labels = Labels(model.labels)
@@ -122,7 +123,7 @@ class SequenceTagger(Estimator):
         X = self._materialised(X)
         sentences = self._gold(X, y)
         if not hasattr(self, "model_"):
-            self.model_ = self._new_model(X, [*sentences, list(classes or ())])
+            self.model_ = self._new_model(X, y, [*sentences, list(classes or ())])
         model = self.model_
         labels = Labels(model.labels)
         if classes is not None:
@@ -142,7 +143,9 @@ class SequenceTagger(Estimator):
             golden, features = self._gold(X_dev, y_dev), self._features(X_dev, model)
 
             def score(weights: np.ndarray) -> float:
-                return self._dev_score(self._with_weights(model, weights), features, golden)
+                value = self._dev_score(self._with_weights(model, weights), features, golden)
+                getattr(self.callback, "scored", lambda value: None)(value)
+                return value
 
         weights, scores = training.run_epochs(optimizer, self._setting("epochs"), score, self.patience)
         self.model_ = self._with_weights(model, weights)
@@ -155,27 +158,27 @@ class SequenceTagger(Estimator):
             "support_patterns": optimizer.n_support_patterns_, "data": training.fingerprint(*data),
         }  # fmt: skip
 
-    def _new_model(self, X: Any, sentences: Sequence[Sequence[Any]]) -> TaggerModel:
+    def _new_model(self, X: Any, y: Any, sentences: Sequence[Sequence[Any]]) -> TaggerModel:
         inner = self._setting("labels")
         constrained = bool(self._setting("constrained"))
         outer = gold.outer_scheme(sentences) if inner != "none" or constrained else "none"
         inner = outer if inner == "none" or outer == "none" else inner
         known = _words(X)
         return TaggerModel(
-            self._template(X), [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
+            self._template(X, y), [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
             constrained=constrained and inner != "none", inference=self._setting("inference"), order=self._setting("order"),
             words=known, parameters=self._plain_parameters(),
         )  # fmt: skip
 
-    def _template(self, X: Any) -> Template | None:
-        """None where features come ready; a named template is cut to the columns there are."""
+    def _template(self, X: Any, y: Any) -> Template | None:
+        """None where features come ready; a named template is cut to the columns there are before that of y."""
         if X.format == "crfsuite" if isinstance(X, Columns) else _kind(X) == "items":
             return None
         template = self._setting("template")
         if isinstance(template, Template):
             return template
         if template in NAMED:
-            width = X.width if isinstance(X, Columns) else _width(X)
+            width = _width(X) if not isinstance(X, Columns) else int(y) if np.isscalar(y) else X.width
             return load_template(template).within(width)
         return load_template(template) if os.path.exists(template) or "[" not in str(template) else parse_template(template)
 
