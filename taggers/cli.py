@@ -15,6 +15,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # importing rich would double the time to start
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Structured-output SVMs: train online, predict fast.",
 )
