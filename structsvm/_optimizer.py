@@ -64,16 +64,36 @@ class Optimizer(ABC):
         Bad input changes nothing. Where training is broken off (Ctrl-C, an exception in a callback or in the
         problem), the new model stays as far as it has come: it can predict and go on learning.
         """
-        self._learn(*as_data(X, y), sample_weight, fresh=True)
+        self.begin(X, y, sample_weight)
+        self._run(False)
         return self
+
+    def begin(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+        """Take a data set for training from scratch, pass by pass, with `epoch`."""
+        self._receive(*as_data(X, y), sample_weight, fresh=True)
+        return self
+
+    def take(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+        """Take another data set for more passes with `epoch`; of the one before, support patterns stay."""
+        self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"))
+        return self
+
+    def epoch(self) -> bool:
+        """One more pass over the data set taken, in its own random order; True if training should end here."""
+        self._fitted()
+        return self._epoch(self._shuffled())
 
     def partial_fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
         """One pass over more data, in the order given; afterwards only support patterns are kept."""
-        self._learn(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"), online=True)
+        self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"), online=True)
+        try:
+            self._run(True)
+        finally:
+            self._let_go()
         return self
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
-        """Check everything, then change the state, then run."""
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
+        """Check everything, then change the state."""
         self._check()
         weight = check_sample_weight(sample_weight, n_patterns(X))
         if fresh:
@@ -85,11 +105,6 @@ class Optimizer(ABC):
         else:
             slots = self._store(X, y)
         self._take(slots, weight)
-        try:
-            self._run(online)
-        finally:
-            if online:
-                self._let_go()
 
     def _prepared(self, X: Any, y: Any) -> Problem:
         """The problem prepared for the data: a copy, as another optimizer may prepare it for other data."""
@@ -147,8 +162,12 @@ class Optimizer(ABC):
     def _epochs(self, n: int, online: bool) -> None:
         """Passes in a new order each, or one in the order given."""
         for _ in range(1 if online else n):
-            if self._pass(self._held if online else self._shuffled()):
+            if self._epoch(self._held if online else self._shuffled()):
                 return
+
+    def _epoch(self, order: np.ndarray) -> bool:
+        """A pass, with what an optimizer does around it."""
+        return self._pass(order)
 
     def _pass(self, order: np.ndarray) -> bool:
         """An epoch over `order`, in slices; True if the callback asked to stop."""
@@ -258,6 +277,25 @@ class Optimizer(ABC):
         """primal - dual: an upper bound of how far the dual is from its optimum."""
         return self.primal(X, y, sample_weight) - self.dual_
 
+    def start_from(self, weights: np.ndarray) -> Self:
+        """Begin with given weights, as a model has them whose training state is gone."""
+        self._check()
+        seed = check_seed(self.random_state)
+        self._machine = self._new_machine(self._configured(self.problem.oracle()), seed)
+        self._machine.grow(len(weights))
+        self._machine.weights[:] = weights
+        self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+        self._set_progress({"progress": np.array([seed, 0])})
+        return self
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        """What a training state holds beside the machine's own."""
+        return {"progress": np.array([self._seed, self._epochs_done], np.int64)}
+
+    def _set_progress(self, state: dict[str, np.ndarray]) -> None:
+        self._seed, self._epochs_done = map(int, state["progress"])
+        self.curve_, self._elapsed = [], 0.0
+
     def _fitted(self) -> Any:
         if not hasattr(self, "_machine"):
             raise NotFittedError(
@@ -357,8 +395,42 @@ class DualOptimizer(Optimizer):
     def _revived(self, saved: Any) -> Any:
         dual, rows = saved
         machine = self._new_machine(self._configured(self.problem.oracle()), 0)
+        machine.grow(len(dual["weights"]))
         machine.restore(dict(dual, slots=machine.oracle.add_rows(**rows)))
         return machine
+
+    def training_state(self) -> dict[str, np.ndarray]:
+        """Arrays that `resume` takes up: the dual, its support patterns, and where they lie in the data set at hand."""
+        dual = self._fitted().state()
+        rows = self._machine.oracle.rows(dual["slots"])
+        place = np.full(max(dual["slots"].max(initial=-1), self._held.max(initial=-1)) + 1, -1, np.int64)
+        place[self._held] = np.arange(len(self._held))
+        state = {f"rows.{name}": value for name, value in rows.items() if value is not None}
+        state |= {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
+        return state | {"place": place[dual["slots"]], **self._progress()}
+
+    def resume(self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Go on from a `training_state`; given the data set of that state, `epoch` goes on as if it had never ended."""
+        self._check()
+        machine = self._new_machine(self._configured(self.problem.oracle()), 0)
+        dual = {name.removeprefix("dual."): value for name, value in state.items() if name.startswith("dual.")}
+        rows = {name.removeprefix("rows."): value for name, value in state.items() if name.startswith("rows.")}
+        machine.grow(len(dual["weights"]))
+        held, weight, place = np.empty(0, np.intp), np.empty(0), np.full(len(state["place"]), -1)
+        if X is not None:
+            held, place = machine.oracle.add(X, y), state["place"]
+            weight = check_sample_weight(sample_weight, n_patterns(X))
+        if len(place) and place.max() >= len(held):
+            raise ValueError("the training state is that of another data set")
+        gone = place < 0
+        slots = np.empty(len(place), np.intp)
+        slots[~gone] = held[place[~gone]]
+        slots[gone] = machine.oracle.add_rows(**{"values": None, **rows, "places": rows["places"][gone]})
+        machine.restore(dict(dual, slots=slots))
+        self._machine, self._held, self._weight = machine, np.empty(0, np.intp), np.empty(0)
+        self._take(held, weight)
+        self._set_progress(state)
+        return self
 
 
 def as_data(X: Iterable[Any], y: Iterable[Any]) -> tuple[Any, Any]:

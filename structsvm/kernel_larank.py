@@ -70,12 +70,12 @@ class KernelOptimizer(DualOptimizer):
                 "kernels are for Multiclass problems without fit_intercept: a kernel has its own constant"
             )
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
         if online and self.kernel == "precomputed":
             raise ValueError(
                 "partial_fit cannot use a precomputed kernel: the values between two batches are missing"
             )
-        super()._learn(X, y, sample_weight, fresh=fresh, online=online)
+        super()._receive(X, y, sample_weight, fresh=fresh, online=online)
 
     def _begin(self, problem: Any, X: Any, y: Any) -> tuple[Any, np.ndarray, int]:
         X, labels = self._encoded(problem, X, y)

@@ -77,18 +77,28 @@ class LaRank(DualOptimizer):
 
     def _run(self, online: bool) -> None:
         self._machine.tau = self.tau
-        if self._machine.n_argmax == 0:
-            self._rates = np.ones(3)
         if online or self.gap_tolerance is None:
             self._epochs(self.epochs or 1, online)
         else:
             self._run_to_gap(float(self.C if self.gap_tolerance == "C" else self.gap_tolerance))
 
+    def _epoch(self, order: np.ndarray) -> bool:
+        if self._machine.n_argmax == 0:
+            self._rates = np.ones(3)
+        return self._pass(order)
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        return super()._progress() | {"rates": getattr(self, "_rates", np.ones(3)).copy()}
+
+    def _set_progress(self, state: dict[str, np.ndarray]) -> None:
+        super()._set_progress(state)
+        self._rates = np.array(state.get("rates", np.ones(3)))
+
     def _run_to_gap(self, tolerance: float) -> None:
         # Steps below tau are not taken, which can leave a gap of tau for each unit of C.
         self._machine.tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
         for _ in range(self.epochs or GAP_EPOCHS):
-            stopped = self._pass(self._shuffled())
+            stopped = self._epoch(self._shuffled())
             if not stopped and self._primal_bound() - self.dual_ >= tolerance:
                 continue
             primal = self._primal(self._held, self._weight, counted=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -84,5 +84,19 @@ class Perceptron(Optimizer):
 
     def _revived(self, saved: dict[str, np.ndarray]) -> Any:
         machine = self._new_machine(self._configured(self.problem.oracle()), 0)
+        machine.grow(len(saved["weights"]))
         machine.restore(saved)
         return machine
+
+    def training_state(self) -> dict[str, np.ndarray]:
+        """Arrays that `resume` takes up."""
+        return {f"dual.{name}": value for name, value in self._fitted().state().items()} | self._progress()
+
+    def resume(
+        self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Go on from a `training_state`; given its data set, `epoch` goes on as if it had never ended."""
+        self._machine = self._revived({name: state[f"dual.{name}"] for name in ("weights", "moments", "counters")})
+        self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+        self._set_progress(state)
+        return self if X is None else self.take(X, y, sample_weight)

@@ -57,13 +57,7 @@ class SVMStruct(DualOptimizer):
 
     def _run(self, online: bool) -> None:
         for _ in range(1 if online else self.epochs):
-            self._added = 0
-            stopped = self._pass(self._held if online else self._shuffled())
-            begun = time.perf_counter()
-            _schedules.converge(self._machine)
-            self._elapsed += time.perf_counter() - begun
-            self.curve_.append(self._point())
-            if stopped or online or self._added == 0:
+            if self._epoch(self._held if online else self._shuffled()) or online:
                 return
         warnings.warn(
             f"SVMstruct still added {self._added} constraints in its epoch {self.epochs}: "
@@ -71,6 +65,15 @@ class SVMStruct(DualOptimizer):
             ConvergenceWarning,
             stacklevel=4,
         )
+
+    def _epoch(self, order: np.ndarray) -> bool:
+        self._added = 0
+        stopped = self._pass(order)
+        begun = time.perf_counter()
+        _schedules.converge(self._machine)
+        self._elapsed += time.perf_counter() - begun
+        self.curve_.append(self._point())
+        return stopped or self._added == 0
 
     def _slice(self, order: np.ndarray, at: int) -> None:
         self._added = _schedules.cutting_plane(

@@ -1,15 +1,55 @@
-"""The command line: thin functions over importable ones of the same name."""
+"""The command line: thin functions over importable ones of the same name in `taggers.commands`."""
 
 from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Optional
 
 import typer
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # importing rich would double the time to start
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Structured-output SVMs: train online, predict fast.",
 )
+
+Format = Annotated[str, typer.Option(help="columns, conllu, crfsuite, text, or auto to look.")]
+Encoding = Annotated[str, typer.Option(help="Of the files, such as latin-1.")]
+Column = Annotated[Optional[str], typer.Option(help="The label column: a number from 0, -1 for the last, upos, xpos ...")]
+Jobs = Annotated[int, typer.Option(min=1, help="Threads.")]
+
+
+@contextlib.contextmanager
+def told_in_one_sentence() -> Iterator[None]:
+    """Errors as one line on stderr and an exit code: 1 for data, 2 for usage and model files, 130 for Ctrl-C."""
+    import warnings
+
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    code = 0
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter must not try to flush the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = 130
+    except (ValueError, OSError, MemoryError, OverflowError) as error:
+        from taggers.errors import DataError
+
+        print(f"error: {error or type(error).__name__}", file=sys.stderr)
+        code = 1 if isinstance(error, (DataError, OSError, MemoryError, OverflowError)) else 2
+    if code:
+        raise typer.Exit(code)
 
 
 def show_version(asked: bool) -> None:
@@ -27,6 +67,167 @@ def options(
     ),
 ) -> None:
     """Options of all commands."""
+
+
+@app.command()
+def train(
+    task: Annotated[str, typer.Argument(help="pos, chunk, ner, or label for anything else.")],
+    file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
+    dev: Annotated[Optional[str], typer.Option(help="Held-out file: keep the best pass, stop when it gets worse.")] = None,
+    template: Annotated[Optional[str], typer.Option(help="conll2000, pos, chunk, ner, label, or a (CRF++) file.")] = None,
+    algorithm: Annotated[Optional[str], typer.Option(help="larank, pa, perceptron or svmstruct.")] = None,
+    inference: Annotated[Optional[str], typer.Option(help="exact or greedy.")] = None,
+    order: Annotated[Optional[int], typer.Option(help="Labels before that greedy inference looks at.")] = None,
+    epochs: Annotated[Optional[int], typer.Option(min=1, help="Passes over the data.")] = None,
+    c: Annotated[Optional[float], typer.Option("-C", help="The SVM's C.")] = None,
+    reprocess: Annotated[Optional[int], typer.Option(min=0, help="LaRank's n_R.")] = None,
+    cutoff: Annotated[Optional[int], typer.Option(min=1, help="Drop features seen less often.")] = None,
+    labels: Annotated[Optional[str], typer.Option(help="Scheme to learn in: IOB2, IOBES ... or none.")] = None,
+    label_weight: Annotated[Optional[list[str]], typer.Option(help="LABEL=FACTOR, of its loss; again for more.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Repeats to the bit.")] = 0,
+    resume: Annotated[Optional[str], typer.Option(help="Go on from this model.")] = None,
+    keep_state: Annotated[bool, typer.Option(help="Save what --resume needs to go on exactly.")] = False,
+    dtype: Annotated[str, typer.Option(help="Of the saved weights: float32, float16 or int8.")] = "float32",
+    prune: Annotated[Optional[float], typer.Option(help="Leave out features with smaller weights.")] = None,
+    columns: Annotated[Optional[str], typer.Option(help="Input columns, such as 0,1; by default all before the labels.")] = None,
+    column: Column = None,
+    format: Format = "auto",
+    encoding: Encoding = "utf-8",
+    jobs: Jobs = 1,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
+) -> None:
+    """Train a tagger: structsvm train chunk train.txt --dev dev.txt -o chunk.ssvm"""
+    with told_in_one_sentence():
+        from taggers import commands
+        from taggers.layout import column_number
+        from taggers.progress import Progress
+
+        if task not in commands.TASKS:
+            raise ValueError(f"{task!r} is none of {', '.join(commands.TASKS)}")
+        with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
+            tagger = commands.train(
+                task, file, output, dev=dev, resume=resume, template=template, algorithm=algorithm, inference=inference,
+                order=order, epochs=epochs, C=c, reprocess=reprocess, cutoff=cutoff, labels=labels, random_state=seed,
+                label_weight=weights_of(label_weight), jobs=jobs, keep_state=keep_state,
+                inputs=[column_number(part) for part in columns.split(",")] if columns else None,
+                label=None if column is None else column_number(column), format=format, encoding=encoding,
+                save_options={"dtype": dtype, "prune": prune}, callback=progress,
+            )  # fmt: skip
+        if not quiet:
+            print(progress.summary(tagger, output), file=sys.stderr)
+
+
+def weights_of(pairs: list[str] | None) -> dict[str, float] | None:
+    """{label: factor} from LABEL=FACTOR."""
+    weights = {}
+    for pair in pairs or ():
+        name, _, value = pair.rpartition("=")
+        try:
+            weights[name] = float(value)
+        except ValueError:
+            raise ValueError(f"--label-weight {pair!r} is not LABEL=FACTOR") from None
+    return weights or None
+
+
+@app.command()
+def tag(
+    model: Annotated[str, typer.Argument(help="A model file.")],
+    file: Annotated[str, typer.Argument(help="Sentences to label; - for standard input.")] = "-",
+    output: Annotated[str, typer.Option("-o", "--output", help="Where to write; - for standard output.")] = "-",
+    nbest: Annotated[int, typer.Option(min=1, help="Append the n best labellings, a column each.")] = 1,
+    scores: Annotated[bool, typer.Option(help="Append the margin of each label.")] = False,
+    replace: Annotated[bool, typer.Option(help="Write over the label column rather than append one.")] = False,
+    column: Column = None,
+    format: Format = "auto",
+    encoding: Encoding = "utf-8",
+    jobs: Jobs = 1,
+) -> None:
+    """Label a file, every other byte kept: structsvm tag chunk.ssvm input.txt > output.txt"""
+    with told_in_one_sentence():
+        from taggers import commands
+        from taggers.layout import column_number
+
+        commands.tag(
+            model, file, output, nbest=nbest, scores=scores, replace=replace, format=format, encoding=encoding, jobs=jobs,
+            label=None if column is None else column_number(column),
+        )  # fmt: skip
+
+
+@app.command()
+def evaluate(
+    model: Annotated[str, typer.Argument(help="A model file; or, alone, a file whose last two columns are gold and predicted.")],
+    file: Annotated[Optional[str], typer.Argument(help="Labelled sentences.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
+    strict: Annotated[Optional[str], typer.Option(help="Count only phrases that are in place in this scheme, as IOB2.")] = None,
+    column: Column = None,
+    format: Format = "auto",
+    encoding: Encoding = "utf-8",
+    jobs: Jobs = 1,
+) -> None:
+    """Compare labels with gold ones, as conlleval does: structsvm evaluate chunk.ssvm test.txt"""
+    with told_in_one_sentence():
+        from taggers import commands
+        from taggers.layout import column_number
+
+        label = None if column is None else column_number(column)
+        models, data = (None, model) if file is None else (model, file)
+        result = commands.evaluate(models, data, label=label, format=format, encoding=encoding, strict=strict, jobs=jobs)
+        if as_json:
+            print(json.dumps(result.as_dict(), indent=1))
+            return
+        if result.types:
+            print(result.report(), end="")
+            return
+        shares = {"tokens": result.tokens, "sentences": result.sequences, "known words": result.known, "unknown": result.unknown}
+        for name, share in shares.items():
+            if share is not None:
+                print(f"{name:12} {100 * share.accuracy:6.2f}%  {share.correct} of {share.total}")
+
+
+@app.command()
+def inspect(
+    model: Annotated[str, typer.Argument(help="A model file.")],
+    top: Annotated[int, typer.Option(min=0, help="How many transitions and features.")] = 20,
+    names: Annotated[Optional[str], typer.Option(help="A file (such as the training data) to name the features by.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show what a model holds: structsvm inspect chunk.ssvm --names train.txt"""
+    with told_in_one_sentence():
+        from taggers import commands
+
+        found = commands.inspect(model, top=top, names=names)
+        if as_json:
+            print(json.dumps(found, indent=1))
+            return
+        for key, value in found.items():
+            if key not in ("transitions", "strongest"):
+                print(f"{key:15} {' '.join(map(str, value)) if isinstance(value, list) else value}")
+        for key in ("transitions", "strongest"):
+            print(f"\n{key}:")
+            for name, label, weight in found[key]:
+                print(f"{weight:10.4f}  {name}  ->  {label}")
+
+
+@app.command()
+def convert(
+    file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
+    to: Annotated[str, typer.Option(help="IOB1, IOB2, IOBES or BILUO.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="Where to write; - for standard output.")] = "-",
+    source: Annotated[Optional[str], typer.Option("--from", help="The scheme of the file; by default what fits best.")] = None,
+    column: Column = None,
+    format: Format = "auto",
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Write labels in another scheme: structsvm convert train.txt --to IOBES > train.iobes"""
+    with told_in_one_sentence():
+        from taggers import commands
+        from taggers.layout import column_number
+
+        label = -1 if column is None else column_number(column)
+        repaired = commands.convert(file, output, to=to, source=source, label=label, format=format, encoding=encoding)
+        if repaired:
+            print(f"{repaired} labels were out of place and have been repaired", file=sys.stderr)
 
 
 @app.command()

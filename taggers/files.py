@@ -13,7 +13,7 @@ import stat
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -77,7 +77,7 @@ def read_columns(
     path: str | Path,
     format: str = "auto",
     *,
-    wanted: Sequence[int] | None = None,
+    wanted: Sequence[int] | Callable[[str], Sequence[int]] | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
     chunk_size: int | None = CHUNK,
@@ -88,7 +88,8 @@ def read_columns(
     ----------
     path : the file, ``-`` for standard input; gzip is unpacked.
     format : columns, conllu, crfsuite, text, or auto to look.
-    wanted : which columns of the file, -1 for the last; by default the first (CoNLL-U: FORM).
+    wanted : which columns of the file, -1 for the last, or a function from the format to them; by default the
+        first (CoNLL-U: FORM).
     separator : ``"\\t"`` or ``" "`` (runs of spaces and tabs); by default what the first token's line has.
     encoding : of the file. The columns are in UTF-8 whatever it is.
     chunk_size : bytes read at a time; None for all at once.
@@ -102,6 +103,8 @@ def read_columns(
         block = source.read(chunk_size or -1)
         if format == "auto":
             format = detect_format(block)
+        if callable(wanted):
+            wanted = wanted(format)
         for data in _chunks(source, block, chunk_size, by_line=format == "text"):
             n_lines = data.count(b"\n")
             if format == "text":

@@ -187,3 +187,49 @@ def _check_label(label: str, scheme: str) -> None:
     if label != OUTSIDE and split(label)[0] not in tuple(_PREFIXES[scheme]):
         expected = ", ".join(f"{prefix}-" for prefix in _PREFIXES[scheme])
         raise ValueError(f"Label {label!r} is not of scheme {scheme}: expected O or a label with {expected}.")
+
+
+class Rewriter:
+    """Rewrites whole arrays of label ids from one scheme to another: `convert`, with one table lookup a token.
+
+    A label's new form depends on itself and on whether a phrase begins before it and ends after it.
+    """
+
+    def __init__(self, labels: Sequence[str], source: str, target: str) -> None:
+        beyond = [*labels, OUTSIDE]  # O also stands for what lies beyond both ends
+        convert(labels, source, target)  # refuses what is not of the scheme
+        bounds = [[_boundary(left, right) for right in beyond] for left in beyond]
+        self._bounds = np.array(bounds)
+        opens = self._bounds
+        if target == "IOB1":
+            inside = [[split(a)[1] == split(b)[1] and a != OUTSIDE for b in beyond] for a in beyond]
+            opens = opens & np.array(inside)
+        self._opens = opens
+        self.names: list[str] = []
+        self._forms = np.array([self._forms_of(label, target) for label in labels], np.int32).reshape(-1, 4)
+
+    def _forms_of(self, label: str, target: str) -> list[int]:
+        """The ids of a label's four forms: inside, at the end, at the beginning, alone."""
+        type_ = split(label)[1]
+        same = _join("I", type_)
+        forms = []
+        for opens in (False, True):
+            before = (same if target == "IOB1" else OUTSIDE) if opens else same
+            opener = _join("B", type_) if opens else same
+            for after in (same, OUTSIDE):
+                name = label if label == OUTSIDE else _relabel(before, opener, after, target)
+                if name not in self.names:
+                    self.names.append(name)
+                forms.append(self.names.index(name))
+        return forms
+
+    def __call__(self, ids: np.ndarray, sentence_ptr: np.ndarray) -> np.ndarray:
+        """The ids of the new labels, among `names`."""
+        edge = len(self._forms)
+        before, after = np.empty_like(ids), np.empty_like(ids)
+        before[1:], after[:-1] = ids[:-1], ids[1:]
+        filled = sentence_ptr[1:] > sentence_ptr[:-1]
+        before[sentence_ptr[:-1][filled]] = edge
+        after[sentence_ptr[1:][filled] - 1] = edge
+        form = 2 * self._opens[before, ids] + self._bounds[ids, after]
+        return self._forms[ids, form]

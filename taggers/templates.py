@@ -16,6 +16,32 @@ NAMED = {
         p[-2..2], p[-2]|p[-1], p[-1]|p[0], p[0]|p[1], p[1]|p[2],
         p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2]
     """,
+    "pos": """
+        w[-2..2], lower[-1..1], w[-1]|w[0], w[0]|w[1], lower[-1]|lower[1],
+        prefix1[0], prefix2[0], prefix3[0], prefix4[0], suffix1[0], suffix2[0], suffix3[0], suffix4[0],
+        suffix2[-1], suffix3[-1], suffix2[1], suffix3[1], suffix3[-1]|suffix3[0], suffix3[0]|suffix3[1],
+        shape[0], short_shape[-1..1], digits[0], has_digit[0], has_hyphen[0], is_title[0], is_upper[0], bias
+    """,
+    "chunk": """
+        w[-2..2], w[-1]|w[0], w[0]|w[1], w[-1]|w[0]|w[1],
+        p[-2..2], p[-2]|p[-1], p[-1]|p[0], p[0]|p[1], p[1]|p[2], p[-1]|p[1],
+        p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2],
+        w[0]|p[0], w[0]|p[-1], w[0]|p[1], w[-1]|p[0], w[1]|p[0], w[-1]|p[-1], w[1]|p[1],
+        lower[0], prefix2[0], prefix3[0], suffix2[0], suffix3[0], suffix2[-1], suffix2[1],
+        shape[0], is_title[0], has_hyphen[0], bias
+    """,
+    "ner": """
+        w[-2..2], lower[-2..2], w[-1]|w[0], w[0]|w[1], lower[-1]|lower[0], lower[0]|lower[1],
+        prefix1[0], prefix2[0], prefix3[0], prefix4[0], suffix1[0], suffix2[0], suffix3[0], suffix4[0],
+        suffix3[-1], suffix3[1], shape[-2..2], short_shape[-2..2], short_shape[-1]|short_shape[0],
+        short_shape[0]|short_shape[1], short_shape[-1]|short_shape[0]|short_shape[1], w[-1]|short_shape[0],
+        lower[1]|short_shape[0], is_title[-1..1], is_upper[0], has_digit[0], has_hyphen[0], digits[0],
+        p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], p[0]|short_shape[0], bias
+    """,
+    "label": """
+        w[-2..2], w[-1]|w[0], w[0]|w[1], lower[0], prefix2[0], prefix3[0], suffix2[0], suffix3[0],
+        shape[0], has_digit[0], p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], w[0]|p[0], bias
+    """,
 }
 
 CELL = re.compile(r"(?:(w|p|c\d+)\.)?([a-z]\w*)\[([+-]?\d+)\]")
@@ -66,6 +92,11 @@ class Template:
         """A text that `parse_template` reads as this template."""
         lines = [pattern.text for pattern in self.patterns + self.bigrams]
         return "\n".join(lines + ["B"] * self.transitions)
+
+    def within(self, width: int) -> Template:
+        """The patterns that need no more than so many columns."""
+        patterns = [p for p in self.patterns if all(cell.column < width for cell in p.cells)]
+        return Template(tuple(patterns), self.bigrams, self.transitions)
 
     @property
     def width(self) -> int:

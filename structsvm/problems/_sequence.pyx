@@ -51,7 +51,7 @@ cdef class SequenceOracle(Oracle):
         self.problem.check_sequences(X, y)
         self.n_rows = max(self.n_rows, int(np.max(X.rows, initial=-1)) + 1)
         self.n_weights = self.offset + self.n_rows * self.stride
-        return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, X.values, self.intern(y.codes, y.sets))
+        return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, X.values, y.codes, y.sets)
 
     def slot_weights(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight) -> np.ndarray:
         """The weight of its sentence for each slot that the last add() gave out."""
@@ -73,8 +73,9 @@ cdef class SequenceOracle(Oracle):
         codes[several] = FIRST_SET - number[FIRST_SET - codes[several]]
         return codes
 
-    def add_rows(self, sentence_ptr, token_ptr, rows, values, codes, places=None) -> np.ndarray:
+    def add_rows(self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None) -> np.ndarray:
         """Store sentences; slots are given to all patterns that have something to learn, or to some (sentence, token)."""
+        codes = self.intern(codes, sets)
         cdef const long long[::1] sentence_at = np.ascontiguousarray(sentence_ptr, dtype=np.int64)
         cdef const long long[::1] token_at = np.ascontiguousarray(token_ptr, dtype=np.int64)
         cdef const int32_t[::1] row_at = np.append(np.asarray(rows, dtype=np.int32), np.int32(0))
@@ -139,6 +140,7 @@ cdef class SequenceOracle(Oracle):
         cdef Sentence* x
         number, places = {}, []
         tokens, rows, values, codes, sentence_ptr, token_ptr = 0, [], [], [], [0], [np.zeros(1, np.int64)]
+        cdef bint plain = True
         at = 0
         for k in range(slots.shape[0]):
             x = self.of_slot[slots[k]]
@@ -151,16 +153,17 @@ cdef class SequenceOracle(Oracle):
                 codes.append(np.array(<int32_t[:n]>x.gold))
                 if m:
                     rows.append(np.array(<int32_t[:m]>x.rows))
-                if m and x.values != NULL:
-                    values.append(np.array(<float[:m]>x.values))
+                    values.append(np.array(<float[:m]>x.values) if x.values != NULL else np.ones(m, np.float32))
+                    plain &= x.values == NULL
                 at += m
             places.append((number[<size_t>x], self.token_of_slot[slots[k]]))
         return {
             "sentence_ptr": np.array(sentence_ptr, dtype=np.int64),
             "token_ptr": np.concatenate(token_ptr),
             "rows": np.concatenate([np.zeros(0, np.int32), *rows]),
-            "values": np.concatenate(values) if values else None,
+            "values": None if plain else np.concatenate(values),
             "codes": np.concatenate([np.zeros(0, np.int32), *codes]),
+            "sets": np.array(self.set_view, dtype=bool),
             "places": np.array(places, dtype=np.int64).reshape(-1, 2),
         }
 

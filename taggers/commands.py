@@ -1,0 +1,244 @@
+"""What the commands of the command line do, as functions; `taggers.cli` only reads their options."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taggers import estimator, schemes
+from taggers._columns import Columns
+from taggers.conlleval import Evaluation
+from taggers.conlleval import evaluate as compare
+from taggers.errors import DataError
+from taggers.features import name_rows
+from taggers.files import CHUNK, atomic_write, read_all, read_columns, write
+from taggers.layout import describe, inputs_of, label_of, read_labelled
+from taggers.model import TaggerModel
+
+TASKS = {
+    "pos": estimator.PosTagger,
+    "chunk": estimator.Chunker,
+    "ner": estimator.NerTagger,
+    "label": estimator.SequenceTagger,
+}
+
+
+def train(
+    task: str,
+    file: str | Path,
+    output: str | Path,
+    *,
+    dev: str | Path | None = None,
+    resume: str | Path | None = None,
+    inputs: Sequence[int] | None = None,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    keep_state: bool = False,
+    save_options: dict[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`."""
+    columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
+    reading = {"format": columns.format, "encoding": encoding, "inputs": columns.wanted[:-1], "label": columns.wanted[-1]}
+    held_out = None if dev is None else read_labelled(dev, **reading)
+    options = {name: value for name, value in options.items() if value is not None}
+    place = columns.width - 1
+    dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
+    if resume is None:
+        tagger = TASKS[task](**options)
+        tagger.fit(columns, place, **dev_data)
+    else:
+        tagger = TASKS[task].load(resume, **options)
+        tagger.resume(columns, place, **dev_data)
+    tagger.model_.files = describe(columns) | {"task": task}
+    tagger.save(output, training_state=keep_state, **(save_options or {}))
+    return tagger
+
+
+def tag(
+    model: TaggerModel | str | Path,
+    file: str | Path = "-",
+    output: str | Path = "-",
+    *,
+    nbest: int = 1,
+    scores: bool = False,
+    replace: bool = False,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    jobs: int = 1,
+) -> int:
+    """Write the file with a label for each token, every other byte as it was; return the number of tokens.
+
+    The labels are appended as a new column; in CoNLL-U and CRFsuite's format, and with `replace`, they take
+    the place of the label column. nbest appends so many columns. scores appends each label's margin.
+    """
+    model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
+    name = "<stdin>" if str(file) == "-" else str(file)
+    if nbest > 1 and (scores or replace or model.inference == "greedy"):
+        raise ValueError("n-best labels need exact inference, and go with neither --scores nor --replace")
+    if format == "auto" and model.template is None:
+        format = "crfsuite"
+
+    def wanted(kind: str) -> list[int]:
+        replaced = replace or kind in ("conllu", "crfsuite")
+        if replaced and nbest > 1:
+            raise DataError(f"n-best labels are appended as columns, and {kind} has no room for them", name)
+        return inputs_of(model, kind, name) + ([label_of(model, kind, name, label)] if replaced else [])
+
+    def work(columns: Columns) -> bytes:
+        replaced = replace or columns.format in ("conllu", "crfsuite")
+        data = _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
+        return data if encoding.lower() in ("utf-8", "utf8", "ascii") else data.decode().encode(encoding)
+
+    size = CHUNK if jobs == 1 else CHUNK // 8
+    chunks = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=size)
+    tokens = 0
+
+    def counted() -> Iterator[Columns]:
+        nonlocal tokens
+        for columns in chunks:
+            tokens += columns.n_tokens
+            yield columns
+
+    with atomic_write(output) as out:
+        for data in _in_order(work, counted(), jobs):
+            out.write(data)
+    return tokens
+
+
+def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
+    """The results in order, a few items at a time: memory does not grow with the file."""
+    if jobs == 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting: deque[Future[bytes]] = deque()
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _tagged(model: TaggerModel, columns: Columns, nbest: int, scores: bool, place: int | None) -> bytes:
+    if nbest > 1:
+        return _n_best(model, columns, nbest)
+    margins = np.zeros(columns.n_tokens, np.float32) if scores else None
+    ids = model.tag(columns, margins=margins)
+    shown = None if margins is None else margins.astype(np.float64)[:, None]
+    return write(columns, ids, model.names, column=place, scores=shown)
+
+
+def _n_best(model: TaggerModel, columns: Columns, n: int) -> bytes:
+    features = model.features(columns)
+    number = {name: k for k, name in enumerate(model.names)}
+    ids = np.full((n, columns.n_tokens), -1, np.int32)
+    ptr = columns.sentence_ptr
+    for sentence in range(columns.n_sentences):
+        for k, (_, labels) in enumerate(model.n_best(features, sentence, n)):
+            ids[k, ptr[sentence] : ptr[sentence + 1]] = [number[label] for label in labels]
+    for row in ids:
+        data = write(columns, row, model.names)
+        columns = Columns(data, (0,), separator=columns.separator, first_line=columns.first_line)
+    return columns.data
+
+
+def evaluate(
+    model: TaggerModel | str | Path | None,
+    file: str | Path,
+    *,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    strict: str | None = None,
+    jobs: int = 1,
+) -> Evaluation:
+    """Compare the labels that a model gives, or the last column of a file, with the gold ones (without a model, last but one)."""
+    if model is None:
+        columns = read_all(file, format, wanted=(-2, -1), encoding=encoding)
+        return compare(columns.sentences(0), columns.sentences(1), strict=strict)
+    model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
+    if format == "auto" and model.template is None:
+        format = "crfsuite"
+    name = str(file)
+
+    def wanted(kind: str) -> list[int]:
+        return [*inputs_of(model, kind, name), label_of(model, kind, name, label)]
+
+    (columns,) = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=None)
+    ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
+    predicted = [[model.names[k] for k in ids[a:b]] for a, b in zip(ptr, ptr[1:], strict=False)]
+    gold = columns.sentences(columns.width - 1)
+    if model.outer != "none" or model.template is None:
+        return compare(gold, predicted, strict=strict)
+    words = columns.sentences(0)
+    known = model.knows(columns.texts(0))
+    return compare(gold, predicted, words=words, known=known.__contains__, strict=strict)
+
+
+def inspect(model: TaggerModel | str | Path, *, top: int = 20, names: str | Path | None = None) -> dict[str, Any]:
+    """What a model holds: labels, sizes, its training, the strongest transitions and features.
+
+    Features are stored as hashes; `names` is a file with such words in it (say, the training file) to name them by.
+    """
+    path = None if isinstance(model, TaggerModel) else model
+    model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
+    problem = model.problem()
+    named: list[str | None] = [None] * len(model.table)
+    if names is not None:
+        width = inputs_of(model, model.files.get("format", "columns"), str(names))
+        named = name_rows(model.table, model.extractor, [read_all(names, model.files.get("format", "auto"), wanted=width)])
+    n = len(model.labels)
+    history = model.weights[: n + 1, :n] if problem.history else np.zeros((0, n))
+    weights = model.weights[problem.history :, :n]
+    before = [*model.labels, "<start>"]
+    return {
+        "file": None if path is None else str(path),
+        "bytes": None if path is None else Path(path).stat().st_size,
+        "labels": model.names, "scheme": model.outer, "learned_as": model.inner, "constrained": model.constrained,
+        "inference": model.inference, "order": model.order, "features": len(model.table),
+        "zero_features": int((np.abs(weights).max(axis=1, initial=0) == 0).sum()),
+        "template": None if model.template is None else model.template.text.split("\n"),
+        "training_state": model.state is not None, "columns": model.files, "training": model.report,
+        "transitions": [(before[row], model.labels[y], w) for row, y, w in _strongest(history, top)],
+        "strongest": [(named[row] or f"#{row}", model.labels[y], w) for row, y, w in _strongest(weights, top)],
+    }  # fmt: skip
+
+
+def _strongest(weights: np.ndarray, top: int) -> list[tuple[int, int, float]]:
+    flat = np.abs(weights).ravel()
+    best = np.argsort(-flat, kind="stable")[:top]
+    return [(*divmod(int(k), weights.shape[1]), float(weights.ravel()[k])) for k in best]
+
+
+def convert(
+    file: str | Path, output: str | Path = "-", *, to: str, source: str | None = None, label: int = -1,
+    format: str = "auto", encoding: str = "utf-8",
+) -> int:  # fmt: skip
+    """Write the file with its label column in another scheme, and return how many labels were out of place."""
+    columns = read_all(file, format, wanted=(label,), encoding=encoding)
+    sentences = columns.sentences(0)
+    source = source or schemes.detect(sentences)
+    if source == "none":
+        raise DataError("the labels are of no scheme that could be converted; choose another column", columns.name)
+    names: dict[str, int] = {}
+    ids = []
+    repaired = 0
+    for labels, start in zip(sentences, columns.sentence_ptr.tolist(), strict=False):
+        try:
+            repaired += len(schemes.violations(labels, source))
+            ids += [names.setdefault(name, len(names)) for name in schemes.convert(labels, source, to)]
+        except ValueError as error:
+            raise DataError(str(error), columns.name, columns.line(start)) from None
+    data = write(columns, np.array(ids, np.int32), list(names), column=0)
+    with atomic_write(output) as out:
+        out.write(data if encoding.lower() in ("utf-8", "utf8") else data.decode().encode(encoding))
+    return repaired

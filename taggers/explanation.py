@@ -1,0 +1,83 @@
+"""Why a token got its label: the features that fired, with their names and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from taggers._columns import Columns
+from taggers.dicts import encode_dicts, item_names
+from taggers.features import Features, KeyTable, encode
+from taggers.model import TaggerModel
+from taggers.templates import cell_value
+
+
+def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
+    """For each token: its label, the margin, and (name, weight for the label) of features and labels before."""
+    columns = None
+    if model.extractor is None:
+        features = encode_dicts([tokens], model.table)
+    else:
+        columns = Columns.from_sentences([tokens])
+        features = encode(columns, model.extractor, model.table)
+    margins = np.zeros(len(tokens), np.float32)
+    inner = np.zeros(len(tokens), np.int32)
+    model.decoder.labels(features, margins=margins, out=inner)
+    outer = model.outward(inner, features.sentence_ptr)
+    names = _names(model, tokens, columns)
+    return [
+        {
+            "token": token,
+            "label": model.names[outer[at]],
+            "margin": float(margins[at]),
+            "features": _ranked(model, names[at], features, at, int(inner[at])),
+            "history": _history(model, inner, at),
+        }
+        for at, token in enumerate(tokens)
+    ]
+
+
+def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> list[list[str]]:
+    """The features of each token by name, those that the model does not know left out."""
+    if columns is None or model.template is None:
+        return [[name for name in item_names(token) if _knows(model.table, name)] for token in tokens]
+    rows, _ = model.extractor.rows(columns, model.table, fixed=True)
+    rows = rows.reshape(len(tokens), -1)
+    texts = [columns.texts(column) for column in range(columns.width)]
+    span = range(len(tokens))
+    return [
+        [
+            pattern.name([cell_value(cell, texts, at, span) or "" for cell in pattern.cells])
+            for pattern, row in zip(model.template.patterns, rows[at], strict=True)
+            if row >= 0
+        ]
+        for at in range(len(tokens))
+    ]
+
+
+def _knows(table: KeyTable, name: str) -> bool:
+    from taggers._lexicon import hash_string
+
+    return bool(table.rows(np.array([hash_string(name)], np.uint64))[0] >= 0)
+
+
+def _ranked(
+    model: TaggerModel, names: Sequence[str], features: Features, at: int, label: int
+) -> list[tuple[str, float]]:
+    part = slice(features.token_ptr[at], features.token_ptr[at + 1])
+    weights = model.weights[model.problem().history + features.rows[part], label].astype(float)
+    if features.values is not None:
+        weights = weights * features.values[part]
+    return sorted(zip(names, weights.tolist(), strict=False), key=lambda pair: -abs(pair[1]))
+
+
+def _history(model: TaggerModel, labels: np.ndarray, at: int) -> list[tuple[str, float]]:
+    found = []
+    for back in range(1, (model.order if model.inference == "greedy" else 1) + 1):
+        before = int(labels[at - back]) if at >= back else len(model.labels)
+        row = (back - 1) * (len(model.labels) + 1) + before
+        name = model.labels[before] if at >= back else "<start>"
+        found.append((f"label[-{back}]={name}", float(model.weights[row, labels[at]])))
+    return found

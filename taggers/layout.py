@@ -1,0 +1,82 @@
+"""Which columns of a file are what: inputs for the template, and the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from taggers._columns import Columns
+from taggers.errors import DataError
+from taggers.files import CONLLU, read_all
+from taggers.model import TaggerModel
+
+
+def column_number(text: str) -> int:
+    """A column from its number, counted from 0 or from -1 at the end, or from its name in CoNLL-U."""
+    if text.lower() in CONLLU:
+        return CONLLU[text.lower()]
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no column: give a number from 0, -1 for the last, or one of {', '.join(CONLLU)}") from None
+
+
+def read_labelled(
+    path: str | Path,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    inputs: Sequence[int] | None = None,
+    label: int | None = None,
+) -> Columns:
+    """A file with its input columns first and its label column last."""
+    whole = read_all(path, format, encoding=encoding)
+    if whole.format == "columns" and whole.n_columns == 1:
+        raise DataError("only one column, so there are no labels; give a file with words and labels", whole.name)
+    if label is None:
+        label = {"conllu": CONLLU["upos"], "crfsuite": 0}.get(whole.format, -1)
+    label += whole.n_columns if label < 0 else 0
+    if inputs is None:
+        before = {"conllu": [CONLLU["form"]], "crfsuite": []}
+        inputs = before.get(whole.format, [column for column in range(whole.n_columns) if column != label])
+    return Columns(
+        whole.data, (*inputs, label), format=whole.format, separator=whole.separator, name=whole.name
+    )
+
+
+def describe(columns: Columns) -> dict[str, Any]:
+    """What a model remembers of its training file."""
+    return {
+        "format": columns.format, "inputs": list(columns.wanted[:-1]), "label": columns.wanted[-1],
+        "n_columns": columns.n_columns,
+    }  # fmt: skip
+
+
+def inputs_of(model: TaggerModel, format: str, name: str) -> list[int]:
+    """The columns to read from a file of some format for a model."""
+    if model.template is None or format == "crfsuite":
+        if model.template is None and format == "crfsuite":
+            return []
+        what = "features in CRFsuite's format" if model.template is None else "words in columns"
+        raise DataError(f"the model was trained on {what}, and this is of the format {format}", name)
+    needed = max(model.template.width, 1)
+    inputs = model.files.get("inputs") or list(range(needed))
+    if format == model.files.get("format", "columns"):
+        return list(inputs[:needed])
+    if needed > 1:
+        raise DataError(
+            f"the model needs {needed} columns (such as words and parts of speech), and {format} gives words only", name
+        )
+    return [CONLLU["form"]] if format == "conllu" else [0]
+
+
+def label_of(model: TaggerModel, format: str, name: str, chosen: int | None = None) -> int:
+    """The column of a file that the labels belong to."""
+    if chosen is not None:
+        return chosen
+    if format == model.files.get("format"):
+        return int(model.files["label"])
+    if format == "conllu":
+        raise DataError("which column is meant? give --column upos, xpos or another", name)
+    return -1

@@ -1,0 +1,208 @@
+"""A trained tagger as data: what to extract, the weights, and what the labels mean."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.problems.sequence import SequenceProblem, Sequences
+from structsvm.quantisation import dequantise, quantise
+from taggers import schemes
+from taggers._columns import Columns
+from taggers.features import HASHING, Extractor, Features, KeyTable, encode, encode_items
+from taggers.templates import Template, parse_template
+
+KIND = "tagger"
+STATE = "state."
+WORDS = Extractor(parse_template("w[0]"))
+
+
+@dataclass
+class TaggerModel:
+    """Weights (label history rows, then feature rows) with all that is needed to label sentences.
+
+    labels: the names that the weights know, in `inner` scheme; users read and write `outer` scheme.
+    template: None where features come as strings (CRFsuite's files, python-crfsuite's dicts).
+    words: keys of the words seen in training. state: of the optimizer, where it was kept.
+    """
+
+    template: Template | None
+    labels: list[str]
+    table: KeyTable
+    weights: np.ndarray
+    outer: str = "none"
+    inner: str = "none"
+    constrained: bool = False
+    inference: str = "exact"
+    order: int = 1
+    words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
+    report: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, np.ndarray] | None = None
+
+    def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
+        """The learning problem that the weights belong to."""
+        options: dict[str, Any] = {"inference": self.inference, "order": self.order, "loss": loss}
+        if self.constrained:
+            first, follow, last = schemes.allowed(self.labels, self.inner)
+            options["barred"] = (~np.vstack([follow, first]), ~last)
+        return SequenceProblem(len(self.labels), **options)
+
+    @cached_property
+    def decoder(self) -> Any:
+        from structsvm.problems._decode import Decoder
+
+        return Decoder(self.problem(), self.weights)
+
+    @cached_property
+    def extractor(self) -> Extractor | None:
+        return None if self.template is None else Extractor(self.template)
+
+    @cached_property
+    def rewriter(self) -> schemes.Rewriter | None:
+        """From inner to outer labels; None where they are the same."""
+        if self.inner == "none" or (self.constrained and self.inner == self.outer):
+            return None
+        return schemes.Rewriter(self.labels, self.inner, self.outer)
+
+    @property
+    def names(self) -> list[str]:
+        """The labels as users see them; `tag` returns places in this list."""
+        return self.labels if self.rewriter is None else self.rewriter.names
+
+    @staticmethod
+    def word_keys(columns: Columns) -> np.ndarray:
+        """Keys of the distinct words of the first column, sorted."""
+        table = KeyTable()
+        WORDS.rows(columns, table, grow=True)
+        return np.sort(table.keys)
+
+    def knows(self, words: list[str]) -> set[str]:
+        """Those of some words that were seen in training."""
+        distinct = sorted(set(words))
+        keys = WORDS.keys(Columns.from_sentences([distinct]))[:, 0]
+        return {word for word, known in zip(distinct, np.isin(keys, self.words), strict=True) if known}
+
+    @property
+    def n_features(self) -> int:
+        return len(self.table)
+
+    def __getstate__(self) -> dict[str, Any]:
+        made_anew = ("decoder", "extractor", "rewriter")
+        return {name: value for name, value in self.__dict__.items() if name not in made_anew}
+
+    # -- labelling ------------------------------------------------------------------------------
+
+    def features(self, columns: Columns) -> Features:
+        """The features of sentences that the model knows."""
+        if self.extractor is None:
+            return encode_items(columns, self.table)
+        return encode(columns, self.extractor, self.table)
+
+    def tag(
+        self, X: Columns | Features, *, forced: np.ndarray | None = None, margins: np.ndarray | None = None, jobs: int = 1
+    ) -> np.ndarray:
+        """The label of each token, as its place in `names`; `forced` holds places in `labels`, or -1."""
+        data = _sequences(self.features(X) if isinstance(X, Columns) else X)
+        ids = np.zeros(len(data.token_ptr) - 1, np.int32)
+        bounds = _shares(data.sentence_ptr, jobs)
+
+        def work(part: int) -> None:
+            self.decoder.labels(data, bounds[part], bounds[part + 1], forced=forced, margins=margins, out=ids)
+
+        if len(bounds) == 2:
+            work(0)
+        else:
+            with ThreadPoolExecutor(len(bounds) - 1) as pool:
+                list(pool.map(work, range(len(bounds) - 1)))
+        return self.outward(ids, data.sentence_ptr)
+
+    def outward(self, ids: np.ndarray, sentence_ptr: np.ndarray) -> np.ndarray:
+        """Places in `labels` as places in `names`."""
+        return ids if self.rewriter is None else self.rewriter(ids, sentence_ptr)
+
+    def n_best(self, X: Features, sentence: int, n: int) -> list[tuple[float, list[str]]]:
+        """The n best labellings of a sentence with their scores, best first; exact inference only."""
+        found = self.decoder.n_best(_sequences(X), sentence, n)
+        whole = [np.array([0, len(path)], np.int64) for _, path in found]
+        paths = [self.outward(path, ptr) for (_, path), ptr in zip(found, whole, strict=True)]
+        return [(score, [self.names[k] for k in path]) for (score, _), path in zip(found, paths, strict=True)]
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def pruned(self, least: float) -> TaggerModel:
+        """Without the features whose weights are all `least` or less in size; the training state cannot stay."""
+        history = self.problem().history
+        keep = np.abs(self.weights[history:]).max(axis=1, initial=0) > least
+        weights = np.concatenate([self.weights[:history], self.weights[history:][keep]])
+        return replace(self, table=KeyTable(self.table.keys[keep]), weights=weights, state=None)
+
+    def save(
+        self, path: str | os.PathLike[str], *, prune: float | None = None, dtype: str = "float32", training_state: bool = False
+    ) -> None:
+        """Write one file, all of it or nothing.
+
+        prune: leave out features whose weights are all this small or smaller. dtype: float32, float16 or int8.
+        training_state: keep what it takes to go on training as if it had never ended.
+        """
+        if training_state and (self.state is None or prune is not None or dtype != "float32"):
+            raise ValueError("a training state goes with float32 weights, none of them pruned, and a model that has one")
+        model = self if prune is None else self.pruned(prune)
+        arrays = {"keys": model.table.keys, "slots": model.table.slots, "words": model.words}
+        arrays |= quantise(model.weights, dtype)
+        if training_state and self.state is not None:
+            arrays |= {STATE + name: value for name, value in self.state.items()}
+        meta = {"kind": KIND, "hashing": HASHING, "template": None if self.template is None else self.template.text}
+        for name in ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files"):
+            meta[name] = getattr(model, name)
+        save_model(path, arrays, meta)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerModel:
+        """Read a model file, or raise ModelFileError."""
+        arrays, meta = load_model(path, mmap=mmap)
+        if meta.get("kind") != KIND:
+            raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}.")
+        if meta.get("hashing") != HASHING:
+            raise ModelFileError(f"Model file {path} hashes its features in another way ({meta.get('hashing')}): train it anew.")
+        try:
+            return cls._rebuilt(arrays, meta)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise ModelFileError(f"Model file {path} does not fit together ({error}): train it anew.") from error
+
+    @classmethod
+    def _rebuilt(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
+        state = {name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
+        template = None if meta["template"] is None else parse_template(meta["template"])
+        plain = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
+        model = cls(
+            template,
+            table=KeyTable(arrays["keys"], arrays["slots"]),
+            weights=dequantise(arrays),
+            words=arrays["words"],
+            state=state or None,
+            **{name: meta[name] for name in plain},
+        )
+        problem = model.problem()
+        if model.weights.shape != (problem.history + len(model.table), problem.stride):
+            raise ValueError(f"weights of shape {model.weights.shape} for {len(model.table)} features")
+        model.weights = np.ascontiguousarray(model.weights)
+        return model
+
+
+def _sequences(features: Features) -> Sequences:
+    return Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values)
+
+
+def _shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:
+    """Sentence numbers that split the tokens in about equal shares."""
+    n = len(sentence_ptr) - 1
+    aims = np.linspace(0, sentence_ptr[-1], min(max(jobs, 1), max(n, 1)) + 1)[1:-1]
+    return [0, *np.searchsorted(sentence_ptr, aims).tolist(), n]

@@ -1,0 +1,64 @@
+"""Training of taggers: optimizers by name, passes with early stopping, and what a state belongs to."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from structsvm._optimizer import Optimizer
+from structsvm.larank import LaRank, PassiveAggressive
+from structsvm.perceptron import Perceptron
+from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
+from structsvm.svmstruct import SVMStruct
+from structsvm.validation import check_choice
+
+ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
+
+
+def new_optimizer(
+    algorithm: str, problem: SequenceProblem, *, C: float, reprocess: int, random_state: Any, callback: Any
+) -> Any:
+    """The optimizer of that name."""
+    check_choice(algorithm=(algorithm, ALGORITHMS))
+    common = {"random_state": random_state, "callback": callback}
+    if algorithm == "larank":
+        return LaRank(problem, C=C, n_reprocess=reprocess, **common)
+    if algorithm == "pa":
+        return PassiveAggressive(problem, C=C, **common)
+    if algorithm == "svmstruct":
+        return SVMStruct(problem, C=C, **common)
+    return Perceptron(problem, **common)
+
+
+def run_epochs(
+    optimizer: Optimizer, epochs: int, score: Callable[[np.ndarray], float] | None, patience: int
+) -> tuple[np.ndarray, list[float]]:
+    """Train for so many passes and return the weights; with a score, the best ones and the score of each pass.
+
+    It ends early after `patience` passes without a better score.
+    """
+    scores: list[float] = []
+    best = None
+    for _ in range(epochs):
+        ended = optimizer.epoch()
+        if score is not None:
+            weights = optimizer.weights_
+            scores.append(score(weights))
+            if best is None or scores[-1] > max(scores[:-1], default=-np.inf):
+                best = weights
+            ended |= len(scores) - 1 - int(np.argmax(scores)) >= patience
+        if ended:
+            break
+    return (optimizer.weights_ if best is None else best), scores
+
+
+def fingerprint(X: Sequences, y: SequenceLabels) -> int:
+    """A checksum by which a training set is known again."""
+    value = 0
+    for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, y.codes, *y.sets):
+        if array is not None:
+            value = zlib.crc32(np.ascontiguousarray(array), value)
+    return value

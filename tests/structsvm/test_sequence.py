@@ -1,0 +1,243 @@
+"""Sequences: every inference against brute force over all label sequences, and both doors to one dual."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from structsvm._oracle import PythonOracle
+from structsvm.problems._decode import Decoder
+
+from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
+from structsvm.problems import SequenceLabels, SequenceProblem, Sequences
+from structsvm.problems.relayout import wider_state, wider_weights
+
+LABELS, ROWS = 3, 5
+seeds = st.integers(0, 10_000)
+
+
+class SlowSequences(SequenceProblem):
+    """The same problem through the Python door."""
+
+    n_features = 0
+
+    def oracle(self):
+        self.n_features = self.offset + ROWS * self.stride
+        return PythonOracle(self)
+
+
+def some_sentences(rng, n=6, longest=4, valued=False):
+    """Sentences as lists of {row: value}, and the same as flat arrays."""
+    sentences = [
+        [
+            {int(row): float(rng.integers(1, 4)) if valued else 1.0 for row in rng.choice(ROWS, 2, replace=False)}
+            for _ in range(rng.integers(1, longest + 1))
+        ]
+        for _ in range(n)
+    ]
+    tokens = [token for sentence in sentences for token in sentence]
+    rows = np.array([row for token in tokens for row in token], np.int32)
+    values = np.array([value for token in tokens for value in token.values()], np.float32) if valued else None
+    token_ptr = np.cumsum([0] + [len(token) for token in tokens])
+    sentence_ptr = np.cumsum([0] + [len(sentence) for sentence in sentences])
+    return sentences, Sequences(rows, token_ptr, sentence_ptr, values)
+
+
+def some_labels(rng, X):
+    codes = rng.integers(0, LABELS, len(X.token_ptr) - 1).astype(np.int32)
+    ptr = X.sentence_ptr
+    return SequenceLabels(codes, ptr), [tuple(codes[a:b].tolist()) for a, b in zip(ptr, ptr[1:], strict=False)]
+
+
+def some_bars(rng):
+    """Forbidden transitions that leave a way for every length: label 0 may always follow itself."""
+    follow, last = rng.random((LABELS + 1, LABELS)) < 0.3, rng.random(LABELS) < 0.3
+    follow[[0, LABELS], 0] = last[0] = False
+    return follow, last
+
+
+def some_weights(rng, problem):
+    weights = np.zeros((problem.history + ROWS, problem.stride))
+    weights[:, :LABELS] = np.round(rng.normal(size=(len(weights), LABELS)), 3)
+    return weights.reshape(-1)
+
+
+def ranked(problem, sentence, w):
+    """All allowed outputs with their scores, best first."""
+    scored = []
+    for y in problem.candidates(sentence):
+        feature = problem.joint_feature(sentence, y)
+        scored.append((sum(value * w[index] for index, value in feature.items()), y))
+    return sorted(scored, key=lambda pair: -pair[0])
+
+
+@settings(max_examples=40)
+@given(seeds, st.booleans(), st.booleans())
+def test_viterbi_margins_and_n_best_are_those_of_brute_force(seed, valued, barred):
+    rng = np.random.default_rng(seed)
+    sentences, X = some_sentences(rng, valued=valued)
+    problem = SequenceProblem(LABELS, barred=some_bars(rng) if barred else None)
+    w = some_weights(rng, problem)
+    decoder = Decoder(problem, w)
+    margins = np.zeros(len(X.token_ptr) - 1, np.float32)
+    found = decoder.labels(X, margins=margins)
+    for s, sentence in enumerate(sentences):
+        start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
+        best = ranked(problem, sentence, w)
+        scores = dict((y, score) for score, y in best)
+        assert scores[tuple(found[start:stop].tolist())] == pytest.approx(best[0][0], abs=1e-4)
+        listed = decoder.n_best(X, s, 4)
+        assert [score for score, _ in listed] == pytest.approx([score for score, _ in best[:4]], abs=1e-4)
+        assert [scores[tuple(y.tolist())] for _, y in listed] == pytest.approx([s for s, _ in listed], abs=1e-4)
+        for t in range(stop - start):
+            others = [score for score, y in best if y[t] != found[start + t]]
+            if others:
+                assert margins[start + t] == pytest.approx(best[0][0] - others[0], abs=1e-3)
+
+
+@settings(max_examples=25)
+@given(seeds)
+def test_forced_labels_are_kept_and_the_rest_is_the_best_around_them(seed):
+    rng = np.random.default_rng(seed)
+    sentences, X = some_sentences(rng)
+    problem = SequenceProblem(LABELS)
+    w = some_weights(rng, problem)
+    forced = np.where(rng.random(len(X.token_ptr) - 1) < 0.4, rng.integers(0, LABELS, len(X.token_ptr) - 1), -1)
+    found = Decoder(problem, w).labels(X, forced=forced.astype(np.int32))
+    for s, sentence in enumerate(sentences):
+        start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
+        part = forced[start:stop]
+        allowed = [pair for pair in ranked(problem, sentence, w) if all(f in (-1, y) for f, y in zip(part, pair[1]))]
+        scores = dict((y, score) for score, y in allowed)
+        assert scores[tuple(found[start:stop].tolist())] == pytest.approx(allowed[0][0], abs=1e-4)
+
+
+@settings(max_examples=25)
+@given(seeds, st.booleans())
+def test_slacks_are_those_of_brute_force_also_with_partial_annotation(seed, barred):
+    """The primal asks the loss-augmented argmax of each sentence."""
+    rng = np.random.default_rng(seed)
+    sentences, X = some_sentences(rng)
+    loss = rng.uniform(0.5, 2, (LABELS, LABELS)) * (1 - np.eye(LABELS))
+    problem = SequenceProblem(LABELS, loss=loss, barred=some_bars(rng) if barred else None)
+    codes = rng.integers(-2, LABELS, len(X.token_ptr) - 1).astype(np.int32)
+    codes[X.sentence_ptr[:-1]] = 0  # each sentence has something to learn, and a path that is allowed
+    codes[codes > 0] = 0 if barred else 1
+    both = np.array([True, False, True])
+    y = SequenceLabels(codes, X.sentence_ptr, [both])
+    optimizer = LaRank(problem, C=0.5).fit(X, y)
+    w, expected = optimizer.weights_, 0.0
+    for s, sentence in enumerate(sentences):
+        gold = codes[X.sentence_ptr[s] : X.sentence_ptr[s + 1]]
+        sets = [range(LABELS) if g == -1 else (0, 2) if g == -2 else (g,) for g in gold]
+        outputs = ranked(problem, sentence, np.append(w, np.zeros(200)))
+        right = max(score for score, out in outputs if all(c in names for c, names in zip(out, sets)))
+
+        def cost(out, sets=sets):
+            return sum(min(loss[g, c] for g in names) if c not in names else 0 for c, names in zip(out, sets))
+
+        expected += max(0.0, max(cost(out) + score - right for score, out in outputs))
+    assert optimizer.primal() == pytest.approx(w @ w / 2 + 0.5 * expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("make", [LaRank, PassiveAggressive, SVMStruct, Perceptron])
+@settings(max_examples=5)
+@given(seeds, st.booleans())
+def test_both_doors_give_the_same_dual(make, seed, barred):
+    rng = np.random.default_rng(seed)
+    sentences, X = some_sentences(rng, valued=True)
+    y, tuples = some_labels(rng, X)
+    bars = some_bars(rng) if barred else None
+    if barred:
+        y.codes[:] = 0
+        tuples = [(0,) * len(one) for one in tuples]
+    options = {} if make is Perceptron else {"C": 0.3}
+    fast = make(SequenceProblem(LABELS, barred=bars), **options).fit(X, y)
+    slow = make(SlowSequences(LABELS, barred=bars), **options).fit(sentences, tuples)
+    if make is Perceptron:
+        assert fast.n_argmax_ == slow.n_argmax_
+        return
+    # Viterbi adds in single precision: ties may fall otherwise, converged duals may not.
+    if make is SVMStruct:
+        assert fast.dual_ == pytest.approx(slow.dual_, rel=0.03)
+    else:
+        fast, slow = (
+            make(p, epochs=200, **options).fit(*data)
+            for p, data in (
+                (SequenceProblem(LABELS, barred=bars), (X, y)),
+                (SlowSequences(LABELS, barred=bars), (sentences, tuples)),
+            )
+        )
+        assert fast.dual_ == pytest.approx(slow.dual_, rel=1e-2, abs=1e-6)
+
+
+@settings(max_examples=20)
+@given(seeds, st.integers(0, 3))
+def test_greedy_choices_are_the_best_given_those_before(seed, order):
+    rng = np.random.default_rng(seed)
+    sentences, X = some_sentences(rng, longest=5)
+    problem = SequenceProblem(LABELS, inference="greedy", order=order)
+    w = some_weights(rng, problem).reshape(-1, problem.stride)
+    found = Decoder(problem, w.reshape(-1)).labels(X)
+    for s, sentence in enumerate(sentences):
+        y = found[X.sentence_ptr[s] : X.sentence_ptr[s + 1]].tolist()
+        for t, token in enumerate(sentence):
+            scores = sum(w[problem.history + row] for row in token)
+            for back in range(1, order + 1):
+                scores = scores + w[(back - 1) * (LABELS + 1) + (y[t - back] if t >= back else LABELS)]
+            assert scores[y[t]] == pytest.approx(scores[:LABELS].max(), abs=1e-5)
+
+
+@given(seeds)
+def test_exact_without_transitions_is_greedy_of_order_0(seed):
+    rng = np.random.default_rng(seed)
+    _, X = some_sentences(rng)
+    exact, greedy = SequenceProblem(LABELS), SequenceProblem(LABELS, inference="greedy", order=0)
+    w = some_weights(rng, greedy)
+    padded = np.append(np.zeros(exact.offset), w)
+    assert Decoder(exact, padded).labels(X).tolist() == Decoder(greedy, w).labels(X).tolist()
+
+
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+@pytest.mark.parametrize("make", [LaRank, PassiveAggressive, SVMStruct, Perceptron])
+def test_two_passes_are_one_pass_and_one_more_after_a_pause(make, inference):
+    rng = np.random.default_rng(3)
+    _, X = some_sentences(rng, n=40, valued=True)
+    y, _ = some_labels(rng, X)
+
+    def fresh():
+        return make(SequenceProblem(LABELS, inference=inference))
+
+    whole = fresh().begin(X, y)
+    whole.epoch()
+    state = {name: array.copy() for name, array in whole.training_state().items()}
+    whole.epoch()
+    halves = fresh().resume(state, X, y)
+    halves.epoch()
+    assert halves.weights_.tobytes() == whole.weights_.tobytes()
+    assert halves.n_argmax_ == whole.n_argmax_
+    after, other = whole.training_state(), halves.training_state()
+    assert all(after[name].tobytes() == other[name].tobytes() for name in after if name != "dual.counters")
+
+
+@pytest.mark.parametrize(("inference", "order"), [("exact", 1), ("greedy", 2)])
+def test_a_wider_layout_scores_as_before(inference, order):
+    rng = np.random.default_rng(5)
+    _, X = some_sentences(rng, n=30)
+    y, _ = some_labels(rng, X)
+    old = SequenceProblem(LABELS, inference=inference, order=order)
+    new = SequenceProblem(LABELS + 9, inference=inference, order=order)
+    optimizer = LaRank(old).fit(X, y)
+    weights = wider_weights(optimizer.weights_, old, new)
+    table = weights.reshape(-1, new.stride)
+    assert np.abs(weights).sum() == pytest.approx(np.abs(optimizer.weights_).sum())
+    table[:, LABELS : LABELS + 9] = -1e6  # no one chooses a label that is new
+    assert np.array_equal(Decoder(new, weights).labels(X), Decoder(old, optimizer.weights_).labels(X))
+    wide = LaRank(new).resume(wider_state(optimizer.training_state(), old, new))
+    assert wide.dual_ == optimizer.dual_
+    assert wide.partial_fit(X, y).dual_ > optimizer.dual_
+
+
+def test_candidates_are_all_sequences():
+    assert len(list(SequenceProblem(LABELS).candidates([{}] * 3))) == len(list(product(range(LABELS), repeat=3)))
