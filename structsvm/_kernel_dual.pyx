@@ -61,6 +61,8 @@ cdef class KernelDual(Dual):
     cdef Py_ssize_t[::1] block_slots
     cdef Py_ssize_t n_block
     cdef double[::1] fresh                  # scores of a new pattern
+    cdef bint interrupted                   # by Ctrl-C, which waits until a step is complete
+    cdef object interrupt
 
     def __init__(
         self, inputs, loss, similarity, *, double C, double tau, double kappa, uint64_t seed, double cache_mb
@@ -115,7 +117,7 @@ cdef class KernelDual(Dual):
         if best_v <= max(epsilon, self.tau):
             return 0
         p = self.insert(slot)
-        return self.step(p, y, best, best_v)
+        return self.settled(self.step(p, y, best, best_v))
 
     cdef int process_old(self, Py_ssize_t p) except -1 nogil:
         self.n_argmax += 1
@@ -145,7 +147,7 @@ cdef class KernelDual(Dual):
                 slack = max(slack, v)
         self.cost += self.n_classes
         self.last_gap = vb - va if a >= 0 and (epsilon < 0 or vb > slack + epsilon) else 0
-        return self.step(p, a, b, self.last_gap) if self.last_gap > self.tau else 0
+        return self.settled(self.step(p, a, b, self.last_gap)) if self.last_gap > self.tau else 0
 
     cdef int step(self, Py_ssize_t p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil:
         """SMOSTEP: beta_a += step, beta_b -= step; a support pattern left without coefficients is removed."""
@@ -257,7 +259,7 @@ cdef class KernelDual(Dual):
                 self.grow(2 * self.capacity + 64)
         row = self.block_rows[r]
         with gil:
-            self.inputs.insert(p, slot)
+            self.tell_inputs("insert", p, slot)
         for q in range(p):
             if self.rows[q] != NULL:
                 self.put(self.rows[q], p, self.get(row, q))
@@ -303,17 +305,31 @@ cdef class KernelDual(Dual):
                 self.position[self.slot[p]] = p
         self.n_patterns = last
         with gil:
-            self.inputs.remove(p, last)
+            self.tell_inputs("remove", p, last)
         return 0
 
+    def tell_inputs(self, change, position, other):
+        """Have the inputs follow the support set. Ctrl-C is heard in Python code, so in here too: it has to wait."""
+        try:
+            getattr(self.inputs, change)(position, other)
+        except KeyboardInterrupt as interrupt:
+            getattr(self.inputs, change)(position, other)   # doing it twice does no harm
+            self.interrupt = interrupt
+            self.interrupted = True
+
+    cdef int settled(self, int moved) except -1 nogil:
+        """The end of a step, when all books agree: now an interruption is passed on."""
+        if self.interrupted:
+            self.interrupted = False
+            with gil:
+                interrupt, self.interrupt = self.interrupt, None
+                raise interrupt
+        return moved
+
     def grow(self, Py_ssize_t capacity):
-        """Make room for more support patterns, in every array and every row."""
+        """Make room for more support patterns, in every array and every row; where memory is short, nothing changes."""
         cdef Py_ssize_t c, q
-        cdef double* scores = <double*>allocated(malloc(self.n_classes * capacity * sizeof(double)))
-        for c in range(self.n_classes if self.n_patterns else 0):
-            memcpy(scores + c * capacity, self.scores + c * self.capacity, self.n_patterns * sizeof(double))
-        free(self.scores)
-        self.scores = scores
+        cdef double* scores
         self.beta = <double*>allocated(realloc(self.beta, self.n_classes * capacity * sizeof(double)))
         self.upper = <double*>allocated(realloc(self.upper, capacity * sizeof(double)))
         self.diagonal = <double*>allocated(realloc(self.diagonal, capacity * sizeof(double)))
@@ -321,14 +337,18 @@ cdef class KernelDual(Dual):
         self.label = <Py_ssize_t*>allocated(realloc(self.label, capacity * sizeof(Py_ssize_t)))
         self.rows = <char**>allocated(realloc(self.rows, capacity * sizeof(char*)))
         self.used = <long long*>allocated(realloc(self.used, capacity * sizeof(long long)))
-        self.capacity = capacity
-        self.make_room(0)
         for q in range(self.n_patterns):
             if self.rows[q] != NULL:
                 self.rows[q] = <char*>allocated(realloc(self.rows[q], capacity * self.size))
         for q in range(self.n_block):
             if self.block_rows[q] != NULL:
                 self.block_rows[q] = <char*>allocated(realloc(self.block_rows[q], capacity * self.size))
+        scores = <double*>allocated(malloc(self.n_classes * capacity * sizeof(double)))
+        for c in range(self.n_classes if self.n_patterns else 0):
+            memcpy(scores + c * capacity, self.scores + c * self.capacity, self.n_patterns * sizeof(double))
+        free(self.scores)
+        self.scores, self.capacity = scores, capacity
+        self.make_room(0)
 
     # -- from Python ----------------------------------------------------------------------------
 

@@ -327,9 +327,10 @@ cdef class LinearDual(Dual):
         """Take slots out of the training set: only those of support patterns stay, as long as they are."""
         cdef Py_ssize_t k
         for k in range(slots.shape[0]):
-            self.held[slots[k]] = 0
-            if self.position[slots[k]] < 0:
-                self.oracle.drop(slots[k])
+            if self.held[slots[k]]:         # once only: a slot that was dropped may be another's by now
+                self.held[slots[k]] = 0
+                if self.position[slots[k]] < 0:
+                    self.oracle.drop(slots[k])
 
     def slacks(self, const Py_ssize_t[::1] slots, bint counted=False) -> np.ndarray:
         """xi of each pattern at the current w."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,10 +15,14 @@ import numpy as np
 from structsvm import _schedules
 from structsvm._linear_dual import LinearDual
 from structsvm.problem import Problem
-from structsvm.validation import check_choice, check_positive, check_sample_weight, check_seed
+from structsvm.validation import check_bounds, check_choice, check_positive, check_sample_weight, check_seed
 
 POINTS_PER_EPOCH = 20  # of the training curve
+MOST_POINTS = 10_000  # of a whole curve: then every second one goes
 SLICE_SECONDS = 0.05  # between two looks at Ctrl-C and the progress callback
+
+
+UNSAVED = ("_machine", "_held", "_weight", "_lock", "_trainer", "callback")
 
 
 class ConvergenceWarning(UserWarning):
@@ -64,38 +70,66 @@ class Optimizer(ABC):
         Bad input changes nothing. Where training is broken off (Ctrl-C, an exception in a callback or in the
         problem), the new model stays as far as it has come: it can predict and go on learning.
         """
-        self.begin(X, y, sample_weight)
-        self._run(False)
+        with self._training():
+            self._receive(*as_data(X, y), sample_weight, fresh=True)
+            self._run(False)
         return self
 
     def begin(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
         """Take a data set for training from scratch, pass by pass, with `epoch`."""
-        self._receive(*as_data(X, y), sample_weight, fresh=True)
+        with self._training():
+            self._receive(*as_data(X, y), sample_weight, fresh=True)
         return self
 
     def take(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
         """Take another data set for more passes with `epoch`; of the one before, support patterns stay."""
-        self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"))
+        with self._training():
+            self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"))
         return self
 
     def epoch(self) -> bool:
         """One more pass over the data set taken, in its own random order; True if training should end here."""
         self._fitted()
-        return self._epoch(self._shuffled())
+        with self._training():
+            return self._epoch(self._shuffled())
 
     def partial_fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
         """One pass over more data, in the order given; afterwards only support patterns are kept."""
-        self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"), online=True)
-        try:
-            self._run(True)
-        finally:
-            self._let_go()
+        with self._training():
+            self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"), online=True)
+            try:
+                self._run(True)
+            finally:
+                self._let_go()
         return self
+
+    @contextmanager
+    def _training(self) -> Iterator[None]:
+        """Only one thread trains at a time, and no callback trains its own optimizer: its memory is not shared."""
+        lock = vars(self).setdefault("_lock", threading.Lock())
+        if not lock.acquire(blocking=False):
+            raise RuntimeError("this optimizer is being trained: wait for that to end, or use another optimizer")
+        self._trainer: int | None = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._trainer = None
+            lock.release()
+
+    def _readable(self) -> Any:
+        """The machine, unless another thread is changing it."""
+        if getattr(self, "_trainer", None) not in (None, threading.get_ident()):
+            raise RuntimeError("this optimizer is being trained in another thread: wait for that to end")
+        return self._fitted()
 
     def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
         """Check everything, then change the state."""
         self._check()
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function of one Point, not {self.callback!r}")
         weight = check_sample_weight(sample_weight, n_patterns(X))
+        with np.errstate(over="ignore"):
+            check_bounds(getattr(self, "C", 1.0) * weight)
         if fresh:
             problem = self._prepared(X, y)
             machine, slots, seed = self._begin(problem, X, y)
@@ -130,14 +164,14 @@ class Optimizer(ABC):
         oracle = self._machine.oracle
         weight = oracle.slot_weights(slots, weight)
         self._machine.grow(oracle.n_weights)
-        self._machine.dismiss(self._held)
-        self._machine.admit(slots, weight)
+        self._let_go()
         self._held, self._weight = slots, weight
+        self._machine.admit(slots, weight)
 
     def _let_go(self) -> None:
-        """Keep nothing of the training set but support patterns."""
-        self._machine.dismiss(self._held)
-        self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+        """Keep nothing of the training set but support patterns; the books come first, should Ctrl-C come too."""
+        held, self._held, self._weight = self._held, np.empty(0, np.intp), np.empty(0)
+        self._machine.dismiss(held)
 
     @abstractmethod
     def _check(self) -> None:
@@ -191,6 +225,8 @@ class Optimizer(ABC):
                     if self.callback(self._point()):
                         return True
             self.curve_.append(self._point())
+        if len(self.curve_) > MOST_POINTS:  # of many small partial_fit
+            self.curve_ = self.curve_[::2]
         self._epochs_done += 1
         return bool(self.callback and self.callback(self._point()))
 
@@ -249,7 +285,9 @@ class Optimizer(ABC):
 
         With L2 slacks C_i xi_i^2 / 2. C is the one that the model was trained with.
         """
-        machine = self._fitted()
+        machine = self._readable()
+        if (X is None) != (y is None):
+            raise ValueError("pass both X and y, or neither for the data of fit")
         if X is None or y is None:
             if not len(self._held):
                 raise ValueError(
@@ -307,7 +345,7 @@ class Optimizer(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the training set and the callback: what is needed to go on with training."""
-        state = {k: v for k, v in vars(self).items() if k not in ("_machine", "_held", "_weight", "callback")}
+        state = {k: v for k, v in vars(self).items() if k not in UNSAVED}
         if hasattr(self, "_machine"):
             state["_saved"] = self._saved()
         return state

@@ -17,6 +17,7 @@ cdef class PerceptronWeights:
     cdef readonly long long n_wrong     # patterns that were ever wrong
     cdef object sample_weight           # of each slot
     cdef object wrong                   # whether a slot was ever wrong
+    cdef object held                    # whether a slot is in the training set
 
     def __init__(self, Oracle oracle):
         self.oracle = oracle
@@ -24,6 +25,7 @@ cdef class PerceptronWeights:
         self.moments = np.zeros(oracle.n_weights)
         self.sample_weight = np.zeros(0)
         self.wrong = np.zeros(0, dtype=np.uint8)
+        self.held = np.zeros(0, dtype=np.uint8)
         oracle.attach(self.weights)
 
     def __reduce__(self):
@@ -71,14 +73,19 @@ cdef class PerceptronWeights:
         if missing > 0:
             self.sample_weight = np.append(self.sample_weight, np.zeros(missing))
             self.wrong = np.append(self.wrong, np.zeros(missing, dtype=np.uint8))
+            self.held = np.append(self.held, np.zeros(missing, dtype=np.uint8))
         self.sample_weight[slots] = sample_weight
         self.wrong[slots] = 0
+        self.held[slots] = 1
 
     def dismiss(self, const Py_ssize_t[::1] slots):
         """Take slots out of the training set."""
+        cdef unsigned char[::1] held = self.held
         cdef Py_ssize_t k
         for k in range(slots.shape[0]):
-            self.oracle.drop(slots[k])
+            if held[slots[k]]:      # once only: a slot that was dropped may be another's by now
+                held[slots[k]] = 0
+                self.oracle.drop(slots[k])
 
     def slacks(self, const Py_ssize_t[::1] slots, const double[::1] w) -> np.ndarray:
         """xi of each pattern at a given w."""

@@ -5,9 +5,8 @@ Each function takes the patterns to visit, in order, and runs without the GIL. C
 slices, so that Ctrl-C and progress reports come between two slices; the result does not depend on them.
 """
 from cpython.exc cimport PyErr_CheckSignals
-from libc.float cimport DBL_MIN
+from libc.float cimport DBL_MAX, DBL_MIN
 from libc.stdint cimport uint64_t
-from libc.time cimport clock
 
 from structsvm._dual cimport Dual, OPTIMIZE_BURST
 from structsvm._rng cimport rng_below, rng_next, rng_uniform
@@ -17,7 +16,17 @@ import numpy as np
 cdef long long STEPS_PER_POLL = 4096    # steps of a long optimization between two looks at Ctrl-C
 
 cdef extern from "time.h" nogil:
-    long CLOCKS_PER_SEC
+    struct timespec:
+        long tv_sec
+        long tv_nsec
+    int CLOCK_MONOTONIC
+    int clock_gettime(int clock, timespec* now)
+
+
+cdef double seconds() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec + 1e-9 * now.tv_nsec
 
 
 def fixed(Dual dual, const Py_ssize_t[::1] slots, int n_reprocess):
@@ -50,12 +59,17 @@ def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double m
     """
     cdef Py_ssize_t k = 0
     cdef int operation
+    cdef long long done = 0
     cdef double gain, spent, floor
     with nogil:
         while k < slots.shape[0]:
+            done += 1
+            if done % STEPS_PER_POLL == 0:      # PROCESSNEW may be drawn seldom
+                with gil:
+                    PyErr_CheckSignals()
             operation = draw(dual, rates)
             gain = dual.dual
-            spent = <double>clock() / CLOCKS_PER_SEC if wall_clock else dual.cost
+            spent = seconds() if wall_clock else dual.cost
             if operation == 0:
                 dual.process_new(slots[k])
                 k += 1
@@ -65,13 +79,14 @@ def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double m
                 dual.optimize_burst()
             gain = dual.dual - gain
             if wall_clock:
-                spent = max(<double>clock() / CLOCKS_PER_SEC - spent, 1e-6)
+                spent = max(seconds() - spent, 1e-6)
                 floor = mu
             else:
                 spent = max(dual.cost - spent, 1.0)
                 floor = mu * max(rates[0], max(rates[1], rates[2]))
             # Where nothing is gained any more, all ratios shrink together; at zero nothing could be drawn.
-            rates[operation] = max(0.05 * gain / spent + 0.95 * rates[operation], max(floor, DBL_MIN))
+            if gain / spent < DBL_MAX:
+                rates[operation] = max(0.05 * gain / spent + 0.95 * rates[operation], max(floor, DBL_MIN))
 
 
 cdef int draw(Dual dual, double[::1] rates) noexcept nogil:

@@ -99,7 +99,7 @@ class KernelOptimizer(DualOptimizer):
 
     def _let_go(self) -> None:
         inputs = self._machine.inputs
-        inputs.begin(inputs.batch[:0])
+        inputs.begin(inputs.batch[:0].copy())  # a view would keep the caller's data alive
         self._machine.start([])
         self._held, self._weight = np.empty(0, np.intp), np.empty(0)
 
@@ -129,7 +129,7 @@ class KernelOptimizer(DualOptimizer):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, a column for each class."""
-        inputs = self._fitted().inputs
+        inputs = self._readable().inputs
         X = check_matrix(X, n_features=self.problem.n_inputs)
         X = X if X.dtype == inputs.dtype else X.astype(inputs.dtype)
         parts = [self._scores(X[part]) for part in in_slices(np.arange(X.shape[0]), 512)]
@@ -145,9 +145,9 @@ class KernelOptimizer(DualOptimizer):
 
     def primal(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
         """||w||^2 / 2 + sum of C_i xi_i on the data of `fit`, or on the data given."""
-        self._fitted()
+        self._readable()
         if X is None or y is None:
-            return super().primal()
+            return super().primal(X, y)
         X, y = as_data(X, y)
         X, labels = self._encoded(self.problem, X, y)
         weight = check_sample_weight(sample_weight, n_patterns(X))

@@ -54,6 +54,11 @@ def squared_norms(a: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", a, a)
 
 
+def grown(array: np.ndarray, position: int) -> np.ndarray:
+    """The array, twice as long if it has no such position; asking again does no harm."""
+    return array if position < len(array) else np.concatenate([array, np.zeros_like(array)])
+
+
 class Inputs:
     """Dense patterns: `batch` is borrowed from the caller, support patterns are copied out of it.
 
@@ -82,9 +87,7 @@ class Inputs:
 
     def insert(self, position: int, slot: int) -> None:
         """Make a row of the batch the last support pattern."""
-        if position == len(self.support):
-            self.support = np.concatenate([self.support, np.zeros_like(self.support)])
-            self.support_norms = np.concatenate([self.support_norms, np.zeros_like(self.support_norms)])
+        self.support, self.support_norms = grown(self.support, position), grown(self.support_norms, position)
         self.support[position] = self.kept(self.offset + slot)
         self.support_norms[position] = self.norms[self.offset + slot]
         self.n = position + 1
@@ -140,11 +143,13 @@ class SparseInputs(Inputs):
         return np.zeros(64, dtype=np.intp)
 
     def begin(self, batch: Any) -> None:
-        store = sparse.vstack([self.vectors(), batch]) if self.n else batch
-        self.offset = self.n
-        self.support[: self.n] = np.arange(self.n)
-        self.batch = sparse.csr_array(store, dtype=self.dtype)
-        self.norms = squared_norms(self.batch)
+        store = sparse.csr_array(
+            sparse.vstack([self.vectors(), batch]) if self.n else batch, dtype=self.dtype
+        )
+        norms, support = squared_norms(store), self.support.copy()
+        support[: self.n] = np.arange(self.n)
+        # One statement, and no call in it: Ctrl-C comes before or after, not in between.
+        self.offset, self.support, self.batch, self.norms = self.n, support, store, norms
 
     def kept(self, row: int) -> int:
         return row

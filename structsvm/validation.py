@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 NUMBERS = (int, float, np.integer, np.floating)
+SMALLEST = 1e-100
 LARGEST = 1e100  # squares of features, and sums of them, must stay finite
 
 
@@ -69,6 +70,13 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
     return np.ascontiguousarray(weight)
 
 
+def check_bounds(bounds: np.ndarray) -> None:
+    """C times the sample weights: zero, or numbers that can be multiplied and inverted without overflow."""
+    used = bounds[bounds != 0]
+    if used.size and not SMALLEST <= used.min() <= used.max() <= LARGEST:
+        raise ValueError(f"C times the sample weight must lie between {SMALLEST:g} and {LARGEST:g}, or be 0")
+
+
 def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this problem") -> Any:
     """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
@@ -76,6 +84,8 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
         raise ValueError("Complex data not supported: X must hold real numbers")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
+    if sparse.issparse(X) and X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+        raise ValueError(f"the sparse matrix X is broken: it has column indices outside 0..{X.shape[1] - 1}")
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the caller's arrays are shared, and may be read only
         X.sum_duplicates()
