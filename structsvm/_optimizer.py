@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ MOST_POINTS = 10_000  # of a whole curve: then every second one goes
 SLICE_SECONDS = 0.05  # between two looks at Ctrl-C and the progress callback
 
 
-UNSAVED = ("_machine", "_held", "_weight", "_lock", "_trainer", "callback")
+UNSAVED = ("_machine", "_held", "_weight", "_trainer", "callback")
 
 
 class ConvergenceWarning(UserWarning):
@@ -56,6 +57,7 @@ class Optimizer(ABC):
     _machine: Any  # what learns; absent before the first data
     _held: np.ndarray  # the slots of the training set
     _weight: np.ndarray  # their weights
+    _trainer: tuple[int, Any]  # the thread and call that train; absent otherwise
 
     def __init__(self, problem: Problem, *, random_state: Any, callback: Callback | None) -> None:
         self.problem = problem
@@ -106,19 +108,26 @@ class Optimizer(ABC):
     @contextmanager
     def _training(self) -> Iterator[None]:
         """Only one thread trains at a time, and no callback trains its own optimizer: its memory is not shared."""
-        lock = vars(self).setdefault("_lock", threading.Lock())
-        if not lock.acquire(blocking=False):
-            raise RuntimeError("this optimizer is being trained: wait for that to end, or use another optimizer")
-        self._trainer: int | None = threading.get_ident()
+        mine = threading.Event()  # lives as long as this call: should Ctrl-C hit the clearing, the claim dies with it
+        claim = (threading.get_ident(), weakref.ref(mine))
+        if self._trained_by() is None:
+            vars(self).pop("_trainer", None)
         try:
+            if vars(self).setdefault("_trainer", claim) is not claim:
+                raise RuntimeError("this optimizer is being trained: wait for that to end, or use another one")
             yield
         finally:
-            self._trainer = None
-            lock.release()
+            if vars(self).get("_trainer") is claim:
+                del self._trainer
+
+    def _trained_by(self) -> int | None:
+        """The thread that is training."""
+        thread, call = vars(self).get("_trainer", (None, lambda: None))
+        return None if call() is None else thread
 
     def _readable(self) -> Any:
         """The machine, unless another thread is changing it."""
-        if getattr(self, "_trainer", None) not in (None, threading.get_ident()):
+        if self._trained_by() not in (None, threading.get_ident()):
             raise RuntimeError("this optimizer is being trained in another thread: wait for that to end")
         return self._fitted()
 
