@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -83,7 +82,6 @@ class SequenceTagger(Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train from scratch; with development data, the weights of the best pass are kept."""
         check_count(epochs=self._setting("epochs"), cutoff=self._setting("cutoff"), low=1)
-        start = time.perf_counter()
         X = self._materialised(X)
         sentences = self._gold(X, y)
         model = self._new_model(X, y, sentences)
@@ -94,12 +92,11 @@ class SequenceTagger(Estimator):
         self._check_lengths(data)
         model.labels = labels.names
         optimizer = self._optimizer(model).begin(*data, sample_weight)
-        self._train(model, optimizer, data, start, X_dev, y_dev)
+        self._train(model, optimizer, data, X_dev, y_dev)
         return self
 
     def resume(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
         """More passes; on the data of `fit`, as if they had been asked for at once, on other data in addition to it."""
-        start = time.perf_counter()
         model = self._ready()
         X = self._materialised(X)
         sentences = self._gold(X, y)
@@ -115,7 +112,7 @@ class SequenceTagger(Estimator):
             data = self._data(self._features(X, model, grow=True), *coded)
             self._check_lengths(data)
             optimizer.take(*data, sample_weight)
-        self._train(model, optimizer, data, start, X_dev, y_dev)
+        self._train(model, optimizer, data, X_dev, y_dev)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Sequence[str] | None = None, sample_weight: Any = None) -> Self:
@@ -136,7 +133,7 @@ class SequenceTagger(Estimator):
         self._stale = True
         return self
 
-    def _train(self, model: TaggerModel, optimizer: Any, data: Any, start: float, X_dev: Any, y_dev: Any) -> None:
+    def _train(self, model: TaggerModel, optimizer: Any, data: Any, X_dev: Any, y_dev: Any) -> None:
         score = None
         if X_dev is not None:
             X_dev = self._materialised(X_dev)
@@ -153,7 +150,7 @@ class SequenceTagger(Estimator):
         self.dev_scores_ = scores
         self.model_.report = {
             "sentences": len(data[0]), "tokens": len(data[1].codes), "features": len(model.table),
-            "epochs": optimizer._epochs_done, "seconds": round(time.perf_counter() - start, 3), "dev_scores": scores,
+            "epochs": optimizer._epochs_done, "dev_scores": scores,
             "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
             "support_patterns": optimizer.n_support_patterns_, "data": training.fingerprint(*data),
         }  # fmt: skip
