@@ -1,10 +1,13 @@
 # Each target sets up .venv by itself; nothing else is needed but Python 3.11+, a C compiler and make.
 PYTHON ?= python3
 BIN := .venv/bin
-COMPILED := $(foreach dir,structsvm structsvm/problems taggers semparse corpora,$(addprefix $(dir)/,*.pyx *.pxd *.h))
-SOURCES := pyproject.toml $(wildcard $(COMPILED))
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+CODE := structsvm taggers semparse corpora
+FOLDERS := $(CODE) structsvm/problems
+COMPILED := $(foreach folder,$(FOLDERS),$(addprefix $(folder)/,*.pyx *.pxd *.h))
+SOURCES := pyproject.toml setup.cfg $(wildcard $(COMPILED))
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint package bench clean
 
 demo: .venv/run.done
 	$(BIN)/structsvm demo
@@ -12,28 +15,31 @@ demo: .venv/run.done
 test: .venv/test.done
 	$(BIN)/python -m pytest
 
+# cython-lint calls pycodestyle by name.
 lint: .venv/test.done
 	$(BIN)/ruff check .
-	$(BIN)/cython-lint structsvm taggers semparse corpora
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint $(CODE)
 	$(BIN)/mypy
+
+package: .venv/test.done
+	$(BIN)/python -m pytest -m packaging
 
 bench: .venv/bench.done
 	$(BIN)/python -m benchmarks
 
 # Rebuilt when a compiled source changes: the editable install compiles in place.
 .venv/run.done: $(SOURCES)
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable .
-	touch $@
+	@echo "setting up .venv (a few minutes, most of them for the C compiler)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(PIP) --editable .
+	@touch $@
 
-.venv/test.done: .venv/run.done
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
-	touch $@
-
-.venv/bench.done: .venv/run.done
-	$(BIN)/python -m pip install --quiet --editable ".[bench]"
-	touch $@
+# By its name, which is installed already: pip adds what the extra needs and compiles nothing again.
+.venv/test.done .venv/bench.done: .venv/%.done: .venv/run.done
+	@echo "installing what '$*' needs"
+	@$(PIP) "structsvm[$*]"
+	@touch $@
 
 clean:
 	rm -rf .venv build dist *.egg-info
-	find structsvm taggers semparse corpora -name "*.so" -delete -o -name "_*.c" -delete
+	find $(CODE) -name "*.so" -delete -o -name "_*.c" -delete

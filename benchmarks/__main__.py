@@ -11,7 +11,9 @@ BENCHMARKS = {"multiclass": multiclass.main}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure structsvm against papers and peers.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure structsvm against papers and peers."
+    )
     parser.add_argument("names", nargs="*", choices=[[], *BENCHMARKS], help="which ones; all by default")
     parser.add_argument("--quick", action="store_true", help="small sets and few repeats only")
     parser.add_argument("--corpora", help="where the corpora lie; $STRUCTSVM_CORPORA by default")

@@ -21,10 +21,14 @@ ONE_CORE = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "M
 
 
 def in_own_process(module: str, job: dict[str, Any]) -> dict[str, Any]:
-    """Run `module.measure(**job)` in a fresh interpreter on one core, and return its figures with peak memory."""
+    """Run `module.measure(**job)` in a fresh interpreter on one core; its figures and peak memory."""
     code = f"from benchmarks.harness import child; import {module} as m; child(m.measure)"
     done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(job), capture_output=True, text=True, env={**os.environ, **ONE_CORE}
+        [sys.executable, "-c", code],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        env={**os.environ, **ONE_CORE},
     )
     if done.returncode:
         raise RuntimeError(f"{job} failed:\n{done.stderr[-2000:]}")
@@ -47,7 +51,11 @@ def machine() -> str:
     """The machine and the versions that a table was made with."""
     cpu = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
-        names = [line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
+        names = [
+            line.split(":")[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line
+        ]
         cpu = names[0] if names else cpu
     packages = []
     for name in ("structsvm", "numpy", "scipy", "scikit-learn"):
@@ -55,7 +63,8 @@ def machine() -> str:
             packages.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             packages.append(f"{name} missing")
-    return f"{date.today()}, {cpu}, {os.cpu_count()} cores, Python {platform.python_version()}, {', '.join(packages)}"
+    python = platform.python_version()
+    return f"{date.today()}, {cpu}, {os.cpu_count()} cores, Python {python}, {', '.join(packages)}"
 
 
 def table(header: list[str], rows: list[list[Any]]) -> str:
@@ -70,4 +79,6 @@ def publish(name: str, text: str, figures: Any) -> None:
     text = f"{text}\n\n{machine()}\n"
     print(text)
     (RESULTS / f"{name}.md").write_text(text)
-    (RESULTS / f"{name}.json").write_text(json.dumps({"machine": machine(), "figures": figures}, indent=1) + "\n")
+    (RESULTS / f"{name}.json").write_text(
+        json.dumps({"machine": machine(), "figures": figures}, indent=1) + "\n"
+    )

@@ -112,7 +112,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
         "licence": "None stated (Hull 1994; research data).",
         "source": (
             "https://hastie.su.domains/ElemStatLearn/data.html (zip.train.gz, zip.test.gz), each row to"
-            " be written as \"digit 1:v ... 256:v\"; row order, and so the checksum, may differ. LIBSVM's"
+            ' be written as "digit 1:v ... 256:v"; row order, and so the checksum, may differ. LIBSVM\'s'
             " usps is a smoothed version: do not mix the two"
         ),
         "files": {
@@ -147,8 +147,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
     },
     "trec_questions": {
         "what": (
-            "TREC question classification (Li & Roth): COARSE:fine classes, latin-1 (5,452 / 500 "
-            "questions)."
+            "TREC question classification (Li & Roth): COARSE:fine classes, latin-1 (5,452 / 500 questions)."
         ),
         "licence": "None stated (public at UIUC).",
         "source": "The NLTK data package qc; original: https://cogcomp.seas.upenn.edu/Data/QA/QC/",

@@ -2,7 +2,7 @@
 
 from structsvm._optimizer import ConvergenceWarning, NotFittedError, Point
 from structsvm.classifier import LaRankClassifier
-from structsvm.kernel_larank import KernelLaRank
+from structsvm.kernel_larank import KernelLaRank, KernelSVMStruct
 from structsvm.larank import LaRank, PassiveAggressive
 from structsvm.perceptron import Perceptron
 from structsvm.problem import Problem
@@ -15,6 +15,7 @@ __all__ = [
     "AmbiguousBags",
     "ConvergenceWarning",
     "KernelLaRank",
+    "KernelSVMStruct",
     "LaRank",
     "LaRankClassifier",
     "Multiclass",

@@ -1,16 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""`Dual`: the three steps of LaRank, to be given a body by `LinearDual` (keeps w) and `KernelDual` (keeps scores)."""
+"""`Dual`: the three steps of LaRank, which `LinearDual` (with w) and `KernelDual` (with scores) spell out."""
 from structsvm._rng cimport rng_below
 
 
 cdef class Dual:
-    """A dual objective that PROCESSNEW, PROCESSOLD and OPTIMIZE increase; every step returns 1 if it moved."""
+    """A dual objective that PROCESSNEW, PROCESSOLD and OPTIMIZE increase; a step returns 1 if it moved."""
 
     def __reduce__(self):
         raise TypeError("a dual holds raw memory: use its state() and restore()")
 
     cdef int process_new(self, Py_ssize_t slot) except -1 nogil:
-        """PROCESSNEW: if the pattern is no support pattern, step from its true output to its most violated one."""
+        """PROCESSNEW: if it is no support pattern, step from its true output to its most violated one."""
         return 0
 
     cdef int process_old(self, Py_ssize_t position) except -1 nogil:
@@ -22,7 +22,7 @@ cdef class Dual:
         return 0
 
     cdef int optimize_burst(self) except -1 nogil:
-        """Ten OPTIMIZE, all drawn first: support patterns lie all over the memory, so they are fetched together."""
+        """Ten OPTIMIZE, all drawn first: support patterns lie all over memory, and are fetched together."""
         cdef Py_ssize_t[OPTIMIZE_BURST] drawn
         cdef int k, stage
         if self.n_patterns == 0:
@@ -38,7 +38,7 @@ cdef class Dual:
         return 0
 
     cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
-        """Ask for the memory of a support pattern; what a stage asks for says where the next one has to look."""
+        """Ask for the memory of a support pattern; a stage asks for what says where the next has to look."""
 
     cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
         """Step towards the pattern's most violated output if it exceeds the current slack by epsilon.

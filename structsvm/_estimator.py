@@ -1,4 +1,4 @@
-"""scikit-learn's conventions without scikit-learn: parameters from the constructor, tags only when asked for them."""
+"""scikit-learn's conventions without scikit-learn: constructor parameters, tags only when asked for."""
 
 from __future__ import annotations
 
@@ -25,14 +25,19 @@ class Estimator:
         for name, value in params.items():
             if name not in self._parameters():
                 raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {self!r}. Valid parameters are: {self._parameters()!r}."
+                    f"Invalid parameter {name!r} for estimator {self!r}. "
+                    f"Valid parameters are: {self._parameters()!r}."
                 )
             setattr(self, name, value)
         return self
 
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
-        given = [f"{name}={value!r}" for name, value in self.get_params().items() if repr(value) != repr(defaults[name])]
+        given = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if repr(value) != repr(defaults[name])
+        ]
         return f"{type(self).__name__}({', '.join(given)})"
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -1,9 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """`KernelDual`: the multiclass dual without w, by kernels between patterns.
 
-The joint kernel is L(y, y') k(x, x'). For each support pattern it keeps beta (a value for each class), the scores
-S(x, c) = sum_j,c' beta_jc' L(c, c') k(x_j, x) of all classes, which are its stored gradients, and, as far as
-the cache allows, its row of the kernel matrix between support patterns. SMOSTEP then costs one pass over that row.
+The joint kernel is L(y, y') k(x, x'). For each support pattern it keeps beta (a value for each class), the
+scores S(x, c) = sum_j,c' beta_jc' L(c, c') k(x_j, x) of all classes, which are its stored gradients, and, as
+far as the cache allows, its row of the kernel matrix between support patterns. SMOSTEP then costs one pass
+over that row.
 
 New patterns come in blocks: their rows against all support patterns are one matrix product. Rows follow
 the support set as it grows and shrinks, so that k(x_i, x_j) is computed once while both are in it.
@@ -61,7 +62,9 @@ cdef class KernelDual(Dual):
     cdef Py_ssize_t n_block
     cdef double[::1] fresh                  # scores of a new pattern
 
-    def __init__(self, inputs, loss, similarity, *, double C, double tau, double kappa, uint64_t seed, double cache_mb):
+    def __init__(
+        self, inputs, loss, similarity, *, double C, double tau, double kappa, uint64_t seed, double cache_mb
+    ):
         self.inputs = inputs
         self.loss = np.ascontiguousarray(loss, dtype=np.float64)
         self.similarity = np.ascontiguousarray(similarity, dtype=np.float64)
@@ -73,6 +76,7 @@ cdef class KernelDual(Dual):
         self.kernel_cost = inputs.cost
         self.fresh = np.zeros(2 * self.n_classes)
         self.block_kernel = np.zeros((0, 0))
+        self.start([])
 
     def __dealloc__(self):
         cdef Py_ssize_t p
@@ -91,10 +95,16 @@ cdef class KernelDual(Dual):
     # -- the three steps ------------------------------------------------------------------------
 
     cdef int process_new(self, Py_ssize_t slot) except -1 nogil:
-        cdef Py_ssize_t c, p, best, y = self.labels[slot]
+        return 0 if self.position[slot] >= 0 else self.cut(slot, self.tau)
+
+    cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
+        cdef Py_ssize_t c, p = self.position[slot], best, y = self.labels[slot]
         cdef double v, best_v = 0
+        if p >= 0:
+            self.n_argmax += 1
+            return self.move(p, True, epsilon)
         # One that was a support pattern when the block began has no row there: it waits for the next epoch.
-        if self.position[slot] >= 0 or self.pending[slot] < 0 or self.uppers[slot] == 0:
+        if self.pending[slot] < 0 or self.uppers[slot] == 0:
             return 0
         self.score_new(slot)
         best = y
@@ -102,22 +112,25 @@ cdef class KernelDual(Dual):
             v = self.loss[y, c] - self.fresh[y] + self.fresh[c]
             if v > best_v:
                 best, best_v = c, v
-        if best_v <= self.tau:
+        if best_v <= max(epsilon, self.tau):
             return 0
         p = self.insert(slot)
         return self.step(p, y, best, best_v)
 
     cdef int process_old(self, Py_ssize_t p) except -1 nogil:
         self.n_argmax += 1
-        return self.move(p, True)
+        return self.move(p, True, -1)
 
     cdef int optimize(self, Py_ssize_t p) except -1 nogil:
-        return self.move(p, False)
+        return self.move(p, False, -1)
 
-    cdef int move(self, Py_ssize_t p, bint all_classes) except -1 nogil:
-        """The steepest feasible step of a support pattern, towards any class or towards its support outputs only."""
+    cdef int move(self, Py_ssize_t p, bint all_classes, double epsilon) except -1 nogil:
+        """The steepest feasible step of a support pattern, towards any class or its support outputs only.
+
+        With epsilon >= 0 only towards a class that exceeds the slack of the support outputs by more than it.
+        """
         cdef Py_ssize_t c, a = -1, b = -1, y = self.label[p]
-        cdef double v, va = INFINITY, vb = -INFINITY, room
+        cdef double v, va = INFINITY, vb = -INFINITY, slack = 0, room
         cdef double* beta = self.beta + p * self.n_classes
         for c in range(self.n_classes):
             if beta[c] == 0 and not all_classes:
@@ -128,13 +141,16 @@ cdef class KernelDual(Dual):
                 a, va = c, v
             if v > vb:
                 b, vb = c, v
+            if beta[c] != 0:
+                slack = max(slack, v)
         self.cost += self.n_classes
-        self.last_gap = vb - va if a >= 0 else 0
+        self.last_gap = vb - va if a >= 0 and (epsilon < 0 or vb > slack + epsilon) else 0
         return self.step(p, a, b, self.last_gap) if self.last_gap > self.tau else 0
 
     cdef int step(self, Py_ssize_t p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil:
         """SMOSTEP: beta_a += step, beta_b -= step; a support pattern left without coefficients is removed."""
         cdef double* beta = self.beta + p * self.n_classes
+        cdef double* scores
         cdef double curvature, room, step, change
         cdef Py_ssize_t c, y = self.label[p], before = 0, after = 0
         curvature = self.diagonal[p] * (
@@ -146,10 +162,11 @@ cdef class KernelDual(Dual):
             before += c != y and beta[c] != 0
             change = step * (self.similarity[c, a] - self.similarity[c, b])
             if change != 0:
+                scores = self.scores + c * self.capacity
                 if self.single:
-                    axpy_single(self.scores + c * self.capacity, change, <float*>self.rows[p], self.n_patterns)
+                    axpy_single(scores, change, <float*>self.rows[p], self.n_patterns)
                 else:
-                    axpy_double(self.scores + c * self.capacity, change, <double*>self.rows[p], self.n_patterns)
+                    axpy_double(scores, change, <double*>self.rows[p], self.n_patterns)
                 self.cost += self.n_patterns
         beta[b] -= step
         beta[a] = 0 if step == room and a != y else beta[a] + step
@@ -263,7 +280,7 @@ cdef class KernelDual(Dual):
 
     cdef int remove(self, Py_ssize_t p) except -1 nogil:
         """Fill the gap with the last support pattern, in all rows too."""
-        cdef Py_ssize_t c, q, last = self.n_patterns - 1, slot = self.slot[p]
+        cdef Py_ssize_t c, q, k = self.n_classes, last = self.n_patterns - 1, slot = self.slot[p]
         if slot >= 0:
             self.position[slot] = -1
         free(self.rows[p])      # never NULL: only a step removes, and it has fetched the row
@@ -276,11 +293,12 @@ cdef class KernelDual(Dual):
             if self.block_rows[q] != NULL:
                 self.put(self.block_rows[q], p, self.get(self.block_rows[q], last))
         if p != last:
-            memcpy(self.beta + p * self.n_classes, self.beta + last * self.n_classes, self.n_classes * sizeof(double))
-            for c in range(self.n_classes):
+            memcpy(self.beta + p * k, self.beta + last * k, k * sizeof(double))
+            for c in range(k):
                 self.scores[c * self.capacity + p] = self.scores[c * self.capacity + last]
             self.upper[p], self.slot[p], self.label[p] = self.upper[last], self.slot[last], self.label[last]
-            self.diagonal[p], self.rows[p], self.used[p] = self.diagonal[last], self.rows[last], self.used[last]
+            self.diagonal[p], self.used[p] = self.diagonal[last], self.used[last]
+            self.rows[p] = self.rows[last]
             if self.slot[p] >= 0:
                 self.position[self.slot[p]] = p
         self.n_patterns = last
@@ -314,16 +332,20 @@ cdef class KernelDual(Dual):
 
     # -- from Python ----------------------------------------------------------------------------
 
-    def start(self, labels, sample_weight):
-        """Begin with a batch of patterns, slots 0 .. n - 1; support patterns of earlier ones stay, without a slot."""
+    def start(self, labels):
+        """Begin with a batch of patterns, slots 0 .. n - 1; earlier support patterns stay, without a slot."""
         cdef Py_ssize_t p
         self.clear_block()
         self.labels = np.array(labels, dtype=np.intp)
-        self.uppers = self.C * np.asarray(sample_weight, dtype=np.float64)
+        self.uppers = np.zeros(len(labels))
         self.position = np.full(len(labels), -1, dtype=np.intp)
         self.pending = np.full(len(labels), -1, dtype=np.intp)
         for p in range(self.n_patterns):
             self.slot[p] = -1
+
+    def weigh(self, sample_weight):
+        """Give the patterns of the batch their weights: they have none before."""
+        self.uppers = self.C * np.asarray(sample_weight, dtype=np.float64)
 
     def begin_block(self, const Py_ssize_t[::1] slots):
         """Compute the rows of the patterns to come next, those that are no support patterns."""
@@ -341,7 +363,9 @@ cdef class KernelDual(Dual):
         self.block_kernel = np.ascontiguousarray(kernel, dtype=np.float64).reshape(n, n)
         self.block_slots = chosen
         self.block_rows = <char**>allocated(malloc((n + 1) * sizeof(char*)))
-        cdef const unsigned char[:, ::1] source = rows.reshape(n, -1).view(np.uint8) if self.n_patterns else None
+        cdef const unsigned char[:, ::1] source = None
+        if self.n_patterns:
+            source = rows.reshape(n, -1).view(np.uint8)
         for k in range(n):
             self.block_rows[k] = <char*>allocated(malloc(self.capacity * self.size))
             self.n_block = k + 1
@@ -397,13 +421,14 @@ cdef class KernelDual(Dual):
         }
 
     def restore(self, state: dict):
-        """Take up a state() again; `inputs` must hold its support patterns, in order. Rows are computed when used."""
+        """Take up a state() again; `inputs` must hold its support patterns, in order."""
         cdef Py_ssize_t p, c, n = len(state["labels"])
         cdef const double[:, ::1] beta = np.ascontiguousarray(state["beta"])
         cdef const double[:, ::1] scores = np.ascontiguousarray(state["scores"])
         cdef const double[::1] upper = state["upper"], diagonal = state["diagonal"]
         cdef const Py_ssize_t[::1] labels = state["labels"]
-        if self.n_patterns or not (beta.shape[0] == scores.shape[0] == upper.shape[0] == diagonal.shape[0] == n) or (
+        fits = beta.shape[0] == scores.shape[0] == upper.shape[0] == diagonal.shape[0] == n
+        if self.n_patterns or not fits or (
                 n and (beta.shape[1] != self.n_classes or scores.shape[1] != self.n_classes
                        or not 0 <= np.min(labels) <= np.max(labels) < self.n_classes)):
             raise ValueError("the saved training state is inconsistent: its arrays do not fit each other")
@@ -414,7 +439,7 @@ cdef class KernelDual(Dual):
                 self.scores[c * self.capacity + p] = scores[p, c]
                 self.n_outputs += c != labels[p] and beta[p, c] != 0
             self.upper[p], self.diagonal[p], self.label[p] = upper[p], diagonal[p], labels[p]
-            self.slot[p], self.rows[p], self.used[p] = -1, NULL, 0
+            self.slot[p], self.rows[p], self.used[p] = -1, NULL, 0      # rows are computed when used
         self.n_patterns = n
         self.n_argmax, self.n_steps, self.n_kernels = state["counters"]
         self.dual, self.cost = state["objective"]

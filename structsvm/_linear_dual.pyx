@@ -32,7 +32,7 @@ cdef Py_ssize_t NOBODY = -2
 
 
 cdef class LinearDual(Dual):
-    """maximise sum alpha Delta - ||w||^2 / 2, alpha >= 0, sum_y alpha_iy <= C_i, w = sum alpha d, over `oracle`'s outputs."""
+    """maximise sum alpha Delta - ||w||^2 / 2 with alpha >= 0, sum_y alpha_iy <= C_i and w = sum alpha d."""
 
     def __init__(self, Oracle oracle, *, double C, double tau, double kappa, uint64_t seed):
         self.oracle = oracle
@@ -108,19 +108,20 @@ cdef class LinearDual(Dual):
 
     cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
         cdef Pattern* p = &self.patterns[position]
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, n
         if stage == 0:
             prefetch_lines(p, sizeof(Pattern))
         elif stage == 1:
             prefetch_lines(p.outputs, p.n * sizeof(Output))
         else:
             for k in range(p.n):
-                prefetch_lines(p.outputs[k].value, min(p.outputs[k].n, 64) * (sizeof(double) + sizeof(int32_t)))
+                n = min(p.outputs[k].n, 64)
+                prefetch_lines(p.outputs[k].value, n * (sizeof(double) + sizeof(int32_t)))
 
     # -- SMOSTEP and what it needs --------------------------------------------------------------
 
     cdef int step(self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil:
-        """SMOSTEP: move weight from a to b, whose violations differ by `gap`; outputs left empty are removed."""
+        """SMOSTEP: move weight from a to b, whose violations differ by `gap`; outputs left empty go."""
         cdef Output* out
         cdef double curvature, step, room
         cdef Py_ssize_t k
@@ -242,7 +243,7 @@ cdef class LinearDual(Dual):
         return p
 
     cdef Py_ssize_t insert_output(self, Pattern* p) except -1 nogil:
-        """Copy `found` into the pattern's support outputs, with alpha = 0; an empty pattern goes if memory is short."""
+        """Copy `found` into the pattern's support outputs, alpha = 0; a bare pattern goes if that fails."""
         cdef Found* found = &self.oracle.found
         cdef Py_ssize_t k, capacity, n = found.n
         cdef Output* out
@@ -341,7 +342,7 @@ cdef class LinearDual(Dual):
         return result
 
     def state(self) -> dict:
-        """Everything but the oracle's patterns, as arrays: what restore() needs to go on as if nothing happened."""
+        """Everything but the oracle's patterns, as arrays: what restore() needs to go on."""
         cdef Py_ssize_t position, k, n
         cdef Pattern* p
         slots, upper, counts = [], [], []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
@@ -41,10 +43,13 @@ class Point(NamedTuple):
 Callback = Callable[[Point], Any]
 
 
-class Optimizer:
-    """Base of all optimizers: subclasses say what an epoch is (`_epoch`) and hold their options."""
+class Optimizer(ABC):
+    """Base of all optimizers: subclasses have options and a machine, and say what to do with patterns."""
 
     _block: int | None = None  # patterns in a slice, where that must not depend on time
+    _machine: Any  # what learns; absent before the first data
+    _held: np.ndarray  # the slots of the training set
+    _weight: np.ndarray  # their weights
 
     def __init__(self, problem: Problem, *, random_state: Any, callback: Callback | None) -> None:
         self.problem = problem
@@ -54,7 +59,11 @@ class Optimizer:
     # -- training -------------------------------------------------------------------------------
 
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
-        """Train from scratch on a data set, which stays at hand for `primal` and `gap`."""
+        """Train from scratch on a data set, which stays at hand for `primal` and `gap`.
+
+        Bad input changes nothing. Where training is broken off (Ctrl-C, an exception in a callback or in the
+        problem), the new model stays as far as it has come: it can predict and go on learning.
+        """
         self.begin(X, y, sample_weight)
         self._run(False)
         return self
@@ -80,44 +89,81 @@ class Optimizer:
         try:
             self._run(True)
         finally:
-            self._release()
+            self._let_go()
         return self
-
-    def _release(self) -> None:
-        """Let the data set at hand go."""
-        self._take(np.empty(0, np.intp), np.empty(0))
 
     def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
         """Check everything, then change the state."""
         self._check()
         weight = check_sample_weight(sample_weight, n_patterns(X))
         if fresh:
-            seed = check_seed(self.random_state)
-            prepared_before = dict(vars(self.problem))
-            try:
-                self.problem.prepare(X, y)
-                machine = self._new_machine(self.problem.oracle(), seed)
-                slots = machine.oracle.add(X, y)
-            except BaseException:
-                vars(self.problem).clear()
-                vars(self.problem).update(prepared_before)
-                raise
-            self._machine, self._seed, self._epochs_done, self._held = machine, seed, 0, np.empty(0, np.intp)
+            problem = self._prepared(X, y)
+            machine, slots, seed = self._begin(problem, X, y)
+            self.problem, self._machine, self._seed, self._held = problem, machine, seed, np.empty(0, np.intp)
             self.curve_: list[Point] = []
-            self._elapsed = 0.0
+            self._epochs_done, self._elapsed = 0, 0.0
         else:
-            slots = self._machine.oracle.add(X, y)
-        self._machine.grow(self._machine.oracle.n_weights)
-        self._take(slots, self._machine.oracle.slot_weights(slots, weight))
+            slots = self._store(X, y)
+        self._take(slots, weight)
+
+    def _prepared(self, X: Any, y: Any) -> Problem:
+        """The problem prepared for the data: a copy, as another optimizer may prepare it for other data."""
+        if type(self.problem).prepare is Problem.prepare:
+            return self.problem
+        problem = copy.copy(self.problem)
+        problem.prepare(X, y)
+        return problem
+
+    def _begin(self, problem: Problem, X: Any, y: Any) -> tuple[Any, np.ndarray, int]:
+        """A new machine that has stored the patterns, their slots, and its seed."""
+        oracle = self._configured(problem.oracle())
+        slots = oracle.add(X, y)
+        seed = check_seed(self.random_state)  # last of all checks: a generator moves on when asked
+        return self._new_machine(oracle, seed), slots, seed
+
+    def _store(self, X: Any, y: Any) -> np.ndarray:
+        """Store more patterns, all or none, and return their slots."""
+        return self._machine.oracle.add(X, y)
 
     def _take(self, slots: np.ndarray, weight: np.ndarray) -> None:
-        """Make `slots` the training set in place of the one before."""
-        self._dismiss(self._held)
-        self._admit(slots, weight)
+        """Make `slots` the training set in place of the one before; `weight` has a value for each pattern."""
+        oracle = self._machine.oracle
+        weight = oracle.slot_weights(slots, weight)
+        self._machine.grow(oracle.n_weights)
+        self._machine.dismiss(self._held)
+        self._machine.admit(slots, weight)
         self._held, self._weight = slots, weight
 
+    def _let_go(self) -> None:
+        """Keep nothing of the training set but support patterns."""
+        self._machine.dismiss(self._held)
+        self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Refuse bad options."""
+
+    @abstractmethod
+    def _configured(self, oracle: Any) -> Any:
+        """The oracle, told the form of the problem."""
+
+    @abstractmethod
+    def _new_machine(self, oracle: Any, seed: int) -> Any:
+        """What learns, with nothing learned."""
+
+    @abstractmethod
     def _run(self, online: bool) -> None:
-        self._epoch(self._held)
+        """One pass in the order given if online, all of training otherwise."""
+
+    @abstractmethod
+    def _slice(self, order: np.ndarray, at: int) -> None:
+        """Visit a few patterns, the first of them being the one at place `at` of the epoch."""
+
+    def _epochs(self, n: int, online: bool) -> None:
+        """Passes in a new order each, or one in the order given."""
+        for _ in range(1 if online else n):
+            if self._epoch(self._held if online else self._shuffled()):
+                return
 
     def _epoch(self, order: np.ndarray) -> bool:
         """A pass, with what an optimizer does around it."""
@@ -134,17 +180,19 @@ class Optimizer:
                 slice_start = time.perf_counter()
                 stop = min(end, at + size)
                 self._slice(order[at:stop], at)
-                at = stop
+                self._seen = at = stop
                 now = time.perf_counter()
-                size = self._block or max(1, int(size * min(4.0, SLICE_SECONDS / max(now - slice_start, 1e-9))))
+                size = self._block or max(
+                    1, int(size * min(4.0, SLICE_SECONDS / max(now - slice_start, 1e-9)))
+                )
                 self._elapsed = begun + now - start
                 if self.callback and now - reported > 4 * SLICE_SECONDS:
                     reported = now
-                    if self.callback(self._point(at)):
+                    if self.callback(self._point()):
                         return True
-            self.curve_.append(self._point(at))
+            self.curve_.append(self._point())
         self._epochs_done += 1
-        return bool(self.callback and self.callback(self._point(at)))
+        return bool(self.callback and self.callback(self._point()))
 
     def _shuffled(self) -> np.ndarray:
         """The training set in the random order of this epoch."""
@@ -157,9 +205,9 @@ class Optimizer:
         skipped = np.repeat(starts[order] - np.append(0, np.cumsum(sizes)[:-1]), sizes)
         return self._held[skipped + np.arange(len(self._held))]
 
-    def _point(self, seen: int, primal: float = np.nan) -> Point:
+    def _point(self, primal: float = np.nan) -> Point:
         return Point(
-            self._elapsed, self._epochs_done, seen, self.dual_, primal,
+            self._elapsed, self._epochs_done, self._seen, self.dual_, primal,
             self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_,
         )  # fmt: skip
 
@@ -174,12 +222,39 @@ class Optimizer:
         """w, a copy."""
         return self._fitted().weights.copy()
 
-    def primal(self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None) -> float:
-        """||w||^2 / 2 + sum of C_i xi_i (C_i xi_i^2 / 2 with L2 slacks) on the data of `fit`, or on the data given."""
+    @property
+    @abstractmethod
+    def dual_(self) -> float:
+        """The dual objective."""
+
+    @property
+    @abstractmethod
+    def n_support_patterns_(self) -> int:
+        """Patterns that w is made of."""
+
+    @property
+    @abstractmethod
+    def n_support_vectors_(self) -> int:
+        """Pairs (pattern, output) that w is made of."""
+
+    @property
+    @abstractmethod
+    def n_argmax_(self) -> int:
+        """Calls of the argmax in training."""
+
+    def primal(
+        self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
+    ) -> float:
+        """||w||^2 / 2 + sum of C_i xi_i on the data of `fit`, or on the data given.
+
+        With L2 slacks C_i xi_i^2 / 2. C is the one that the model was trained with.
+        """
         machine = self._fitted()
         if X is None or y is None:
             if not len(self._held):
-                raise ValueError("no training data at hand (it is kept by fit, not by partial_fit): pass X and y")
+                raise ValueError(
+                    "no training data at hand (it is kept by fit, not by partial_fit): pass X and y"
+                )
             return self._primal(self._held, self._weight)
         data = as_data(X, y)
         weight = check_sample_weight(sample_weight, n_patterns(data[0]))
@@ -187,23 +262,30 @@ class Optimizer:
         weight = machine.oracle.slot_weights(slots, weight)
         machine.grow(machine.oracle.n_weights)
         try:
-            self._admit(slots, weight)
+            machine.admit(slots, weight)
             return self._primal(slots, weight)
         finally:
-            self._dismiss(slots)
+            machine.dismiss(slots)
 
-    def gap(self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None) -> float:
+    @abstractmethod
+    def _primal(self, slots: np.ndarray, weight: np.ndarray) -> float:
+        """The primal on some slots of the machine."""
+
+    def gap(
+        self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
+    ) -> float:
         """primal - dual: an upper bound of how far the dual is from its optimum."""
         return self.primal(X, y, sample_weight) - self.dual_
 
     def start_from(self, weights: np.ndarray) -> Self:
         """Begin with given weights, as a model has them whose training state is gone."""
         self._check()
-        self._machine = self._new_machine(self.problem.oracle(), check_seed(self.random_state))
+        seed = check_seed(self.random_state)
+        self._machine = self._new_machine(self._configured(self.problem.oracle()), seed)
         self._machine.grow(len(weights))
         self._machine.weights[:] = weights
         self._held, self._weight = np.empty(0, np.intp), np.empty(0)
-        self._set_progress({"progress": np.array([check_seed(self.random_state), 0])})
+        self._set_progress({"progress": np.array([seed, 0])})
         return self
 
     def _progress(self) -> dict[str, np.ndarray]:
@@ -216,8 +298,33 @@ class Optimizer:
 
     def _fitted(self) -> Any:
         if not hasattr(self, "_machine"):
-            raise NotFittedError(f"this {type(self).__name__} has seen no data: call fit or partial_fit first")
+            raise NotFittedError(
+                f"this {type(self).__name__} has seen no data: call fit or partial_fit first"
+            )
         return self._machine
+
+    # -- pickling -------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the training set and the callback: what is needed to go on with training."""
+        state = {k: v for k, v in vars(self).items() if k not in ("_machine", "_held", "_weight", "callback")}
+        if hasattr(self, "_machine"):
+            state["_saved"] = self._saved()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, callback=None)
+        if "_saved" in state:
+            self._machine = self._revived(vars(self).pop("_saved"))
+            self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+
+    @abstractmethod
+    def _saved(self) -> Any:
+        """What has been learned, without raw memory."""
+
+    @abstractmethod
+    def _revived(self, saved: Any) -> Any:
+        """A machine from what was saved."""
 
 
 def in_slices(order: np.ndarray, size: int = 256) -> Iterable[np.ndarray]:
@@ -249,19 +356,17 @@ class DualOptimizer(Optimizer):
         check_positive(C=self.C, tau=self.tau, kappa=self.kappa)
         check_choice(rescaling=(self.rescaling, ("margin", "slack")), slack=(self.slack, ("l1", "l2")))
 
-    def _new_machine(self, oracle: Any, seed: int) -> LinearDual:
+    def _configured(self, oracle: Any) -> Any:
         oracle.configure(rescaling=self.rescaling, slack=self.slack)
+        return oracle
+
+    def _new_machine(self, oracle: Any, seed: int) -> Any:
         return LinearDual(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
 
-    def _admit(self, slots: np.ndarray, weight: np.ndarray) -> None:
-        self._machine.admit(slots, weight)
-
-    def _dismiss(self, slots: np.ndarray) -> None:
-        self._machine.dismiss(slots)
-
     def _primal(self, slots: np.ndarray, weight: np.ndarray, *, counted: bool = False) -> float:
-        w, xi = self._machine.weights, np.concatenate([self._machine.slacks(part, counted) for part in in_slices(slots)])
-        return float(w @ w / 2 + self.C * (weight @ (xi * xi / 2 if self.slack == "l2" else xi)))
+        machine = self._machine
+        w, xi = machine.weights, np.concatenate([machine.slacks(part, counted) for part in in_slices(slots)])
+        return float(w @ w / 2 + machine.C * (weight @ (xi * xi / 2 if machine.squared else xi)))
 
     @property
     def dual_(self) -> float:
@@ -283,24 +388,16 @@ class DualOptimizer(Optimizer):
         """Calls of the loss-augmented argmax."""
         return int(self._fitted().n_argmax)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the training set: support patterns are kept, so training can go on."""
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_machine", "_held", "_weight", "callback")}
-        if hasattr(self, "_machine"):
-            dual = self._machine.state()
-            state["_saved"] = (dual, self._machine.oracle.rows(dual["slots"]))
-        return state
+    def _saved(self) -> Any:
+        dual = self._machine.state()
+        return dual, self._machine.oracle.rows(dual["slots"])
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        saved = state.pop("_saved", None)
-        self.__dict__.update(state, callback=None)
-        if saved is not None:
-            dual, rows = saved
-            self._machine = self._new_machine(self.problem.oracle(), 0)
-            self._machine.grow(len(dual["weights"]))
-            dual = dict(dual, slots=self._machine.oracle.add_rows(**rows))
-            self._machine.restore(dual)
-            self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+    def _revived(self, saved: Any) -> Any:
+        dual, rows = saved
+        machine = self._new_machine(self._configured(self.problem.oracle()), 0)
+        machine.grow(len(dual["weights"]))
+        machine.restore(dict(dual, slots=machine.oracle.add_rows(**rows)))
+        return machine
 
     def training_state(self) -> dict[str, np.ndarray]:
         """Arrays that `resume` takes up: the dual, its support patterns, and where they lie in the data set at hand."""
@@ -315,14 +412,14 @@ class DualOptimizer(Optimizer):
     def resume(self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Go on from a `training_state`; given the data set of that state, `epoch` goes on as if it had never ended."""
         self._check()
-        machine = self._new_machine(self.problem.oracle(), 0)
+        machine = self._new_machine(self._configured(self.problem.oracle()), 0)
         dual = {name.removeprefix("dual."): value for name, value in state.items() if name.startswith("dual.")}
         rows = {name.removeprefix("rows."): value for name, value in state.items() if name.startswith("rows.")}
         machine.grow(len(dual["weights"]))
         held, weight, place = np.empty(0, np.intp), np.empty(0), np.full(len(state["place"]), -1)
         if X is not None:
             held, place = machine.oracle.add(X, y), state["place"]
-            weight = machine.oracle.slot_weights(held, check_sample_weight(sample_weight, n_patterns(X)))
+            weight = check_sample_weight(sample_weight, n_patterns(X))
         if len(place) and place.max() >= len(held):
             raise ValueError("the training state is that of another data set")
         gone = place < 0
@@ -349,5 +446,3 @@ def as_data(X: Iterable[Any], y: Iterable[Any]) -> tuple[Any, Any]:
 
 def n_patterns(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else len(X)
-
-

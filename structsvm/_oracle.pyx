@@ -98,8 +98,9 @@ cdef class PythonOracle(Oracle):
 
     def configure(self, *, rescaling, slack):
         if (rescaling != "margin" or slack != "l1") and type(self.problem).candidates is Problem.candidates:
-            raise TypeError(f"{type(self.problem).__name__} must define candidates(x) for {rescaling} re-scaling "
-                            f"with {slack.upper()} slacks: its loss_augmented_argmax knows margin re-scaling only")
+            raise TypeError(
+                f"{type(self.problem).__name__} must define candidates(x) for {rescaling} re-scaling with "
+                f"{slack.upper()} slacks: its loss_augmented_argmax knows margin re-scaling only")
         super().configure(rescaling=rescaling, slack=slack)
 
     def attach(self, weights):
@@ -155,7 +156,8 @@ cdef class PythonOracle(Oracle):
         x, y, truth = self.patterns[slot]
         answer = self.answer(x, y, truth, augmented)
         if self.guarded and not self.problem.contains(x, answer):
-            raise ValueError(f"the problem's argmax returned {answer!r}, which is not an output of its pattern")
+            raise ValueError(
+                f"the problem's argmax returned {answer!r}, which is not an output of its pattern")
         cdef double loss = checked_loss(self.problem, y, answer)
         cdef Py_ssize_t k, n_truth = len(truth[0])
         index, value = sparse_vector(self.problem.joint_feature(x, answer), self.n_weights)
@@ -174,23 +176,26 @@ cdef class PythonOracle(Oracle):
         self.found.cost = n
 
     def answer(self, x, y, truth, bint augmented):
-        """The problem's argmax; candidates are enumerated here where the problem's own margin rescaling won't do."""
+        """The problem's argmax; candidates are enumerated here where its own margin re-scaling won't do."""
         if not augmented:
             return self.problem.argmax(x, self.weights)
         if not (self.slack_rescaling or self.squared):
             return self.problem.loss_augmented_argmax(x, y, self.weights)
         score = truth[1] @ self.weights[truth[0]]
-        return max(
-            self.problem.candidates(x),
-            key=lambda c: self.violation(checked_loss(self.problem, y, c), score - self.problem.score(x, c, self.weights)),
-        )
+
+        def violation(c):
+            margin = score - self.problem.score(x, c, self.weights)
+            return self.violation(checked_loss(self.problem, y, c), margin)
+
+        return max(self.problem.candidates(x), key=violation)
 
 
 def checked_size(problem) -> int:
     """problem.n_features, refused unless it is a size that int32 indices can address."""
     size = getattr(problem, "n_features", None)
     if not isinstance(size, (int, np.integer)) or not 0 < size < 2**31:
-        raise ValueError(f"{type(problem).__name__}.n_features must be a number from 1 to 2**31 - 1, not {size!r}")
+        raise ValueError(
+            f"{type(problem).__name__}.n_features must be a number from 1 to 2**31 - 1, not {size!r}")
     return int(size)
 
 

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The structured perceptron [Collins 2002]: the same oracle without the loss, and no dual."""
-from structsvm._oracle cimport Oracle
+from structsvm._oracle cimport Found, Oracle
 from structsvm._sparse cimport add_to, canonical, dot_dense
 
 import numpy as np
@@ -35,6 +35,7 @@ cdef class PerceptronWeights:
         cdef const double[::1] sample_weight = self.sample_weight
         cdef unsigned char[::1] wrong = self.wrong
         cdef Oracle oracle = self.oracle
+        cdef Found* found
         cdef double step
         cdef Py_ssize_t k
         with nogil:
@@ -44,8 +45,9 @@ cdef class PerceptronWeights:
                 oracle.found.n = canonical(oracle.found.index, oracle.found.value, oracle.found.n)
                 step = sample_weight[slots[k]]
                 if oracle.found.n and step > 0:
-                    add_to(&w[0], step, oracle.found.index, oracle.found.value, oracle.found.n)
-                    add_to(&moments[0], step * self.n_seen, oracle.found.index, oracle.found.value, oracle.found.n)
+                    found = &oracle.found
+                    add_to(&w[0], step, found.index, found.value, found.n)
+                    add_to(&moments[0], step * self.n_seen, found.index, found.value, found.n)
                     self.n_updates += 1
                     self.n_wrong += not wrong[slots[k]]
                     wrong[slots[k]] = 1

@@ -23,11 +23,11 @@ cdef extern from "time.h" nogil:
 def fixed(Dual dual, const Py_ssize_t[::1] slots, int n_reprocess):
     """LaRank with a fixed schedule (Algorithm 21)."""
     cdef Py_ssize_t k
-    cdef int r
+    cdef int _
     with nogil:
         for k in range(slots.shape[0]):
             dual.process_new(slots[k])
-            for r in range(n_reprocess):
+            for _ in range(n_reprocess):
                 if dual.n_patterns:
                     dual.process_old(dual.pick())
                 dual.optimize_burst()
@@ -84,7 +84,7 @@ cdef int draw(Dual dual, double[::1] rates) noexcept nogil:
 
 
 def cutting_plane(Dual dual, const Py_ssize_t[::1] slots, double epsilon, Py_ssize_t every, long long added):
-    """One slice of SVMstruct: violated constraints enter; every `every` of them, the working set is optimized.
+    """One slice of SVMstruct: violated constraints enter; every `every` of them the working set is optimized.
 
     Returns how many have entered, `added` included.
     """
@@ -105,7 +105,7 @@ def converge(Dual dual):
 
 
 cdef int settle(Dual dual, double tolerance) except -1 nogil:
-    """OPTIMIZE all support patterns, over and over, until none of them meets a gradient above the tolerance."""
+    """OPTIMIZE all support patterns, over and over, until none meets a gradient above the tolerance."""
     cdef Py_ssize_t position
     cdef int burst
     cdef long long polled = dual.n_steps

@@ -3,7 +3,9 @@
 from libc.stdint cimport int32_t
 
 
-cdef inline double dot_dense(const double* w, const int32_t* index, const double* value, Py_ssize_t n) noexcept nogil:
+cdef inline double dot_dense(
+    const double* w, const int32_t* index, const double* value, Py_ssize_t n
+) noexcept nogil:
     # Four sums: one would wait for each addition to end before the next begins.
     cdef double a = 0, b = 0, c = 0, d = 0
     cdef Py_ssize_t k = 0
@@ -28,7 +30,8 @@ cdef inline void add_to(
 
 
 cdef inline double dot_sparse(
-    const int32_t* a, const double* a_value, Py_ssize_t n_a, const int32_t* b, const double* b_value, Py_ssize_t n_b
+    const int32_t* a, const double* a_value, Py_ssize_t n_a,
+    const int32_t* b, const double* b_value, Py_ssize_t n_b
 ) noexcept nogil:
     cdef double total = 0
     cdef Py_ssize_t i = 0, j = 0

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from structsvm._estimator import Estimator
+from structsvm._optimizer import Point
 from structsvm.kernel_larank import KernelLaRank
 from structsvm.larank import LaRank
 from structsvm.problems.multiclass import Multiclass
 from structsvm.validation import check_choice, check_matrix, check_sample_weight, check_targets
+
+EPOCHS = 5  # on small data one pass is not enough
 
 
 class LaRankClassifier(Estimator):
@@ -22,11 +25,16 @@ class LaRankClassifier(Estimator):
 
     kernel: "linear", "rbf", "poly", "precomputed" or a function, see `KernelLaRank`; gamma: a number, "scale"
     (1 / (n_features X.var())) or "auto" (1 / n_features).
-    epochs: passes over the data, one by default; tol: passes until the duality gap is below it, "C" as in the papers.
+    epochs: passes over the data of `fit`, by default 5, or as many as tol takes; 1 is the papers' online
+    mode, enough where data are plenty.
+    tol: passes until the duality gap is below it, "C" as in the papers.
     loss: a matrix in the order of the sorted classes; output_features: see `structsvm.problems.outputs`.
-    class_weight: {class: factor of C} or "balanced". fit_intercept: a constant feature, for the linear kernel only.
-    After fit: classes_, n_features_in_, coef_ and intercept_ (linear), dual_, n_support_patterns_, n_support_vectors_,
-    n_argmax_, n_kernels_ (kernels), curve_, primal(), gap().
+    class_weight: {class: factor of C} or "balanced".
+    fit_intercept: a constant feature, for the linear kernel only.
+
+    After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and what the optimizer
+    (optimizer_) reports: dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_,
+    n_kernels_ (other kernels), curve_.
     """
 
     _estimator_type = "classifier"
@@ -71,14 +79,20 @@ class LaRankClassifier(Estimator):
     # -- training -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train from scratch."""
+        """Train from scratch.
+
+        Where that is broken off, by Ctrl-C or an exception in the callback, the model is what it was before.
+        """
         X, y = self._checked(X, y)
         optimizer = self._optimizer(X, None)
         optimizer.fit(X, y, self._weights(y, sample_weight))
         return self._adopt(optimizer, X)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One pass over more data; the first call needs all classes, if its own data do not show them."""
+        """One pass over more data; the first call needs all classes, if its own data do not show them.
+
+        Where a later call is broken off, what it has learned so far is kept.
+        """
         if not self.__sklearn_is_fitted__():
             X, y = self._checked(X, y)
             optimizer = self._optimizer(X, classes)
@@ -86,7 +100,9 @@ class LaRankClassifier(Estimator):
             X, y = self._checked(X, y, n_features=self.n_features_in_)
             optimizer = self.optimizer_
             if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-                raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}")
+                raise ValueError(
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}"
+                )
         optimizer.partial_fit(X, y, self._weights(y, sample_weight))
         return self._adopt(optimizer, X)
 
@@ -103,7 +119,8 @@ class LaRankClassifier(Estimator):
             fit_intercept=self.fit_intercept and linear,
         )  # fmt: skip
         options = {
-            "C": self.C, "schedule": self.schedule, "n_reprocess": self.n_reprocess, "epochs": self.epochs,
+            "C": self.C, "schedule": self.schedule, "n_reprocess": self.n_reprocess,
+            "epochs": EPOCHS if self.epochs is None and self.tol is None else self.epochs,
             "gap_tolerance": self.tol, "random_state": self.random_state, "callback": self.callback,
         }  # fmt: skip
         if linear:
@@ -137,10 +154,14 @@ class LaRankClassifier(Estimator):
 
     def _adopt(self, optimizer: LaRank, X: Any) -> Self:
         self.optimizer_ = optimizer
-        self.classes_ = optimizer.problem.classes_
+        self.classes_ = self._problem.classes_
         self.n_features_in_ = X.shape[1]
         self.n_iter_ = optimizer._epochs_done
         return self
+
+    @property
+    def _problem(self) -> Multiclass:
+        return cast(Multiclass, self.optimizer_.problem)
 
     # -- results --------------------------------------------------------------------------------
 
@@ -150,7 +171,7 @@ class LaRankClassifier(Estimator):
         X = check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
         if isinstance(self.optimizer_, KernelLaRank):
             return self.optimizer_.decision_function(X)
-        return self.optimizer_.problem.decision_function(X, self.optimizer_.weights_)
+        return self._problem.decision_function(X, self.optimizer_.weights_)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """A score for each class; with two classes, how much the second one leads."""
@@ -181,10 +202,35 @@ class LaRankClassifier(Estimator):
             raise self._not_fitted()
         return self.optimizer_
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _FROM_OPTIMIZER and "optimizer_" in self.__dict__:
-            return getattr(self.optimizer_, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def dual_(self) -> float:
+        """The dual objective."""
+        return self._fitted_optimizer().dual_
+
+    @property
+    def n_support_patterns_(self) -> int:
+        """Training patterns with a non-zero coefficient."""
+        return self._fitted_optimizer().n_support_patterns_
+
+    @property
+    def n_support_vectors_(self) -> int:
+        """Pairs (pattern, class) with a non-zero coefficient, true classes included."""
+        return self._fitted_optimizer().n_support_vectors_
+
+    @property
+    def n_argmax_(self) -> int:
+        """Calls of the loss-augmented argmax in training."""
+        return self._fitted_optimizer().n_argmax_
+
+    @property
+    def n_kernels_(self) -> int:
+        """Kernel values computed in training; the linear kernel computes none, and has no such attribute."""
+        return self._fitted_optimizer().n_kernels_  # type: ignore[attr-defined]
+
+    @property
+    def curve_(self) -> list[Point]:
+        """Points of the training curve, with time stamps."""
+        return self._fitted_optimizer().curve_
 
     @property
     def coef_(self) -> np.ndarray:
@@ -200,7 +246,7 @@ class LaRankClassifier(Estimator):
     def _linear(self) -> np.ndarray:
         if self.kernel != "linear" or not self.__sklearn_is_fitted__():
             raise AttributeError("coef_ and intercept_ are there after fit, with a linear kernel only")
-        problem = self.optimizer_.problem
+        problem = self._problem
         return (self.optimizer_.weights_.reshape(problem.n_inputs, -1) @ problem.output_features_.T).T
 
     def __sklearn_tags__(self) -> Any:
@@ -216,7 +262,7 @@ class LaRankClassifier(Estimator):
     # -- files ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
-        """Write a model file; without the training state it is smaller, and training cannot be taken up again."""
+        """Write a model file; without the training state it is smaller, and cannot be trained on."""
         from structsvm.classifier_file import save_classifier
 
         save_classifier(self, path, training_state=training_state)
@@ -227,6 +273,3 @@ class LaRankClassifier(Estimator):
         from structsvm.classifier_file import load_classifier
 
         return load_classifier(cls, path)
-
-
-_FROM_OPTIMIZER = ("dual_", "n_support_patterns_", "n_support_vectors_", "n_argmax_", "n_kernels_", "curve_")

@@ -21,8 +21,12 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
     if not isinstance(classifier.kernel, str) or classifier.kernel == "precomputed":
         raise ValueError("only classifiers with a kernel of our own can be saved: linear, rbf or poly")
     if classifier.classes_.dtype.kind not in "biufUS":
-        raise ValueError(f"classes of type {classifier.classes_.dtype} cannot be saved: use numbers or strings")
-    parameters = {k: v for k, v in classifier.get_params().items() if k not in ("callback", *ARRAY_PARAMETERS)}
+        raise ValueError(
+            f"classes of type {classifier.classes_.dtype} cannot be saved: use numbers or strings"
+        )
+    parameters = {
+        k: v for k, v in classifier.get_params().items() if k not in ("callback", *ARRAY_PARAMETERS)
+    }
     if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
         parameters["random_state"] = None
     saved = optimizer.__getstate__()
@@ -62,7 +66,9 @@ def load_classifier(cls: type, path: str | os.PathLike[str]) -> Any:
     try:
         return rebuilt(cls, arrays, meta)
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ModelFileError(f"{path} does not hold a classifier that fits together ({error}): train it anew.") from error
+        raise ModelFileError(
+            f"{path} does not hold a classifier that fits together ({error}): train it anew."
+        ) from error
 
 
 def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:
@@ -74,20 +80,29 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
     optimizer = classifier._optimizer(np.zeros((1, n_features)), classes)
     optimizer.problem.prepare(np.zeros((1, n_features)), classes[:1])
     dual = {name.removeprefix("dual."): value for name, value in arrays.items() if name.startswith("dual.")}
-    state = dict(optimizer.__getstate__(), curve_=[], _elapsed=0.0, _epochs_done=meta["epochs_done"], _seed=meta["seed"])
+    state = dict(
+        optimizer.__getstate__(),
+        curve_=[],
+        _elapsed=0.0,
+        _epochs_done=meta["epochs_done"],
+        _seed=meta["seed"],
+    )
     if "rates" in arrays:
         state["_rates"] = arrays["rates"]
     if isinstance(optimizer, KernelLaRank):
         state["gamma"] = meta["gamma"]
         state["_saved"] = (dual, None, support_matrix(arrays, n_features))
     else:
-        state["_saved"] = (dual, {k.removeprefix("rows."): v for k, v in arrays.items() if k.startswith("rows.")})
+        state["_saved"] = (
+            dual,
+            {k.removeprefix("rows."): v for k, v in arrays.items() if k.startswith("rows.")},
+        )
     optimizer.__setstate__(state)
     return classifier._adopt(optimizer, np.zeros((1, n_features)))
 
 
 def without_support(dual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A dual that has its weights but no support patterns: enough to predict, or to go on with new data only."""
+    """A dual that has its weights but no support patterns: enough to predict or to go on with new data."""
     kept = ("weights", "counters", "objective", "rng")
     return {name: value if name in kept else value[:0] for name, value in dual.items()}
 
@@ -95,7 +110,11 @@ def without_support(dual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 def support_arrays(support: Any) -> dict[str, np.ndarray]:
     if not sparse.issparse(support):
         return {"support": support}
-    return {"support.data": support.data, "support.indices": support.indices, "support.indptr": support.indptr}
+    return {
+        "support.data": support.data,
+        "support.indices": support.indices,
+        "support.indptr": support.indptr,
+    }
 
 
 def support_matrix(arrays: dict[str, np.ndarray], n_features: int) -> Any:

@@ -21,13 +21,13 @@ class LaRank(DualOptimizer):
     Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are worked on again:
 
     schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
-    schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost is
-    counted in multiply-adds, so that a seed gives the same model on every machine; clock="wall" measures time.
+    schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost
+    is counted in multiply-adds, so that a seed gives the same model everywhere; clock="wall" measures time.
 
     epochs: passes over the data of `fit`, each in a new random order.
     gap_tolerance: LaRankGap, passes until primal - dual is below it; "C" means below C, as in the papers.
-    tau, kappa: a step must gain more than tau in gradient, and an output gives only if it has kappa C or more;
-    tau is lowered where the gap asked for needs it.
+    tau, kappa: a step must gain more than tau in gradient, and an output gives only if it has kappa C or
+    more; tau is lowered where the gap asked for needs it.
 
     Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
     """
@@ -77,12 +77,8 @@ class LaRank(DualOptimizer):
 
     def _run(self, online: bool) -> None:
         self._machine.tau = self.tau
-        if online:
-            self._epoch(self._held)
-        elif self.gap_tolerance is None:
-            for _ in range(self.epochs or 1):
-                if self._epoch(self._shuffled()):
-                    return
+        if online or self.gap_tolerance is None:
+            self._epochs(self.epochs or 1, online)
         else:
             self._run_to_gap(float(self.C if self.gap_tolerance == "C" else self.gap_tolerance))
 
@@ -106,7 +102,7 @@ class LaRank(DualOptimizer):
             if not stopped and self._primal_bound() - self.dual_ >= tolerance:
                 continue
             primal = self._primal(self._held, self._weight, counted=True)
-            self.curve_.append(self._point(len(self._held), primal))
+            self.curve_.append(self._point(primal))
             if stopped or primal - self.dual_ < tolerance:
                 return
         warnings.warn(
@@ -157,12 +153,7 @@ class PassiveAggressive(DualOptimizer):
         check_count(epochs=self.epochs, low=1)
 
     def _run(self, online: bool) -> None:
-        if online:
-            self._pass(self._held)
-            return
-        for _ in range(self.epochs):
-            if self._pass(self._shuffled()):
-                return
+        self._epochs(self.epochs, online)
 
     def _slice(self, order: np.ndarray, at: int) -> None:
         _schedules.passive_aggressive(self._machine, order)

@@ -13,10 +13,10 @@ from structsvm.validation import check_count
 
 
 class Perceptron(Optimizer):
-    """Add Phi(x, y) - Phi(x, argmax) whenever the argmax is wrong; predict with the mean of all w (average=True).
+    """Add Phi(x, y) - Phi(x, argmax) where the argmax is wrong; predict with the mean of all w (average).
 
-    It maximises no dual: `dual_` and `gap()` are nan. `primal()` is that of the SVM with C = 1. Support patterns
-    are the patterns that were ever wrong, support vectors the updates.
+    It maximises no dual: `dual_` and `gap()` are nan. `primal()` is that of the SVM with C = 1. Support
+    patterns are the patterns that were ever wrong, support vectors the updates.
     """
 
     def __init__(
@@ -35,23 +35,18 @@ class Perceptron(Optimizer):
     def _check(self) -> None:
         check_count(epochs=self.epochs, low=1)
 
-    def _new_machine(self, oracle: Any, seed: int) -> PerceptronWeights:
+    def _configured(self, oracle: Any) -> Any:
         oracle.configure(rescaling="margin", slack="l1")
+        return oracle
+
+    def _new_machine(self, oracle: Any, seed: int) -> Any:
         return PerceptronWeights(oracle)
 
     def _run(self, online: bool) -> None:
-        for _ in range(1 if online else self.epochs):
-            if self._pass(self._held if online else self._shuffled()):
-                return
+        self._epochs(self.epochs, online)
 
     def _slice(self, order: np.ndarray, at: int) -> None:
         self._machine.run(order)
-
-    def _admit(self, slots: np.ndarray, weight: np.ndarray) -> None:
-        self._machine.admit(slots, weight)
-
-    def _dismiss(self, slots: np.ndarray) -> None:
-        self._machine.dismiss(slots)
 
     def _primal(self, slots: np.ndarray, weight: np.ndarray) -> float:
         w = self.weights_
@@ -84,31 +79,24 @@ class Perceptron(Optimizer):
         """Calls of the argmax in training."""
         return int(self._fitted().n_seen)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Everything but the training set."""
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_machine", "_held", "_weight", "callback")}
-        if hasattr(self, "_machine"):
-            state["_saved"] = self._machine.state()
-        return state
+    def _saved(self) -> dict[str, np.ndarray]:
+        return self._machine.state()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        saved = state.pop("_saved", None)
-        self.__dict__.update(state, callback=None)
-        if saved is not None:
-            self._machine = self._new_machine(self.problem.oracle(), 0)
-            self._machine.grow(len(saved["weights"]))
-            self._machine.restore(saved)
-            self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+    def _revived(self, saved: dict[str, np.ndarray]) -> Any:
+        machine = self._new_machine(self._configured(self.problem.oracle()), 0)
+        machine.grow(len(saved["weights"]))
+        machine.restore(saved)
+        return machine
 
     def training_state(self) -> dict[str, np.ndarray]:
         """Arrays that `resume` takes up."""
         return {f"dual.{name}": value for name, value in self._fitted().state().items()} | self._progress()
 
-    def resume(self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+    def resume(
+        self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on from a `training_state`; given its data set, `epoch` goes on as if it had never ended."""
-        self._machine = self._new_machine(self.problem.oracle(), 0)
-        self._machine.grow(len(state["dual.weights"]))
-        self._machine.restore({name: state[f"dual.{name}"] for name in ("weights", "moments", "counters")})
+        self._machine = self._revived({name: state[f"dual.{name}"] for name in ("weights", "moments", "counters")})
         self._held, self._weight = np.empty(0, np.intp), np.empty(0)
         self._set_progress(state)
         return self if X is None else self.take(X, y, sample_weight)

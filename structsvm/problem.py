@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,15 @@ class Problem(ABC):
 
     n_features: int  # the size of joint_feature and of w
 
-    def prepare(self, X: Any, y: Any) -> None:
-        """Learn sizes from the first data seen; called once, before `oracle`."""
+    def prepare(self, X: Any, y: Any) -> None:  # noqa: B027 (not every problem has something to learn)
+        """Learn sizes from the first data seen; called before `oracle`, on a copy of the optimizer's own."""
 
     @abstractmethod
     def joint_feature(self, x: Any, y: Any) -> Any:
-        """Phi(x, y): a dense vector, a pair (indices, values), a {index: value} dict or a scipy sparse row."""
+        """Phi(x, y): a dense vector, a pair (indices, values), a dict {index: value} or a sparse row."""
 
     def loss(self, y: Any, other: Any) -> float:
-        """Delta(y, other) >= 0: the cost of answering `other` where `y` is right; 0 or 1 unless overridden."""
+        """Delta(y, other) >= 0: the cost of answering `other` where `y` is right; by default 0 or 1."""
         return float(y != other)
 
     def candidates(self, x: Any) -> Iterable[Any]:
@@ -45,7 +45,7 @@ class Problem(ABC):
         return max(self.candidates(x), key=lambda y: self.score(x, y, w))
 
     def loss_augmented_argmax(self, x: Any, y: Any, w: np.ndarray) -> Any:
-        """The output with the highest loss(y, .) + score: the most violated constraint under margin re-scaling."""
+        """The output with the highest loss(y, .) + score: what margin re-scaling calls most violated."""
         return max(self.candidates(x), key=lambda other: self.loss(y, other) + self.score(x, other, w))
 
     def contains(self, x: Any, y: Any) -> bool:
@@ -59,7 +59,7 @@ class Problem(ABC):
         index, value = sparse_vector(self.joint_feature(x, y), self.n_features)
         return float(value @ w[index])
 
-    def predict(self, X: Iterable[Any], w: np.ndarray) -> list[Any]:
+    def predict(self, X: Iterable[Any], w: np.ndarray) -> Sequence[Any] | np.ndarray:
         """The argmax for each pattern."""
         return [self.argmax(x, w) for x in X]
 
@@ -72,6 +72,8 @@ class Problem(ABC):
 
 def sparse_vector(feature: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
     """A joint feature as (int32 indices, float64 values), checked to be finite and within range."""
+    index: Any
+    value: Any
     if isinstance(feature, dict):
         index, value = list(feature.keys()), list(feature.values())
     elif sparse.issparse(feature):
@@ -105,4 +107,6 @@ def check_values(value: np.ndarray) -> None:
     if not np.all(np.isfinite(value)):
         raise ValueError("joint_feature holds NaN or infinity")
     if value.size and max(value.max(), -value.min()) > LARGEST:
-        raise ValueError(f"joint_feature holds values too large to be squared and added up (above {LARGEST:g})")
+        raise ValueError(
+            f"joint_feature holds values too large to be squared and added up (above {LARGEST:g})"
+        )

@@ -1,7 +1,8 @@
-"""SVMstruct [Tsochantaridis et al. 2005]: the n-slack cutting plane algorithm, a batch solver to compare with."""
+"""SVMstruct [Tsochantaridis et al. 2005]: n-slack cutting planes, a batch solver to compare with."""
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -17,9 +18,9 @@ class SVMStruct(DualOptimizer):
     """Visit examples; a constraint violated by more than xi + epsilon enters; optimize the working set.
 
     It stops after an epoch in which no constraint entered: then no example is violated by more than its
-    slack + epsilon. The working set is optimized whenever `new_constraints` have entered, and at the end of each
-    epoch (1 is Algorithm 3 to the letter; more is faster and ends at the same place). All combinations of
-    margin or slack re-scaling with L1 or L2 slacks are solved, where the problem's argmax can find their
+    slack + epsilon. The working set is optimized whenever `new_constraints` have entered, and at the end of
+    each epoch (1 is Algorithm 3 to the letter; more is faster and ends at the same place). All combinations
+    of margin or slack re-scaling with L1 or L2 slacks are solved, where the problem's argmax can find their
     most violated constraint.
     """
 
@@ -68,8 +69,13 @@ class SVMStruct(DualOptimizer):
     def _epoch(self, order: np.ndarray) -> bool:
         self._added = 0
         stopped = self._pass(order)
+        begun = time.perf_counter()
         _schedules.converge(self._machine)
+        self._elapsed += time.perf_counter() - begun
+        self.curve_.append(self._point())
         return stopped or self._added == 0
 
     def _slice(self, order: np.ndarray, at: int) -> None:
-        self._added = _schedules.cutting_plane(self._machine, order, self.epsilon, self.new_constraints, self._added)
+        self._added = _schedules.cutting_plane(
+            self._machine, order, self.epsilon, self.new_constraints, self._added
+        )

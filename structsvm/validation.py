@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+NUMBERS = (int, float, np.integer, np.floating)
 LARGEST = 1e100  # squares of features, and sums of them, must stay finite
 
 
 def check_positive(**values: Any) -> None:
     """Each value must be a finite number above zero."""
     for name, value in values.items():
-        if isinstance(value, bool) or not np.isscalar(value) or not np.isreal(value) or not 0 < value < np.inf:
+        if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a number above 0, not {value!r}")
 
 
@@ -41,9 +42,15 @@ def check_seed(random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
+    if (
+        isinstance(random_state, (int, np.integer))
+        and not isinstance(random_state, bool)
+        and random_state >= 0
+    ):
         return int(random_state) % 2**63
-    raise ValueError(f"random_state must be None, a number of at least 0 or a NumPy generator, not {random_state!r}")
+    raise ValueError(
+        f"random_state must be None, a number of at least 0 or a NumPy generator, not {random_state!r}"
+    )
 
 
 def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
@@ -87,7 +94,9 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
     if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
         raise ValueError(f"X contains values too large to be squared (above {LARGEST:g}): scale the features")
     if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(f"X has {X.shape[1]} features, but {owner} is expecting {n_features} features as input")
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {owner} is expecting {n_features} features as input"
+        )
     return X
 
 

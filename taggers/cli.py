@@ -62,7 +62,9 @@ def show_version(asked: bool) -> None:
 
 @app.callback()
 def options(
-    version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=show_version, is_eager=True, help="Print the version."
+    ),
 ) -> None:
     """Options of all commands."""
 

@@ -1,6 +1,8 @@
-"""Every Python block of the README runs."""
+"""Every Python block of the README runs, and type-checks."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,3 +20,14 @@ def test_readme_block_runs(block: str, tmp_path: Path, monkeypatch: pytest.Monke
 def test_readme_shows_a_users_own_problem_in_under_25_lines() -> None:
     own = next(block for block in BLOCKS if "(Problem)" in block)
     assert len(own.splitlines()) < 25
+
+
+def test_readme_blocks_type_check(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    for number, block in enumerate(BLOCKS):
+        (tmp_path / f"block_{number}.py").write_text(block, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--check-untyped-defs", *map(str, sorted(tmp_path.iterdir()))],
+        cwd=README.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout

@@ -1,6 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The oracle of ambiguous supervision: the mean pairwise hinge between a bag of labels and all others."""
-from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free, qsort
 
 from structsvm.problems._inputs cimport Input, SparseInputs
@@ -24,7 +23,7 @@ cdef Py_ssize_t count_close(const double* sorted_down, Py_ssize_t n, double shif
 
 
 cdef class AmbiguousOracle(SparseInputs):
-    """Equation (6.6) of Bordes' thesis in O(|Y| log |Y|): the c that realises the max, as loss and q (x) x."""
+    """Equation (6.6) of Bordes' thesis in O(|Y| log |Y|): the c of the max, as loss and q (x) x."""
 
     cdef double* sorted_bag         # scores of the bag's labels, downwards
     cdef double* sorted_rest
@@ -72,7 +71,7 @@ cdef class AmbiguousOracle(SparseInputs):
         return self.emit(x, self.q)
 
     cdef void pairwise(self, Py_ssize_t n_bag, Py_ssize_t n_rest) noexcept nogil:
-        """q_a = #{b: s_a - s_b < 1} / Z in the bag, q_b = -#{a: s_a - s_b < 1} / Z outside, loss = sum of the q_a."""
+        """q_a = #{b: s_a - s_b < 1} / Z in the bag, q_b = -#{a: s_a - s_b < 1} / Z outside; loss: sum q_a."""
         cdef Py_ssize_t k, bag = 0, rest = 0
         cdef double pairs = <double>n_bag * n_rest
         for k in range(self.width):
@@ -93,7 +92,7 @@ cdef class AmbiguousOracle(SparseInputs):
                 self.q[k] = -count_close(self.sorted_bag, n_bag, self.scores[k]) / pairs
 
     cdef bint plain(self, Py_ssize_t n_bag) noexcept nogil:
-        """The perceptron's difference: mean of the bag against the winner; False if the winner is in the bag."""
+        """The perceptron's difference: mean of the bag against the winner; False if that is in the bag."""
         cdef Py_ssize_t k, best = 0
         for k in range(1, self.width):
             if self.scores[k] > self.scores[best]:

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Patterns whose input is one sparse vector x and whose joint feature is q (x) x for a small vector q of the output.
+"""Patterns with one sparse vector x as input and a joint feature q (x) x, for a small vector q of the output.
 
 Weights of one input feature lie side by side: w[feature * width + r]. An oracle for such a problem
 subclasses `SparseInputs` and only writes `find`.
@@ -48,11 +48,13 @@ cdef class SparseInputs(Oracle):
         cdef const double[::1] value = np.append(np.asarray(data, dtype=np.float64), 0.0)
         cdef const int32_t[::1] target = np.append(np.asarray(targets, dtype=np.int32), np.int32(0))
         cdef Py_ssize_t k, n = start.shape[0] - 1
+        cdef bint old
         result = np.empty(n, dtype=np.intp)
         cdef Py_ssize_t[::1] slots = result
         self.need(self.n_slots + n)
         for k in range(n):
-            slots[k] = self.free_slots[self.n_free - 1 - k] if k < self.n_free else self.n_slots + k - self.n_free
+            old = k < self.n_free
+            slots[k] = self.free_slots[self.n_free - 1 - k] if old else self.n_slots + k - self.n_free
         for k in range(n):
             self.store(slots[k], &index[start[k]], &value[start[k]], start[k + 1] - start[k],
                        &target[first[k]], first[k + 1] - first[k])
@@ -71,7 +73,8 @@ cdef class SparseInputs(Oracle):
         """The stored patterns of some slots, as the arrays that add_rows takes."""
         cdef Py_ssize_t k
         cdef Input* x
-        sizes, counts, indices, data, targets = [], [], [np.empty(0, np.int32)], [np.empty(0)], [np.empty(0, np.int32)]
+        sizes, counts = [], []
+        indices, data, targets = [np.empty(0, np.int32)], [np.empty(0)], [np.empty(0, np.int32)]
         for k in range(slots.shape[0]):
             x = &self.inputs[slots[k]]
             sizes.append(x.n)
@@ -109,7 +112,8 @@ cdef class SparseInputs(Oracle):
         const int32_t* target, Py_ssize_t n_targets
     ) except -1:
         cdef Input* x = &self.inputs[slot]
-        cdef double* block = <double*>malloc(n * (sizeof(double) + sizeof(int32_t)) + n_targets * sizeof(int32_t) + 1)
+        cdef Py_ssize_t size = n * sizeof(double) + (n + n_targets) * sizeof(int32_t)
+        cdef double* block = <double*>malloc(size + 1)
         if block == NULL:
             raise MemoryError(f"no memory for a pattern of {n} features")
         x.n, x.n_targets, x.value = n, n_targets, block

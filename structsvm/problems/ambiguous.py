@@ -12,10 +12,10 @@ from structsvm.validation import check_matrix
 
 
 class AmbiguousBags(LinearInputs):
-    """Every label of a bag should beat every label outside it: the mean pairwise hinge of Bordes' thesis, 6.1.
+    """Every label of a bag should beat every one outside it: the mean pairwise hinge of Bordes' thesis, 6.1.
 
-    The loss of a pattern is max_c Delta(c) - <w, Psi(c)>, with c choosing among the |bag| |rest| pairs of labels;
-    `PassiveAggressive` on it is Algorithm 23 (one dual step a pattern), `LaRank` adds reprocessing.
+    The loss of a pattern is max_c Delta(c) - <w, Psi(c)>, with c choosing among the |bag| |rest| pairs of
+    labels; `PassiveAggressive` on it is Algorithm 23 (one dual step a pattern), `LaRank` adds reprocessing.
     A bag that is empty, or that holds every label, says nothing and is passed over.
     """
 
@@ -40,7 +40,10 @@ class AmbiguousBags(LinearInputs):
 
     def encode_outputs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
         check_bags(y)
-        bags = [np.unique(self.encode_labels(np.asarray(list(bag)))) if len(bag) else np.empty(0, np.int32) for bag in y]
+        bags = [
+            np.unique(self.encode_labels(np.asarray(list(bag)))) if len(bag) else np.empty(0, np.int32)
+            for bag in y
+        ]
         pointers = np.append(0, np.cumsum([len(bag) for bag in bags], dtype=np.int64))
         return pointers, np.concatenate([np.empty(0, np.int32), *bags])
 
@@ -64,4 +67,6 @@ def check_bags(y: Any) -> None:
     """Refuse plain labels in place of bags: a string would pass for a bag of letters."""
     for position, bag in enumerate(y):
         if isinstance(bag, (str, bytes)) or not hasattr(bag, "__len__"):
-            raise ValueError(f"y[{position}] = {bag!r} is no bag of labels: give a list or a set for each pattern")
+            raise ValueError(
+                f"y[{position}] = {bag!r} is no bag of labels: give a list or a set for each pattern"
+            )

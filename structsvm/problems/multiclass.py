@@ -15,6 +15,9 @@ from structsvm.validation import check_matrix, check_targets
 class LinearInputs(Problem):
     """What problems over rows of a matrix share: checked inputs and an optional constant feature."""
 
+    n_inputs: int
+    classes_: np.ndarray
+
     def __init__(self, classes: Sequence[Any] | None, fit_intercept: bool) -> None:
         self.classes = classes
         self.fit_intercept = fit_intercept
@@ -37,13 +40,17 @@ class LinearInputs(Problem):
         try:
             order = np.searchsorted(self.classes_, y) if len(y) else np.empty(0, np.intp)
         except TypeError:
-            raise ValueError(f"unknown labels: {y.dtype} cannot be compared with {self.classes_.dtype}") from None
+            raise ValueError(
+                f"unknown labels: {y.dtype} cannot be compared with {self.classes_.dtype}"
+            ) from None
         order = np.minimum(order, len(self.classes_) - 1)
         unknown = np.flatnonzero(self.classes_[order] != y)
         if unknown.size:
+            label = y[unknown[0]].item() if y.dtype.kind != "O" else y[unknown[0]]
+            more = " ..." if len(self.classes_) > 10 else ""
             raise ValueError(
-                f"unknown label {y[unknown[0]].item() if y.dtype.kind != 'O' else y[unknown[0]]!r} at position {unknown[0]}: "
-                f"the classes are {', '.join(map(str, self.classes_[:10]))}{' ...' if len(self.classes_) > 10 else ''}"
+                f"unknown label {label!r} at position {unknown[0]}: "
+                f"the classes are {', '.join(map(str, self.classes_[:10]))}{more}"
             )
         return order.astype(np.int32)
 
@@ -76,9 +83,18 @@ class Multiclass(LinearInputs):
         if len(classes) < 2:
             raise ValueError(f"one class only ({classes[0]!r}): a classifier needs examples of at least two")
         loss = check_loss_matrix(self.loss_matrix, len(classes))
-        features = np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)
-        if features.ndim != 2 or len(features) != len(classes) or features.shape[1] == 0 or not np.all(np.isfinite(features)):
-            raise ValueError(f"output_features must be finite numbers, a row for each of the {len(classes)} classes")
+        features = (
+            np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)
+        )
+        if (
+            features.ndim != 2
+            or len(features) != len(classes)
+            or features.shape[1] == 0
+            or not np.all(np.isfinite(features))
+        ):
+            raise ValueError(
+                f"output_features must be finite numbers, a row for each of the {len(classes)} classes"
+            )
         self.set_inputs(X)
         self.classes_, self.loss_, self.output_features_ = classes, loss, features
         self.n_features = self.n_inputs * features.shape[1]
@@ -117,14 +133,16 @@ class Multiclass(LinearInputs):
 
 
 def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
-    """A loss matrix for n classes: finite, not negative, nothing lost by the right answer; 0-1 if not given."""
+    """A loss matrix for n classes: finite, not negative, 0 for the right answer; 0-1 if not given."""
     if loss is None:
         return 1.0 - np.eye(n_classes)
     loss = np.asarray(loss, dtype=np.float64)
     if loss.shape != (n_classes, n_classes):
         raise ValueError(f"the loss matrix has shape {loss.shape}, but there are {n_classes} classes")
     if not np.all(np.isfinite(loss)) or np.any(loss < 0):
-        raise ValueError("the loss matrix holds a negative loss, NaN or infinity: losses are finite and at least 0")
+        raise ValueError(
+            "the loss matrix holds a negative loss, NaN or infinity: losses are finite and at least 0"
+        )
     if np.any(np.diag(loss) != 0):
         raise ValueError("the loss matrix must have zeros on its diagonal: the right answer costs nothing")
     return loss

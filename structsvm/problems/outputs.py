@@ -1,6 +1,7 @@
 """Output features: how classes resemble each other, so that what is learned of one helps the others.
 
-Each function returns Lambda, a row for each class (Tsochantaridis' thesis, 4.3), for `Multiclass(output_features=)`.
+Each function returns Lambda, a row for each class (Tsochantaridis' thesis, 4.3): the `output_features` of
+`Multiclass`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ def taxonomy_features(paths: Sequence[Sequence[Hashable]], *, node_weight: float
     """
     check_paths(paths)
     prefixes = [[tuple(path[: depth + 1]) for depth in range(len(path))] for path in paths]
-    nodes = sorted({node for chain in prefixes for node in chain}, key=lambda node: (len(node), list(map(repr, node))))
+    nodes = sorted(
+        {node for chain in prefixes for node in chain}, key=lambda node: (len(node), list(map(repr, node)))
+    )
     column = {node: k for k, node in enumerate(nodes)}
     features = np.zeros((len(paths), len(nodes)))
     for row, chain in enumerate(prefixes):
@@ -30,7 +33,7 @@ def taxonomy_features(paths: Sequence[Sequence[Hashable]], *, node_weight: float
 
 
 def tree_loss(paths: Sequence[Sequence[Hashable]]) -> np.ndarray:
-    """loss[y, c]: the height of the first common ancestor of two classes, the root above all of them included.
+    """loss[y, c]: the height of the first common ancestor of two classes, a root above all included.
 
     Heights are counted in levels below the ancestor, up to the deeper of the two classes.
     """
@@ -46,7 +49,7 @@ def tree_loss(paths: Sequence[Sequence[Hashable]]) -> np.ndarray:
 
 
 def description_features(descriptions: Sequence[Sequence[str]]) -> np.ndarray:
-    """Lambda from words that describe each class: its own feature, then its words weighted by idf, of unit length."""
+    """Lambda from words that describe each class: its own feature, then its words by idf, of unit length."""
     words = sorted({word for description in descriptions for word in description})
     column = {word: k for k, word in enumerate(words)}
     counts = np.zeros((len(descriptions), len(words)))
@@ -65,7 +68,10 @@ def similarity_features(similarity: Any) -> np.ndarray:
         raise ValueError("class similarities must form a symmetric matrix")
     values, vectors = np.linalg.eigh(similarity)
     if values.min() < -1e-8 * max(values.max(), 1.0):
-        raise ValueError(f"class similarities must be positive semi-definite; the smallest eigenvalue is {values.min():.3g}")
+        raise ValueError(
+            "class similarities must be positive semi-definite; "
+            f"the smallest eigenvalue is {values.min():.3g}"
+        )
     kept = values > 1e-12 * max(values.max(), 1.0)
     return vectors[:, kept] * np.sqrt(values[kept])
 

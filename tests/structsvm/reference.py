@@ -48,6 +48,16 @@ def dot(a, b) -> float:
     return total
 
 
+def margin(w, d) -> float:
+    """<w, d> over the entries of d that are not zero, in the four sums that the compiled code keeps."""
+    products = [u * v for u, v in zip(w, d, strict=True) if v != 0]
+    whole = len(products) // 4 * 4
+    sums = [0.0] * 4
+    for k, product in enumerate(products):
+        sums[k % 4 if k < whole else 0] += product
+    return (sums[0] + sums[1]) + (sums[2] + sums[3])
+
+
 def nonzeros(d) -> int:
     return sum(u != 0 for u in d)
 
@@ -100,7 +110,7 @@ class NaiveLaRank:
     def process_new(self, i: int) -> None:
         if self.position(i) is None and self.upper[i] > 0:
             loss, d = self.look(i)
-            v = loss - dot(self.w, d)
+            v = loss - margin(self.w, d)
             if v > self.tau:
                 self.support.append([i, [[0.0, loss, d]]])
                 self.smo_step(len(self.support) - 1, TRUE, 0, v)
@@ -110,7 +120,7 @@ class NaiveLaRank:
         v = self.violations(outputs)
         a, b = self.giver(i, outputs, v), self.taker(v)
         loss, d = self.look(i)
-        found = loss - dot(self.w, d)
+        found = loss - margin(self.w, d)
         if a is None:
             return
         va, vb = self.value(v, a), self.value(v, b)
@@ -174,7 +184,7 @@ class NaiveLaRank:
 
     def violations(self, outputs) -> list[float]:
         self.cost += sum(nonzeros(d) for _, _, d in outputs)
-        return [loss - dot(self.w, d) for _, loss, d in outputs]
+        return [loss - margin(self.w, d) for _, loss, d in outputs]
 
     @staticmethod
     def value(v, k: int) -> float:

@@ -11,10 +11,10 @@ from scipy import sparse
 from structsvm import LaRankClassifier, NotFittedError
 from structsvm.persist import ModelFileError
 
-BY_NATURE = {
-    "check_sample_weight_equivalence_on_dense_data": "two copies of a row are visited at two different times",
-    "check_sample_weight_equivalence_on_sparse_data": "two copies of a row are visited at two different times",
-}
+BY_NATURE = dict.fromkeys(
+    ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
+    "two copies of a row are visited at two different times",
+)
 
 
 def blobs(n=300, seed=0):
@@ -27,7 +27,9 @@ def blobs(n=300, seed=0):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_scikit_learns_own_checks_pass(kernel):
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
-    results = checks.check_estimator(LaRankClassifier(kernel=kernel), expected_failed_checks=BY_NATURE, on_fail=None)
+    results = checks.check_estimator(
+        LaRankClassifier(kernel=kernel), expected_failed_checks=BY_NATURE, on_fail=None
+    )
     failed = {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"}
     assert failed == {}
     assert {r["check_name"] for r in results if r["status"] == "xfail"} == set(BY_NATURE)
@@ -40,10 +42,12 @@ def test_grid_search_pipeline_and_cross_validation_work():
     from sklearn.preprocessing import StandardScaler
 
     X, y = blobs()
-    search = GridSearchCV(make_pipeline(StandardScaler(), LaRankClassifier(epochs=5)), {"larankclassifier__C": [0.01, 1]}, cv=3)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), LaRankClassifier()), {"larankclassifier__C": [0.01, 1]}, cv=3
+    )
     assert search.fit(X, y).best_score_ > 0.8
-    assert cross_val_score(LaRankClassifier(epochs=5), X, y, cv=3).mean() > 0.8
-    assert np.mean(cross_val_predict(LaRankClassifier(kernel="rbf", epochs=5), X, y, cv=3) == y) > 0.8
+    assert cross_val_score(LaRankClassifier(), X, y, cv=3).mean() > 0.8
+    assert np.mean(cross_val_predict(LaRankClassifier(kernel="rbf"), X, y, cv=3) == y) > 0.8
 
 
 def test_import_does_not_pull_in_scikit_learn():
@@ -112,8 +116,8 @@ def test_class_weight_moves_errors_to_the_cheaper_class():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=2000)
     X = y[:, None] + rng.normal(size=(2000, 1))
-    plain = LaRankClassifier(epochs=5).fit(X, y).predict(X)
-    careful = LaRankClassifier(epochs=5, class_weight={1: 10.0}).fit(X, y).predict(X)
+    plain = LaRankClassifier().fit(X, y).predict(X)
+    careful = LaRankClassifier(class_weight={1: 10.0}).fit(X, y).predict(X)
     assert np.sum((careful == 0) & (y == 1)) < np.sum((plain == 0) & (y == 1))
 
 
@@ -121,8 +125,8 @@ def test_loss_matrix_is_obeyed():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=2000)
     X = y[:, None] + rng.normal(size=(2000, 1))
-    model = LaRankClassifier(epochs=5, loss=[[0, 1], [10, 0]]).fit(X, y)
-    assert np.mean(model.predict(X) == 1) > np.mean(LaRankClassifier(epochs=5).fit(X, y).predict(X) == 1)
+    model = LaRankClassifier(loss=[[0, 1], [10, 0]]).fit(X, y)
+    assert np.mean(model.predict(X) == 1) > np.mean(LaRankClassifier().fit(X, y).predict(X) == 1)
 
 
 @pytest.mark.parametrize(
@@ -164,3 +168,66 @@ def test_partial_fit_refuses_classes_it_was_not_told_of():
         model.partial_fit(X[:1], ["z"])
     with pytest.raises(ValueError, match="not the same as on last call"):
         model.partial_fit(X[:1], ["a"], classes=["a", "z"])
+
+
+def test_fit_makes_five_passes_unless_told_otherwise_and_partial_fit_one():
+    X, y = blobs()
+    assert LaRankClassifier().fit(X, y).n_iter_ == 5
+    assert LaRankClassifier(epochs=1).fit(X, y).n_iter_ == 1
+    assert LaRankClassifier(tol=1e-4).fit(X, y).n_iter_ > 5
+    assert LaRankClassifier().partial_fit(X, y).n_iter_ == 1
+    assert LaRankClassifier().fit(X, y).partial_fit(X, y).n_iter_ == 6
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_fit_that_is_broken_off_leaves_the_model_as_it_was(kernel):
+    X, y = blobs()
+    model = LaRankClassifier(kernel=kernel).fit(X, y)
+    before = model.decision_function(X)
+    model.callback = lambda point: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        model.fit(X[:50], y[::-1][:50])
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_what_the_optimizer_reports_is_there_after_fit_only(kernel):
+    names = [
+        "dual_",
+        "n_support_patterns_",
+        "n_support_vectors_",
+        "n_argmax_",
+        "n_kernels_",
+        "curve_",
+        "coef_",
+    ]
+    model = LaRankClassifier(kernel=kernel)
+    assert not any(hasattr(model, name) for name in names)
+    model.fit(*blobs())
+    absent = {"n_kernels_"} if kernel == "linear" else {"coef_"}
+    assert {name for name in names if not hasattr(model, name)} == absent
+    assert model.dual_ == model.optimizer_.dual_ == model.curve_[-1].dual
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_memory_mapped_and_read_only_data_work(kernel, as_sparse, tmp_path):
+    X, y = blobs(80)
+    X = X @ X.T if kernel == "precomputed" else X
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "weight.npy", np.ones(80))
+    expected = LaRankClassifier(kernel=kernel).fit(X, y).decision_function(X)
+    mapped, weight = (
+        np.load(tmp_path / "X.npy", mmap_mode="r"),
+        np.load(tmp_path / "weight.npy", mmap_mode="r"),
+    )
+    y.flags.writeable = False
+    if as_sparse:
+        mapped = sparse.csr_matrix(mapped)
+        for part in (mapped.data, mapped.indices, mapped.indptr):
+            part.flags.writeable = False
+    model = LaRankClassifier(kernel=kernel).fit(mapped, y, weight)
+    np.testing.assert_allclose(model.decision_function(mapped), expected, atol=0.2 if as_sparse else 0)
+    if kernel != "precomputed":
+        model.partial_fit(mapped, y, sample_weight=weight)
+    assert model.gap(mapped, y) > 0

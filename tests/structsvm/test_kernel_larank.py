@@ -7,7 +7,16 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
-from structsvm import KernelLaRank, LaRank, Multiclass
+from structsvm import (
+    AmbiguousBags,
+    KernelLaRank,
+    KernelSVMStruct,
+    LaRank,
+    Multiclass,
+    PassiveAggressive,
+    SVMStruct,
+)
+from structsvm.kernel_larank import KernelOptimizer
 from structsvm.problems.outputs import taxonomy_features, tree_loss
 
 
@@ -28,7 +37,9 @@ def gram(learner):
 @pytest.mark.parametrize("epochs", [1, 4])
 def test_stored_scores_and_dual_equal_their_definitions(schedule, cache_mb, epochs):
     X, y = points()
-    learner = KernelLaRank(Multiclass(), C=2, gamma=0.3, schedule=schedule, cache_mb=cache_mb, epochs=epochs).fit(X, y)
+    learner = KernelLaRank(
+        Multiclass(), C=2, gamma=0.3, schedule=schedule, cache_mb=cache_mb, epochs=epochs
+    ).fit(X, y)
     machine, K = learner._machine, gram(learner)
     beta, labels = machine.coefficients(), machine.support_labels()
     np.testing.assert_allclose(machine.support_scores(), K @ beta, atol=1e-10)
@@ -162,7 +173,9 @@ def test_sample_weight_zero_is_the_same_as_leaving_a_pattern_out_of_the_solution
     weight = np.ones(len(y))
     weight[::3] = 0
     weighted = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, gap_tolerance=1e-6).fit(X, y, weight)
-    without = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, gap_tolerance=1e-6).fit(X[weight > 0], y[weight > 0])
+    without = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, gap_tolerance=1e-6).fit(
+        X[weight > 0], y[weight > 0]
+    )
     assert weighted.dual_ == pytest.approx(without.dual_, rel=1e-6)
 
 
@@ -182,3 +195,139 @@ def test_bad_kernels_are_refused_in_one_sentence(options, message):
     X, y = points()
     with pytest.raises(ValueError, match=message):
         KernelLaRank(Multiclass(), **options).fit(X, y)
+
+
+def assert_unharmed(learner, action, X, match):
+    """`action` is refused, and the learner goes on as if it had never been called."""
+    before, problem = pickle.dumps(learner), dict(vars(learner.problem))
+    with pytest.raises(ValueError, match=match):
+        action()
+    assert vars(learner.problem).keys() == problem.keys()
+    assert all(vars(learner.problem)[name] is value for name, value in problem.items())
+    twin = pickle.loads(before)
+    y = learner.predict(X)
+    np.testing.assert_array_equal(learner.decision_function(X), twin.decision_function(X))
+    assert learner.partial_fit(X, y).dual_ == pytest.approx(twin.partial_fit(X, y).dual_, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "primal"])
+@pytest.mark.parametrize(
+    ("spoil", "match"),
+    [
+        (lambda X, y: (X, y[:-1]), "outputs"),
+        (lambda X, y: (X, np.c_[y, y]), "1d array"),
+        (lambda X, y: (X, y + 0.5), "continuous|unknown label"),
+        (lambda X, y: (X, np.where(y == 0, 17, y)), "unknown label 17"),
+        (lambda X, y: (np.where(X > 1, np.nan, X), y), "NaN"),
+        (lambda X, y: (X[:0], y[:0]), "empty"),
+    ],
+)
+def test_bad_data_change_neither_the_learner_nor_its_problem(method, spoil, match):
+    X, y = points()
+    learner = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3).fit(X, y)
+    assert_unharmed(learner, lambda: getattr(learner, method)(*spoil(X, y)), X, match)
+
+
+def test_a_refused_refit_leaves_the_learner_and_its_problem_as_they_were():
+    X, y = points()
+    learner = KernelLaRank(Multiclass(), gamma=0.3).fit(X, y)
+    for name, bad, match in [
+        ("kernel", "sigmoid", "kernel"),
+        ("random_state", "x", "random_state"),
+        ("C", 0, "C must"),
+    ]:
+        good = getattr(learner, name)
+        setattr(learner, name, bad)
+        with pytest.raises(ValueError, match=match):
+            learner.fit(X[:, :2], np.arange(len(y)) % 2)
+        setattr(learner, name, good)
+        assert len(learner.problem.classes_) == 4
+        assert learner.decision_function(X).shape == (120, 4)
+
+
+def test_a_generator_is_asked_for_one_seed_by_a_fit_and_for_none_by_a_refused_one_or_a_pickle():
+    X, y = points()
+    generator = np.random.default_rng(5)
+    learner = KernelLaRank(Multiclass(), gamma=0.3, random_state=generator).fit(X, y)
+    once = np.random.default_rng(5)
+    once.integers(2**63)
+    assert generator.bit_generator.state == once.bit_generator.state
+    with pytest.raises(ValueError, match="outputs"):
+        learner.fit(X, y[:-1])
+    revived = pickle.loads(pickle.dumps(learner))
+    assert generator.bit_generator.state == once.bit_generator.state
+    assert revived.random_state.bit_generator.state == once.bit_generator.state
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_fit_that_is_broken_off_leaves_the_new_model_as_far_as_it_came(first):
+    X, y = points(n=1000)
+    learner = KernelLaRank(Multiclass(), gamma=0.3)
+    if not first:
+        learner.fit(X[:100], y[:100])
+
+    def stop(point):
+        raise KeyboardInterrupt
+
+    learner.callback = stop
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(X, y)
+    learner.callback = None
+    assert 0 < learner.dual_ < learner.primal()
+    machine = learner._machine
+    np.testing.assert_allclose(machine.support_scores(), gram(learner) @ machine.coefficients(), atol=1e-9)
+    assert learner.partial_fit(X, y).dual_ > 0
+    assert np.mean(learner.predict(X) == y) > 0.7
+
+
+@pytest.mark.parametrize("problem", [AmbiguousBags(), Multiclass(fit_intercept=True)])
+def test_a_problem_that_has_no_kernel_form_is_refused(problem):
+    with pytest.raises(ValueError, match="kernels are for Multiclass problems"):
+        KernelLaRank(problem).fit(*points())
+
+
+class KernelPassiveAggressive(KernelOptimizer, PassiveAggressive):
+    """No product, but PA-I makes one step a visit: both duals can be compared step by step."""
+
+
+def test_passive_aggressive_steps_are_those_of_the_linear_dual():
+    X, y = points(n=60)
+    kernel = KernelPassiveAggressive(Multiclass(), kernel="linear", C=0.5, epochs=4).fit(X, y)
+    linear = PassiveAggressive(Multiclass(), C=0.5, epochs=4).fit(X, y)
+    assert [p.n_support_vectors for p in kernel.curve_] == [p.n_support_vectors for p in linear.curve_]
+    np.testing.assert_allclose([p.dual for p in kernel.curve_], [p.dual for p in linear.curve_], rtol=1e-9)
+    assert kernel.n_argmax_ == linear.n_argmax_ == 4 * 60
+
+
+@pytest.mark.parametrize("new_constraints", [1, 100])
+def test_cutting_planes_end_where_no_slack_is_exceeded_by_more_than_epsilon(new_constraints):
+    X, y = points()
+    options = {"C": 0.5, "epsilon": 1e-3, "new_constraints": new_constraints}
+    kernel = KernelSVMStruct(Multiclass(), kernel="linear", **options).fit(X, y)
+    linear = SVMStruct(Multiclass(), **options).fit(X, y)
+    assert kernel.dual_ == pytest.approx(linear.dual_, rel=1e-4)
+    assert kernel.gap() < 0.5 * len(y) * 2e-3
+    rbf = KernelSVMStruct(Multiclass(), gamma=0.3, **options).fit(X, y)
+    best = KernelLaRank(Multiclass(), gamma=0.3, C=0.5, gap_tolerance=1e-5).fit(X, y)
+    assert best.dual_ - 0.5 * len(y) * 2e-3 < rbf.dual_ <= best.dual_ + 1e-5
+    assert len(rbf.curve_) > 0
+    assert rbf.curve_[-1].dual == rbf.dual_
+
+
+def test_a_later_batch_in_another_precision_is_taken_in_the_first_one():
+    X, y = points(n=200)
+    learner = KernelLaRank(Multiclass(), gamma=0.3).fit(X.astype(np.float32), y).partial_fit(X, y)
+    machine = learner._machine
+    np.testing.assert_allclose(machine.support_scores(), gram(learner) @ machine.coefficients(), atol=1e-3)
+
+
+@pytest.mark.parametrize("first", ["dense", "sparse"])
+def test_dense_and_sparse_batches_may_take_turns(first):
+    X, y = points(n=200)
+    forms = [X, sparse.csr_matrix(X)] if first == "dense" else [sparse.csr_matrix(X), X]
+    learner = KernelLaRank(Multiclass(), gamma=0.3).partial_fit(forms[0], y).partial_fit(forms[1], y)
+    machine = learner._machine
+    np.testing.assert_allclose(machine.support_scores(), gram(learner) @ machine.coefficients(), atol=1e-9)
+    np.testing.assert_allclose(
+        learner.decision_function(forms[0]), learner.decision_function(forms[1]), atol=1e-9
+    )

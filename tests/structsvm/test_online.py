@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Point
+from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Point, SVMStruct
 from tests.structsvm.helpers import (
     DUAL_OPTIMIZERS,
     OPTIMIZERS,
@@ -198,3 +198,52 @@ def test_new_data_may_come_from_generators():
     X, y = ordinal_data()
     optimizer = LaRank(Ordinal()).fit((x for x in X), (int(label) for label in y))
     assert np.array_equal(optimizer.weights_, LaRank(Ordinal()).fit(X, y).weights_)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_fit_that_is_broken_off_leaves_the_new_model_as_far_as_it_came(name):
+    old_X, old_y = noisy_classes(40, width=5)
+    X, y = noisy_classes(400)
+    optimizer = OPTIMIZERS[name](Multiclass()).fit(old_X, old_y)
+
+    def stop(point):
+        raise KeyboardInterrupt
+
+    optimizer.callback = stop
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.fit(X, y)
+    optimizer.callback = None
+    assert len(optimizer.predict(X)) == 400
+    assert optimizer.primal() > 0
+    assert optimizer.partial_fit(X, y).n_argmax_ > 0
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers_may_share_a_problem(name):
+    narrow, wide = noisy_classes(40, k=3, width=4), noisy_classes(60)
+    problem = Multiclass()
+    first = OPTIMIZERS[name](problem).fit(*narrow)
+    second = OPTIMIZERS[name](problem).fit(*wide)
+    alone = OPTIMIZERS[name](Multiclass()).fit(*narrow)
+    assert np.array_equal(first.predict(narrow[0]), alone.predict(narrow[0]))
+    assert first.primal() == alone.primal()
+    assert np.array_equal(first.partial_fit(*narrow).weights_, alone.partial_fit(*narrow).weights_)
+    assert second.predict(wide[0]).max() == 3
+
+
+@pytest.mark.parametrize("name", DUAL_OPTIMIZERS)
+@pytest.mark.parametrize("slack", ["l1", "l2"])
+def test_an_option_set_after_training_does_not_change_what_was_trained(name, slack):
+    X, y = noisy_classes(60)
+    optimizer = DUAL_OPTIMIZERS[name](Multiclass(), slack=slack).fit(X, y)
+    before = optimizer.primal()
+    optimizer.C, optimizer.slack = 100.0, "l1"
+    assert optimizer.primal() == before
+    assert optimizer.primal(X, y) == pytest.approx(before)
+
+
+def test_the_curve_of_svmstruct_ends_at_its_dual():
+    X, y = noisy_classes(200)
+    optimizer = SVMStruct(Multiclass(), C=10.0).fit(X, y)
+    assert optimizer.curve_[-1].dual == optimizer.dual_
+    assert [p.seconds for p in optimizer.curve_] == sorted(p.seconds for p in optimizer.curve_)

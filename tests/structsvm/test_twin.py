@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from structsvm._schedules import shuffled as compiled_shuffled
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron
+from structsvm._schedules import shuffled as compiled_shuffled
 from tests.structsvm.reference import MulticlassData, NaiveLaRank, naive_perceptron, shuffled
 
 

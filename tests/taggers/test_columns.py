@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import CONLLU, PETS, scan_columns, tricky
-from taggers._columns import Columns, find_last_boundary
 
+from taggers._columns import Columns, find_last_boundary
 from taggers.errors import DataError
 
 

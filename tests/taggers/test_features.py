@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import feature_key, murmur64a, text_hash
+
 from taggers._columns import Columns
 from taggers._lexicon import Lexicon, hash_string
-
 from taggers.attributes import ATTRIBUTES, attribute
 from taggers.features import Extractor, KeyTable, add_dense, concatenate, cut, encode, name_rows
 from taggers.templates import load_template, parse_template

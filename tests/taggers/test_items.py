@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import text_hash
+
 from taggers._columns import Columns
 from taggers._labels import Labels
-
 from taggers.dicts import encode_dicts, item_names
 from taggers.errors import DataError
 from taggers.features import KeyTable, encode_items, name_rows

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from taggers._labels import Labels
 
+from taggers._labels import Labels
 from taggers.features import Extractor, KeyTable, cut, encode
 from taggers.files import read_all, read_columns, write
 from taggers.templates import load_template

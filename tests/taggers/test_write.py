@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import CONLLU, PETS, tricky
+
 from taggers._columns import Columns
 from taggers._labels import Labels
 from taggers._write import write
-
 from taggers.errors import DataError
 
 

@@ -1,0 +1,11 @@
+class Dual:
+    C: float
+    tau: float
+    kappa: float
+    squared: bool
+    dual: float
+    cost: float
+    n_argmax: int
+    n_steps: int
+    n_patterns: int
+    n_outputs: int

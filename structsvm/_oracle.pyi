@@ -1,0 +1,19 @@
+from typing import Any
+
+import numpy as np
+
+from structsvm.problem import Problem
+
+class Oracle:
+    n_weights: int
+
+    def configure(self, *, rescaling: str, slack: str) -> None: ...
+    def attach(self, weights: np.ndarray) -> None: ...
+    def groups(self, slots: np.ndarray) -> np.ndarray | None: ...
+    def slot_weights(self, slots: np.ndarray, sample_weight: np.ndarray) -> np.ndarray: ...
+    def add(self, X: Any, y: Any) -> np.ndarray: ...
+
+class PythonOracle(Oracle):
+    problem: Problem
+
+    def __init__(self, problem: Problem) -> None: ...
