@@ -409,12 +409,18 @@ class DualOptimizer(Optimizer):
         state |= {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
         return state | {"place": place[dual["slots"]], **self._progress()}
 
-    def resume(self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+    def resume(
+        self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Go on from a `training_state`; given the data set of that state, `epoch` goes on as if it had never ended."""
         self._check()
         machine = self._new_machine(self._configured(self.problem.oracle()), 0)
-        dual = {name.removeprefix("dual."): value for name, value in state.items() if name.startswith("dual.")}
-        rows = {name.removeprefix("rows."): value for name, value in state.items() if name.startswith("rows.")}
+        dual = {
+            name.removeprefix("dual."): value for name, value in state.items() if name.startswith("dual.")
+        }
+        rows = {
+            name.removeprefix("rows."): value for name, value in state.items() if name.startswith("rows.")
+        }
         machine.grow(len(dual["weights"]))
         held, weight, place = np.empty(0, np.intp), np.empty(0), np.full(len(state["place"]), -1)
         if X is not None:

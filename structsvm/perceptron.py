@@ -96,7 +96,9 @@ class Perceptron(Optimizer):
         self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None
     ) -> Self:
         """Go on from a `training_state`; given its data set, `epoch` goes on as if it had never ended."""
-        self._machine = self._revived({name: state[f"dual.{name}"] for name in ("weights", "moments", "counters")})
+        self._machine = self._revived(
+            {name: state[f"dual.{name}"] for name in ("weights", "moments", "counters")}
+        )
         self._held, self._weight = np.empty(0, np.intp), np.empty(0)
         self._set_progress(state)
         return self if X is None else self.take(X, y, sample_weight)

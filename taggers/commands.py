@@ -45,7 +45,12 @@ def train(
 ) -> Any:
     """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`."""
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
-    reading = {"format": columns.format, "encoding": encoding, "inputs": columns.wanted[:-1], "label": columns.wanted[-1]}
+    reading = {
+        "format": columns.format,
+        "encoding": encoding,
+        "inputs": columns.wanted[:-1],
+        "label": columns.wanted[-1],
+    }
     held_out = None if dev is None else read_labelled(dev, **reading)
     options = {name: value for name, value in options.items() if value is not None}
     place = columns.width - 1
@@ -184,7 +189,9 @@ def evaluate(
     return compare(gold, predicted, words=words, known=known.__contains__, strict=strict)
 
 
-def inspect(model: TaggerModel | str | Path, *, top: int = 20, names: str | Path | None = None) -> dict[str, Any]:
+def inspect(
+    model: TaggerModel | str | Path, *, top: int = 20, names: str | Path | None = None
+) -> dict[str, Any]:
     """What a model holds: labels, sizes, its training, the strongest transitions and features.
 
     Features are stored as hashes; `names` is a file with such words in it (say, the training file) to name them by.
@@ -195,7 +202,9 @@ def inspect(model: TaggerModel | str | Path, *, top: int = 20, names: str | Path
     named: list[str | None] = [None] * len(model.table)
     if names is not None:
         width = inputs_of(model, model.files.get("format", "columns"), str(names))
-        named = name_rows(model.table, model.extractor, [read_all(names, model.files.get("format", "auto"), wanted=width)])
+        named = name_rows(
+            model.table, model.extractor, [read_all(names, model.files.get("format", "auto"), wanted=width)]
+        )
     n = len(model.labels)
     history = model.weights[: n + 1, :n] if problem.history else np.zeros((0, n))
     weights = model.weights[problem.history :, :n]
@@ -228,7 +237,9 @@ def convert(
     sentences = columns.sentences(0)
     source = source or schemes.detect(sentences)
     if source == "none":
-        raise DataError("the labels are of no scheme that could be converted; choose another column", columns.name)
+        raise DataError(
+            "the labels are of no scheme that could be converted; choose another column", columns.name
+        )
     names: dict[str, int] = {}
     ids = []
     repaired = 0

@@ -14,11 +14,11 @@ from structsvm._estimator import Estimator
 from structsvm.problems.relayout import wider_state
 from structsvm.problems.sequence import SequenceLabels, Sequences
 from structsvm.validation import check_count
-from taggers import explanation, gold, schemes, training
+from taggers import explanation, gold, training
 from taggers._columns import Columns
 from taggers._labels import Labels
 from taggers.dicts import encode_dicts
-from taggers.features import Extractor, Features, KeyTable, cut, encode, encode_items
+from taggers.features import Features, KeyTable, cut, encode, encode_items
 from taggers.model import TaggerModel
 from taggers.templates import NAMED, Template, load_template, parse_template
 
@@ -95,7 +95,9 @@ class SequenceTagger(Estimator):
         self._train(model, optimizer, data, X_dev, y_dev)
         return self
 
-    def resume(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
+    def resume(
+        self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
+    ) -> Self:
         """More passes; on the data of `fit`, as if they had been asked for at once, on other data in addition to it."""
         model = self._ready()
         X = self._materialised(X)
@@ -115,7 +117,9 @@ class SequenceTagger(Estimator):
         self._train(model, optimizer, data, X_dev, y_dev)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Sequence[str] | None = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Sequence[str] | None = None, sample_weight: Any = None
+    ) -> Self:
         """One pass over more data, in the order given; new features and labels may come with it."""
         X = self._materialised(X)
         sentences = self._gold(X, y)
@@ -177,7 +181,11 @@ class SequenceTagger(Estimator):
         if template in NAMED:
             width = _width(X) if not isinstance(X, Columns) else int(y) if np.isscalar(y) else X.width
             return load_template(template).within(width)
-        return load_template(template) if os.path.exists(template) or "[" not in str(template) else parse_template(template)
+        return (
+            load_template(template)
+            if os.path.exists(template) or "[" not in str(template)
+            else parse_template(template)
+        )
 
     def _optimizer(self, model: TaggerModel) -> Any:
         loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.inner)
@@ -220,7 +228,11 @@ class SequenceTagger(Estimator):
 
     def _plain_parameters(self) -> dict[str, Any]:
         skipped = ("callback", "random_state", "template", "jobs")
-        chosen = {name: value for name, value in self.get_params().items() if name not in skipped and value is not None}
+        chosen = {
+            name: value
+            for name, value in self.get_params().items()
+            if name not in skipped and value is not None
+        }
         return chosen | {"class": type(self).__name__}
 
     # -- data -----------------------------------------------------------------------------------
@@ -237,7 +249,9 @@ class SequenceTagger(Estimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         y = [list(labels) for labels in y]
-        lengths = np.diff(X.sentence_ptr).tolist() if isinstance(X, Columns) else [len(sentence) for sentence in X]
+        lengths = (
+            np.diff(X.sentence_ptr).tolist() if isinstance(X, Columns) else [len(sentence) for sentence in X]
+        )
         if len(y) != len(lengths):
             raise ValueError(f"X has {len(lengths)} sentences but y has {len(y)}")
         for number, (labels, length) in enumerate(zip(y, lengths, strict=True)):
@@ -253,10 +267,14 @@ class SequenceTagger(Estimator):
         if model.extractor is None:
             return encode_dicts(X, model.table, grow=grow)
         if _kind(X) == "items":
-            raise ValueError("this tagger makes its features from words by a template, but X holds features: give tokens")
+            raise ValueError(
+                "this tagger makes its features from words by a template, but X holds features: give tokens"
+            )
         return encode(Columns.from_sentences(X), model.extractor, model.table, grow=grow)
 
-    def _data(self, features: Features, codes: np.ndarray, sets: list[np.ndarray]) -> tuple[Sequences, SequenceLabels]:
+    def _data(
+        self, features: Features, codes: np.ndarray, sets: list[np.ndarray]
+    ) -> tuple[Sequences, SequenceLabels]:
         X = Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values)
         return X, SequenceLabels(codes, features.sentence_ptr, sets)
 
@@ -308,7 +326,9 @@ class SequenceTagger(Estimator):
             force = np.full(features.n_tokens, -1, np.int32)
             for at, name in forced.items():
                 if name not in model.labels:
-                    raise ValueError(f"label {name!r} cannot be forced: this tagger has {', '.join(model.labels)}")
+                    raise ValueError(
+                        f"label {name!r} cannot be forced: this tagger has {', '.join(model.labels)}"
+                    )
                 force[at] = model.labels.index(name)
         ids = model.tag(features, forced=force)
         return [model.names[k] for k in ids]
@@ -360,7 +380,11 @@ class SequenceTagger(Estimator):
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags(two_d_array=False))
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=True),
+            input_tags=InputTags(two_d_array=False),
+        )
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **options: Any) -> None:
         """Write a model file; options are those of `TaggerModel.save`."""
@@ -382,7 +406,12 @@ class SequenceTagger(Estimator):
 class PosTagger(SequenceTagger):
     """Parts of speech: affixes and shapes around the word, exact inference."""
 
-    DEFAULTS: ClassVar[dict[str, Any]] = {**SequenceTagger.DEFAULTS, "template": "pos", "C": 0.05, "epochs": 3}
+    DEFAULTS: ClassVar[dict[str, Any]] = {
+        **SequenceTagger.DEFAULTS,
+        "template": "pos",
+        "C": 0.05,
+        "epochs": 3,
+    }
 
 
 class Chunker(SequenceTagger):
@@ -424,5 +453,10 @@ def _split(ids: np.ndarray, names: list[str], sentence_ptr: np.ndarray) -> list[
 
 
 def _accuracy(golden: Sequence[Sequence[Any]], predicted: Sequence[Sequence[str]]) -> float:
-    pairs = [pair for g, p in zip(golden, predicted, strict=True) for pair in zip(g, p, strict=True) if pair[0] is not None]
+    pairs = [
+        pair
+        for g, p in zip(golden, predicted, strict=True)
+        for pair in zip(g, p, strict=True)
+        if pair[0] is not None
+    ]
     return sum(label in gold.choices(right, ()) for right, label in pairs) / max(len(pairs), 1)

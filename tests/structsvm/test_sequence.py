@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from structsvm._oracle import PythonOracle
-from structsvm.problems._decode import Decoder
 
 from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
+from structsvm._oracle import PythonOracle
 from structsvm.problems import SequenceLabels, SequenceProblem, Sequences
+from structsvm.problems._decode import Decoder
 from structsvm.problems.relayout import wider_state, wider_weights
 
 LABELS, ROWS = 3, 5
@@ -31,7 +31,10 @@ def some_sentences(rng, n=6, longest=4, valued=False):
     """Sentences as lists of {row: value}, and the same as flat arrays."""
     sentences = [
         [
-            {int(row): float(rng.integers(1, 4)) if valued else 1.0 for row in rng.choice(ROWS, 2, replace=False)}
+            {
+                int(row): float(rng.integers(1, 4)) if valued else 1.0
+                for row in rng.choice(ROWS, 2, replace=False)
+            }
             for _ in range(rng.integers(1, longest + 1))
         ]
         for _ in range(n)
@@ -47,7 +50,9 @@ def some_sentences(rng, n=6, longest=4, valued=False):
 def some_labels(rng, X):
     codes = rng.integers(0, LABELS, len(X.token_ptr) - 1).astype(np.int32)
     ptr = X.sentence_ptr
-    return SequenceLabels(codes, ptr), [tuple(codes[a:b].tolist()) for a, b in zip(ptr, ptr[1:], strict=False)]
+    return SequenceLabels(codes, ptr), [
+        tuple(codes[a:b].tolist()) for a, b in zip(ptr, ptr[1:], strict=False)
+    ]
 
 
 def some_bars(rng):
@@ -89,7 +94,9 @@ def test_viterbi_margins_and_n_best_are_those_of_brute_force(seed, valued, barre
         assert scores[tuple(found[start:stop].tolist())] == pytest.approx(best[0][0], abs=1e-4)
         listed = decoder.n_best(X, s, 4)
         assert [score for score, _ in listed] == pytest.approx([score for score, _ in best[:4]], abs=1e-4)
-        assert [scores[tuple(y.tolist())] for _, y in listed] == pytest.approx([s for s, _ in listed], abs=1e-4)
+        assert [scores[tuple(y.tolist())] for _, y in listed] == pytest.approx(
+            [s for s, _ in listed], abs=1e-4
+        )
         for t in range(stop - start):
             others = [score for score, y in best if y[t] != found[start + t]]
             if others:
@@ -103,12 +110,16 @@ def test_forced_labels_are_kept_and_the_rest_is_the_best_around_them(seed):
     sentences, X = some_sentences(rng)
     problem = SequenceProblem(LABELS)
     w = some_weights(rng, problem)
-    forced = np.where(rng.random(len(X.token_ptr) - 1) < 0.4, rng.integers(0, LABELS, len(X.token_ptr) - 1), -1)
+    forced = np.where(
+        rng.random(len(X.token_ptr) - 1) < 0.4, rng.integers(0, LABELS, len(X.token_ptr) - 1), -1
+    )
     found = Decoder(problem, w).labels(X, forced=forced.astype(np.int32))
     for s, sentence in enumerate(sentences):
         start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
         part = forced[start:stop]
-        allowed = [pair for pair in ranked(problem, sentence, w) if all(f in (-1, y) for f, y in zip(part, pair[1]))]
+        allowed = [
+            pair for pair in ranked(problem, sentence, w) if all(f in (-1, y) for f, y in zip(part, pair[1]))
+        ]
         scores = dict((y, score) for score, y in allowed)
         assert scores[tuple(found[start:stop].tolist())] == pytest.approx(allowed[0][0], abs=1e-4)
 
@@ -240,4 +251,6 @@ def test_a_wider_layout_scores_as_before(inference, order):
 
 
 def test_candidates_are_all_sequences():
-    assert len(list(SequenceProblem(LABELS).candidates([{}] * 3))) == len(list(product(range(LABELS), repeat=3)))
+    assert len(list(SequenceProblem(LABELS).candidates([{}] * 3))) == len(
+        list(product(range(LABELS), repeat=3))
+    )

@@ -25,9 +25,20 @@ def phrase(rng: random.Random, tags: list[str], chunk: str) -> list[tuple[str, s
 
 def sentence(rng: random.Random) -> list[tuple[str, str, str]]:
     """Word, part of speech and chunk of each token."""
-    nouns = [["DT", "NN"], ["DT", "JJ", "NN"], ["NNP"], ["NNP", "NNP"], ["JJ", "NNS"], ["DT", "JJ", "JJ", "NN"]]
+    nouns = [
+        ["DT", "NN"],
+        ["DT", "JJ", "NN"],
+        ["NNP"],
+        ["NNP", "NNP"],
+        ["JJ", "NNS"],
+        ["DT", "JJ", "JJ", "NN"],
+    ]
     verbs = [["VBZ"], ["MD", "VB"]]
-    tokens = phrase(rng, rng.choice(nouns), "NP") + phrase(rng, rng.choice(verbs), "VP") + phrase(rng, rng.choice(nouns), "NP")
+    tokens = (
+        phrase(rng, rng.choice(nouns), "NP")
+        + phrase(rng, rng.choice(verbs), "VP")
+        + phrase(rng, rng.choice(nouns), "NP")
+    )
     if rng.random() < 0.5:
         tokens += phrase(rng, ["IN"], "PP") + phrase(rng, rng.choice(nouns), "NP")
     return [*tokens, (rng.choice(WORDS["."]), ".", "O")]

@@ -18,7 +18,13 @@ COMMAND = [sys.executable, "-c", "from taggers.cli import main; main()"]
 
 def run(*arguments, cwd, stdin=b"", **options):
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)], cwd=cwd, input=stdin, capture_output=True, timeout=120, check=False, **options
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        **options,
     )
 
 
@@ -60,10 +66,20 @@ def test_tagging_keeps_every_other_byte(folder):
     done = run("tag", "chunk.ssvm", "test.txt", cwd=folder)
     lines, source = done.stdout.splitlines(), (folder / "test.txt").read_bytes().splitlines()
     assert [line.rsplit(b" ", 1)[0] if line else line for line in lines] == source
-    again = run("tag", "chunk.ssvm", "--replace", "-o", "out.txt", cwd=folder, stdin=(folder / "test.txt").read_bytes())
+    again = run(
+        "tag",
+        "chunk.ssvm",
+        "--replace",
+        "-o",
+        "out.txt",
+        cwd=folder,
+        stdin=(folder / "test.txt").read_bytes(),
+    )
     assert again.returncode == 0
     labels = [line.rsplit(b" ", 1)[1] if line else line for line in lines]
-    expected = [s.rsplit(b" ", 1)[0] + b" " + label if s else s for s, label in zip(source, labels, strict=True)]
+    expected = [
+        s.rsplit(b" ", 1)[0] + b" " + label if s else s for s, label in zip(source, labels, strict=True)
+    ]
     assert (folder / "out.txt").read_bytes().splitlines() == expected
 
 
@@ -83,7 +99,9 @@ def test_threads_and_chunks_give_the_same_bytes(folder):
 
 
 def test_plain_text_and_another_encoding(folder):
-    done = run("tag", "pos.ssvm", "--format", "text", cwd=folder, stdin=b"Anna sees the cat. Otto likes Turin!")
+    done = run(
+        "tag", "pos.ssvm", "--format", "text", cwd=folder, stdin=b"Anna sees the cat. Otto likes Turin!"
+    )
     assert [line.split(b"\t")[0] for line in done.stdout.splitlines()[:3]] == [b"Anna", b"sees", b"the"]
     latin = "Ren\u00e9 NNP B-NP\nsees VBZ B-VP\n".encode("latin-1")
     done = run("tag", "chunk.ssvm", "--encoding", "latin-1", cwd=folder, stdin=latin)
@@ -95,7 +113,20 @@ def test_resume_is_as_if_it_had_never_ended(folder):
     options = ("--template", "conll2000", "--quiet")
     run("train", "label", "train.txt", "-o", "two.ssvm", "--epochs", 2, "--keep-state", *options, cwd=folder)
     run("train", "label", "train.txt", "-o", "one.ssvm", "--epochs", 1, "--keep-state", *options, cwd=folder)
-    done = run("train", "label", "train.txt", "--resume", "one.ssvm", "--epochs", 1, "--keep-state", "-o", "both.ssvm", "-q", cwd=folder)
+    done = run(
+        "train",
+        "label",
+        "train.txt",
+        "--resume",
+        "one.ssvm",
+        "--epochs",
+        1,
+        "--keep-state",
+        "-o",
+        "both.ssvm",
+        "-q",
+        cwd=folder,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     from structsvm.persist import load_model
 
@@ -122,7 +153,10 @@ def test_crfsuite_files(folder):
     lines = [line.split(" ") for line in as_columns(60).decode().split("\n")]
     data = "\n".join(f"{line[2]}\tw={line[0]}\tp={line[1]}" if len(line) == 3 else "" for line in lines)
     (folder / "items.txt").write_text(data.rstrip("\n") + "\n\n")
-    assert run("train", "label", "items.txt", "--format", "crfsuite", "-o", "items.ssvm", cwd=folder).returncode == 0
+    assert (
+        run("train", "label", "items.txt", "--format", "crfsuite", "-o", "items.ssvm", cwd=folder).returncode
+        == 0
+    )
     done = run("tag", "items.ssvm", "items.txt", cwd=folder)
     assert done.stdout.decode().count("\tw=") == data.count("\tw=")
 
@@ -159,13 +193,23 @@ def test_wrong_use(folder):
     refused(run("tag", "missing.ssvm", "test.txt", cwd=folder), 2, "missing.ssvm does not exist")
     refused(run("tag", "train.txt", "test.txt", cwd=folder), 2, "not a structsvm model")
     refused(run("tag", "chunk.ssvm", "missing.txt", cwd=folder), 1, "missing.txt: cannot be read")
-    refused(run("train", "chunks", "train.txt", "-o", "x.ssvm", cwd=folder), 2, "none of pos, chunk, ner, label")
+    refused(
+        run("train", "chunks", "train.txt", "-o", "x.ssvm", cwd=folder), 2, "none of pos, chunk, ner, label"
+    )
     refused(run("train", "chunk", "train.txt", "-C", "-3", "-o", "x.ssvm", cwd=folder), 2, "C must be")
     refused(run("train", "chunk", "train.txt", cwd=folder), 2)
-    refused(run("train", "chunk", "train.txt", "-o", "no/such/folder.ssvm", "-q", cwd=folder), 1, "No such directory")
-    refused(run("train", "chunk", "train.txt", "--template", "nope", "-o", "x.ssvm", cwd=folder), 1, "no template")
+    refused(
+        run("train", "chunk", "train.txt", "-o", "no/such/folder.ssvm", "-q", cwd=folder),
+        1,
+        "No such directory",
+    )
+    refused(
+        run("train", "chunk", "train.txt", "--template", "nope", "-o", "x.ssvm", cwd=folder), 1, "no template"
+    )
     refused(run("tag", "chunk.ssvm", "--format", "text", cwd=folder, stdin=b"A cat."), 1, "needs 2 columns")
-    refused(run("train", "chunk", "train.txt", "--column", "x", "-o", "x.ssvm", cwd=folder), 2, "is no column")
+    refused(
+        run("train", "chunk", "train.txt", "--column", "x", "-o", "x.ssvm", cwd=folder), 2, "is no column"
+    )
     damaged = bytearray((folder / "chunk.ssvm").read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (folder / "damaged.ssvm").write_bytes(damaged)
@@ -180,7 +224,11 @@ def test_a_full_disk(folder):
 
 def test_a_closed_pipe_is_no_error(folder):
     process = subprocess.Popen(
-        [*COMMAND, "tag", "chunk.ssvm"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "tag", "chunk.ssvm"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     process.stdout.close()
     try:

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from sentences import chunk_data
-from taggers._columns import Columns
 
 from structsvm.persist import ModelFileError, load_model, save_model
 from taggers import Chunker, NerTagger, PosTagger, SequenceTagger, schemes
+from taggers._columns import Columns
 from taggers.model import TaggerModel
 
 X, Y = chunk_data(80)
@@ -71,7 +71,8 @@ def test_columns_with_the_place_of_the_labels(tmp_path):
 
 def test_a_seed_repeats_to_the_bit(tmp_path):
     once, again, other = (
-        saved_bytes(Chunker(random_state=seed).fit(X, Y), tmp_path / "m", training_state=True) for seed in (3, 3, 4)
+        saved_bytes(Chunker(random_state=seed).fit(X, Y), tmp_path / "m", training_state=True)
+        for seed in (3, 3, 4)
     )
     assert once == again
     assert once != other
@@ -140,7 +141,9 @@ def test_partial_fit_after_load_with_state_knows_new_labels(tmp_path):
 
 
 def test_classes_may_be_named_before_they_are_seen():
-    tagger = Chunker().partial_fit(X[:5], Y[:5], classes=["B-NP", "I-NP", "B-VP", "I-VP", "B-PP", "I-PP", "B-XY", "O"])
+    tagger = Chunker().partial_fit(
+        X[:5], Y[:5], classes=["B-NP", "I-NP", "B-VP", "I-VP", "B-PP", "I-PP", "B-XY", "O"]
+    )
     assert "B-XY" in tagger.classes_
 
 
@@ -148,7 +151,8 @@ def test_classes_may_be_named_before_they_are_seen():
 def test_missing_and_ambiguous_gold_is_learned_from(make):
     rng = np.random.default_rng(0)
     partial = [
-        [None if rng.random() < 0.3 else {label, "O"} if rng.random() < 0.2 else label for label in labels] for labels in Y
+        [None if rng.random() < 0.3 else {label, "O"} if rng.random() < 0.2 else label for label in labels]
+        for labels in Y
     ]
     tagger = make(epochs=4).fit(X, partial)
     assert tagger.score(X_TEST, Y_TEST) > 0.9
@@ -226,7 +230,9 @@ def test_prediction_is_pure():
 
 def test_grid_search_and_cross_validation():
     model_selection = pytest.importorskip("sklearn.model_selection")
-    search = model_selection.GridSearchCV(SequenceTagger(), {"C": [0.01, 0.1], "inference": ["greedy", "exact"]}, cv=2)
+    search = model_selection.GridSearchCV(
+        SequenceTagger(), {"C": [0.01, 0.1], "inference": ["greedy", "exact"]}, cv=2
+    )
     search.fit(X, Y)
     assert search.best_score_ > 0.9
     from sklearn.base import clone
