@@ -79,7 +79,7 @@ class Optimizer(ABC):
         return self
 
     def epoch(self) -> bool:
-        """One more pass over the data set taken, in its own random order; True if training should end here."""
+        """One more pass over the data set taken, in its own random order; True if training should end."""
         self._fitted()
         return self._epoch(self._shuffled())
 
@@ -400,7 +400,7 @@ class DualOptimizer(Optimizer):
         return machine
 
     def training_state(self) -> dict[str, np.ndarray]:
-        """Arrays that `resume` takes up: the dual, its support patterns, and where they lie in the data set at hand."""
+        """Arrays that `resume` takes up: the dual, its support patterns, their places in the data set at hand."""
         dual = self._fitted().state()
         rows = self._machine.oracle.rows(dual["slots"])
         place = np.full(max(dual["slots"].max(initial=-1), self._held.max(initial=-1)) + 1, -1, np.int64)
@@ -412,7 +412,7 @@ class DualOptimizer(Optimizer):
     def resume(
         self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Go on from a `training_state`; given the data set of that state, `epoch` goes on as if it had never ended."""
+        """Go on from a `training_state`; given its data set, `epoch` goes on as if it had never ended."""
         self._check()
         machine = self._new_machine(self._configured(self.problem.oracle()), 0)
         dual = {

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from taggers import estimator, schemes
+from taggers import presets, schemes
 from taggers._columns import Columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
@@ -21,10 +22,10 @@ from taggers.layout import describe, inputs_of, label_of, read_labelled
 from taggers.model import TaggerModel
 
 TASKS = {
-    "pos": estimator.PosTagger,
-    "chunk": estimator.Chunker,
-    "ner": estimator.NerTagger,
-    "label": estimator.SequenceTagger,
+    "pos": presets.PosTagger,
+    "chunk": presets.Chunker,
+    "ner": presets.NerTagger,
+    "label": presets.SequenceTagger,
 }
 
 
@@ -166,7 +167,7 @@ def evaluate(
     strict: str | None = None,
     jobs: int = 1,
 ) -> Evaluation:
-    """Compare the labels that a model gives, or the last column of a file, with the gold ones (without a model, last but one)."""
+    """Compare the labels that a model gives with the gold ones; without a model, the last column with the one before."""
     if model is None:
         columns = read_all(file, format, wanted=(-2, -1), encoding=encoding)
         return compare(columns.sentences(0), columns.sentences(1), strict=strict)
@@ -180,7 +181,7 @@ def evaluate(
 
     (columns,) = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=None)
     ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
-    predicted = [[model.names[k] for k in ids[a:b]] for a, b in zip(ptr, ptr[1:], strict=False)]
+    predicted = [[model.names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
     gold = columns.sentences(columns.width - 1)
     if model.outer != "none" or model.template is None:
         return compare(gold, predicted, strict=strict)
@@ -194,7 +195,7 @@ def inspect(
 ) -> dict[str, Any]:
     """What a model holds: labels, sizes, its training, the strongest transitions and features.
 
-    Features are stored as hashes; `names` is a file with such words in it (say, the training file) to name them by.
+    Features are stored as hashes; `names` is a file (say, the training file) to name them by.
     """
     path = None if isinstance(model, TaggerModel) else model
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)

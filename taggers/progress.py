@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class Progress:
-    """A callback of optimizers: patterns seen, dual, and the score on held-out data; silent unless `shown`."""
+    """A callback of optimizers: patterns seen, dual, score on held-out data; silent unless `shown`."""
 
     def __init__(self, *, shown: bool) -> None:
         self.bar: Any = None

@@ -1,6 +1,6 @@
 """Sequences: every inference against brute force over all label sequences, and both doors to one dual."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -50,9 +50,7 @@ def some_sentences(rng, n=6, longest=4, valued=False):
 def some_labels(rng, X):
     codes = rng.integers(0, LABELS, len(X.token_ptr) - 1).astype(np.int32)
     ptr = X.sentence_ptr
-    return SequenceLabels(codes, ptr), [
-        tuple(codes[a:b].tolist()) for a, b in zip(ptr, ptr[1:], strict=False)
-    ]
+    return SequenceLabels(codes, ptr), [tuple(codes[a:b].tolist()) for a, b in pairwise(ptr)]
 
 
 def some_bars(rng):
@@ -118,7 +116,9 @@ def test_forced_labels_are_kept_and_the_rest_is_the_best_around_them(seed):
         start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
         part = forced[start:stop]
         allowed = [
-            pair for pair in ranked(problem, sentence, w) if all(f in (-1, y) for f, y in zip(part, pair[1]))
+            pair
+            for pair in ranked(problem, sentence, w)
+            if all(f in (-1, y) for f, y in zip(part, pair[1], strict=True))
         ]
         scores = dict((y, score) for score, y in allowed)
         assert scores[tuple(found[start:stop].tolist())] == pytest.approx(allowed[0][0], abs=1e-4)
@@ -143,10 +143,15 @@ def test_slacks_are_those_of_brute_force_also_with_partial_annotation(seed, barr
         gold = codes[X.sentence_ptr[s] : X.sentence_ptr[s + 1]]
         sets = [range(LABELS) if g == -1 else (0, 2) if g == -2 else (g,) for g in gold]
         outputs = ranked(problem, sentence, np.append(w, np.zeros(200)))
-        right = max(score for score, out in outputs if all(c in names for c, names in zip(out, sets)))
+        right = max(
+            score for score, out in outputs if all(c in names for c, names in zip(out, sets, strict=True))
+        )
 
         def cost(out, sets=sets):
-            return sum(min(loss[g, c] for g in names) if c not in names else 0 for c, names in zip(out, sets))
+            return sum(
+                min(loss[g, c] for g in names) if c not in names else 0
+                for c, names in zip(out, sets, strict=True)
+            )
 
         expected += max(0.0, max(cost(out) + score - right for score, out in outputs))
     assert optimizer.primal() == pytest.approx(w @ w / 2 + 0.5 * expected, abs=1e-3)

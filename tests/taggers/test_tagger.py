@@ -2,6 +2,7 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -165,7 +166,7 @@ def test_n_best_margins_and_forced_labels():
     tagger = SequenceTagger().fit(X, Y)
     best = tagger.predict_nbest(X_TEST[:5], 3)
     assert [listed[0][1] for listed in best] == tagger.predict(X_TEST[:5])
-    assert all(a[0] >= b[0] for listed in best for a, b in zip(listed, listed[1:], strict=False))
+    assert all(a[0] >= b[0] for listed in best for a, b in pairwise(listed))
     margins = tagger.predict_margins(X_TEST)
     assert [len(m) for m in margins] == [len(y) for y in Y_TEST]
     assert min(m for sentence in margins for m in sentence) >= 0
