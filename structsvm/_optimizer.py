@@ -400,7 +400,7 @@ class DualOptimizer(Optimizer):
         return machine
 
     def training_state(self) -> dict[str, np.ndarray]:
-        """Arrays that `resume` takes up: the dual, its support patterns, their places in the data set at hand."""
+        """Arrays that `resume` takes up: the dual, its support patterns, their places in the data set."""
         dual = self._fitted().state()
         rows = self._machine.oracle.rows(dual["slots"])
         place = np.full(max(dual["slots"].max(initial=-1), self._held.max(initial=-1)) + 1, -1, np.int64)

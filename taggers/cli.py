@@ -30,7 +30,7 @@ Jobs = Annotated[int, typer.Option(min=1, help="Threads.")]
 
 @contextlib.contextmanager
 def told_in_one_sentence() -> Iterator[None]:
-    """Errors as one line on stderr and an exit code: 1 for data, 2 for usage and model files, 130 for Ctrl-C."""
+    """Errors as one line on stderr and an exit code: 1 data, 2 usage and model files, 130 Ctrl-C."""
     import warnings
 
     warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
@@ -121,8 +121,9 @@ def train(
             raise ValueError(f"{task!r} is none of {', '.join(commands.TASKS)}")
         with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
             tagger = commands.train(
-                task, file, output, dev=dev, resume=resume, template=template, algorithm=algorithm, inference=inference,
-                order=order, epochs=epochs, C=c, reprocess=reprocess, cutoff=cutoff, labels=labels, random_state=seed,
+                task, file, output, dev=dev, resume=resume, template=template, algorithm=algorithm,
+                inference=inference, order=order, epochs=epochs, C=c, reprocess=reprocess, cutoff=cutoff,
+                labels=labels, random_state=seed,
                 label_weight=weights_of(label_weight), jobs=jobs, keep_state=keep_state,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
                 label=None if column is None else column_number(column), format=format, encoding=encoding,
@@ -167,7 +168,8 @@ def tag(
         from taggers.layout import column_number
 
         commands.tag(
-            model, file, output, nbest=nbest, scores=scores, replace=replace, format=format, encoding=encoding, jobs=jobs,
+            model, file, output, nbest=nbest, scores=scores, replace=replace, format=format,
+            encoding=encoding, jobs=jobs,
             label=None if column is None else column_number(column),
         )  # fmt: skip
 

@@ -167,7 +167,7 @@ def evaluate(
     strict: str | None = None,
     jobs: int = 1,
 ) -> Evaluation:
-    """Compare the labels that a model gives with the gold ones; without a model, the last column with the one before."""
+    """Compare a model's labels with the gold ones; without a model, the last column with the one before."""
     if model is None:
         columns = read_all(file, format, wanted=(-2, -1), encoding=encoding)
         return compare(columns.sentences(0), columns.sentences(1), strict=strict)
@@ -213,13 +213,16 @@ def inspect(
     return {
         "file": None if path is None else str(path),
         "bytes": None if path is None else Path(path).stat().st_size,
-        "labels": model.names, "scheme": model.outer, "learned_as": model.inner, "constrained": model.constrained,
+        "labels": model.names, "scheme": model.outer, "learned_as": model.inner,
+        "constrained": model.constrained,
         "inference": model.inference, "order": model.order, "features": len(model.table),
         "zero_features": int((np.abs(weights).max(axis=1, initial=0) == 0).sum()),
         "template": None if model.template is None else model.template.text.split("\n"),
         "training_state": model.state is not None, "columns": model.files, "training": model.report,
         "transitions": [(before[row], model.labels[y], w) for row, y, w in _strongest(history, top)],
-        "strongest": [(named[row] or f"#{row}", model.labels[y], w) for row, y, w in _strongest(weights, top)],
+        "strongest": [
+            (named[row] or f"#{row}", model.labels[y], w) for row, y, w in _strongest(weights, top)
+        ],
     }  # fmt: skip
 
 
@@ -233,7 +236,7 @@ def convert(
     file: str | Path, output: str | Path = "-", *, to: str, source: str | None = None, label: int = -1,
     format: str = "auto", encoding: str = "utf-8",
 ) -> int:  # fmt: skip
-    """Write the file with its label column in another scheme, and return how many labels were out of place."""
+    """Write the file with its labels in another scheme, and return how many were out of place."""
     columns = read_all(file, format, wanted=(label,), encoding=encoding)
     sentences = columns.sentences(0)
     source = source or schemes.detect(sentences)

@@ -25,22 +25,27 @@ from taggers.templates import NAMED, Template, load_template, parse_template
 class SequenceTagger(Estimator):
     """Label the tokens of sentences with a structured SVM.
 
-    X: sentences, each a list of str, of tuples of str (columns: word, part of speech, ...) or of features as
-    python-crfsuite takes them (dicts, or lists of names); or a `Columns` read from a file. y: for each sentence
-    its labels, None for a token without gold and a set for one with several allowed labels; with `Columns`,
-    also the place of the label column.
+    X: sentences, each a list of str, of tuples of str (columns: word, part of speech, ...) or of features
+    as python-crfsuite takes them (dicts, or lists of names); or a `Columns` read from a file. y: for each
+    sentence its labels, None for a token without gold and a set for one with several allowed labels; with
+    `Columns`, also the place of the label column.
 
     Whatever is None is chosen by the class (`DEFAULTS`):
 
     template: a name (conll2000, pos, chunk, ner, label), a file or text, see `taggers.templates`.
-    algorithm: larank, pa, perceptron or svmstruct. inference: exact (Viterbi) or greedy, with `order` labels
-    before. C: the SVM's; reprocess: LaRank's n_R. epochs: passes of `fit`. cutoff: drop features seen less often
-    in `fit`. labels: the scheme to learn in (IOB2, IOBES, ...), whatever that of y; "none" takes labels as they
-    are. constrained: never predict labels that are out of place in the scheme. label_weight: {label or type:
-    factor} of the loss where this is the right label. patience: passes without a better score on X_dev before
-    fit ends. callback: is called with a `Point` of the curve now and then; its method `scored`, if it has one,
-    with each score on X_dev.
+    algorithm: larank, pa, perceptron or svmstruct. C: the SVM's; reprocess: LaRank's n_R.
+    inference: exact (Viterbi) or greedy, with `order` labels before.
+    epochs: passes of `fit`. cutoff: drop features seen less often in `fit`.
+    labels: the scheme to learn in (IOB2, IOBES, ...), whatever that of y; "none" takes labels as they are.
+    constrained: never predict labels that are out of place in the scheme.
+    label_weight: {label or type: factor} of the loss where this is the right label.
+    patience: passes without a better score on X_dev before fit ends.
+    callback: is called with a `Point` of the curve now and then; its method `scored`, if it has one, with
+    each score on X_dev.
     """
+
+    model_: TaggerModel
+    optimizer_: Any
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
         "template": "label", "algorithm": "larank", "inference": "exact", "order": None, "C": 0.1,
@@ -174,12 +179,13 @@ class SequenceTagger(Estimator):
         inner = outer if inner == "none" or outer == "none" else inner
         return TaggerModel(
             self._template(X, y), [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
-            constrained=constrained and inner != "none", inference=self._setting("inference"), order=self._setting("order"),
+            constrained=constrained and inner != "none",
+            inference=self._setting("inference"), order=self._setting("order"),
             words=data.words(X), parameters=self._plain_parameters(),
         )  # fmt: skip
 
     def _template(self, X: Any, y: Any) -> Template | None:
-        """None where features come ready; a named template is cut to the columns there are before that of y."""
+        """None where features come ready; a named template is cut to the columns of input there are."""
         if data.kind(X) == "items":
             return None
         template = self._setting("template")
@@ -196,12 +202,13 @@ class SequenceTagger(Estimator):
     def _optimizer(self, model: TaggerModel) -> Any:
         loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.inner)
         return training.new_optimizer(
-            self._setting("algorithm"), model.problem(loss), C=self._setting("C"), reprocess=self._setting("reprocess"),
+            self._setting("algorithm"), model.problem(loss), C=self._setting("C"),
+            reprocess=self._setting("reprocess"),
             random_state=self.random_state, callback=self.callback,
         )  # fmt: skip
 
     def _widened(self, model: TaggerModel, names: list[str]) -> Any:
-        """The optimizer, ready for these labels: the one at hand, one from a saved state, or one from the weights."""
+        """The optimizer for these labels: the one at hand, or one from a saved state or the weights."""
         optimizer = getattr(self, "optimizer_", None)
         if optimizer is not None and len(names) == optimizer.problem.n_labels:
             return optimizer
@@ -216,8 +223,8 @@ class SequenceTagger(Estimator):
         if state is not None:
             return fresh.resume(wider_state(state, old, fresh.problem))
         warnings.warn(
-            "this model was saved without its training state: it goes on from its weights alone, and old examples "
-            "can no longer be worked on; save with training_state=True to keep them",
+            "this model was saved without its training state: it goes on from its weights alone, and old "
+            "examples can no longer be worked on; save with training_state=True to keep them",
             UserWarning, stacklevel=3,
         )  # fmt: skip
         named = {"dual.weights": np.array(weights, np.float64).reshape(-1)}
@@ -305,7 +312,7 @@ class SequenceTagger(Estimator):
         return [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
-        """For each token of a sentence its label and what speaks for it: features and labels before, with weights."""
+        """For each token of a sentence its label and what speaks for it, with weights."""
         return explanation.explain(self._ready(), list(tokens))
 
     def score(self, X: Any, y: Any) -> float:

@@ -70,7 +70,7 @@ def inputs_of(model: TaggerModel, format: str, name: str) -> list[int]:
         return list(inputs[:needed])
     if needed > 1:
         raise DataError(
-            f"the model needs {needed} columns (such as words and parts of speech), and {format} gives words only",
+            f"the model needs {needed} columns, such as words and parts of speech; {format} gives words only",
             name,
         )
     return [CONLLU["form"]] if format == "conllu" else [0]

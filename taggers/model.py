@@ -143,7 +143,7 @@ class TaggerModel:
     # -- files ----------------------------------------------------------------------------------
 
     def pruned(self, least: float) -> TaggerModel:
-        """Without the features whose weights are all `least` or less in size; the training state cannot stay."""
+        """Without the features whose weights are all `least` or less in size, and without training state."""
         history = self.problem().history
         keep = np.abs(self.weights[history:]).max(axis=1, initial=0) > least
         weights = np.concatenate([self.weights[:history], self.weights[history:][keep]])
@@ -159,7 +159,7 @@ class TaggerModel:
     ) -> None:
         """Write one file, all of it or nothing.
 
-        prune: leave out features whose weights are all this small or smaller. dtype: float32, float16 or int8.
+        prune: leave out features whose weights are all this small. dtype: float32, float16 or int8.
         training_state: keep what it takes to go on training as if it had never ended.
         """
         if training_state and (self.state is None or prune is not None or dtype != "float32"):
@@ -198,7 +198,7 @@ class TaggerModel:
             raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}.")
         if meta.get("hashing") != HASHING:
             raise ModelFileError(
-                f"Model file {path} hashes its features in another way ({meta.get('hashing')}): train it anew."
+                f"Model file {path} hashes features in another way ({meta.get('hashing')}): train it anew."
             )
         try:
             return cls._rebuilt(arrays, meta)

@@ -19,13 +19,14 @@ class Chunker(SequenceTagger):
     """Phrases of words with parts of speech: learned as IOBES, only valid labels predicted."""
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
-        **SequenceTagger.DEFAULTS, "template": "chunk", "labels": "IOBES", "constrained": True,
+        **SequenceTagger.DEFAULTS, "template": "chunk", "C": 0.05, "labels": "IOBES", "constrained": True,
     }  # fmt: skip
 
 
 class NerTagger(SequenceTagger):
-    """Named entities: shapes and affixes, learned as IOBES, only valid labels predicted."""
+    """Named entities: shapes and affixes, greedy, learned as IOBES, only valid labels predicted."""
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
-        **SequenceTagger.DEFAULTS, "template": "ner", "labels": "IOBES", "constrained": True,
+        **SequenceTagger.DEFAULTS, "template": "ner", "inference": "greedy", "labels": "IOBES",
+        "constrained": True,
     }  # fmt: skip

@@ -39,8 +39,8 @@ class Progress:
         """What was trained, in one line."""
         report = tagger.model_.report
         parts = [
-            f"{output}: {report['sentences']} sentences, {report['tokens']} tokens, {len(tagger.classes_)} labels, "
-            f"{report['features']} features, {report['epochs']} passes"
+            f"{output}: {report['sentences']} sentences, {report['tokens']} tokens, "
+            f"{len(tagger.classes_)} labels, {report['features']} features, {report['epochs']} passes"
         ]
         if report["dual"] is not None:
             parts.append(f"dual {report['dual']:.2f}")

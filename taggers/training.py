@@ -60,5 +60,5 @@ def fingerprint(X: Sequences, y: SequenceLabels) -> int:
     value = 0
     for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, y.codes, *y.sets):
         if array is not None:
-            value = zlib.crc32(memoryview(np.ascontiguousarray(array)), value)
+            value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
     return value

@@ -259,8 +259,9 @@ def test_wrong_data_are_refused_in_one_sentence(x, y, message):
 
 def test_wrong_settings_are_refused_in_one_sentence():
     for options, message in [
-        ({"C": -1}, "C must be"), ({"algorithm": "svm"}, "algorithm must be"), ({"inference": "x"}, "inference must"),
-        ({"epochs": 0}, "epochs must"), ({"labels": "IOB9"}, "scheme"), ({"order": 3}, "order 1"),
+        ({"C": -1}, "C must be"), ({"algorithm": "svm"}, "algorithm must be"),
+        ({"inference": "x"}, "inference must"), ({"epochs": 0}, "epochs must"),
+        ({"labels": "IOB9"}, "scheme"), ({"order": 3}, "order 1"),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):
             Chunker(**options).fit(X, Y)
