@@ -23,6 +23,9 @@ def encode_gold(
     y: Sequence[Sequence[Any]], labels: Labels, outer: str = "none", inner: str = "none"
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Codes and sets as `structsvm.problems.SequenceLabels` has them; new labels are added to `labels`."""
+    if all(isinstance(label, str) for sentence in y for label in sentence):
+        plain = y if outer == inner == "none" else [schemes.convert(names, outer, inner) for names in y]
+        return labels.encode(plain, grow=True), []
     several: dict[tuple[str, ...], int] = {}
     parts = []
     everything: list[str] | None = None
