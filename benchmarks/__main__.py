@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 
-from benchmarks import multiclass
+from benchmarks import multiclass, tagging
 
-BENCHMARKS = {"multiclass": multiclass.main}
+BENCHMARKS = {"multiclass": multiclass.main, "tagging": tagging.main}
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ __all__ = ["Chunker", "NerTagger", "PosTagger", "SequenceTagger"]
 def __getattr__(name: str) -> Any:
     """The taggers, loaded when first asked for: the command line must start at once."""
     if name in __all__:
-        from taggers import estimator
+        from taggers import presets
 
-        return getattr(estimator, name)
+        return getattr(presets, name)
     raise AttributeError(f"module 'taggers' has no attribute {name!r}")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from taggers import estimator, schemes
+from taggers import presets, schemes
 from taggers._columns import Columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
@@ -21,10 +22,10 @@ from taggers.layout import describe, inputs_of, label_of, read_labelled
 from taggers.model import TaggerModel
 
 TASKS = {
-    "pos": estimator.PosTagger,
-    "chunk": estimator.Chunker,
-    "ner": estimator.NerTagger,
-    "label": estimator.SequenceTagger,
+    "pos": presets.PosTagger,
+    "chunk": presets.Chunker,
+    "ner": presets.NerTagger,
+    "label": presets.SequenceTagger,
 }
 
 
@@ -45,7 +46,12 @@ def train(
 ) -> Any:
     """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`."""
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
-    reading = {"format": columns.format, "encoding": encoding, "inputs": columns.wanted[:-1], "label": columns.wanted[-1]}
+    reading = {
+        "format": columns.format,
+        "encoding": encoding,
+        "inputs": columns.wanted[:-1],
+        "label": columns.wanted[-1],
+    }
     held_out = None if dev is None else read_labelled(dev, **reading)
     options = {name: value for name, value in options.items() if value is not None}
     place = columns.width - 1
@@ -161,7 +167,7 @@ def evaluate(
     strict: str | None = None,
     jobs: int = 1,
 ) -> Evaluation:
-    """Compare the labels that a model gives, or the last column of a file, with the gold ones (without a model, last but one)."""
+    """Compare a model's labels with the gold ones; without a model, the last column with the one before."""
     if model is None:
         columns = read_all(file, format, wanted=(-2, -1), encoding=encoding)
         return compare(columns.sentences(0), columns.sentences(1), strict=strict)
@@ -175,7 +181,7 @@ def evaluate(
 
     (columns,) = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=None)
     ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
-    predicted = [[model.names[k] for k in ids[a:b]] for a, b in zip(ptr, ptr[1:], strict=False)]
+    predicted = [[model.names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
     gold = columns.sentences(columns.width - 1)
     if model.outer != "none" or model.template is None:
         return compare(gold, predicted, strict=strict)
@@ -184,10 +190,12 @@ def evaluate(
     return compare(gold, predicted, words=words, known=known.__contains__, strict=strict)
 
 
-def inspect(model: TaggerModel | str | Path, *, top: int = 20, names: str | Path | None = None) -> dict[str, Any]:
+def inspect(
+    model: TaggerModel | str | Path, *, top: int = 20, names: str | Path | None = None
+) -> dict[str, Any]:
     """What a model holds: labels, sizes, its training, the strongest transitions and features.
 
-    Features are stored as hashes; `names` is a file with such words in it (say, the training file) to name them by.
+    Features are stored as hashes; `names` is a file (say, the training file) to name them by.
     """
     path = None if isinstance(model, TaggerModel) else model
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
@@ -195,7 +203,9 @@ def inspect(model: TaggerModel | str | Path, *, top: int = 20, names: str | Path
     named: list[str | None] = [None] * len(model.table)
     if names is not None:
         width = inputs_of(model, model.files.get("format", "columns"), str(names))
-        named = name_rows(model.table, model.extractor, [read_all(names, model.files.get("format", "auto"), wanted=width)])
+        named = name_rows(
+            model.table, model.extractor, [read_all(names, model.files.get("format", "auto"), wanted=width)]
+        )
     n = len(model.labels)
     history = model.weights[: n + 1, :n] if problem.history else np.zeros((0, n))
     weights = model.weights[problem.history :, :n]
@@ -203,13 +213,16 @@ def inspect(model: TaggerModel | str | Path, *, top: int = 20, names: str | Path
     return {
         "file": None if path is None else str(path),
         "bytes": None if path is None else Path(path).stat().st_size,
-        "labels": model.names, "scheme": model.outer, "learned_as": model.inner, "constrained": model.constrained,
+        "labels": model.names, "scheme": model.outer, "learned_as": model.inner,
+        "constrained": model.constrained,
         "inference": model.inference, "order": model.order, "features": len(model.table),
         "zero_features": int((np.abs(weights).max(axis=1, initial=0) == 0).sum()),
         "template": None if model.template is None else model.template.text.split("\n"),
         "training_state": model.state is not None, "columns": model.files, "training": model.report,
         "transitions": [(before[row], model.labels[y], w) for row, y, w in _strongest(history, top)],
-        "strongest": [(named[row] or f"#{row}", model.labels[y], w) for row, y, w in _strongest(weights, top)],
+        "strongest": [
+            (named[row] or f"#{row}", model.labels[y], w) for row, y, w in _strongest(weights, top)
+        ],
     }  # fmt: skip
 
 
@@ -223,12 +236,14 @@ def convert(
     file: str | Path, output: str | Path = "-", *, to: str, source: str | None = None, label: int = -1,
     format: str = "auto", encoding: str = "utf-8",
 ) -> int:  # fmt: skip
-    """Write the file with its label column in another scheme, and return how many labels were out of place."""
+    """Write the file with its labels in another scheme, and return how many were out of place."""
     columns = read_all(file, format, wanted=(label,), encoding=encoding)
     sentences = columns.sentences(0)
     source = source or schemes.detect(sentences)
     if source == "none":
-        raise DataError("the labels are of no scheme that could be converted; choose another column", columns.name)
+        raise DataError(
+            "the labels are of no scheme that could be converted; choose another column", columns.name
+        )
     names: dict[str, int] = {}
     ids = []
     repaired = 0

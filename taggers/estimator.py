@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from structsvm._estimator import Estimator
 from structsvm.problems.relayout import wider_state
-from structsvm.problems.sequence import SequenceLabels, Sequences
 from structsvm.validation import check_count
-from taggers import explanation, gold, schemes, training
+from taggers import data, explanation, gold, training
 from taggers._columns import Columns
 from taggers._labels import Labels
-from taggers.dicts import encode_dicts
-from taggers.features import Extractor, Features, KeyTable, cut, encode, encode_items
+from taggers.features import Features, KeyTable, cut
 from taggers.model import TaggerModel
 from taggers.templates import NAMED, Template, load_template, parse_template
 
@@ -27,33 +25,52 @@ from taggers.templates import NAMED, Template, load_template, parse_template
 class SequenceTagger(Estimator):
     """Label the tokens of sentences with a structured SVM.
 
-    X: sentences, each a list of str, of tuples of str (columns: word, part of speech, ...) or of features as
-    python-crfsuite takes them (dicts, or lists of names); or a `Columns` read from a file. y: for each sentence its
-    labels, None for a token without gold and a set for one with several allowed labels; with `Columns`, also the place
-    of the label column.
+    X: sentences, each a list of str, of tuples of str (columns: word, part of speech, ...) or of features
+    as python-crfsuite takes them (dicts, or lists of names); or a `Columns` read from a file. y: for each
+    sentence its labels, None for a token without gold and a set for one with several allowed labels; with
+    `Columns`, also the place of the label column.
 
     Whatever is None is chosen by the class (`DEFAULTS`):
 
     template: a name (conll2000, pos, chunk, ner, label), a file or text, see `taggers.templates`.
-    algorithm: larank, pa, perceptron or svmstruct. inference: exact (Viterbi) or greedy, with `order` labels before.
-    C: the SVM's; reprocess: LaRank's n_R. epochs: passes of `fit`. cutoff: drop features seen less often in `fit`.
+    algorithm: larank, pa, perceptron or svmstruct. C: the SVM's; reprocess: LaRank's n_R.
+    inference: exact (Viterbi) or greedy, with `order` labels before.
+    epochs: passes of `fit`. cutoff: drop features seen less often in `fit`.
     labels: the scheme to learn in (IOB2, IOBES, ...), whatever that of y; "none" takes labels as they are.
-    constrained: never predict labels that are out of place in the scheme. label_weight: {label or type: factor}
-    of the loss where this is the right label. patience: passes without a better score on X_dev before fit ends. callback: is
-    called with a `Point` of the curve now and then; its method `scored`, if it has one, with each score on X_dev.
+    constrained: never predict labels that are out of place in the scheme.
+    label_weight: {label or type: factor} of the loss where this is the right label.
+    patience: passes without a better score on X_dev before fit ends.
+    callback: is called with a `Point` of the curve now and then; its method `scored`, if it has one, with
+    each score on X_dev.
     """
 
+    model_: TaggerModel
+    optimizer_: Any
+
     DEFAULTS: ClassVar[dict[str, Any]] = {
-        "template": "label", "algorithm": "larank", "inference": "exact", "order": None, "C": 0.1, "reprocess": None,
-        "epochs": 2, "cutoff": 1, "labels": "none", "constrained": False,
+        "template": "label", "algorithm": "larank", "inference": "exact", "order": None, "C": 0.1,
+        "reprocess": None, "epochs": 2, "cutoff": 1, "labels": "none", "constrained": False,
     }  # fmt: skip
 
     def __init__(
-        self, *, template: Any = None, algorithm: str | None = None, inference: str | None = None, order: int | None = None,
-        C: float | None = None, reprocess: int | None = None, epochs: int | None = None, cutoff: int | None = None,
-        labels: str | None = None, constrained: bool | None = None, label_weight: Mapping[str, float] | None = None,
-        patience: int = 2, random_state: Any = 0, jobs: int = 1, callback: Callable[..., Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        template: Any = None,
+        algorithm: str | None = None,
+        inference: str | None = None,
+        order: int | None = None,
+        C: float | None = None,
+        reprocess: int | None = None,
+        epochs: int | None = None,
+        cutoff: int | None = None,
+        labels: str | None = None,
+        constrained: bool | None = None,
+        label_weight: Mapping[str, float] | None = None,
+        patience: int = 2,
+        random_state: Any = 0,
+        jobs: int = 1,
+        callback: Callable[..., Any] | None = None,
+    ) -> None:
         self.template = template
         self.algorithm = algorithm
         self.inference = inference
@@ -83,64 +100,61 @@ class SequenceTagger(Estimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train from scratch; with development data, the weights of the best pass are kept."""
         check_count(epochs=self._setting("epochs"), cutoff=self._setting("cutoff"), low=1)
-        start = time.perf_counter()
-        X = self._materialised(X)
-        sentences = self._gold(X, y)
+        X = data.materialised(X)
+        sentences = data.gold_of(X, y)
         model = self._new_model(X, y, sentences)
-        features = self._features(X, model, grow=True)
+        features = data.features_of(X, model, grow=True)
         (features,), model.table = cut([features], model.table, self._setting("cutoff"))
         labels = Labels(model.labels)
-        data = self._data(features, *gold.encode_gold(sentences, labels, model.outer, model.inner))
-        self._check_lengths(data)
+        examples = data.examples(features, *gold.encode_gold(sentences, labels, model.outer, model.inner))
         model.labels = labels.names
-        optimizer = self._optimizer(model).begin(*data, sample_weight)
-        self._train(model, optimizer, data, start, X_dev, y_dev)
+        optimizer = self._optimizer(model).begin(*examples, sample_weight)
+        self._train(model, optimizer, examples, X_dev, y_dev)
         return self
 
-    def resume(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """More passes; on the data of `fit`, as if they had been asked for at once, on other data in addition to it."""
-        start = time.perf_counter()
+    def resume(
+        self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
+    ) -> Self:
+        """More passes: on the data of `fit` as if they had been asked for at once, on others in addition."""
         model = self._ready()
-        X = self._materialised(X)
-        sentences = self._gold(X, y)
+        X = data.materialised(X)
+        sentences = data.gold_of(X, y)
         labels = Labels(model.labels)
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
-        data = self._data(self._features(X, model), *coded)
-        if model.state is not None and training.fingerprint(*data) == model.report.get("data"):
-            self._check_lengths(data)
-            optimizer = self._optimizer(model).resume(model.state, *data, sample_weight)
+        examples = data.examples(data.features_of(X, model), *coded)
+        if model.state is not None and training.fingerprint(*examples) == model.report.get("data"):
+            optimizer = self._optimizer(model).resume(model.state, *examples, sample_weight)
         else:
-            optimizer = self._widened(labels.names)
-            model = self.model_
-            data = self._data(self._features(X, model, grow=True), *coded)
-            self._check_lengths(data)
-            optimizer.take(*data, sample_weight)
-        self._train(model, optimizer, data, start, X_dev, y_dev)
+            optimizer = self._widened(model, labels.names)
+            examples = data.examples(data.features_of(X, model, grow=True), *coded)
+            optimizer.take(*examples, sample_weight)
+        self._train(model, optimizer, examples, X_dev, y_dev)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Sequence[str] | None = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Sequence[str] | None = None, sample_weight: Any = None
+    ) -> Self:
         """One pass over more data, in the order given; new features and labels may come with it."""
-        X = self._materialised(X)
-        sentences = self._gold(X, y)
-        if not hasattr(self, "model_"):
-            self.model_ = self._new_model(X, y, [*sentences, list(classes or ())])
-        model = self.model_
+        X = data.materialised(X)
+        sentences = data.gold_of(X, y)
+        fresh = not hasattr(self, "model_")
+        model = self._new_model(X, y, [*sentences, list(classes or ())]) if fresh else self.model_
         labels = Labels(model.labels)
         if classes is not None:
             labels.encode([gold.inner_labels(list(classes), model.outer, model.inner)], grow=True)
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
-        self.optimizer_ = self._widened(labels.names)
-        data = self._data(self._features(X, model, grow=True), *coded)
-        self._check_lengths(data)
-        self.optimizer_.partial_fit(*data, sample_weight)
-        self._stale = True
+        data.check_codes(coded[0])
+        self.optimizer_ = self._widened(model, labels.names)
+        self.model_, self._stale = model, True
+        examples = data.examples(data.features_of(X, model, grow=True), *coded)
+        self.optimizer_.partial_fit(*examples, sample_weight)
         return self
 
-    def _train(self, model: TaggerModel, optimizer: Any, data: Any, start: float, X_dev: Any, y_dev: Any) -> None:
+    def _train(self, model: TaggerModel, optimizer: Any, examples: Any, X_dev: Any, y_dev: Any) -> None:
         score = None
         if X_dev is not None:
-            X_dev = self._materialised(X_dev)
-            golden, features = self._gold(X_dev, y_dev), self._features(X_dev, model)
+            X_dev = data.materialised(X_dev)
+            golden, features = data.gold_of(X_dev, y_dev), data.features_of(X_dev, model)
 
             def score(weights: np.ndarray) -> float:
                 value = self._dev_score(self._with_weights(model, weights), features, golden)
@@ -152,10 +166,10 @@ class SequenceTagger(Estimator):
         self.optimizer_, self._stale = optimizer, False
         self.dev_scores_ = scores
         self.model_.report = {
-            "sentences": len(data[0]), "tokens": len(data[1].codes), "features": len(model.table),
-            "epochs": optimizer._epochs_done, "seconds": round(time.perf_counter() - start, 3), "dev_scores": scores,
+            "sentences": len(examples[0]), "tokens": len(examples[1].codes), "features": len(model.table),
+            "epochs": optimizer._epochs_done, "dev_scores": scores,
             "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
-            "support_patterns": optimizer.n_support_patterns_, "data": training.fingerprint(*data),
+            "support_patterns": optimizer.n_support_patterns_, "data": training.fingerprint(*examples),
         }  # fmt: skip
 
     def _new_model(self, X: Any, y: Any, sentences: Sequence[Sequence[Any]]) -> TaggerModel:
@@ -163,35 +177,39 @@ class SequenceTagger(Estimator):
         constrained = bool(self._setting("constrained"))
         outer = gold.outer_scheme(sentences) if inner != "none" or constrained else "none"
         inner = outer if inner == "none" or outer == "none" else inner
-        known = _words(X)
         return TaggerModel(
             self._template(X, y), [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
-            constrained=constrained and inner != "none", inference=self._setting("inference"), order=self._setting("order"),
-            words=known, parameters=self._plain_parameters(),
+            constrained=constrained and inner != "none",
+            inference=self._setting("inference"), order=self._setting("order"),
+            words=data.words(X), parameters=self._plain_parameters(),
         )  # fmt: skip
 
     def _template(self, X: Any, y: Any) -> Template | None:
-        """None where features come ready; a named template is cut to the columns there are before that of y."""
-        if X.format == "crfsuite" if isinstance(X, Columns) else _kind(X) == "items":
+        """None where features come ready; a named template is cut to the columns of input there are."""
+        if data.kind(X) == "items":
             return None
         template = self._setting("template")
         if isinstance(template, Template):
             return template
         if template in NAMED:
-            width = _width(X) if not isinstance(X, Columns) else int(y) if np.isscalar(y) else X.width
-            return load_template(template).within(width)
-        return load_template(template) if os.path.exists(template) or "[" not in str(template) else parse_template(template)
+            return load_template(template).within(data.width(X, y))
+        return (
+            load_template(template)
+            if os.path.exists(template) or "[" not in str(template)
+            else parse_template(template)
+        )
 
     def _optimizer(self, model: TaggerModel) -> Any:
         loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.inner)
         return training.new_optimizer(
-            self._setting("algorithm"), model.problem(loss), C=self._setting("C"), reprocess=self._setting("reprocess"),
+            self._setting("algorithm"), model.problem(loss), C=self._setting("C"),
+            reprocess=self._setting("reprocess"),
             random_state=self.random_state, callback=self.callback,
         )  # fmt: skip
 
-    def _widened(self, names: list[str]) -> Any:
-        """The optimizer, ready for these labels: the one at hand, one from a saved state, or one from the weights."""
-        model, optimizer = self.model_, getattr(self, "optimizer_", None)
+    def _widened(self, model: TaggerModel, names: list[str]) -> Any:
+        """The optimizer for these labels: the one at hand, or one from a saved state or the weights."""
+        optimizer = getattr(self, "optimizer_", None)
         if optimizer is not None and len(names) == optimizer.problem.n_labels:
             return optimizer
         old = model.problem() if model.labels else None
@@ -200,14 +218,13 @@ class SequenceTagger(Estimator):
         model.labels, model.state = names, None
         model.__dict__.pop("rewriter", None)
         fresh = self._optimizer(model)
-        if state is not None:
-            state = state if len(names) == old.n_labels else wider_state(state, old, fresh.problem)
-            return fresh.resume(state)
         if old is None:
             return fresh
+        if state is not None:
+            return fresh.resume(wider_state(state, old, fresh.problem))
         warnings.warn(
-            "this model was saved without its training state: it goes on from its weights alone, and old examples "
-            "can no longer be worked on; save with training_state=True to keep them",
+            "this model was saved without its training state: it goes on from its weights alone, and old "
+            "examples can no longer be worked on; save with training_state=True to keep them",
             UserWarning, stacklevel=3,
         )  # fmt: skip
         named = {"dual.weights": np.array(weights, np.float64).reshape(-1)}
@@ -223,59 +240,20 @@ class SequenceTagger(Estimator):
 
     def _plain_parameters(self) -> dict[str, Any]:
         skipped = ("callback", "random_state", "template", "jobs")
-        chosen = {name: value for name, value in self.get_params().items() if name not in skipped and value is not None}
+        chosen = {
+            name: value
+            for name, value in self.get_params().items()
+            if name not in skipped and value is not None
+        }
         return chosen | {"class": type(self).__name__}
-
-    # -- data -----------------------------------------------------------------------------------
-
-    def _materialised(self, X: Any) -> Any:
-        return X if isinstance(X, Columns) else [list(sentence) for sentence in X]
-
-    def _gold(self, X: Any, y: Any) -> list[Sequence[Any]]:
-        if isinstance(y, (int, np.integer)) and isinstance(X, Columns):
-            sentences = X.sentences(int(y))
-            if X.format != "conllu":
-                return sentences
-            return [[None if label == "_" else label for label in labels] for labels in sentences]
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        y = [list(labels) for labels in y]
-        lengths = np.diff(X.sentence_ptr).tolist() if isinstance(X, Columns) else [len(sentence) for sentence in X]
-        if len(y) != len(lengths):
-            raise ValueError(f"X has {len(lengths)} sentences but y has {len(y)}")
-        for number, (labels, length) in enumerate(zip(y, lengths, strict=True)):
-            if len(labels) != length:
-                raise ValueError(f"sentence {number} has {length} tokens but {len(labels)} labels")
-        return y
-
-    def _features(self, X: Any, model: TaggerModel, *, grow: bool = False) -> Features:
-        if isinstance(X, Columns):
-            if model.extractor is None:
-                return encode_items(X, model.table, grow=grow)
-            return encode(X, model.extractor, model.table, grow=grow)
-        if model.extractor is None:
-            return encode_dicts(X, model.table, grow=grow)
-        if _kind(X) == "items":
-            raise ValueError("this tagger makes its features from words by a template, but X holds features: give tokens")
-        return encode(Columns.from_sentences(X), model.extractor, model.table, grow=grow)
-
-    def _data(self, features: Features, codes: np.ndarray, sets: list[np.ndarray]) -> tuple[Sequences, SequenceLabels]:
-        X = Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values)
-        return X, SequenceLabels(codes, features.sentence_ptr, sets)
-
-    def _check_lengths(self, data: tuple[Sequences, SequenceLabels]) -> None:
-        if not len(data[1].codes):
-            raise ValueError("the data set is empty: there is no token to learn from")
-        if (data[1].codes == -1).all():
-            raise ValueError("no token has a gold label: there is nothing to learn from")
 
     def _dev_score(self, model: TaggerModel, features: Features, golden: list[Sequence[Any]]) -> float:
         """F1 of phrases where labels mark some, else accuracy."""
         from taggers.conlleval import evaluate
 
-        predicted = _split(model.tag(features, jobs=self.jobs), model.names, features.sentence_ptr)
+        predicted = data.split(model.tag(features, jobs=self.jobs), model.names, features.sentence_ptr)
         if model.outer == "none" or any(not isinstance(label, str) for labels in golden for label in labels):
-            return _accuracy(golden, predicted)
+            return data.accuracy(golden, predicted)
         return evaluate(golden, predicted).f1
 
     # -- labelling ------------------------------------------------------------------------------
@@ -293,25 +271,27 @@ class SequenceTagger(Estimator):
         """The labels of each sentence."""
         model = self._ready()
         if isinstance(X, Columns) or self.jobs == 1:
-            features = self._features(self._materialised(X), model)
-            return _split(model.tag(features, jobs=self.jobs), model.names, features.sentence_ptr)
-        X = self._materialised(X)
+            features = data.features_of(data.materialised(X), model)
+            return data.split(model.tag(features, jobs=self.jobs), model.names, features.sentence_ptr)
+        X = data.materialised(X)
         parts = [X[k * len(X) // self.jobs : (k + 1) * len(X) // self.jobs] for k in range(self.jobs)]
         with ThreadPoolExecutor(self.jobs) as pool:
-            found = pool.map(lambda part: self._features(part, model), [part for part in parts if part])
-            tagged = [_split(model.tag(f), model.names, f.sentence_ptr) for f in found]
+            found = pool.map(lambda part: data.features_of(part, model), [part for part in parts if part])
+            tagged = [data.split(model.tag(f), model.names, f.sentence_ptr) for f in found]
         return [labels for part in tagged for labels in part]
 
     def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
         """The labels of one sentence; `forced` says which label the tokens at some places must get."""
         model = self._ready()
-        features = self._features([list(tokens)], model)
+        features = data.features_of([list(tokens)], model)
         force = None
         if forced:
             force = np.full(features.n_tokens, -1, np.int32)
             for at, name in forced.items():
                 if name not in model.labels:
-                    raise ValueError(f"label {name!r} cannot be forced: this tagger has {', '.join(model.labels)}")
+                    raise ValueError(
+                        f"label {name!r} cannot be forced: this tagger has {', '.join(model.labels)}"
+                    )
                 force[at] = model.labels.index(name)
         ids = model.tag(features, forced=force)
         return [model.names[k] for k in ids]
@@ -319,26 +299,26 @@ class SequenceTagger(Estimator):
     def predict_margins(self, X: Any) -> list[list[float]]:
         """For each token, by how much the best labelling beats the best one with another label there."""
         model = self._ready()
-        features = self._features(self._materialised(X), model)
+        features = data.features_of(data.materialised(X), model)
         margins = np.zeros(features.n_tokens, np.float32)
         model.tag(features, margins=margins, jobs=self.jobs)
         ptr = features.sentence_ptr.tolist()
-        return [margins[a:b].tolist() for a, b in zip(ptr, ptr[1:], strict=False)]
+        return [margins[a:b].tolist() for a, b in pairwise(ptr)]
 
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
         """The n best labellings of each sentence, as (score, labels); exact inference only."""
         model = self._ready()
-        features = self._features(self._materialised(X), model)
+        features = data.features_of(data.materialised(X), model)
         return [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
-        """For each token of a sentence its label and what speaks for it: features and labels before, with weights."""
+        """For each token of a sentence its label and what speaks for it, with weights."""
         return explanation.explain(self._ready(), list(tokens))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens with the right label, among those with gold."""
-        X = self._materialised(X)
-        return _accuracy(self._gold(X, y), self.predict(X))
+        X = data.materialised(X)
+        return data.accuracy(data.gold_of(X, y), self.predict(X))
 
     # -- results and files ----------------------------------------------------------------------
 
@@ -363,7 +343,11 @@ class SequenceTagger(Estimator):
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags(two_d_array=False))
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=True),
+            input_tags=InputTags(two_d_array=False),
+        )
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **options: Any) -> None:
         """Write a model file; options are those of `TaggerModel.save`."""
@@ -380,52 +364,3 @@ class SequenceTagger(Estimator):
         tagger = cls(**{**known, "template": model.template, **changes})
         tagger.model_ = model
         return tagger
-
-
-class PosTagger(SequenceTagger):
-    """Parts of speech: affixes and shapes around the word, exact inference."""
-
-    DEFAULTS: ClassVar[dict[str, Any]] = {**SequenceTagger.DEFAULTS, "template": "pos", "C": 0.05, "epochs": 3}
-
-
-class Chunker(SequenceTagger):
-    """Phrases of words with parts of speech: learned as IOBES, only valid labels predicted."""
-
-    DEFAULTS: ClassVar[dict[str, Any]] = {
-        **SequenceTagger.DEFAULTS, "template": "chunk", "labels": "IOBES", "constrained": True,
-    }  # fmt: skip
-
-
-class NerTagger(SequenceTagger):
-    """Named entities: shapes and affixes, learned as IOBES, only valid labels predicted."""
-
-    DEFAULTS: ClassVar[dict[str, Any]] = {
-        **SequenceTagger.DEFAULTS, "template": "ner", "labels": "IOBES", "constrained": True,
-    }  # fmt: skip
-
-
-def _kind(X: Sequence[Sequence[Any]]) -> str:
-    first = next((sentence[0] for sentence in X if len(sentence)), "")
-    return "tokens" if isinstance(first, (str, tuple)) else "items"
-
-
-def _width(X: Sequence[Sequence[Any]]) -> int:
-    first = next((sentence[0] for sentence in X if len(sentence)), "")
-    return 1 if isinstance(first, str) else len(first)
-
-
-def _words(X: Any) -> np.ndarray:
-    """Keys of the distinct words."""
-    if _kind(X) == "items" if not isinstance(X, Columns) else X.format == "crfsuite":
-        return np.zeros(0, np.uint64)
-    return TaggerModel.word_keys(X if isinstance(X, Columns) else Columns.from_sentences(X))
-
-
-def _split(ids: np.ndarray, names: list[str], sentence_ptr: np.ndarray) -> list[list[str]]:
-    flat, ptr = [names[k] for k in ids.tolist()], sentence_ptr.tolist()
-    return [flat[a:b] for a, b in zip(ptr, ptr[1:], strict=False)]
-
-
-def _accuracy(golden: Sequence[Sequence[Any]], predicted: Sequence[Sequence[str]]) -> float:
-    pairs = [pair for g, p in zip(golden, predicted, strict=True) for pair in zip(g, p, strict=True) if pair[0] is not None]
-    return sum(label in gold.choices(right, ()) for right, label in pairs) / max(len(pairs), 1)

@@ -15,7 +15,7 @@ from taggers.templates import cell_value
 
 
 def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
-    """For each token: its label, the margin, and (name, weight for the label) of features and labels before."""
+    """For each token its label, the margin, and (name, weight) of its features and of the labels before."""
     columns = None
     if model.extractor is None:
         features = encode_dicts([tokens], model.table)
@@ -41,7 +41,7 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
 
 def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> list[list[str]]:
     """The features of each token by name, those that the model does not know left out."""
-    if columns is None or model.template is None:
+    if columns is None or model.template is None or model.extractor is None:
         return [[name for name in item_names(token) if _knows(model.table, name)] for token in tokens]
     rows, _ = model.extractor.rows(columns, model.table, fixed=True)
     rows = rows.reshape(len(tokens), -1)

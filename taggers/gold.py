@@ -23,6 +23,9 @@ def encode_gold(
     y: Sequence[Sequence[Any]], labels: Labels, outer: str = "none", inner: str = "none"
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Codes and sets as `structsvm.problems.SequenceLabels` has them; new labels are added to `labels`."""
+    if all(isinstance(label, str) for sentence in y for label in sentence):
+        plain = y if outer == inner == "none" else [schemes.convert(names, outer, inner) for names in y]
+        return labels.encode(plain, grow=True), []
     several: dict[tuple[str, ...], int] = {}
     parts = []
     everything: list[str] | None = None
@@ -47,9 +50,15 @@ def choices(label: Any, everything: Sequence[str]) -> Sequence[str]:
         return everything
     if isinstance(label, str):
         return (label,)
-    if isinstance(label, (set, frozenset, tuple, list)) and label and all(isinstance(name, str) for name in label):
+    if (
+        isinstance(label, (set, frozenset, tuple, list))
+        and label
+        and all(isinstance(name, str) for name in label)
+    ):
         return sorted(label)
-    raise ValueError(f"{label!r} is no label: give a str, None where it is not known, or a set of allowed ones")
+    raise ValueError(
+        f"{label!r} is no label: give a str, None where it is not known, or a set of allowed ones"
+    )
 
 
 def _inner_choices(
@@ -58,7 +67,9 @@ def _inner_choices(
     """For each token the labels of the inner scheme that it can have; None for any."""
     options = [choices(label, everything) for label in sentence]
     if outer == inner == "none":
-        return [None if label is None else tuple(names) for label, names in zip(sentence, options, strict=True)]
+        return [
+            None if label is None else tuple(names) for label, names in zip(sentence, options, strict=True)
+        ]
     allowed: list[tuple[str, ...] | None] = []
     for at, label in enumerate(sentence):
         before = options[at - 1] if at else (OUTSIDE,)
@@ -91,7 +102,9 @@ def loss_matrix(labels: Sequence[str], weight: dict[str, float] | None, inner: s
     missing = [name for name in weight if name not in labels and name not in types]
     if missing:
         raise ValueError(f"label_weight names {missing[0]!r}, but the labels are {', '.join(sorted(labels))}")
-    factor = [float(weight.get(label, weight.get(type_, 1.0))) for label, type_ in zip(labels, types, strict=True)]
+    factor = [
+        float(weight.get(label, weight.get(type_, 1.0))) for label, type_ in zip(labels, types, strict=True)
+    ]
     if not all(0 < value < np.inf for value in factor):
         raise ValueError("weights of labels must be numbers above 0")
     return np.array(factor)[:, None] * (1 - np.eye(len(labels)))

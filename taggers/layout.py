@@ -19,7 +19,9 @@ def column_number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{text!r} is no column: give a number from 0, -1 for the last, or one of {', '.join(CONLLU)}") from None
+        raise ValueError(
+            f"{text!r} is no column: give a number from 0, -1 for the last, or one of {', '.join(CONLLU)}"
+        ) from None
 
 
 def read_labelled(
@@ -33,7 +35,9 @@ def read_labelled(
     """A file with its input columns first and its label column last."""
     whole = read_all(path, format, encoding=encoding)
     if whole.format == "columns" and whole.n_columns == 1:
-        raise DataError("only one column, so there are no labels; give a file with words and labels", whole.name)
+        raise DataError(
+            "only one column, so there are no labels; give a file with words and labels", whole.name
+        )
     if label is None:
         label = {"conllu": CONLLU["upos"], "crfsuite": 0}.get(whole.format, -1)
     label += whole.n_columns if label < 0 else 0
@@ -66,7 +70,8 @@ def inputs_of(model: TaggerModel, format: str, name: str) -> list[int]:
         return list(inputs[:needed])
     if needed > 1:
         raise DataError(
-            f"the model needs {needed} columns (such as words and parts of speech), and {format} gives words only", name
+            f"the model needs {needed} columns, such as words and parts of speech; {format} gives words only",
+            name,
         )
     return [CONLLU["form"]] if format == "conllu" else [0]
 

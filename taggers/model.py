@@ -107,7 +107,12 @@ class TaggerModel:
         return encode(columns, self.extractor, self.table)
 
     def tag(
-        self, X: Columns | Features, *, forced: np.ndarray | None = None, margins: np.ndarray | None = None, jobs: int = 1
+        self,
+        X: Columns | Features,
+        *,
+        forced: np.ndarray | None = None,
+        margins: np.ndarray | None = None,
+        jobs: int = 1,
     ) -> np.ndarray:
         """The label of each token, as its place in `names`; `forced` holds places in `labels`, or -1."""
         data = _sequences(self.features(X) if isinstance(X, Columns) else X)
@@ -138,29 +143,50 @@ class TaggerModel:
     # -- files ----------------------------------------------------------------------------------
 
     def pruned(self, least: float) -> TaggerModel:
-        """Without the features whose weights are all `least` or less in size; the training state cannot stay."""
+        """Without the features whose weights are all `least` or less in size, and without training state."""
         history = self.problem().history
         keep = np.abs(self.weights[history:]).max(axis=1, initial=0) > least
         weights = np.concatenate([self.weights[:history], self.weights[history:][keep]])
         return replace(self, table=KeyTable(self.table.keys[keep]), weights=weights, state=None)
 
     def save(
-        self, path: str | os.PathLike[str], *, prune: float | None = None, dtype: str = "float32", training_state: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        prune: float | None = None,
+        dtype: str = "float32",
+        training_state: bool = False,
     ) -> None:
         """Write one file, all of it or nothing.
 
-        prune: leave out features whose weights are all this small or smaller. dtype: float32, float16 or int8.
+        prune: leave out features whose weights are all this small. dtype: float32, float16 or int8.
         training_state: keep what it takes to go on training as if it had never ended.
         """
         if training_state and (self.state is None or prune is not None or dtype != "float32"):
-            raise ValueError("a training state goes with float32 weights, none of them pruned, and a model that has one")
+            raise ValueError(
+                "a training state goes with float32 weights, none of them pruned, and a model that has one"
+            )
         model = self if prune is None else self.pruned(prune)
         arrays = {"keys": model.table.keys, "slots": model.table.slots, "words": model.words}
         arrays |= quantise(model.weights, dtype)
         if training_state and self.state is not None:
             arrays |= {STATE + name: value for name, value in self.state.items()}
-        meta = {"kind": KIND, "hashing": HASHING, "template": None if self.template is None else self.template.text}
-        for name in ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files"):
+        meta = {
+            "kind": KIND,
+            "hashing": HASHING,
+            "template": None if self.template is None else self.template.text,
+        }
+        for name in (
+            "labels",
+            "outer",
+            "inner",
+            "constrained",
+            "inference",
+            "order",
+            "report",
+            "parameters",
+            "files",
+        ):
             meta[name] = getattr(model, name)
         save_model(path, arrays, meta)
 
@@ -171,17 +197,31 @@ class TaggerModel:
         if meta.get("kind") != KIND:
             raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}.")
         if meta.get("hashing") != HASHING:
-            raise ModelFileError(f"Model file {path} hashes its features in another way ({meta.get('hashing')}): train it anew.")
+            raise ModelFileError(
+                f"Model file {path} hashes features in another way ({meta.get('hashing')}): train it anew."
+            )
         try:
             return cls._rebuilt(arrays, meta)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise ModelFileError(f"Model file {path} does not fit together ({error}): train it anew.") from error
+            raise ModelFileError(
+                f"Model file {path} does not fit together ({error}): train it anew."
+            ) from error
 
     @classmethod
     def _rebuilt(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
         state = {name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
         template = None if meta["template"] is None else parse_template(meta["template"])
-        plain = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
+        plain = (
+            "labels",
+            "outer",
+            "inner",
+            "constrained",
+            "inference",
+            "order",
+            "report",
+            "parameters",
+            "files",
+        )
         model = cls(
             template,
             table=KeyTable(arrays["keys"], arrays["slots"]),

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class Progress:
-    """A callback of optimizers: patterns seen, dual, and the score on held-out data; silent unless `shown`."""
+    """A callback of optimizers: patterns seen, dual, score on held-out data; silent unless `shown`."""
 
     def __init__(self, *, shown: bool) -> None:
         self.bar: Any = None
@@ -39,8 +39,8 @@ class Progress:
         """What was trained, in one line."""
         report = tagger.model_.report
         parts = [
-            f"{output}: {report['sentences']} sentences, {report['tokens']} tokens, {len(tagger.classes_)} labels, "
-            f"{report['features']} features, {report['epochs']} passes"
+            f"{output}: {report['sentences']} sentences, {report['tokens']} tokens, "
+            f"{len(tagger.classes_)} labels, {report['features']} features, {report['epochs']} passes"
         ]
         if report["dual"] is not None:
             parts.append(f"dual {report['dual']:.2f}")
@@ -52,6 +52,8 @@ class Progress:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.bar is not None:
             self.bar.close()

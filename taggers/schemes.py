@@ -190,7 +190,7 @@ def _check_label(label: str, scheme: str) -> None:
 
 
 class Rewriter:
-    """Rewrites whole arrays of label ids from one scheme to another: `convert`, with one table lookup a token.
+    """Rewrites arrays of label ids from one scheme to another: `convert`, with table lookups.
 
     A label's new form depends on itself and on whether a phrase begins before it and ends after it.
     """

@@ -36,7 +36,7 @@ def new_optimizer(
 def run_epochs(
     optimizer: Optimizer, epochs: int, score: Callable[[np.ndarray], float] | None, patience: int
 ) -> tuple[np.ndarray, list[float]]:
-    """Train for so many passes and return the weights; with a score, the best ones and the score of each pass.
+    """Train for so many passes and return the weights; with a score, the best ones, and the scores.
 
     It ends early after `patience` passes without a better score.
     """
@@ -60,5 +60,5 @@ def fingerprint(X: Sequences, y: SequenceLabels) -> int:
     value = 0
     for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, y.codes, *y.sets):
         if array is not None:
-            value = zlib.crc32(np.ascontiguousarray(array), value)
+            value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
     return value

@@ -33,7 +33,7 @@ def wider_state(
 
 
 def _new_row(row: np.ndarray, old: SequenceProblem, new: SequenceProblem) -> np.ndarray:
-    """Where a row of weights goes: the history rows of "no label" stay the last of their block, order is kept."""
+    """Where a row of weights goes; order is kept, and the row of "no label" stays the last of its block."""
     block, before = np.divmod(row, old.n_labels + 1)
     before = np.where(before == old.n_labels, new.n_labels, before)
     return np.where(row < old.history, block * (new.n_labels + 1) + before, row - old.history + new.history)

@@ -20,7 +20,8 @@ UNKNOWN = -1
 class Sequences:
     """Sentences as flat arrays: the features of token t are rows[token_ptr[t]:token_ptr[t + 1]].
 
-    Sentence s has the tokens sentence_ptr[s] .. sentence_ptr[s + 1] - 1; values: of the features, None where all are 1.
+    Sentence s has the tokens sentence_ptr[s] .. sentence_ptr[s + 1] - 1; values: of the features, None where
+    all are 1.
     """
 
     rows: np.ndarray
@@ -34,7 +35,7 @@ class Sequences:
 
 @dataclass
 class SequenceLabels:
-    """A code for each token: its label, -1 for any, or -2 - k for any label of sets[k] (booleans over the labels)."""
+    """A code for each token: its label, -1 for any, or -2 - k for any label of sets[k]."""
 
     codes: np.ndarray
     sentence_ptr: np.ndarray
@@ -47,12 +48,12 @@ class SequenceLabels:
 class SequenceProblem(Problem):
     """Label the tokens of a sentence, by Viterbi or greedily.
 
-    inference="exact": Phi(x, y) counts label bigrams, the start included, and (feature, label) pairs; a pattern is
-    a sentence, its loss the sum over tokens of loss[right, answered].
-    inference="greedy": one decision after the other, given the `order` labels before (true ones in training); a pattern
-    is a token (thesis 5.3).
-    barred: for exact inference, (n_labels + 1, n_labels) booleans, True where a label may not follow another (last row:
-    may not come first), and n_labels booleans where a label may not come last.
+    inference="exact": Phi(x, y) counts label bigrams, the start included, and (feature, label) pairs; a
+    pattern is a sentence, its loss the sum over tokens of loss[right, answered].
+    inference="greedy": one decision after the other, given the `order` labels before (true ones in training);
+    a pattern is a token (thesis 5.3).
+    barred: (n_labels + 1, n_labels) booleans, True where a label may not follow another (last row: may not
+    come first), and n_labels booleans where a label may not come last; greedy training does not look at it.
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class SequenceProblem(Problem):
         check_count(n_labels=n_labels, low=1)
         check_count(order=order)
         if inference == "exact" and order != 1:
-            raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for other orders")
+            raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for others")
         self.n_labels = n_labels
         self.inference = inference
         self.order = order
@@ -92,7 +93,9 @@ class SequenceProblem(Problem):
     def check_sequences(self, X: Any, y: Any) -> None:
         """Refuse arrays that do not fit each other: compiled code indexes with them."""
         n_tokens = len(X.token_ptr) - 1
-        for name, pointers, end in (("token_ptr", X.token_ptr, len(X.rows)), ("sentence_ptr", X.sentence_ptr, n_tokens)):
+        ends = {"token_ptr": len(X.rows), "sentence_ptr": n_tokens}
+        for name, end in ends.items():
+            pointers = getattr(X, name)
             if pointers[0] != 0 or pointers[-1] != end or np.any(np.diff(pointers) < 0):
                 raise ValueError(f"{name} must rise from 0 to {end}")
         if len(X.rows) and X.rows.min() < 0:
@@ -100,14 +103,14 @@ class SequenceProblem(Problem):
         if X.values is not None and (len(X.values) != len(X.rows) or not np.all(np.isfinite(X.values))):
             raise ValueError("feature values must be finite, one for each row")
         if len(y.codes) != n_tokens or not np.array_equal(X.sentence_ptr, y.sentence_ptr):
-            raise ValueError(f"the labels are those of {len(y.codes)} tokens, but there are {n_tokens}, or sentences differ")
+            raise ValueError(f"labels of {len(y.codes)} tokens for {n_tokens} tokens, or sentences differ")
         if len(y.codes) and not -2 - len(y.sets) < y.codes.min() <= y.codes.max() < self.n_labels:
             bad = y.codes.min() if y.codes.min() <= -2 - len(y.sets) else y.codes.max()
             raise ValueError(f"unknown label {bad}: there are {self.n_labels} labels and {len(y.sets)} sets")
         if any(np.shape(one) != (self.n_labels,) or not np.any(one) for one in y.sets):
-            raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, at least one of them true")
+            raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, not all false")
 
-    # The same problem through the Python door, a sentence being a list of {row: value} and y a tuple of labels.
+    # The same through the Python door: a sentence is a list of {row: value}, y a tuple of labels.
 
     def joint_feature(self, x: Any, y: Any) -> dict[int, float]:
         feature: dict[int, float] = {}
@@ -132,7 +135,7 @@ class SequenceProblem(Problem):
 
 
 def penalties(barred: tuple[Any, Any] | None, n_labels: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
-    """What to add to the scores of transitions and of last labels: nothing, or so much that they never win."""
+    """What to add to scores of transitions and of last labels: nothing, or so much that they never win."""
     follow, end = np.zeros((n_labels + 1, stride), np.float32), np.zeros(n_labels, np.float32)
     if barred is not None:
         follow[:, :n_labels] = np.where(np.asarray(barred[0], dtype=bool), -1e30, 0)

@@ -1,16 +1,16 @@
 """Sequences: every inference against brute force over all label sequences, and both doors to one dual."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from structsvm._oracle import PythonOracle
-from structsvm.problems._decode import Decoder
 
 from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
+from structsvm._oracle import PythonOracle
 from structsvm.problems import SequenceLabels, SequenceProblem, Sequences
+from structsvm.problems._decode import Decoder
 from structsvm.problems.relayout import wider_state, wider_weights
 
 LABELS, ROWS = 3, 5
@@ -31,7 +31,10 @@ def some_sentences(rng, n=6, longest=4, valued=False):
     """Sentences as lists of {row: value}, and the same as flat arrays."""
     sentences = [
         [
-            {int(row): float(rng.integers(1, 4)) if valued else 1.0 for row in rng.choice(ROWS, 2, replace=False)}
+            {
+                int(row): float(rng.integers(1, 4)) if valued else 1.0
+                for row in rng.choice(ROWS, 2, replace=False)
+            }
             for _ in range(rng.integers(1, longest + 1))
         ]
         for _ in range(n)
@@ -47,7 +50,7 @@ def some_sentences(rng, n=6, longest=4, valued=False):
 def some_labels(rng, X):
     codes = rng.integers(0, LABELS, len(X.token_ptr) - 1).astype(np.int32)
     ptr = X.sentence_ptr
-    return SequenceLabels(codes, ptr), [tuple(codes[a:b].tolist()) for a, b in zip(ptr, ptr[1:], strict=False)]
+    return SequenceLabels(codes, ptr), [tuple(codes[a:b].tolist()) for a, b in pairwise(ptr)]
 
 
 def some_bars(rng):
@@ -89,7 +92,9 @@ def test_viterbi_margins_and_n_best_are_those_of_brute_force(seed, valued, barre
         assert scores[tuple(found[start:stop].tolist())] == pytest.approx(best[0][0], abs=1e-4)
         listed = decoder.n_best(X, s, 4)
         assert [score for score, _ in listed] == pytest.approx([score for score, _ in best[:4]], abs=1e-4)
-        assert [scores[tuple(y.tolist())] for _, y in listed] == pytest.approx([s for s, _ in listed], abs=1e-4)
+        assert [scores[tuple(y.tolist())] for _, y in listed] == pytest.approx(
+            [s for s, _ in listed], abs=1e-4
+        )
         for t in range(stop - start):
             others = [score for score, y in best if y[t] != found[start + t]]
             if others:
@@ -103,12 +108,18 @@ def test_forced_labels_are_kept_and_the_rest_is_the_best_around_them(seed):
     sentences, X = some_sentences(rng)
     problem = SequenceProblem(LABELS)
     w = some_weights(rng, problem)
-    forced = np.where(rng.random(len(X.token_ptr) - 1) < 0.4, rng.integers(0, LABELS, len(X.token_ptr) - 1), -1)
+    forced = np.where(
+        rng.random(len(X.token_ptr) - 1) < 0.4, rng.integers(0, LABELS, len(X.token_ptr) - 1), -1
+    )
     found = Decoder(problem, w).labels(X, forced=forced.astype(np.int32))
     for s, sentence in enumerate(sentences):
         start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
         part = forced[start:stop]
-        allowed = [pair for pair in ranked(problem, sentence, w) if all(f in (-1, y) for f, y in zip(part, pair[1]))]
+        allowed = [
+            pair
+            for pair in ranked(problem, sentence, w)
+            if all(f in (-1, y) for f, y in zip(part, pair[1], strict=True))
+        ]
         scores = dict((y, score) for score, y in allowed)
         assert scores[tuple(found[start:stop].tolist())] == pytest.approx(allowed[0][0], abs=1e-4)
 
@@ -132,10 +143,15 @@ def test_slacks_are_those_of_brute_force_also_with_partial_annotation(seed, barr
         gold = codes[X.sentence_ptr[s] : X.sentence_ptr[s + 1]]
         sets = [range(LABELS) if g == -1 else (0, 2) if g == -2 else (g,) for g in gold]
         outputs = ranked(problem, sentence, np.append(w, np.zeros(200)))
-        right = max(score for score, out in outputs if all(c in names for c, names in zip(out, sets)))
+        right = max(
+            score for score, out in outputs if all(c in names for c, names in zip(out, sets, strict=True))
+        )
 
         def cost(out, sets=sets):
-            return sum(min(loss[g, c] for g in names) if c not in names else 0 for c, names in zip(out, sets))
+            return sum(
+                min(loss[g, c] for g in names) if c not in names else 0
+                for c, names in zip(out, sets, strict=True)
+            )
 
         expected += max(0.0, max(cost(out) + score - right for score, out in outputs))
     assert optimizer.primal() == pytest.approx(w @ w / 2 + 0.5 * expected, abs=1e-3)
@@ -240,4 +256,6 @@ def test_a_wider_layout_scores_as_before(inference, order):
 
 
 def test_candidates_are_all_sequences():
-    assert len(list(SequenceProblem(LABELS).candidates([{}] * 3))) == len(list(product(range(LABELS), repeat=3)))
+    assert len(list(SequenceProblem(LABELS).candidates([{}] * 3))) == len(
+        list(product(range(LABELS), repeat=3))
+    )

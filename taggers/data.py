@@ -1,0 +1,110 @@
+"""What people give a tagger, X and y in their many forms, as features and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structsvm.problems.sequence import SequenceLabels, Sequences
+from taggers._columns import Columns
+from taggers.dicts import encode_dicts
+from taggers.features import Features, encode, encode_items
+from taggers.gold import choices
+from taggers.model import TaggerModel
+
+
+def materialised(X: Any) -> Any:
+    """X with lengths: sentences from generators become lists."""
+    return X if isinstance(X, Columns) else [list(sentence) for sentence in X]
+
+
+def kind(X: Any) -> str:
+    """tokens (words or columns of them) or items (features ready made)."""
+    if isinstance(X, Columns):
+        return "items" if X.format == "crfsuite" else "tokens"
+    first = next((sentence[0] for sentence in X if len(sentence)), "")
+    return "tokens" if isinstance(first, (str, tuple)) else "items"
+
+
+def width(X: Any, y: Any) -> int:
+    """How many columns of input there are: those before the labels, where y is the place of their column."""
+    if isinstance(X, Columns):
+        return int(y) if isinstance(y, (int, np.integer)) else X.width
+    first = next((sentence[0] for sentence in X if len(sentence)), "")
+    return 1 if isinstance(first, str) else len(first)
+
+
+def words(X: Any) -> np.ndarray:
+    """Keys of the distinct words."""
+    if kind(X) == "items":
+        return np.zeros(0, np.uint64)
+    return TaggerModel.word_keys(X if isinstance(X, Columns) else Columns.from_sentences(X))
+
+
+def gold_of(X: Any, y: Any) -> list[Sequence[Any]]:
+    """The labels of each sentence; `_` in CoNLL-U is a missing one."""
+    if isinstance(y, (int, np.integer)) and isinstance(X, Columns):
+        sentences = X.sentences(int(y))
+        if X.format != "conllu":
+            return sentences
+        return [[None if label == "_" else label for label in labels] for labels in sentences]
+    if y is None:
+        raise ValueError("a tagger requires y to be passed, but the target y is None")
+    y = [list(labels) for labels in y]
+    lengths = np.diff(X.sentence_ptr).tolist() if isinstance(X, Columns) else [len(tokens) for tokens in X]
+    if len(y) != len(lengths):
+        raise ValueError(f"X has {len(lengths)} sentences but y has {len(y)}")
+    for number, (labels, length) in enumerate(zip(y, lengths, strict=True)):
+        if len(labels) != length:
+            raise ValueError(f"sentence {number} has {length} tokens but {len(labels)} labels")
+    return y
+
+
+def features_of(X: Any, model: TaggerModel, *, grow: bool = False) -> Features:
+    """The features of X as the model numbers them; with `grow`, new ones are added to its table."""
+    if model.extractor is None:
+        encoder = encode_items if isinstance(X, Columns) else encode_dicts
+        return encoder(X, model.table, grow=grow)
+    if kind(X) == "items":
+        raise ValueError(
+            "this tagger makes its features from words by a template, but X holds features: give tokens"
+        )
+    columns = X if isinstance(X, Columns) else Columns.from_sentences(X)
+    return encode(columns, model.extractor, model.table, grow=grow)
+
+
+def examples(
+    features: Features, codes: np.ndarray, sets: list[np.ndarray]
+) -> tuple[Sequences, SequenceLabels]:
+    """What optimizers learn from."""
+    check_codes(codes)
+    X = Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values)
+    return X, SequenceLabels(codes, features.sentence_ptr, sets)
+
+
+def check_codes(codes: np.ndarray) -> None:
+    """Refuse data without anything to learn from."""
+    if not len(codes):
+        raise ValueError("the data set is empty: there is no token to learn from")
+    if (codes == -1).all():
+        raise ValueError("no token has a gold label: there is nothing to learn from")
+
+
+def split(ids: np.ndarray, names: list[str], sentence_ptr: np.ndarray) -> list[list[str]]:
+    """Label ids as a list of names for each sentence."""
+    flat = [names[k] for k in ids.tolist()]
+    return [flat[start:stop] for start, stop in pairwise(sentence_ptr.tolist())]
+
+
+def accuracy(golden: Sequence[Sequence[Any]], predicted: Sequence[Sequence[str]]) -> float:
+    """The share of tokens with a label that is allowed, among those with gold."""
+    pairs = [
+        pair
+        for labels, others in zip(golden, predicted, strict=True)
+        for pair in zip(labels, others, strict=True)
+        if pair[0] is not None
+    ]
+    return sum(label in choices(right, ()) for right, label in pairs) / max(len(pairs), 1)

@@ -1,0 +1,32 @@
+"""Taggers for common tasks: `SequenceTagger` with defaults of their own."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from taggers.estimator import SequenceTagger
+
+
+class PosTagger(SequenceTagger):
+    """Parts of speech: affixes and shapes around the word, exact inference."""
+
+    DEFAULTS: ClassVar[dict[str, Any]] = {
+        **SequenceTagger.DEFAULTS, "template": "pos", "C": 0.05, "epochs": 3,
+    }  # fmt: skip
+
+
+class Chunker(SequenceTagger):
+    """Phrases of words with parts of speech: learned as IOBES, only valid labels predicted."""
+
+    DEFAULTS: ClassVar[dict[str, Any]] = {
+        **SequenceTagger.DEFAULTS, "template": "chunk", "C": 0.05, "labels": "IOBES", "constrained": True,
+    }  # fmt: skip
+
+
+class NerTagger(SequenceTagger):
+    """Named entities: shapes and affixes, greedy, learned as IOBES, only valid labels predicted."""
+
+    DEFAULTS: ClassVar[dict[str, Any]] = {
+        **SequenceTagger.DEFAULTS, "template": "ner", "inference": "greedy", "labels": "IOBES",
+        "constrained": True,
+    }  # fmt: skip

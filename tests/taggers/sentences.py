@@ -1,0 +1,73 @@
+"""Sentences made up by a small grammar, with parts of speech and chunks: data of our own to train on."""
+
+from __future__ import annotations
+
+import random
+
+WORDS = {
+    "DT": ["the", "a", "every", "no"],
+    "JJ": ["red", "old", "tiny", "loud", "green"],
+    "NN": ["cat", "house", "train", "lamp", "teacher", "stone"],
+    "NNS": ["cats", "houses", "trains", "lamps"],
+    "VBZ": ["sees", "paints", "likes", "hears"],
+    "MD": ["will", "may", "can"],
+    "VB": ["see", "paint", "like"],
+    "IN": ["in", "on", "near", "with"],
+    "NNP": ["Anna", "Otto", "Turin", "Quito"],
+    ".": [".", "!"],
+}
+
+
+def phrase(rng: random.Random, tags: list[str], chunk: str) -> list[tuple[str, str, str]]:
+    """Words of these tags as one chunk."""
+    return [(rng.choice(WORDS[tag]), tag, f"{'I' if k else 'B'}-{chunk}") for k, tag in enumerate(tags)]
+
+
+def sentence(rng: random.Random) -> list[tuple[str, str, str]]:
+    """Word, part of speech and chunk of each token."""
+    nouns = [
+        ["DT", "NN"],
+        ["DT", "JJ", "NN"],
+        ["NNP"],
+        ["NNP", "NNP"],
+        ["JJ", "NNS"],
+        ["DT", "JJ", "JJ", "NN"],
+    ]
+    verbs = [["VBZ"], ["MD", "VB"]]
+    tokens = (
+        phrase(rng, rng.choice(nouns), "NP")
+        + phrase(rng, rng.choice(verbs), "VP")
+        + phrase(rng, rng.choice(nouns), "NP")
+    )
+    if rng.random() < 0.5:
+        tokens += phrase(rng, ["IN"], "PP") + phrase(rng, rng.choice(nouns), "NP")
+    return [*tokens, (rng.choice(WORDS["."]), ".", "O")]
+
+
+def sentences(n: int, seed: int = 0) -> list[list[tuple[str, str, str]]]:
+    """n sentences, always the same for a seed."""
+    rng = random.Random(seed)
+    return [sentence(rng) for _ in range(n)]
+
+
+def chunk_data(n: int, seed: int = 0) -> tuple[list, list]:
+    """X with words and parts of speech, y with chunks."""
+    made = sentences(n, seed)
+    return [[token[:2] for token in s] for s in made], [[token[2] for token in s] for s in made]
+
+
+def as_columns(n: int, seed: int = 0) -> bytes:
+    """The sentences as a file of three columns."""
+    made = sentences(n, seed)
+    return "".join("".join(" ".join(token) + "\n" for token in s) + "\n" for s in made).encode()
+
+
+def as_conllu(n: int, seed: int = 0) -> bytes:
+    """The sentences as CoNLL-U, with comments."""
+    text = ""
+    for number, tokens in enumerate(sentences(n, seed)):
+        text += f"# sent_id = {number}\n"
+        for k, (word, tag, _) in enumerate(tokens, 1):
+            text += f"{k}\t{word}\t_\t{tag[:2]}\t{tag}\t_\t0\tdep\t_\t_\n"
+        text += "\n"
+    return text.encode()

@@ -1,0 +1,277 @@
+"""The command line: golden runs, bad input, exit codes, bytes kept."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from sentences import as_columns, as_conllu
+
+GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
+COMMAND = [sys.executable, "-c", "from taggers.cli import main; main()"]
+
+
+def run(*arguments, cwd, stdin=b"", **options):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def refused(done, code, *parts):
+    """One sentence on stderr, the right code, no traceback and nothing on stdout."""
+    text = done.stderr.decode()
+    assert done.returncode == code, text
+    assert "Traceback" not in text
+    assert done.stdout == b""
+    for part in parts:
+        assert part in text
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with data and models."""
+    path = tmp_path_factory.mktemp("cli")
+    (path / "train.txt").write_bytes(as_columns(80))
+    (path / "test.txt").write_bytes(as_columns(20, seed=1))
+    (path / "train.conllu").write_bytes(as_conllu(80))
+    (path / "test.conllu").write_bytes(as_conllu(20, seed=1))
+    for task, source in (("chunk", "txt"), ("pos", "conllu")):
+        done = run("train", task, f"train.{source}", "-o", f"{task}.ssvm", cwd=path)
+        assert done.returncode == 0, done.stderr.decode()
+        assert b"sentences" in done.stderr
+        assert done.stdout == b""
+    return path
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=[" ".join(one["arguments"]) for one in GOLDEN])
+def test_golden_runs(golden, folder):
+    done = run(*golden["arguments"], cwd=folder, stdin=golden.get("stdin", "").encode())
+    assert done.returncode == golden.get("code", 0), done.stderr.decode()
+    assert done.stdout.decode() == golden["stdout"]
+    assert done.stderr.decode() == golden.get("stderr", "")
+
+
+def test_tagging_keeps_every_other_byte(folder):
+    done = run("tag", "chunk.ssvm", "test.txt", cwd=folder)
+    lines, source = done.stdout.splitlines(), (folder / "test.txt").read_bytes().splitlines()
+    assert [line.rsplit(b" ", 1)[0] if line else line for line in lines] == source
+    again = run(
+        "tag",
+        "chunk.ssvm",
+        "--replace",
+        "-o",
+        "out.txt",
+        cwd=folder,
+        stdin=(folder / "test.txt").read_bytes(),
+    )
+    assert again.returncode == 0
+    labels = [line.rsplit(b" ", 1)[1] if line else line for line in lines]
+    expected = [
+        s.rsplit(b" ", 1)[0] + b" " + label if s else s for s, label in zip(source, labels, strict=True)
+    ]
+    assert (folder / "out.txt").read_bytes().splitlines() == expected
+
+
+def test_conllu_gets_its_column_replaced(folder):
+    done = run("tag", "pos.ssvm", "test.conllu", cwd=folder)
+    assert done.stdout == (folder / "test.conllu").read_bytes()  # all of it right, and nothing else touched
+    zipped = folder / "test.conllu.gz"
+    zipped.write_bytes(gzip.compress((folder / "test.conllu").read_bytes()))
+    assert run("tag", "pos.ssvm", zipped, cwd=folder).stdout == done.stdout
+
+
+def test_threads_and_chunks_give_the_same_bytes(folder):
+    data = as_columns(400, seed=2) * 60
+    one, two = (run("tag", "chunk.ssvm", "--jobs", jobs, cwd=folder, stdin=data).stdout for jobs in (1, 2))
+    assert one == two
+    assert len(one) > len(data)
+
+
+def test_plain_text_and_another_encoding(folder):
+    done = run(
+        "tag", "pos.ssvm", "--format", "text", cwd=folder, stdin=b"Anna sees the cat. Otto likes Turin!"
+    )
+    assert [line.split(b"\t")[0] for line in done.stdout.splitlines()[:3]] == [b"Anna", b"sees", b"the"]
+    latin = "Ren\u00e9 NNP B-NP\nsees VBZ B-VP\n".encode("latin-1")
+    done = run("tag", "chunk.ssvm", "--encoding", "latin-1", cwd=folder, stdin=latin)
+    assert done.stdout.startswith("Ren\u00e9 NNP B-NP ".encode("latin-1"))
+    refused(run("tag", "chunk.ssvm", cwd=folder, stdin=latin), 1, "<stdin>:1:", "latin-1")
+
+
+def test_resume_is_as_if_it_had_never_ended(folder):
+    options = ("--template", "conll2000", "--quiet")
+    run("train", "label", "train.txt", "-o", "two.ssvm", "--epochs", 2, "--keep-state", *options, cwd=folder)
+    run("train", "label", "train.txt", "-o", "one.ssvm", "--epochs", 1, "--keep-state", *options, cwd=folder)
+    done = run(
+        "train",
+        "label",
+        "train.txt",
+        "--resume",
+        "one.ssvm",
+        "--epochs",
+        1,
+        "--keep-state",
+        "-o",
+        "both.ssvm",
+        "-q",
+        cwd=folder,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    from structsvm.persist import load_model
+
+    arrays, _ = load_model(folder / "two.ssvm")
+    resumed, _ = load_model(folder / "both.ssvm")
+    assert arrays.keys() == resumed.keys()
+    assert all(arrays[name].tobytes() == resumed[name].tobytes() for name in arrays)
+    done = run("train", "chunk", "test.txt", "--resume", "chunk.ssvm", "-o", "more.ssvm", cwd=folder)
+    assert done.returncode == 0
+    assert b"warning: this model was saved without its training state" in done.stderr
+
+
+def test_development_file_and_json(folder):
+    done = run("train", "ner", "train.txt", "--dev", "test.txt", "--epochs", 5, "-o", "ner.ssvm", cwd=folder)
+    assert b"best dev score" in done.stderr
+    found = json.loads(run("evaluate", "ner.ssvm", "test.txt", "--json", cwd=folder).stdout)
+    assert found["phrases"]["f1"] > 0.9
+    told = json.loads(run("inspect", "chunk.ssvm", "--json", "--names", "train.txt", cwd=folder).stdout)
+    assert told["learned_as"] == "IOBES"
+    assert not told["strongest"][0][0].startswith("#")
+
+
+def test_crfsuite_files(folder):
+    lines = [line.split(" ") for line in as_columns(60).decode().split("\n")]
+    data = "\n".join(f"{line[2]}\tw={line[0]}\tp={line[1]}" if len(line) == 3 else "" for line in lines)
+    (folder / "items.txt").write_text(data.rstrip("\n") + "\n\n")
+    assert (
+        run("train", "label", "items.txt", "--format", "crfsuite", "-o", "items.ssvm", cwd=folder).returncode
+        == 0
+    )
+    done = run("tag", "items.ssvm", "items.txt", cwd=folder)
+    assert done.stdout.decode().count("\tw=") == data.count("\tw=")
+
+
+@pytest.mark.parametrize(
+    ("data", "parts"),
+    [
+        (b"a X B-NP\nb\n", ["bad.txt:2:", "1 columns where the lines before have 3"]),
+        (b"a X B-NP\n\xff X O\n", ["bad.txt:2:", "not valid UTF-8"]),
+        (b"", ["bad.txt", "no token"]),
+        (b"\n\n", ["bad.txt", "no token"]),
+        (b"a X B-NP\nb\0 X O\n", ["bad.txt:2:", "NUL"]),
+        (b"a\nb\n", ["bad.txt", "no labels"]),
+    ],
+)
+def test_bad_training_data(folder, data, parts):
+    (folder / "bad.txt").write_bytes(data)
+    refused(run("train", "chunk", "bad.txt", "-o", "bad.ssvm", cwd=folder), 1, *parts)
+    assert not (folder / "bad.ssvm").exists()
+
+
+def test_a_very_long_line_and_labels_never_seen(folder):
+    done = run("tag", "chunk.ssvm", cwd=folder, stdin=b"x" * 10_000_000 + b" NN\n")
+    assert done.returncode == 0
+    assert done.stdout[:10_000_003] == b"x" * 10_000_000 + b" NN"
+    (folder / "odd.txt").write_bytes(b"the DT I-QQ\ncat NN I-NP\n\n")
+    done = run("evaluate", "chunk.ssvm", "odd.txt", cwd=folder)
+    assert done.returncode == 0
+    assert b"QQ" in done.stdout
+    assert run("train", "chunk", "odd.txt", "-o", "odd.ssvm", "-q", cwd=folder).returncode == 0
+
+
+def test_wrong_use(folder):
+    refused(run("tag", "missing.ssvm", "test.txt", cwd=folder), 2, "missing.ssvm does not exist")
+    refused(run("tag", "train.txt", "test.txt", cwd=folder), 2, "not a structsvm model")
+    refused(run("tag", "chunk.ssvm", "missing.txt", cwd=folder), 1, "missing.txt: cannot be read")
+    refused(
+        run("train", "chunks", "train.txt", "-o", "x.ssvm", cwd=folder), 2, "none of pos, chunk, ner, label"
+    )
+    refused(run("train", "chunk", "train.txt", "-C", "-3", "-o", "x.ssvm", cwd=folder), 2, "C must be")
+    refused(run("train", "chunk", "train.txt", cwd=folder), 2)
+    refused(
+        run("train", "chunk", "train.txt", "-o", "no/such/folder.ssvm", "-q", cwd=folder),
+        1,
+        "No such directory",
+    )
+    refused(
+        run("train", "chunk", "train.txt", "--template", "nope", "-o", "x.ssvm", cwd=folder), 1, "no template"
+    )
+    refused(run("tag", "chunk.ssvm", "--format", "text", cwd=folder, stdin=b"A cat."), 1, "needs 2 columns")
+    refused(
+        run("train", "chunk", "train.txt", "--column", "x", "-o", "x.ssvm", cwd=folder), 2, "is no column"
+    )
+    damaged = bytearray((folder / "chunk.ssvm").read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (folder / "damaged.ssvm").write_bytes(damaged)
+    refused(run("tag", "damaged.ssvm", "test.txt", cwd=folder), 2, "damaged")
+
+
+def test_a_full_disk(folder):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    refused(run("tag", "chunk.ssvm", "test.txt", "-o", "/dev/full", cwd=folder), 1, "No space left")
+
+
+def test_a_closed_pipe_is_no_error(folder):
+    process = subprocess.Popen(
+        [*COMMAND, "tag", "chunk.ssvm"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    try:
+        process.stdin.write(as_columns(200) * 20)
+        process.stdin.close()
+    except BrokenPipeError:
+        pass
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 141
+    process.stderr.close()
+
+
+def test_interrupted_training_leaves_no_file(folder):
+    process = subprocess.Popen(
+        [*COMMAND, "train", "chunk", "train.txt", "--epochs", "1000000", "-o", "never.ssvm"],
+        cwd=folder, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(4)
+    process.send_signal(signal.SIGINT)
+    text = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 130, text
+    assert "Traceback" not in text
+    assert not (folder / "never.ssvm").exists()
+
+
+def test_help_needs_nothing_heavy():
+    heavy = ("numpy", "scipy", "structsvm", "tqdm")
+    code = f"import sys; from taggers import cli; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.strip() == b"[]"
+
+
+def test_the_commands_of_the_readme_run(folder, tmp_path):
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    commands = text.split("## Tag a file")[1].split("```sh\n")[1].split("```")[0].splitlines()
+    for name in ("train", "dev", "test", "more"):
+        (tmp_path / f"{name}.txt").write_bytes(as_columns(30, seed=len(name)))
+    for command in commands:
+        words = command.split("#")[0].split()
+        assert words[0] == "structsvm"
+        target = words[words.index(">") + 1] if ">" in words else None
+        done = run(*(words[1 : words.index(">")] if target else words[1:]), cwd=tmp_path)
+        assert done.returncode == 0, (command, done.stderr.decode())
+        if target:
+            (tmp_path / target).write_bytes(done.stdout)
+    assert (tmp_path / "newer.ssvm").exists()

@@ -1,0 +1,287 @@
+"""Taggers as people use them from Python."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sentences import chunk_data
+
+from structsvm.persist import ModelFileError, load_model, save_model
+from taggers import Chunker, NerTagger, PosTagger, SequenceTagger, schemes
+from taggers._columns import Columns
+from taggers.model import TaggerModel
+
+X, Y = chunk_data(80)
+X_TEST, Y_TEST = chunk_data(40, seed=1)
+
+
+def as_dicts(sentences):
+    return [[{"word": token[0], "pos": token[1], "len": len(token[0]) / 8} for token in s] for s in sentences]
+
+
+def saved_bytes(tagger, path, **options):
+    tagger.save(path, **options)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+@pytest.mark.parametrize("algorithm", ["larank", "pa", "perceptron", "svmstruct"])
+def test_every_algorithm_learns(algorithm, inference):
+    tagger = SequenceTagger(algorithm=algorithm, inference=inference, epochs=3).fit(X, Y)
+    assert tagger.score(X_TEST, Y_TEST) > 0.97
+    assert tagger.classes_ == sorted({label for labels in Y for label in labels})
+
+
+@pytest.mark.parametrize("make", [Chunker, NerTagger])
+def test_presets_learn_iobes_and_answer_in_the_scheme_of_the_data(make):
+    tagger = make().fit(X, Y)
+    assert tagger.model_.inner == "IOBES"
+    assert any(label.startswith("S-") for label in tagger.model_.labels)
+    predicted = tagger.predict(X_TEST)
+    assert not any(schemes.violations(labels, "IOB2") for labels in predicted)
+    assert tagger.score(X_TEST, Y_TEST) > 0.97
+
+
+def test_parts_of_speech_from_words_alone():
+    words = [[token[0] for token in s] for s in X]
+    tags = [[token[1] for token in s] for s in X]
+    tagger = PosTagger().fit(words, tags)
+    assert tagger.score(words, tags) > 0.99
+    assert tagger.tag(["the", "cat", "sees", "Anna", "."]) == ["DT", "NN", "VBZ", "NNP", "."]
+    assert tagger.predict([]) == []
+    assert tagger.predict([[], ["the"]])[0] == []
+
+
+def test_features_in_the_format_of_python_crfsuite():
+    tagger = SequenceTagger().fit(as_dicts(X), Y)
+    assert tagger.score(as_dicts(X_TEST), Y_TEST) > 0.97
+    assert tagger.explain(as_dicts(X_TEST)[0])[0]["features"]
+    with pytest.raises(ValueError, match="give tokens"):
+        SequenceTagger().fit(X, Y).predict(as_dicts(X))
+
+
+def test_columns_with_the_place_of_the_labels(tmp_path):
+    from sentences import as_columns
+
+    columns = Columns(as_columns(80), (0, 1, 2))
+    tagger = Chunker().fit(columns, 2)
+    assert tagger.predict(X_TEST) == Chunker().fit(X, Y).predict(X_TEST)
+
+
+def test_a_seed_repeats_to_the_bit(tmp_path):
+    once, again, other = (
+        saved_bytes(Chunker(random_state=seed).fit(X, Y), tmp_path / "m", training_state=True)
+        for seed in (3, 3, 4)
+    )
+    assert once == again
+    assert once != other
+
+
+def test_save_load_save_gives_the_same_bytes_and_labels(tmp_path):
+    tagger = Chunker().fit(X, Y)
+    for options in ({}, {"training_state": True}, {"dtype": "int8"}, {"dtype": "float16", "prune": 0.0}):
+        first = saved_bytes(tagger, tmp_path / "first", **options)
+        loaded = Chunker.load(tmp_path / "first")
+        assert loaded.predict(X_TEST) == tagger.predict(X_TEST)
+        options.pop("prune", None)
+        assert saved_bytes(loaded, tmp_path / "second", **options) == first
+
+
+def test_small_files(tmp_path):
+    tagger = Chunker().fit(X, Y)
+    sizes = [
+        len(saved_bytes(tagger, tmp_path / "m", **options))
+        for options in ({"training_state": True}, {}, {"prune": 0.05}, {"prune": 0.05, "dtype": "int8"})
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 4
+    with pytest.raises(ValueError, match="float32"):
+        tagger.save(tmp_path / "m", training_state=True, dtype="int8")
+
+
+@pytest.mark.parametrize("algorithm", ["larank", "pa", "perceptron"])
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_two_passes_are_one_pass_saved_with_its_state_and_one_more(tmp_path, algorithm, inference):
+    options = {"algorithm": algorithm, "inference": inference, "cutoff": 2}
+    Chunker(epochs=1, **options).fit(X, Y).save(tmp_path / "half", training_state=True)
+    resumed = Chunker.load(tmp_path / "half", epochs=1).resume(X, Y)
+    whole = Chunker(epochs=2, **options).fit(X, Y)
+    assert resumed.model_.weights.tobytes() == whole.model_.weights.tobytes()
+    assert resumed.optimizer_.weights_.tobytes() == whole.optimizer_.weights_.tobytes()
+
+
+def test_a_model_without_its_state_goes_on_and_says_what_it_gave_up(tmp_path):
+    Chunker().fit(X[:40], Y[:40]).save(tmp_path / "m")
+    tagger = Chunker.load(tmp_path / "m")
+    with pytest.warns(UserWarning, match="without its training state"):
+        tagger.partial_fit(X[40:], Y[40:])
+    assert tagger.score(X_TEST, Y_TEST) > 0.95
+
+
+def test_partial_fit_takes_new_features_and_new_labels():
+    tagger = SequenceTagger(cutoff=1)
+    few = [(x, y) for x, y in zip(X, Y, strict=True) if "B-PP" not in y]
+    for x, y in few:
+        tagger.partial_fit([x], [y])
+    before = tagger.n_features_
+    assert "B-PP" not in tagger.classes_
+    for _ in range(3):
+        tagger.partial_fit(X, Y)
+    assert tagger.n_features_ > before
+    assert "B-PP" in tagger.classes_
+    assert tagger.score(X_TEST, Y_TEST) > 0.97
+
+
+def test_partial_fit_after_load_with_state_knows_new_labels(tmp_path):
+    few = [(x, y) for x, y in zip(X, Y, strict=True) if "B-PP" not in y]
+    Chunker().fit(*map(list, zip(*few, strict=True))).save(tmp_path / "m", training_state=True)
+    tagger = Chunker.load(tmp_path / "m").partial_fit(X, Y).partial_fit(X, Y)
+    assert tagger.score(X_TEST, Y_TEST) > 0.97
+
+
+def test_classes_may_be_named_before_they_are_seen():
+    tagger = Chunker().partial_fit(
+        X[:5], Y[:5], classes=["B-NP", "I-NP", "B-VP", "I-VP", "B-PP", "I-PP", "B-XY", "O"]
+    )
+    assert "B-XY" in tagger.classes_
+
+
+@pytest.mark.parametrize("make", [SequenceTagger, Chunker])
+def test_missing_and_ambiguous_gold_is_learned_from(make):
+    rng = np.random.default_rng(0)
+    partial = [
+        [None if rng.random() < 0.3 else {label, "O"} if rng.random() < 0.2 else label for label in labels]
+        for labels in Y
+    ]
+    tagger = make(epochs=4).fit(X, partial)
+    assert tagger.score(X_TEST, Y_TEST) > 0.9
+    assert 0 < tagger.score(X, partial) <= 1
+    with pytest.raises(ValueError, match="no token has a gold label"):
+        make().fit(X, [[None] * len(labels) for labels in Y])
+
+
+def test_n_best_margins_and_forced_labels():
+    tagger = SequenceTagger().fit(X, Y)
+    best = tagger.predict_nbest(X_TEST[:5], 3)
+    assert [listed[0][1] for listed in best] == tagger.predict(X_TEST[:5])
+    assert all(a[0] >= b[0] for listed in best for a, b in pairwise(listed))
+    margins = tagger.predict_margins(X_TEST)
+    assert [len(m) for m in margins] == [len(y) for y in Y_TEST]
+    assert min(m for sentence in margins for m in sentence) >= 0
+    assert tagger.tag(X_TEST[0], forced={1: "B-PP"})[1] == "B-PP"
+    with pytest.raises(ValueError, match="cannot be forced"):
+        tagger.tag(X_TEST[0], forced={1: "B-ZZ"})
+    with pytest.raises(ValueError, match="exact"):
+        SequenceTagger(inference="greedy").fit(X, Y).predict_nbest(X, 2)
+
+
+def test_explanations_add_up_to_what_the_tagger_knows():
+    tagger = SequenceTagger(template="w[0], p[0]").fit(X, Y)
+    (first, *_) = tagger.explain([("the", "DT"), ("cat", "NN")])
+    assert first["label"] == "B-NP"
+    assert {name for name, _ in first["features"]} == {"w[0]=the", "p[0]=DT"}
+    assert first["history"][0][0] == "label[-1]=<start>"
+
+
+def test_label_weights_move_recall():
+    noisy = [[label if k % 3 else "O" for k, label in enumerate(labels)] for labels in Y]
+
+    def found(weight):
+        tagger = SequenceTagger(template="p[0]", label_weight=weight, C=1.0).fit(X, noisy)
+        return sum(label == "B-PP" for labels in tagger.predict(X_TEST) for label in labels)
+
+    assert found({"B-PP": 20.0}) >= found(None) >= found({"B-PP": 0.05})
+    assert found({"B-PP": 20.0}) > found({"B-PP": 0.05})
+    with pytest.raises(ValueError, match="label_weight names 'B-QQ'"):
+        SequenceTagger(label_weight={"B-QQ": 2.0}).fit(X, Y)
+
+
+def test_development_data_choose_the_pass():
+    tagger = Chunker(epochs=10, patience=1).fit(X, Y, X_dev=X_TEST, y_dev=Y_TEST)
+    assert 1 <= len(tagger.dev_scores_) < 10
+    assert tagger.model_.report["dev_scores"] == tagger.dev_scores_
+
+
+def test_eight_threads_give_the_serial_result():
+    tagger = Chunker().fit(X, Y)
+    expected = tagger.predict(X_TEST)
+    with ThreadPoolExecutor(8) as pool:
+        assert all(result == expected for result in pool.map(lambda _: tagger.predict(X_TEST), range(64)))
+    assert tagger.set_params(jobs=8).predict(X_TEST) == expected
+    assert tagger.predict(X_TEST[:3]) == expected[:3]
+
+
+def test_pickles_predict_and_go_on():
+    tagger = Chunker().fit(X, Y)
+    copy = pickle.loads(pickle.dumps(tagger))
+    assert copy.predict(X_TEST) == tagger.predict(X_TEST)
+    assert copy.partial_fit(X, Y).score(X_TEST, Y_TEST) > 0.97
+
+
+def test_prediction_is_pure():
+    tagger = Chunker().fit(X, Y)
+    before = pickle.dumps(tagger.model_.weights), tagger.n_features_
+    new = [[("unheard", "XX"), ("of", "YY")]]
+    tagger.predict(new)
+    tagger.predict_margins(new)
+    assert (pickle.dumps(tagger.model_.weights), tagger.n_features_) == before
+
+
+def test_grid_search_and_cross_validation():
+    model_selection = pytest.importorskip("sklearn.model_selection")
+    search = model_selection.GridSearchCV(
+        SequenceTagger(), {"C": [0.01, 0.1], "inference": ["greedy", "exact"]}, cv=2
+    )
+    search.fit(X, Y)
+    assert search.best_score_ > 0.9
+    from sklearn.base import clone
+
+    assert clone(Chunker(C=0.3)).C == 0.3
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ([], [], "empty"),
+        ([["a"]], [["X", "Y"]], "1 tokens but 2 labels"),
+        ([["a"]], [["X"], ["Y"]], "1 sentences but y has 2"),
+        ([["a"]], [[3]], "no label"),
+        ([["a"]], [[set()]], "no label"),
+        ([[]], [[]], "empty"),
+    ],
+)
+def test_wrong_data_are_refused_in_one_sentence(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        SequenceTagger().fit(x, y)
+
+
+def test_wrong_settings_are_refused_in_one_sentence():
+    for options, message in [
+        ({"C": -1}, "C must be"), ({"algorithm": "svm"}, "algorithm must be"),
+        ({"inference": "x"}, "inference must"), ({"epochs": 0}, "epochs must"),
+        ({"labels": "IOB9"}, "scheme"), ({"order": 3}, "order 1"),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            Chunker(**options).fit(X, Y)
+    with pytest.raises(ValueError, match="not fitted"):
+        Chunker().predict(X)
+
+
+def test_files_of_other_kinds_and_hashes_are_refused(tmp_path):
+    tagger = Chunker().fit(X, Y)
+    tagger.save(tmp_path / "m")
+    arrays, meta = load_model(tmp_path / "m")
+    for change, message in [
+        ({"kind": "parser"}, "is no tagger"),
+        ({"hashing": "md5"}, "another way"),
+        ({"labels": ["O"]}, "does not fit together"),
+        ({"template": "w[0"}, "does not fit together"),
+    ]:
+        save_model(tmp_path / "bad", arrays, meta | change)
+        with pytest.raises(ModelFileError, match=message):
+            TaggerModel.load(tmp_path / "bad")
+    save_model(tmp_path / "bad", {k: v for k, v in arrays.items() if k != "slots"}, meta)
+    with pytest.raises(ModelFileError, match="does not fit"):
+        TaggerModel.load(tmp_path / "bad")
