@@ -107,14 +107,16 @@ class Optimizer(ABC):
 
     @contextmanager
     def _training(self) -> Iterator[None]:
-        """Only one thread trains at a time, and no callback trains its own optimizer: its memory is not shared."""
-        mine = threading.Event()  # lives as long as this call: should Ctrl-C hit the clearing, the claim dies with it
+        """Only one thread trains at a time, and no callback trains its own optimizer."""
+        mine = threading.Event()  # should Ctrl-C hit the clearing below, the claim dies with this call
         claim = (threading.get_ident(), weakref.ref(mine))
         if self._trained_by() is None:
             vars(self).pop("_trainer", None)
         try:
             if vars(self).setdefault("_trainer", claim) is not claim:
-                raise RuntimeError("this optimizer is being trained: wait for that to end, or use another one")
+                raise RuntimeError(
+                    "this optimizer is being trained: wait for that to end, or use another one"
+                )
             yield
         finally:
             if vars(self).get("_trainer") is claim:
@@ -178,7 +180,7 @@ class Optimizer(ABC):
         self._machine.admit(slots, weight)
 
     def _let_go(self) -> None:
-        """Keep nothing of the training set but support patterns; the books come first, should Ctrl-C come too."""
+        """Keep nothing of the training set but support patterns; the books first, should Ctrl-C come."""
         held, self._held, self._weight = self._held, np.empty(0, np.intp), np.empty(0)
         self._machine.dismiss(held)
 
