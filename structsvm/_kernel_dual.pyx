@@ -309,7 +309,7 @@ cdef class KernelDual(Dual):
         return 0
 
     def tell_inputs(self, change, position, other):
-        """Have the inputs follow the support set. Ctrl-C is heard in Python code, so in here too: it has to wait."""
+        """Have the inputs follow the support set; Ctrl-C, which Python code hears, has to wait."""
         try:
             getattr(self.inputs, change)(position, other)
         except KeyboardInterrupt as interrupt:
@@ -327,7 +327,7 @@ cdef class KernelDual(Dual):
         return moved
 
     def grow(self, Py_ssize_t capacity):
-        """Make room for more support patterns, in every array and every row; where memory is short, nothing changes."""
+        """Make room for more support patterns in all arrays and rows; without memory nothing changes."""
         cdef Py_ssize_t c, q
         cdef double* scores
         self.beta = <double*>allocated(realloc(self.beta, self.n_classes * capacity * sizeof(double)))

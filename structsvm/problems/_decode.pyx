@@ -29,7 +29,7 @@ cdef class Decoder:
     cdef const float[:, ::1] weights
     cdef const float[:, ::1] history
     cdef const float[::1] last              # penalty of a label that may not come last
-    cdef const float[:, ::1] follow         # greedy only: penalties of transitions; exact has them in `history`
+    cdef const float[:, ::1] follow         # penalties of transitions, if greedy; else in `history`
 
     def __init__(self, problem, weights):
         weights = np.asarray(weights, dtype=np.float32).reshape(-1, problem.stride)
@@ -46,10 +46,10 @@ cdef class Decoder:
         return self.weights.shape[0]
 
     def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
-        """The label of each token of sentences start .. stop - 1, written into `out` (and `margins`) at the token's place.
+        """The label of each token of sentences start .. stop - 1, at its place in `out` (and `margins`).
 
-        forced: for each token a label that it must get, or -1. margins: by how much the score of the best labelling
-        falls if the token must get another label (greedy: how far the second label is behind).
+        forced: for each token a label that it must get, or -1. margins: by how much the score of the best
+        labelling falls if the token must get another label (greedy: how far the second label is behind).
         """
         cdef Py_ssize_t end = len(X.sentence_ptr) - 1 if stop is None else stop
         result = np.zeros(len(X.token_ptr) - 1, dtype=np.int32) if out is None else out
@@ -84,7 +84,8 @@ cdef class Decoder:
         """Compiled code trusts these arrays."""
         if len(X.rows) and not 0 <= X.rows.min() <= X.rows.max() < self.n_rows:
             raise ValueError(f"a feature row lies outside the {self.n_rows} rows of the model")
-        if forced is not None and len(forced) and (len(forced) != len(X.token_ptr) - 1 or np.max(forced) >= self.n_labels):
+        if forced is not None and len(forced) and (
+                len(forced) != len(X.token_ptr) - 1 or np.max(forced) >= self.n_labels):
             raise ValueError("forced labels must be one for each token: a label of the model, or -1")
 
     cdef int allocate(self, Scratch* scratch, Py_ssize_t n) except -1:
@@ -98,8 +99,8 @@ cdef class Decoder:
         return 0
 
     cdef void sentence(
-        self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows, const float* values,
-        const int32_t* forced, int32_t* answer, float* margins
+        self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows,
+        const float* values, const int32_t* forced, int32_t* answer, float* margins
     ) noexcept nogil:
         cdef Py_ssize_t t, y
         cdef float* scores
@@ -107,7 +108,8 @@ cdef class Decoder:
         for t in range(n):
             scores = scratch.lattice + t * self.stride
             if self.weights.shape[0]:
-                score_token_single(scores, &self.weights[0, 0], rows + token_ptr[t], values + token_ptr[t] if values else NULL,
+                score_token_single(scores, &self.weights[0, 0], rows + token_ptr[t],
+                                   values + token_ptr[t] if values else NULL,
                                    token_ptr[t + 1] - token_ptr[t], self.stride)
             if forced != NULL and forced[t] >= 0:
                 for y in range(self.n_labels):
@@ -155,7 +157,8 @@ cdef class Decoder:
             best[y] = scratch.lattice[y] + self.history[self.n_labels, y]
         for t in range(1, n):
             at = t * stride
-            viterbi_step(best + at, scratch.back + at, best + at - stride, &self.history[0, 0], self.n_labels, stride)
+            viterbi_step(best + at, scratch.back + at, best + at - stride, &self.history[0, 0],
+                         self.n_labels, stride)
             for y in range(stride):
                 best[at + y] += scratch.lattice[at + y]
         best += (n - 1) * stride
@@ -168,8 +171,10 @@ cdef class Decoder:
             if t:
                 winner = scratch.back[t * stride + winner]
 
-    cdef void max_marginals(self, Scratch* scratch, Py_ssize_t n, const int32_t* answer, float* margins) noexcept nogil:
-        """The best score with the token's label less the best score without it: a pass from behind over `best`."""
+    cdef void max_marginals(
+        self, Scratch* scratch, Py_ssize_t n, const int32_t* answer, float* margins
+    ) noexcept nogil:
+        """The best score with a token's label less that without it: a pass from behind over `best`."""
         cdef Py_ssize_t t, y, q, stride = self.stride
         cdef float* after = scratch.after               # best continuation behind token t, by its label
         cdef float* before = scratch.after + stride     # the same for token t - 1
@@ -211,7 +216,8 @@ cdef class Decoder:
         for t in range(1, length):
             paths = scores.shape[1]
             # every (label before, path) for every label
-            extended = (scores[:, :, None] + transitions[:self.n_labels][:, None, :]).reshape(-1, self.n_labels)
+            extended = scores[:, :, None] + transitions[:self.n_labels][:, None, :]
+            extended = extended.reshape(-1, self.n_labels)
             kept = min(n, extended.shape[0])
             order = np.argsort(-extended, axis=0, kind="stable")[:kept]
             scores = np.take_along_axis(extended, order, axis=0).T + lattice[t][:, None]

@@ -6,9 +6,11 @@ from structsvm._oracle cimport Oracle
 cdef extern from "_sequence.h" nogil:
     int STRUCTSVM_LANES
     void score_token_double(
-        double* scores, const double* w, const int32_t* rows, const float* values, Py_ssize_t n, Py_ssize_t stride)
+        double* scores, const double* w, const int32_t* rows, const float* values, Py_ssize_t n,
+        Py_ssize_t stride)
     void score_token_single(
-        float* scores, const float* w, const int32_t* rows, const float* values, Py_ssize_t n, Py_ssize_t stride)
+        float* scores, const float* w, const int32_t* rows, const float* values, Py_ssize_t n,
+        Py_ssize_t stride)
     void viterbi_step(
         float* next, int32_t* back, const float* previous, const float* transitions, Py_ssize_t n_labels,
         Py_ssize_t stride)
@@ -46,10 +48,12 @@ cdef class SequenceOracle(Oracle):
     cdef int score(self, const double* w, const Sentence* x, Py_ssize_t t) except -1 nogil
     cdef bint permits(self, int32_t gold, Py_ssize_t y) noexcept nogil
     cdef double cost_of(self, int32_t gold, Py_ssize_t y) noexcept nogil
-    cdef void emit_token(self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
+    cdef void emit_token(
+        self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
     cdef void emit_history(self, Py_ssize_t at, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
     cdef int put(self, Sentence* x, Py_ssize_t t) except -1
     cdef int place(self, Sentence* x, list slots) except -1
     cdef void discard(self, Sentence* x) noexcept nogil
-    cdef Sentence* copy(self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
-                        const int32_t* gold, Py_ssize_t number) except NULL
+    cdef Sentence* copy(
+        self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
+        const int32_t* gold, Py_ssize_t number) except NULL

@@ -2,10 +2,10 @@
 """Oracles of sequence labelling: exact (Viterbi, a pattern is a sentence) and greedy (a pattern is a token).
 
 Weights: first the label history, then the rows of the input features, each row `stride` labels long.
-Exact: history[p, y] scores label y after label p, p = n_labels at the start. Greedy of order k: history[s, p, y]
-scores label y where the label s + 1 places before is p, p = n_labels where there is none.
+Exact: history[p, y] scores label y after label p, p = n_labels at the start. Greedy of order k:
+history[s, p, y] scores label y where the label s + 1 places before is p, p = n_labels where there is none.
 
-The right answer of a token without gold, or with several allowed labels, is the best-scoring one that it allows.
+The right answer of a token without gold, or with several allowed labels, is the best one that it allows.
 """
 from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -67,19 +67,21 @@ cdef class SequenceOracle(Oracle):
         codes = np.array(codes, dtype=np.int32)
         if not len(sets):
             return codes
-        number = np.array([self.sets.setdefault(np.asarray(one, dtype=bool).tobytes(), len(self.sets)) for one in sets])
+        number = np.array([
+            self.sets.setdefault(np.asarray(one, dtype=bool).tobytes(), len(self.sets)) for one in sets])
         self.set_view = np.frombuffer(b"".join(self.sets), dtype=np.uint8).reshape(-1, self.n_labels)
         several = codes <= FIRST_SET
         codes[several] = FIRST_SET - number[FIRST_SET - codes[several]]
         return codes
 
     def add_rows(self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None) -> np.ndarray:
-        """Store sentences; slots are given to all patterns that have something to learn, or to some (sentence, token)."""
+        """Store sentences; slots go to all patterns that can teach something, or to some places."""
         codes = self.intern(codes, sets)
         cdef const long long[::1] sentence_at = np.ascontiguousarray(sentence_ptr, dtype=np.int64)
         cdef const long long[::1] token_at = np.ascontiguousarray(token_ptr, dtype=np.int64)
         cdef const int32_t[::1] row_at = np.append(np.asarray(rows, dtype=np.int32), np.int32(0))
-        cdef const float[::1] value_at = None if values is None else np.append(np.asarray(values, np.float32), np.float32(0))
+        cdef const float[::1] value_at = (
+            None if values is None else np.append(np.asarray(values, np.float32), np.float32(0)))
         cdef const int32_t[::1] gold_at = np.append(np.asarray(codes, dtype=np.int32), np.int32(0))
         cdef Py_ssize_t s, t, first, n, n_sentences = sentence_at.shape[0] - 1
         cdef Sentence** stored = <Sentence**>enough(malloc((n_sentences + 1) * sizeof(Sentence*)))
@@ -87,8 +89,9 @@ cdef class SequenceOracle(Oracle):
         try:
             for s in range(n_sentences):
                 first, n = sentence_at[s], sentence_at[s + 1] - sentence_at[s]
-                stored[s] = self.copy(n, &token_at[first], &row_at[token_at[first]],
-                                      NULL if values is None else &value_at[token_at[first]], &gold_at[first], s)
+                stored[s] = self.copy(
+                    n, &token_at[first], &row_at[token_at[first]],
+                    NULL if values is None else &value_at[token_at[first]], &gold_at[first], s)
                 if places is None:
                     self.place(stored[s], slots)
             for s, t in () if places is None else places:
@@ -104,13 +107,16 @@ cdef class SequenceOracle(Oracle):
         """Slots for the patterns of a sentence that have something to learn."""
         raise TypeError("defined by the kinds of sequence oracle")
 
-    cdef Sentence* copy(self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
-                        const int32_t* gold, Py_ssize_t number) except NULL:
+    cdef Sentence* copy(
+        self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
+        const int32_t* gold, Py_ssize_t number
+    ) except NULL:
         """A copy in one block of memory, with the rows of each token in order."""
         cdef Py_ssize_t t, n = token_ptr[n_tokens] - token_ptr[0]
         cdef Sentence* x = <Sentence*>malloc(sizeof(Sentence))
         if x != NULL:
-            x.token_ptr = <int32_t*>malloc((2 * n_tokens + 1 + n) * sizeof(int32_t) + (n * sizeof(float) if values else 0))
+            x.token_ptr = <int32_t*>malloc(
+                (2 * n_tokens + 1 + n) * sizeof(int32_t) + (n * sizeof(float) if values else 0))
         if x == NULL or x.token_ptr == NULL:
             free(x)
             raise MemoryError(f"no memory for a sentence of {n_tokens} tokens")
@@ -153,7 +159,8 @@ cdef class SequenceOracle(Oracle):
                 codes.append(np.array(<int32_t[:n]>x.gold))
                 if m:
                     rows.append(np.array(<int32_t[:m]>x.rows))
-                    values.append(np.array(<float[:m]>x.values) if x.values != NULL else np.ones(m, np.float32))
+                    values.append(
+                        np.array(<float[:m]>x.values) if x.values != NULL else np.ones(m, np.float32))
                     plain &= x.values == NULL
                 at += m
             places.append((number[<size_t>x], self.token_of_slot[slots[k]]))
@@ -203,7 +210,8 @@ cdef class SequenceOracle(Oracle):
         cdef Py_ssize_t y, first = x.token_ptr[t]
         for y in range(self.stride):
             self.scores[y] = 0
-        score_token_double(self.scores, w + self.offset, x.rows + first, NULL if x.values == NULL else x.values + first,
+        score_token_double(self.scores, w + self.offset, x.rows + first,
+                           NULL if x.values == NULL else x.values + first,
                            x.token_ptr[t + 1] - first, self.stride)
         return 0
 
@@ -222,8 +230,10 @@ cdef class SequenceOracle(Oracle):
                     least = self.loss[g, y]
         return max(least, 0)
 
-    cdef void emit_token(self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil:
-        """Append the features of a token: plus for the right label, minus for the wrong one, in order of index."""
+    cdef void emit_token(
+        self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong
+    ) noexcept nogil:
+        """Append the features of a token: plus for the right label, minus for the wrong one, in order."""
         cdef Py_ssize_t k, at = self.found.n
         cdef Py_ssize_t low = min(right, wrong), high = max(right, wrong)
         cdef double value = 1, sign = 1 if right < wrong else -1
@@ -242,7 +252,8 @@ cdef class SequenceOracle(Oracle):
         cdef Py_ssize_t n = self.found.n
         cdef double sign = 1 if right < wrong else -1
         self.found.index[n], self.found.value[n] = <int32_t>(at * self.stride + min(right, wrong)), sign
-        self.found.index[n + 1], self.found.value[n + 1] = <int32_t>(at * self.stride + max(right, wrong)), -sign
+        self.found.index[n + 1] = <int32_t>(at * self.stride + max(right, wrong))
+        self.found.value[n + 1] = -sign
         self.found.n += 2
 
 
