@@ -29,6 +29,7 @@ cdef extern from "_vector.h" nogil:
 
 cdef Py_ssize_t TRUE_OUTPUT = -1
 cdef Py_ssize_t NOBODY = -2
+INCONSISTENT = "the saved training state is inconsistent: its arrays do not fit each other"
 
 
 cdef class LinearDual(Dual):
@@ -416,16 +417,31 @@ cdef void* checked(void* block) except NULL:
 
 
 def check_state(state: dict, n_weights: int) -> None:
-    """Refuse arrays that do not fit each other: a restored dual indexes w with them."""
+    """Refuse arrays that do not fit each other, or hold what no training leaves: w is indexed with them."""
+    kinds = {
+        "weights": np.float64, "slots": np.intp, "upper": np.float64, "counts": np.int64, "alpha": np.float64,
+        "loss": np.float64, "lengths": np.int64, "indices": np.int32, "values": np.float64,
+        "counters": np.int64, "objective": np.float64, "rng": np.uint64,
+    }
+    if not all(state[name].ndim == 1 and state[name].dtype == kind for name, kind in kinds.items()):
+        raise ValueError(INCONSISTENT)
     n_outputs, n_entries = len(state["alpha"]), len(state["indices"])
+    counts, lengths, indices = state["counts"], state["lengths"], state["indices"]
     fits = (
         len(state["weights"]) == n_weights
-        and len(state["slots"]) == len(state["upper"]) == len(state["counts"])
-        and len(state["loss"]) == len(state["lengths"]) == n_outputs == state["counts"].sum()
-        and len(state["values"]) == n_entries == state["lengths"].sum()
-        and (state["counts"] > 0).all() and (state["lengths"] >= 0).all() and (state["slots"] >= 0).all()
-        and len(np.unique(state["slots"])) == len(state["slots"])
-        and (n_entries == 0 or 0 <= state["indices"].min() <= state["indices"].max() < n_weights)
+        and len(state["slots"]) == len(state["upper"]) == len(counts)
+        and len(state["loss"]) == len(lengths) == n_outputs and len(state["values"]) == n_entries
+        and ((counts > 0) & (counts <= n_outputs)).all() and ((lengths >= 0) & (lengths <= n_entries)).all()
+        and counts.sum() == n_outputs and lengths.sum() == n_entries
+        and (state["slots"] >= 0).all() and len(np.unique(state["slots"])) == len(state["slots"])
+        and (n_entries == 0 or 0 <= indices.min() <= indices.max() < n_weights)
+        and len(state["counters"]) == len(state["objective"]) == 2 and len(state["rng"]) == 1
+        and (state["counters"] >= 0).all()
+        and all(np.isfinite(state[name]).all() for name, kind in kinds.items() if kind is np.float64)
+        and (state["alpha"] >= 0).all() and (state["upper"] > 0).all() and (state["loss"] >= 0).all()
     )
     if not fits:
-        raise ValueError("the saved training state is inconsistent: its arrays do not fit each other")
+        raise ValueError(INCONSISTENT)
+    output = np.repeat(np.arange(n_outputs), lengths)
+    if ((indices[1:] <= indices[:-1]) & (output[1:] == output[:-1])).any():
+        raise ValueError(INCONSISTENT)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self, cast
 
 import numpy as np
@@ -12,10 +13,17 @@ from structsvm._estimator import Estimator
 from structsvm._optimizer import Point
 from structsvm.kernel_larank import KernelLaRank
 from structsvm.larank import LaRank
-from structsvm.problems.multiclass import Multiclass
-from structsvm.validation import check_choice, check_matrix, check_sample_weight, check_targets
+from structsvm.problems.multiclass import Multiclass, plain_labels
+from structsvm.validation import (
+    NUMBERS,
+    check_choice,
+    check_matrix,
+    check_sample_weight,
+    check_targets,
+)
 
 EPOCHS = 5  # on small data one pass is not enough
+FREE_PARAMETERS = ("callback", "class_weight", "epochs", "random_state", "tol")  # may change before partial_fit
 
 
 class LaRankClassifier(Estimator):
@@ -29,7 +37,7 @@ class LaRankClassifier(Estimator):
     mode, enough where data are plenty.
     tol: passes until the duality gap is below it, "C" as in the papers.
     loss: a matrix in the order of the sorted classes; output_features: see `structsvm.problems.outputs`.
-    class_weight: {class: factor of C} or "balanced".
+    class_weight: {class: factor of C}, 1 where it names none, or "balanced" (for `fit` only).
     fit_intercept: a constant feature, for the linear kernel only.
 
     After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and what the optimizer
@@ -83,34 +91,60 @@ class LaRankClassifier(Estimator):
 
         Where that is broken off, by Ctrl-C or an exception in the callback, the model is what it was before.
         """
+        self._check_options()
         X, y = self._checked(X, y)
+        weight = self._weights(y, sample_weight, self.class_weight, np.unique(y))
         optimizer = self._optimizer(X, None)
-        optimizer.fit(X, y, self._weights(y, sample_weight))
+        optimizer.fit(X, y, weight)
         return self._adopt(optimizer, X)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """One pass over more data; the first call needs all classes, if its own data do not show them.
 
-        Where a later call is broken off, what it has learned so far is kept.
+        Where a later call is broken off, what it has learned so far is kept. Of the parameters, only epochs,
+        tol, random_state, callback and class_weight may change between calls.
         """
+        self._check_options()
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight 'balanced' is not supported by partial_fit, which does not see all data: "
+                "give a dict of factors"
+            )
+        classes = None if classes is None else np.unique(plain_labels(classes, "classes"))
         if not self.__sklearn_is_fitted__():
             X, y = self._checked(X, y)
             optimizer = self._optimizer(X, classes)
+            known = np.unique(y) if classes is None else classes
         else:
+            self._check_unchanged()
             X, y = self._checked(X, y, n_features=self.n_features_in_)
-            optimizer = self.optimizer_
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            optimizer, known = self.optimizer_, self.classes_
+            if classes is not None and not np.array_equal(classes, known):
                 raise ValueError(
-                    f"`classes={classes!r}` is not the same as on last call to partial_fit: {self.classes_!r}"
+                    f"`classes={classes!r}` is not the same as on last call to partial_fit: {known!r}"
                 )
-        optimizer.partial_fit(X, y, self._weights(y, sample_weight))
+        weight = self._weights(y, sample_weight, self.class_weight, known)
+        optimizer.callback = self.callback
+        optimizer.partial_fit(X, y, weight)
         return self._adopt(optimizer, X)
+
+    def _check_options(self) -> None:
+        """Refuse what no optimizer looks at."""
+        if isinstance(self.coef0, bool) or not isinstance(self.coef0, NUMBERS) or not np.isfinite(self.coef0):
+            raise ValueError(f"coef0 must be a finite number, not {self.coef0!r}")
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function or None, not {self.callback!r}")
+
+    def _check_unchanged(self) -> None:
+        for name, value in self._fitted_params.items():
+            if name not in FREE_PARAMETERS and not same_value(getattr(self, name), value):
+                raise ValueError(f"{name} was changed since fit: call fit")
 
     def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
         if y is None:
             raise ValueError("LaRankClassifier requires y to be passed, but the target y is None")
         X = check_matrix(X, n_features=n_features, owner=type(self).__name__)
-        return X, check_targets(y, X.shape[0])
+        return X, check_targets(plain_labels(y), X.shape[0])
 
     def _optimizer(self, X: Any, classes: Any) -> LaRank:
         linear = self.kernel == "linear"
@@ -139,25 +173,33 @@ class LaRankClassifier(Estimator):
         variance = X.var() if isinstance(X, np.ndarray) else X.multiply(X).mean() - X.mean() ** 2
         return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
 
-    def _weights(self, y: np.ndarray, sample_weight: Any) -> np.ndarray:
+    def _weights(self, y: np.ndarray, sample_weight: Any, class_weight: Any, known: np.ndarray) -> np.ndarray:
         """Sample weights times class weights."""
         weight = check_sample_weight(sample_weight, len(y))
-        if self.class_weight is None:
+        if class_weight is None:
             return weight
         classes, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
-        if isinstance(self.class_weight, str):
-            check_choice(class_weight=(self.class_weight, ("balanced",)))
-            factor = len(y) / (len(classes) * counts)
-        else:
-            factor = np.array([self.class_weight.get(label, 1.0) for label in classes.tolist()])
-        return weight * factor[inverse]
+        if isinstance(class_weight, str) and class_weight == "balanced":
+            return weight * (len(y) / (len(classes) * counts))[inverse]
+        check_class_weight(class_weight, known)
+        factor = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
+        weight = weight * factor[inverse]
+        if not weight.any():
+            raise ValueError("class_weight and sample_weight leave every sample with weight 0")
+        return weight
 
     def _adopt(self, optimizer: LaRank, X: Any) -> Self:
         self.optimizer_ = optimizer
         self.classes_ = self._problem.classes_
         self.n_features_in_ = X.shape[1]
         self.n_iter_ = optimizer._epochs_done
+        # What the model was trained with, whatever becomes of the parameters; a callback is no part of that.
+        self._fitted_params = {k: copy.copy(v) for k, v in self.get_params().items() if k != "callback"}
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickles: a fitted model goes without its callback, as its optimizer does."""
+        return dict(vars(self), callback=None) if self.__sklearn_is_fitted__() else dict(vars(self))
 
     @property
     def _problem(self) -> Multiclass:
@@ -171,7 +213,7 @@ class LaRankClassifier(Estimator):
         X = check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
         if isinstance(self.optimizer_, KernelLaRank):
             return self.optimizer_.decision_function(X)
-        return self._problem.decision_function(X, self.optimizer_.weights_)
+        return self._problem.scores(X, self.optimizer_._fitted().weights)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """A score for each class; with two classes, how much the second one leads."""
@@ -186,16 +228,31 @@ class LaRankClassifier(Estimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy."""
         predicted = self.predict(X)
-        right = predicted == check_targets(y, len(predicted))
+        right = predicted == check_targets(plain_labels(y), len(predicted))
         return float(np.average(right, weights=sample_weight))
 
-    def primal(self, X: Any = None, y: Any = None) -> float:
-        """The primal objective on the data of `fit`, or on the data given."""
-        return self._fitted_optimizer().primal(X, y)
+    def primal(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
+        """The primal objective on the data of `fit`, or on the data given, with the class weights of training.
 
-    def gap(self, X: Any = None, y: Any = None) -> float:
+        class_weight="balanced" means balanced on the data given.
+        """
+        return self._fitted_optimizer().primal(*self._given(X, y, sample_weight))
+
+    def gap(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
         """primal - dual."""
-        return self._fitted_optimizer().gap(X, y)
+        return self._fitted_optimizer().gap(*self._given(X, y, sample_weight))
+
+    def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Data for the primal, checked; or nothing, for the data of `fit`."""
+        self._fitted_optimizer()
+        if (X is None) != (y is None):
+            raise ValueError("X and y go together: give both, or neither for the data of fit")
+        if X is None:
+            if sample_weight is not None:
+                raise ValueError("sample_weight goes with X and y: the data of fit have their own")
+            return None, None, None
+        X, y = self._checked(X, y, n_features=self.n_features_in_)
+        return X, y, self._weights(y, sample_weight, self._fitted_params["class_weight"], self.classes_)
 
     def _fitted_optimizer(self) -> LaRank:
         if not self.__sklearn_is_fitted__():
@@ -244,7 +301,7 @@ class LaRankClassifier(Estimator):
         return weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
 
     def _linear(self) -> np.ndarray:
-        if self.kernel != "linear" or not self.__sklearn_is_fitted__():
+        if not self.__sklearn_is_fitted__() or isinstance(self.optimizer_, KernelLaRank):
             raise AttributeError("coef_ and intercept_ are there after fit, with a linear kernel only")
         problem = self._problem
         return (self.optimizer_.weights_.reshape(problem.n_inputs, -1) @ problem.output_features_.T).T
@@ -262,7 +319,12 @@ class LaRankClassifier(Estimator):
     # -- files ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
-        """Write a model file; without the training state it is smaller, and cannot be trained on."""
+        """Write a model file, with the parameters that the model was trained with.
+
+        Without the training state the file of a linear model is smaller; after loading it partial_fit goes on
+        from the weights, but no longer revises what they were made of. With other kernels the support
+        patterns are the model, and training_state makes no difference.
+        """
         from structsvm.classifier_file import save_classifier
 
         save_classifier(self, path, training_state=training_state)
@@ -273,3 +335,26 @@ class LaRankClassifier(Estimator):
         from structsvm.classifier_file import load_classifier
 
         return load_classifier(cls, path)
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values of a parameter are the same."""
+    if a is b:
+        return True
+    if isinstance(a, (list, tuple, np.ndarray)) or isinstance(b, (list, tuple, np.ndarray)):
+        return a is not None and b is not None and np.array_equal(a, b)
+    return bool(a == b)
+
+
+def check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
+    """Refuse what is no {class: factor of at least 0}, or names a class that is not there."""
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"class_weight must be a dict of factors, 'balanced' or None, not {class_weight!r}"
+        )
+    known = set(classes.tolist())
+    for label, factor in class_weight.items():
+        if label not in known:
+            raise ValueError(f"class_weight names {label!r}, which is no class of y")
+        if isinstance(factor, bool) or not isinstance(factor, NUMBERS) or not 0 <= factor < np.inf:
+            raise ValueError(f"class_weight of {label!r} must be a number of at least 0, not {factor!r}")

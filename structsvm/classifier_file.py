@@ -8,32 +8,42 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from structsvm.classifier import check_class_weight
 from structsvm.kernel_larank import KernelLaRank
 from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.validation import LARGEST
 
 KIND = "larank-classifier"
 ARRAY_PARAMETERS = ("loss", "output_features")
+KERNELS = ("linear", "rbf", "poly")  # those that a file can name
 
 
 def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_state: bool) -> None:
     """Write a fitted classifier; see `LaRankClassifier.save`."""
     optimizer = classifier._fitted_optimizer()
-    if not isinstance(classifier.kernel, str) or classifier.kernel == "precomputed":
+    fitted = classifier._fitted_params
+    if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
         raise ValueError("only classifiers with a kernel of our own can be saved: linear, rbf or poly")
     if classifier.classes_.dtype.kind not in "biufUS":
         raise ValueError(
             f"classes of type {classifier.classes_.dtype} cannot be saved: use numbers or strings"
         )
-    parameters = {
-        k: v for k, v in classifier.get_params().items() if k not in ("callback", *ARRAY_PARAMETERS)
-    }
+    parameters = {k: v for k, v in fitted.items() if k not in ARRAY_PARAMETERS}
     if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
         parameters["random_state"] = None
     saved = optimizer.__getstate__()
     arrays = {"classes": classifier.classes_}
     for name in ARRAY_PARAMETERS:
-        if getattr(classifier, name) is not None:
-            arrays[f"parameter.{name}"] = np.asarray(getattr(classifier, name), dtype=np.float64)
+        if fitted[name] is not None:
+            arrays[f"parameter.{name}"] = np.asarray(fitted[name], dtype=np.float64)
+    weights = fitted["class_weight"]
+    if weights is not None and not isinstance(weights, str):  # JSON would make strings of its labels
+        named = [k for k, label in enumerate(classifier.classes_.tolist()) if label in weights]
+        parameters["class_weight"] = None
+        arrays["class_weight.labels"] = classifier.classes_[named]
+        arrays["class_weight.factors"] = np.array(
+            [weights[label] for label in classifier.classes_[named].tolist()], dtype=np.float64
+        )
     if isinstance(optimizer, KernelLaRank):
         dual, _, support = saved["_saved"]
         arrays |= support_arrays(support)
@@ -65,7 +75,9 @@ def load_classifier(cls: type, path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path} is a structsvm model, but no classifier: it says {meta.get('kind')!r}.")
     try:
         return rebuilt(cls, arrays, meta)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (
+        KeyError, TypeError, ValueError, IndexError, AttributeError, MemoryError, OverflowError
+    ) as error:  # fmt: skip
         raise ModelFileError(
             f"{path} does not hold a classifier that fits together ({error}): train it anew."
         ) from error
@@ -75,10 +87,17 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
     parameters = dict(meta["parameters"])
     for name in ARRAY_PARAMETERS:
         parameters[name] = arrays.get(f"parameter.{name}")
+    if "class_weight.labels" in arrays:
+        labels, factors = arrays["class_weight.labels"].tolist(), arrays["class_weight.factors"].tolist()
+        parameters["class_weight"] = dict(zip(labels, factors, strict=True))
     classifier = cls(**parameters)
     n_features, classes = meta["n_features_in"], arrays["classes"]
+    check_arrays(classifier, arrays, meta)
     optimizer = classifier._optimizer(np.zeros((1, n_features)), classes)
+    optimizer._check()
     optimizer.problem.prepare(np.zeros((1, n_features)), classes[:1])
+    if classifier.kernel == "linear":
+        check_array(arrays, "dual.weights", np.float64, (optimizer.problem.n_features,))
     dual = {name.removeprefix("dual."): value for name, value in arrays.items() if name.startswith("dual.")}
     state = dict(
         optimizer.__getstate__(),
@@ -99,6 +118,53 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
         )
     optimizer.__setstate__(state)
     return classifier._adopt(optimizer, np.zeros((1, n_features)))
+
+
+def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
+    """Refuse what would crash or hang compiled code; the linear dual and its rows are checked by their own."""
+    classifier._check_options()
+    for name in ("n_features_in", "epochs_done", "seed"):
+        if type(meta[name]) is not int or not 0 <= meta[name] < 2**63:
+            raise ValueError(f"{name} is {meta[name]!r}")
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.all(np.abs(array) <= LARGEST):
+            raise ValueError(f"{name} holds NaN, infinity or a number too large")
+    classes, n_features = arrays["classes"], meta["n_features_in"]
+    if classes.dtype.kind not in "biufUS" or classes.ndim != 1 or not np.array_equal(np.unique(classes), classes):
+        raise ValueError("classes are no sorted labels")
+    weight = classifier.class_weight
+    if weight is not None and not (isinstance(weight, str) and weight == "balanced"):
+        check_class_weight(weight, classes)
+    if "rates" in arrays:
+        check_array(arrays, "rates", np.float64, (3,))
+        if not np.all(arrays["rates"] > 0):
+            raise ValueError("rates are not above 0")
+    if classifier.kernel == "linear":
+        check_array(arrays, "rows.data", np.float64, arrays["rows.indices"].shape)
+        if arrays["dual.weights"].size < n_features:  # before as many are allocated
+            raise ValueError("dual.weights are too few")
+        return
+    if classifier.kernel not in KERNELS:
+        raise ValueError(f"kernel is {classifier.kernel!r}")
+    n, k = len(arrays["dual.labels"]), len(classes)
+    shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
+        "beta": (np.float64, (n, k)), "scores": (np.float64, (n, k)), "labels": (np.intp, (n,)),
+        "upper": (np.float64, (n,)), "diagonal": (np.float64, (n,)), "counters": (np.int64, (3,)),
+        "objective": (np.float64, (2,)), "rng": (np.uint64, (1,)),
+    }  # fmt: skip
+    for name, (dtype, shape) in shapes.items():
+        check_array(arrays, f"dual.{name}", dtype, shape)
+    if np.any(arrays["dual.upper"] <= 0) or np.any(arrays["dual.counters"] < 0):
+        raise ValueError("dual.upper and dual.counters are not above 0")
+    support = support_matrix(arrays, n_features)
+    if support.dtype not in (np.float32, np.float64) or support.shape != (n, n_features):
+        raise ValueError(f"support is of {support.dtype} and shape {support.shape}")
+
+
+def check_array(arrays: dict[str, np.ndarray], name: str, dtype: Any, shape: tuple[int, ...]) -> None:
+    array = arrays[name]
+    if array.dtype != dtype or array.shape != shape:
+        raise ValueError(f"{name} is of {array.dtype} and shape {array.shape}")
 
 
 def without_support(dual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -123,4 +189,6 @@ def support_matrix(arrays: dict[str, np.ndarray], n_features: int) -> Any:
     parts = (arrays["support.data"], arrays["support.indices"], arrays["support.indptr"])
     matrix = sparse.csr_array(parts, shape=(len(parts[2]) - 1, n_features))
     matrix.check_format(full_check=True)
+    if matrix.indices.size and not 0 <= matrix.indices.min() <= matrix.indices.max() < n_features:
+        raise ValueError("support.indices are outside the features")
     return matrix

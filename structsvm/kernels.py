@@ -23,8 +23,18 @@ def kernel_function(
     if kernel == "poly":
         return lambda a, b, _, __: (gamma * products(a, b) + coef0) ** degree
     if kernel == "rbf":
-        return lambda a, b, norms_a, norms_b: rbf(products(a, b), norms_a, norms_b, gamma)
+        return Rbf(gamma)
     raise ValueError(f"kernel must be a function or one of {', '.join(map(repr, KERNELS))}, not {kernel!r}")
+
+
+class Rbf:
+    """exp(-gamma ||a - b||^2), from inner products: exact only where rows lie around the origin, see `Inputs`."""
+
+    def __init__(self, gamma: float) -> None:
+        self.gamma = gamma
+
+    def __call__(self, a: Any, b: Any, norms_a: np.ndarray, norms_b: np.ndarray) -> np.ndarray:
+        return rbf(products(a, b), norms_a, norms_b, self.gamma)
 
 
 def products(a: Any, b: Any) -> np.ndarray:
@@ -50,7 +60,8 @@ def rbf(values: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray, gamma: flo
 def squared_norms(a: Any) -> np.ndarray:
     """||row||^2 of each row."""
     if sparse.issparse(a):
-        return np.asarray(a.multiply(a).sum(axis=1)).ravel().astype(a.dtype)
+        a = a.astype(np.float64)
+        return np.asarray(a.multiply(a).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", a, a)
 
 
@@ -63,6 +74,10 @@ class Inputs:
     """Dense patterns: `batch` is borrowed from the caller, support patterns are copied out of it.
 
     A slot is a row of the batch, a position an index among the support patterns.
+
+    ||a - b||^2 = ||a||^2 + ||b||^2 - 2 <a, b> loses its digits far from the origin, so for the RBF kernel the
+    first support pattern is made the origin: `near` holds the support patterns as seen from it. That depends
+    on nothing but the support patterns, so that a model that was saved and loaded computes the same values.
     """
 
     offset = 0  # of slot 0 in `batch`
@@ -73,7 +88,9 @@ class Inputs:
         self.cost = float(batch.nnz / max(batch.shape[0], 1) if sparse.issparse(batch) else batch.shape[1])
         self.n = 0
         self.support = self.room(batch)
-        self.support_norms = np.zeros(len(self.support), dtype=self.dtype)
+        self.support_norms = np.zeros(len(self.support), dtype=np.float64 if sparse.issparse(batch) else self.dtype)
+        self.moves = isinstance(kernel, Rbf)
+        self.near = self.support.copy() if self.moves else self.support
         self.begin(batch)
 
     def room(self, batch: Any) -> np.ndarray:
@@ -88,9 +105,12 @@ class Inputs:
     def insert(self, position: int, slot: int) -> None:
         """Make a row of the batch the last support pattern."""
         self.support, self.support_norms = grown(self.support, position), grown(self.support_norms, position)
+        self.near = grown(self.near, position) if self.moves else self.support
         self.support[position] = self.kept(self.offset + slot)
         self.support_norms[position] = self.norms[self.offset + slot]
         self.n = position + 1
+        if self.moves:
+            self.move(position)
 
     def kept(self, row: int) -> Any:
         """What is kept of a row of `batch` that becomes a support pattern."""
@@ -100,6 +120,14 @@ class Inputs:
         """Put the last support pattern in the place of a removed one."""
         self.support[position], self.support_norms[position] = self.support[last], self.support_norms[last]
         self.n = last
+        if self.moves and position < last:
+            self.move(position)
+
+    def move(self, position: int) -> None:
+        """See a support pattern from the first one; all of them, if it is the first that is new."""
+        part = slice(0, self.n) if position == 0 else slice(position, position + 1)
+        self.near[part] = self.support[part] - self.support[0]
+        self.support_norms[part] = squared_norms(self.near[part])
 
     def vectors(self) -> Any:
         """The support patterns."""
@@ -108,9 +136,9 @@ class Inputs:
     def block(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Kernels of some rows of the batch with all support patterns, and with each other."""
         rows, norms = self.batch[self.offset + slots], self.norms[self.offset + slots]
-        return self.with_support(rows, norms), self.checked(
-            self.kernel(rows, rows, norms, norms), (len(slots),) * 2
-        )
+        values = self.with_support(rows, norms)
+        rows, norms = self.seen(rows, norms, rows)
+        return values, self.checked(self.kernel(rows, rows, norms, norms), (len(slots),) * 2)
 
     def row(self, position: int) -> np.ndarray:
         """Kernels of one support pattern with all of them."""
@@ -120,8 +148,20 @@ class Inputs:
         """Kernels of any rows with all support patterns."""
         if self.n == 0:
             return np.zeros((rows.shape[0], 0), dtype=self.dtype)
-        values = self.kernel(rows, self.vectors(), norms, self.support_norms[: self.n])
+        rows, norms = self.seen(rows, norms, self.support)
+        values = self.kernel(rows, self.others(), norms, self.support_norms[: self.n])
         return self.checked(values, (rows.shape[0], self.n))
+
+    def seen(self, rows: Any, norms: np.ndarray, origin: Any) -> tuple[Any, np.ndarray]:
+        """Rows in the form in which the kernel is exact, and their norms."""
+        if not self.moves:
+            return rows, norms
+        rows = dense(rows) - origin[0]
+        return rows, squared_norms(rows)
+
+    def others(self) -> Any:
+        """Support patterns in that form."""
+        return self.near[: self.n]
 
     def checked(self, values: Any, shape: tuple[int, int]) -> np.ndarray:
         values = np.asarray(values, dtype=self.dtype)
@@ -137,7 +177,10 @@ class Inputs:
 
 
 class SparseInputs(Inputs):
-    """Sparse patterns: support patterns are rows of a store, into which each batch is taken."""
+    """Sparse patterns: support patterns are rows of a store, into which each batch is taken.
+
+    They cannot be moved, or all their zeros would be numbers: the RBF kernel takes them in double precision.
+    """
 
     def room(self, batch: Any) -> np.ndarray:
         return np.zeros(64, dtype=np.intp)
@@ -153,6 +196,18 @@ class SparseInputs(Inputs):
 
     def kept(self, row: int) -> int:
         return row
+
+    def move(self, position: int) -> None:
+        """Nothing is moved."""
+
+    def seen(self, rows: Any, norms: np.ndarray, origin: Any) -> tuple[Any, np.ndarray]:
+        if not self.moves or self.dtype == np.float64:
+            return rows, norms
+        rows = rows.astype(np.float64)
+        return rows, squared_norms(rows)
+
+    def others(self) -> Any:
+        return self.vectors().astype(np.float64) if self.moves else self.vectors()
 
     def vectors(self) -> Any:
         return self.batch[self.support[: self.n]]

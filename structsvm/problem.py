@@ -31,7 +31,7 @@ class Problem(ABC):
 
     def loss(self, y: Any, other: Any) -> float:
         """Delta(y, other) >= 0: the cost of answering `other` where `y` is right; by default 0 or 1."""
-        return float(y != other)
+        return float(not same_output(y, other))
 
     def candidates(self, x: Any) -> Iterable[Any]:
         """All outputs that `x` may have; needed where an argmax is not overridden."""
@@ -52,7 +52,7 @@ class Problem(ABC):
         """Whether `y` is an output of `x`: a guard against an argmax or data that leave the output space."""
         if type(self).candidates is Problem.candidates:
             return y is not None
-        return any(np.array_equal(y, other) for other in self.candidates(x))
+        return any(same_output(y, other) for other in self.candidates(x))
 
     def score(self, x: Any, y: Any, w: np.ndarray) -> float:
         """<w, Phi(x, y)>."""
@@ -68,6 +68,23 @@ class Problem(ABC):
         from structsvm._oracle import PythonOracle
 
         return PythonOracle(self)
+
+
+def same_output(y: Any, other: Any) -> bool:
+    """Whether two outputs are equal: by their own `==`, and arrays entry by entry, in tuples and lists too."""
+    if y is other:
+        return True
+    if isinstance(y, np.ndarray) or isinstance(other, np.ndarray):
+        return np.array_equal(y, other)
+    try:
+        return bool(y == other)
+    except ValueError:  # there are arrays within
+        pass
+    if isinstance(y, (tuple, list)) and isinstance(other, (tuple, list)):
+        return len(y) == len(other) and all(map(same_output, y, other))
+    raise ValueError(
+        f"outputs of type {type(y).__name__} cannot be compared by ==: write loss and contains for them"
+    )
 
 
 def sparse_vector(feature: Any, size: int) -> tuple[np.ndarray, np.ndarray]:

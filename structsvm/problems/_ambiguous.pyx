@@ -4,6 +4,8 @@ from libc.stdlib cimport calloc, free, qsort
 
 from structsvm.problems._inputs cimport Input, SparseInputs
 
+import numpy as np
+
 
 cdef int descending(const void* a, const void* b) noexcept nogil:
     cdef double x = (<const double*>a)[0], y = (<const double*>b)[0]
@@ -50,6 +52,11 @@ cdef class AmbiguousOracle(SparseInputs):
             raise ValueError("ambiguous bags train with margin re-scaling and L1 slacks only: "
                              "their hinge is already a mean over pairs of labels")
         super().configure(rescaling=rescaling, slack=slack)
+
+    def check_targets(self, pointers, targets):
+        bag = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+        if len(np.unique(bag * self.width + targets)) < len(targets):
+            raise ValueError("a stored bag has a label twice")
 
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         cdef Input* x = &self.inputs[slot]

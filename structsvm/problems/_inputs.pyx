@@ -41,7 +41,13 @@ cdef class SparseInputs(Oracle):
         return self.add_rows(X.indptr, X.indices, X.data, pointers, targets)
 
     def add_rows(self, indptr, indices, data, pointers, targets) -> np.ndarray:
-        """Store inputs given as the arrays of a CSR matrix, targets likewise."""
+        """Store inputs given as the arrays of a CSR matrix, targets likewise; all are checked before any is stored."""
+        indptr, pointers = check_pointers(indptr, len(indices)), check_pointers(pointers, len(targets))
+        if len(indptr) != len(pointers) or np.shape(data) != np.shape(indices):
+            raise ValueError("the arrays of the stored patterns do not fit each other")
+        check_range("feature", indices, self.n_weights // self.width)
+        check_range("target", targets, self.n_targets())
+        self.check_targets(pointers, np.asarray(targets))
         cdef const long long[::1] start = np.ascontiguousarray(indptr, dtype=np.int64)
         cdef const long long[::1] first = np.ascontiguousarray(pointers, dtype=np.int64)
         cdef const int32_t[::1] index = np.append(np.asarray(indices, dtype=np.int32), np.int32(0))
@@ -63,6 +69,13 @@ cdef class SparseInputs(Oracle):
             else:
                 self.n_slots += 1
         return result
+
+    def n_targets(self) -> int:
+        """How many targets there are to choose from."""
+        return self.width
+
+    def check_targets(self, pointers, targets):
+        """Refuse targets that `find` cannot take."""
 
     @property
     def n_stored(self) -> int:
@@ -160,3 +173,26 @@ cdef class SparseInputs(Oracle):
                     at += 1
         self.found.n = at
         return 0
+
+
+def check_pointers(pointers, Py_ssize_t n) -> np.ndarray:
+    """Where the parts of an array of n values begin and end: from 0 to n, never back."""
+    pointers = whole(pointers)
+    if not len(pointers) or pointers[0] != 0 or pointers[-1] != n or (pointers[1:] < pointers[:-1]).any():
+        raise ValueError("the arrays of the stored patterns do not fit each other")
+    return np.ascontiguousarray(pointers, dtype=np.int64)
+
+
+def check_range(what, values, Py_ssize_t n):
+    """Refuse values outside 0 .. n - 1."""
+    values = whole(values)
+    if values.size and not 0 <= values.min() <= values.max() < n:
+        raise ValueError(f"a stored pattern has a {what} outside 0..{n - 1}")
+
+
+def whole(values) -> np.ndarray:
+    """A 1-d array of whole numbers."""
+    values = np.asarray(values)
+    if values.ndim != 1 or values.size and values.dtype.kind not in "iu":
+        raise ValueError(f"the stored patterns hold an array of {values.dtype} in place of whole numbers")
+    return values

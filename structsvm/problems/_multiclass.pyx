@@ -33,6 +33,13 @@ cdef class MulticlassOracle(SparseInputs):
         free(self.class_scores)
         free(self.q)
 
+    def n_targets(self) -> int:
+        return self.n_classes
+
+    def check_targets(self, pointers, targets):
+        if (np.diff(pointers) != 1).any():
+            raise ValueError("each stored pattern must have one target")
+
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         cdef Input* x = &self.inputs[slot]
         cdef Py_ssize_t c, r, best = 0, y = x.target[0]

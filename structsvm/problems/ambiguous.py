@@ -49,7 +49,7 @@ class AmbiguousBags(LinearInputs):
 
     def decision_function(self, X: Any, w: np.ndarray) -> np.ndarray:
         """Scores, a column for each label."""
-        return self.encode_inputs(X) @ w.reshape(self.n_inputs, -1)
+        return self.product(self.checked(X), w.reshape(self.n_inputs, -1))
 
     def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
         return self.classes_[np.argmax(self.decision_function(X, w), axis=1)]

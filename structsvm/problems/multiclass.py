@@ -28,11 +28,23 @@ class LinearInputs(Problem):
 
     def encode_inputs(self, X: Any) -> sparse.csr_array:
         """X as CSR, with the constant feature where there is one."""
-        X = sparse.csr_array(check_matrix(X, n_features=self.n_inputs - bool(self.fit_intercept)))
+        X = sparse.csr_array(self.checked(X))
         if self.fit_intercept:
             X = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1))]))
         X.sort_indices()
         return X
+
+    def product(self, X: Any, weights: np.ndarray) -> np.ndarray:
+        """Checked rows times weights, which have a row for each input; dense rows stay dense."""
+        if not self.fit_intercept:
+            return X @ weights
+        scores = X @ weights[:-1]
+        scores += weights[-1]
+        return scores
+
+    def checked(self, X: Any) -> Any:
+        """X as a matrix of the width learned."""
+        return check_matrix(X, n_features=self.n_inputs - bool(self.fit_intercept))
 
     def encode_labels(self, y: Any) -> np.ndarray:
         """Labels as positions in `classes_`; an unknown one is refused."""
@@ -78,8 +90,8 @@ class Multiclass(LinearInputs):
 
     def prepare(self, X: Any, y: Any) -> None:
         X = check_matrix(X)
-        y = check_targets(y, X.shape[0])
-        classes = np.unique(y if self.classes is None else np.asarray(self.classes))
+        y = check_targets(plain_labels(y), X.shape[0])
+        classes = np.unique(y if self.classes is None else plain_labels(self.classes, "classes"))
         if len(classes) < 2:
             raise ValueError(f"one class only ({classes[0]!r}): a classifier needs examples of at least two")
         loss = check_loss_matrix(self.loss_matrix, len(classes))
@@ -105,12 +117,17 @@ class Multiclass(LinearInputs):
         return MulticlassOracle(self, self.n_inputs, self.loss_, self.output_features_)
 
     def encode_outputs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        labels = self.encode_labels(check_targets(y, len(y)))
+        labels = self.encode_labels(check_targets(plain_labels(y), len(y)))
         return np.arange(len(labels) + 1), labels
 
     def decision_function(self, X: Any, w: np.ndarray) -> np.ndarray:
         """Scores, a column for each class."""
-        return self.encode_inputs(X) @ (w.reshape(self.n_inputs, -1) @ self.output_features_.T)
+        return self.scores(self.checked(X), w)
+
+    def scores(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """Scores for rows that have been checked."""
+        weights = w.reshape(self.n_inputs, -1)
+        return self.product(X, weights if self.output_features is None else weights @ self.output_features_.T)
 
     def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
         return self.classes_[np.argmax(self.decision_function(X, w), axis=1)]
@@ -130,6 +147,26 @@ class Multiclass(LinearInputs):
 
     def candidates(self, x: Any) -> np.ndarray:
         return self.classes_
+
+
+def plain_labels(y: Any, name: str = "y") -> np.ndarray:
+    """Labels as an array of numbers or of text; refuses several types at once, None and NaN."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O":
+        values = labels.ravel().tolist()
+    elif labels.dtype.kind in "SU" and labels.ndim == 1 and not hasattr(y, "dtype"):
+        values = list(y)  # NumPy has made text of what may have been numbers
+    else:
+        return labels
+    if any(value is None or (isinstance(value, (float, np.floating)) and value != value) for value in values):
+        raise ValueError(f"{name} contains None or NaN: every pattern needs a label")
+    for types in (str, bytes, (bool, int, float, np.bool_, np.integer, np.floating)):
+        if all(isinstance(value, types) for value in values):
+            return np.array(values).reshape(labels.shape) if values else labels
+    kinds = sorted({type(value).__name__ for value in values})
+    if len(kinds) > 1:
+        raise ValueError(f"{name} mixes labels of type {' and '.join(kinds)}: give numbers only or strings only")
+    return labels
 
 
 def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:

@@ -1,5 +1,7 @@
 """A user's problem that is wrong gets one clear exception, and the optimizer is what it was before."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -114,3 +116,44 @@ def test_slack_rescaling_of_a_problem_without_candidates_is_refused():
     for options in ({"rescaling": "slack"}, {"slack": "l2"}):
         with pytest.raises(TypeError, match=r"must define candidates\(x\)"):
             LaRank(Argmax(), **options).fit(*ordinal_data())
+
+
+class Enumerated(Problem):
+    """A few outputs of any type, told apart by their place."""
+
+    n_features = 3
+
+    def __init__(self, outputs):
+        self.outputs = outputs
+
+    def place(self, y):
+        return next(k for k, other in enumerate(self.outputs) if y is other)
+
+    def joint_feature(self, x, y):
+        return {self.place(y): x}
+
+    def candidates(self, x):
+        return self.outputs
+
+
+@pytest.mark.parametrize("outputs", [
+    [(1, (2, 3)), (1, 2), ((1, 2), 3)],
+    [np.array([1, 2]), np.array([1, 3]), np.array([1, 2, 3])],
+    [(np.array([1, 2]), np.array([1])), (np.array([1, 2]), np.array([2])), (np.array([1]),)],
+    [np.array([]), np.array([0]), np.array([1])],
+], ids=["trees", "arrays", "tuples of arrays", "empty"])  # fmt: skip
+def test_outputs_of_any_shape_are_compared(outputs):
+    problem = Enumerated(outputs)
+    assert [[problem.loss(a, b) for b in outputs] for a in outputs] == (1 - np.eye(3)).tolist()
+    assert all(problem.contains(1.0, copy.deepcopy(y)) for y in outputs)
+    assert not problem.contains(1.0, (9, (9, 9)))
+    LaRank(problem).fit([1.0, 1.0, -1.0], outputs)
+
+
+def test_outputs_that_cannot_be_compared_say_so():
+    class Odd:
+        def __eq__(self, other):
+            raise ValueError("ambiguous")
+
+    with pytest.raises(ValueError, match="Odd cannot be compared by =="):
+        Enumerated([Odd(), Odd(), Odd()]).loss(Odd(), Odd())

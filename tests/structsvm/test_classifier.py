@@ -231,3 +231,167 @@ def test_memory_mapped_and_read_only_data_work(kernel, as_sparse, tmp_path):
     if kernel != "precomputed":
         model.partial_fit(mapped, y, sample_weight=weight)
     assert model.gap(mapped, y) > 0
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, str])
+def test_class_weights_survive_a_file(kind, tmp_path):
+    X, y = blobs()
+    y = np.searchsorted(["a", "b", "c"], y) if kind is not str else y
+    weights = {kind(label): 2.0 + k for k, label in enumerate(np.unique(y)[1:])}
+    model = LaRankClassifier(class_weight=weights).fit(X, y)
+    model.save(tmp_path / "model.ssvm")
+    loaded = LaRankClassifier.load(tmp_path / "model.ssvm")
+    assert loaded.class_weight == weights
+    np.testing.assert_array_equal(
+        loaded.partial_fit(X, y).decision_function(X), model.partial_fit(X, y).decision_function(X)
+    )
+    LaRankClassifier(class_weight="balanced").fit(X, y).save(tmp_path / "model.ssvm")
+    assert LaRankClassifier.load(tmp_path / "model.ssvm").class_weight == "balanced"
+
+
+def test_a_file_holds_the_parameters_of_the_training(tmp_path):
+    X, y = blobs()
+    model = LaRankClassifier(C=2, kernel="rbf").fit(X, y)
+    before = model.get_params()
+    expected = model.decision_function(X)
+    model.set_params(C=7, kernel="linear", gamma=3.0, loss=np.ones(2), class_weight={"a": 9})
+    model.save(tmp_path / "model.ssvm")
+    loaded = LaRankClassifier.load(tmp_path / "model.ssvm")
+    assert loaded.get_params() == before
+    np.testing.assert_array_equal(loaded.decision_function(X), expected)
+
+
+@pytest.mark.parametrize(
+    "change", [{"C": 2}, {"kernel": "poly"}, {"gamma": 3.0}, {"schedule": "fixed"}, {"loss": 2 - 2 * np.eye(3)}]
+)
+def test_partial_fit_refuses_parameters_changed_since_fit(change):
+    X, y = blobs()
+    model = LaRankClassifier(kernel="rbf", loss=(1 - np.eye(3)).tolist()).fit(X, y)
+    model.partial_fit(X, y)
+    model.set_params(**change)
+    with pytest.raises(ValueError, match=f"{next(iter(change))} was changed since fit: call fit"):
+        model.partial_fit(X, y)
+    assert model.fit(X, y).partial_fit(X, y).n_iter_ == 6
+    model.set_params(epochs=2, class_weight={"a": 2.0}).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("offset", [0, 1000, -3000])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_single_precision_is_right_far_from_the_origin(form, offset, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=600)
+    X = np.round((np.eye(3)[y] * 2 + rng.normal(size=(600, 3))) * 256) / 256  # exact in float32 with the offset
+    near = LaRankClassifier(kernel="rbf", gamma=0.3).fit(X[:400], y[:400])
+    far = form((X + offset).astype(np.float32))
+    model = LaRankClassifier(kernel="rbf", gamma=0.3).fit(far[:400], y[:400])
+    assert abs(model.score(far[400:], y[400:]) - near.score(X[400:], y[400:])) < 0.02
+    assert abs(model.dual_ - near.dual_) < 0.01 * near.dual_
+    scores = model.decision_function(far)
+    np.testing.assert_allclose(scores, near.decision_function(X), atol=0.2)
+    model.save(tmp_path / "model.ssvm")
+    for other in (LaRankClassifier.load(tmp_path / "model.ssvm"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(other.decision_function(far), scores)
+    other_form = far.toarray() if sparse.issparse(far) else sparse.csr_array(far)
+    np.testing.assert_allclose(model.decision_function(other_form), scores, atol=1e-3)
+    assert model.partial_fit(far[400:], y[400:]).score(far, y) > 0.8
+
+
+@pytest.mark.parametrize(
+    "labels", [[1, "a", 1, "a"], ["a", np.nan, "b", "a"], ["a", None, "b", "a"], [1, None, 2, 1], [b"a", "a", "b", "a"]]
+)
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_labels_of_several_types_and_missing_ones_are_refused(labels, as_objects):
+    labels = np.array(labels, dtype=object) if as_objects else labels
+    for fit in (LaRankClassifier().fit, LaRankClassifier().partial_fit):
+        with pytest.raises(ValueError, match=r"mixes labels of type|None or NaN"):
+            fit(np.eye(4), labels)
+    with pytest.raises(ValueError, match=r"mixes labels of type|None or NaN"):
+        LaRankClassifier().partial_fit(np.eye(4), ["a", "b", "a", "b"], classes=labels)
+
+
+def test_strings_in_an_object_array_can_be_saved(tmp_path):
+    X, y = blobs()
+    model = LaRankClassifier().fit(X, y.astype(object))
+    assert model.classes_.dtype.kind == "U"
+    model.save(tmp_path / "model.ssvm")
+    assert LaRankClassifier.load(tmp_path / "model.ssvm").score(X, y.astype(object)) == model.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"class_weight": [1, 2, 3]}, "class_weight must be a dict"),
+        ({"class_weight": 2.0}, "class_weight must be a dict"),
+        ({"class_weight": "heavy"}, "class_weight must be a dict"),
+        ({"class_weight": {"z": 1.0}}, "class_weight names 'z'"),
+        ({"class_weight": {"a": -1.0}}, "class_weight of 'a' must be"),
+        ({"class_weight": {"a": "2"}}, "class_weight of 'a' must be"),
+        ({"class_weight": {"a": float("nan")}}, "class_weight of 'a' must be"),
+        ({"class_weight": {"a": 0, "b": 0, "c": 0}}, "class_weight and sample_weight leave"),
+        ({"coef0": float("nan")}, "coef0 must be"),
+        ({"coef0": "1"}, "coef0 must be"),
+        ({"callback": 3}, "callback must be"),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_class_weights_coef0_and_callbacks_are_refused_before_anything_changes(change, message, method):
+    X, y = blobs()
+    model = LaRankClassifier().fit(X, y)
+    before = model.decision_function(X)
+    model.set_params(**change)
+    with pytest.raises(ValueError, match=message):
+        getattr(model, method)(X[:100], y[:100])
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    with pytest.raises(ValueError, match=message):
+        getattr(LaRankClassifier(**change), method)(X, y)
+
+
+def test_balanced_weights_are_for_fit_only():
+    X, y = blobs()
+    with pytest.raises(ValueError, match="'balanced' is not supported by partial_fit"):
+        LaRankClassifier(class_weight="balanced").partial_fit(X, y)
+    weights = {"a": 2.0}
+    LaRankClassifier(class_weight=weights).partial_fit(X[y != "a"], y[y != "a"], classes=["a", "b", "c"])
+
+
+def test_a_pickled_model_has_no_callback_and_neither_has_its_optimizer(tmp_path):
+    X, y = blobs()
+    model = LaRankClassifier(callback=lambda point: None).fit(X, y)
+    model.save(tmp_path / "model.ssvm")
+    for other in (pickle.loads(pickle.dumps(model)), LaRankClassifier.load(tmp_path / "model.ssvm")):
+        assert other.callback is other.optimizer_.callback is None
+    seen = []
+    model.set_params(callback=seen.append).partial_fit(X, y)
+    assert seen
+    assert model.optimizer_.callback == model.callback
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("features", [None, np.array([[1.0, 0], [0.5, 0.5], [0, 1]])])
+@pytest.mark.parametrize("form", [np.asarray, np.float32, np.asfortranarray, sparse.csr_array, list])
+def test_scores_are_those_of_the_encoded_inputs(intercept, features, form):
+    X, y = blobs()
+    model = LaRankClassifier(fit_intercept=intercept, output_features=features).fit(X, y)
+    problem, w = model._problem, model.optimizer_.weights_
+    X = form(X)
+    expected = problem.encode_inputs(X) @ (w.reshape(problem.n_inputs, -1) @ problem.output_features_.T)
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(problem.decision_function(X, w), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_primal_and_gap_take_the_weights_of_training(kernel):
+    X, y = blobs()
+    sample_weight = np.linspace(0.1, 2, len(y))
+    for class_weight in ({"a": 5.0}, "balanced"):
+        model = LaRankClassifier(kernel=kernel, class_weight=class_weight).fit(X, y, sample_weight)
+        assert model.primal(X, y, sample_weight) == pytest.approx(model.primal())
+        assert model.gap(X, y, sample_weight) == pytest.approx(model.gap())
+        assert model.primal(X, y) != pytest.approx(model.primal())
+        for method in (model.primal, model.gap):
+            with pytest.raises(ValueError, match="go together"):
+                method(X)
+            with pytest.raises(ValueError, match="go together"):
+                method(y=y)
+            with pytest.raises(ValueError, match="sample_weight goes with"):
+                method(sample_weight=sample_weight)

@@ -1,0 +1,153 @@
+"""Model files that are whole but hold wrong numbers are refused, or give a model: never a crash or a hang."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from structsvm import AmbiguousBags, LaRank, LaRankClassifier, Multiclass
+
+DAMAGE = r"""
+import sys, warnings
+import numpy as np
+from structsvm import LaRankClassifier
+from structsvm.persist import ModelFileError, load_model, save_model
+
+warnings.simplefilter("ignore")
+whole, path = sys.argv[1:]
+arrays, meta = load_model(whole)
+rng = np.random.default_rng(1)
+n_features = meta["n_features_in"]
+X, y = rng.normal(size=(30, n_features)), np.resize(arrays["classes"], 30)
+
+
+def spoiled(array, at, value):
+    array = array.copy()
+    if array.size:
+        array.reshape(-1)[at] = value
+    return array
+
+
+def damaged(array):
+    yield array[:0]
+    yield array[:-1]
+    yield array[:, None] if array.ndim == 1 else array[0]
+    yield np.repeat(array, 2, axis=0)
+    yield array[..., None][..., :0]
+    if array.dtype.kind in "fiu":
+        yield -array
+        yield array * 0
+        yield array[::-1]
+        yield array.astype(np.float32 if array.dtype == np.float64 else np.float64)
+        yield array.astype(array.dtype.newbyteorder(">"))
+        yield array.astype(np.int8)
+        yield array.astype("U5")
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        for value in {limits.min, limits.max, limits.max // 2 + 1, limits.max - 3, 1000}:
+            yield spoiled(array, 0, value)
+            yield spoiled(array, -1, value)
+            yield np.full_like(array, value)
+        yield array.astype(np.uint64) + np.uint64(2**63)
+    if array.dtype.kind == "f":
+        for value in (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e100, -1e100, 1e-320):
+            yield spoiled(array, 0, value)
+            yield spoiled(array, -1, value)
+            yield np.full_like(array, value)
+
+
+outcomes = {"fine": 0, "refused": 0, "later": 0}
+for name in arrays:
+    for changed in damaged(arrays[name]):
+        save_model(path, dict(arrays, **{name: changed}), meta)
+        print(name, changed.dtype, changed.shape, changed.ravel()[[0, -1]] if changed.size else "", flush=True)
+        try:
+            model = LaRankClassifier.load(path)
+        except ModelFileError:
+            outcomes["refused"] += 1
+            continue
+        try:
+            model.predict(X)
+            model.partial_fit(X, np.resize(model.classes_, 30))
+            model.predict(X)
+        except ValueError:
+            outcomes["later"] += 1
+        else:
+            outcomes["fine"] += 1
+for name in arrays:
+    kept = {k: v for k, v in arrays.items() if k != name}
+    save_model(path, kept, meta)
+    try:
+        LaRankClassifier.load(path)
+    except ModelFileError:
+        pass
+for name, value in [("n_features_in", 2**62), ("n_features_in", -1), ("n_features_in", "5"), ("seed", -1),
+                    ("epochs_done", 2**70), ("gamma", None), ("parameters", None), ("parameters", {"C": "x"})]:
+    save_model(path, arrays, dict(meta, **{name: value}))
+    try:
+        LaRankClassifier.load(path)
+    except ModelFileError:
+        pass
+assert outcomes["refused"] > outcomes["fine"], outcomes
+print(outcomes)
+"""
+
+
+def data(n=120):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=n)
+    return np.eye(3)[y] + rng.normal(size=(n, 3)), y
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel": "linear", "class_weight": {0: 2.0}},
+        {"kernel": "linear", "schedule": "fixed", "loss": 1 - np.eye(3), "output_features": np.ones((3, 2))},
+        {"kernel": "rbf"},
+        {"kernel": "poly"},
+    ],
+    ids=lambda options: "-".join(map(str, options))[:20],
+)
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_no_number_in_a_model_file_crashes_or_hangs(options, form, tmp_path):
+    X, y = data()
+    X = sparse.csr_array(X) if form == "sparse" else X
+    LaRankClassifier(epochs=1, **options).fit(X, y).save(tmp_path / "whole.ssvm")
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGE, tmp_path / "whole.ssvm", tmp_path / "damaged.ssvm"],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.returncode, done.stdout[-300:], done.stderr[-2000:])
+
+
+def rows(**changes):
+    whole = {"indptr": [0, 1, 2], "indices": [0, 1], "data": [1.0, 1.0], "pointers": [0, 1, 2], "targets": [0, 1]}
+    return whole | changes
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"indptr": [1, 1, 2]}, {"indptr": [0, 3, 2]}, {"indptr": [0, 1, 3]}, {"indptr": []},
+        {"indptr": [0.0, 1.0, 2.0]}, {"indices": [0, 3]}, {"indices": [-1, 0]}, {"indices": [0, 2**32]},
+        {"data": [1.0]}, {"data": np.empty((2, 0))}, {"targets": [0, 2]}, {"targets": [0, -1]},
+        {"pointers": [0, 2, 2]}, {"pointers": [0, 2]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_rows_that_do_not_fit_are_refused_before_any_is_stored(changes):
+    oracle = LaRank(Multiclass()).fit(np.eye(3), [0, 1, 0])._machine.oracle
+    stored = oracle.n_stored
+    with pytest.raises(ValueError, match="stored"):
+        oracle.add_rows(**rows(**changes))
+    assert oracle.n_stored == stored
+    oracle.add_rows(**rows())
+
+
+def test_a_bag_with_a_label_twice_is_refused():
+    oracle = LaRank(AmbiguousBags()).fit(np.eye(3), [[0], [1], [0]])._machine.oracle
+    with pytest.raises(ValueError, match="twice"):
+        oracle.add_rows(**rows(pointers=[0, 2, 2], targets=[1, 1]))
