@@ -10,6 +10,7 @@ from scipy import sparse
 
 from structsvm.classifier import check_class_weight
 from structsvm.kernel_larank import KernelLaRank
+from structsvm.kernels import squared_norms
 from structsvm.persist import ModelFileError, load_model, save_model
 from structsvm.validation import LARGEST
 
@@ -107,7 +108,8 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
         _seed=meta["seed"],
     )
     if "rates" in arrays:
-        state["_rates"] = arrays["rates"]
+        # A ratio far below the others would leave its step undrawn for hours.
+        state["_rates"] = np.maximum(arrays["rates"], 1e-6 * arrays["rates"].max())
     if isinstance(optimizer, KernelLaRank):
         state["gamma"] = meta["gamma"]
         state["_saved"] = (dual, None, support_matrix(arrays, n_features))
@@ -127,7 +129,7 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
         if type(meta[name]) is not int or not 0 <= meta[name] < 2**63:
             raise ValueError(f"{name} is {meta[name]!r}")
     for name, array in arrays.items():
-        if array.dtype.kind == "f" and not np.all(np.abs(array) <= LARGEST):
+        if array.dtype.kind == "f" and not float(np.abs(array).max(initial=0)) <= LARGEST:
             raise ValueError(f"{name} holds NaN, infinity or a number too large")
     classes, n_features = arrays["classes"], meta["n_features_in"]
     if classes.dtype.kind not in "biufUS" or classes.ndim != 1 or not np.array_equal(np.unique(classes), classes):
@@ -137,7 +139,7 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
         check_class_weight(weight, classes)
     if "rates" in arrays:
         check_array(arrays, "rates", np.float64, (3,))
-        if not np.all(arrays["rates"] > 0):
+        if np.any(arrays["rates"] < np.finfo(np.float64).tiny):
             raise ValueError("rates are not above 0")
     if classifier.kernel == "linear":
         check_array(arrays, "rows.data", np.float64, arrays["rows.indices"].shape)
@@ -159,6 +161,12 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
     support = support_matrix(arrays, n_features)
     if support.dtype not in (np.float32, np.float64) or support.shape != (n, n_features):
         raise ValueError(f"support is of {support.dtype} and shape {support.shape}")
+    expected = np.ones(n)
+    if classifier.kernel == "poly":
+        norms = squared_norms(support.astype(np.float64))
+        expected = (meta["gamma"] * norms + classifier.coef0) ** classifier.degree
+    if not np.allclose(arrays["dual.diagonal"], expected, rtol=1e-3, atol=1e-3):
+        raise ValueError("dual.diagonal is not the kernel of the support patterns")
 
 
 def check_array(arrays: dict[str, np.ndarray], name: str, dtype: Any, shape: tuple[int, ...]) -> None:
