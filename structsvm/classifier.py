@@ -23,7 +23,13 @@ from structsvm.validation import (
 )
 
 EPOCHS = 5  # on small data one pass is not enough
-FREE_PARAMETERS = ("callback", "class_weight", "epochs", "random_state", "tol")  # may change before partial_fit
+FREE_PARAMETERS = (
+    "callback",
+    "class_weight",
+    "epochs",
+    "random_state",
+    "tol",
+)  # may change before partial_fit
 
 
 class LaRankClassifier(Estimator):
@@ -232,7 +238,7 @@ class LaRankClassifier(Estimator):
         return float(np.average(right, weights=sample_weight))
 
     def primal(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """The primal objective on the data of `fit`, or on the data given, with the class weights of training.
+        """The primal objective on the data of `fit`, or on those given, with the class weights of training.
 
         class_weight="balanced" means balanced on the data given.
         """
@@ -349,9 +355,7 @@ def same_value(a: Any, b: Any) -> bool:
 def check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
     """Refuse what is no {class: factor of at least 0}, or names a class that is not there."""
     if not isinstance(class_weight, Mapping):
-        raise ValueError(
-            f"class_weight must be a dict of factors, 'balanced' or None, not {class_weight!r}"
-        )
+        raise ValueError(f"class_weight must be a dict of factors, 'balanced' or None, not {class_weight!r}")
     known = set(classes.tolist())
     for label, factor in class_weight.items():
         if label not in known:

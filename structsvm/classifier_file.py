@@ -123,7 +123,7 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
 
 
 def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-    """Refuse what would crash or hang compiled code; the linear dual and its rows are checked by their own."""
+    """Refuse what would crash or hang compiled code; the linear dual and its rows check themselves."""
     classifier._check_options()
     for name in ("n_features_in", "epochs_done", "seed"):
         if type(meta[name]) is not int or not 0 <= meta[name] < 2**63:
@@ -132,7 +132,11 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
         if array.dtype.kind == "f" and not float(np.abs(array).max(initial=0)) <= LARGEST:
             raise ValueError(f"{name} holds NaN, infinity or a number too large")
     classes, n_features = arrays["classes"], meta["n_features_in"]
-    if classes.dtype.kind not in "biufUS" or classes.ndim != 1 or not np.array_equal(np.unique(classes), classes):
+    if (
+        classes.dtype.kind not in "biufUS"
+        or classes.ndim != 1
+        or not np.array_equal(np.unique(classes), classes)
+    ):
         raise ValueError("classes are no sorted labels")
     weight = classifier.class_weight
     if weight is not None and not (isinstance(weight, str) and weight == "balanced"):

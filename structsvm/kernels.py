@@ -28,7 +28,7 @@ def kernel_function(
 
 
 class Rbf:
-    """exp(-gamma ||a - b||^2), from inner products: exact only where rows lie around the origin, see `Inputs`."""
+    """exp(-gamma ||a - b||^2), from inner products: exact only around the origin, see `Inputs`."""
 
     def __init__(self, gamma: float) -> None:
         self.gamma = gamma
@@ -88,7 +88,9 @@ class Inputs:
         self.cost = float(batch.nnz / max(batch.shape[0], 1) if sparse.issparse(batch) else batch.shape[1])
         self.n = 0
         self.support = self.room(batch)
-        self.support_norms = np.zeros(len(self.support), dtype=np.float64 if sparse.issparse(batch) else self.dtype)
+        self.support_norms = np.zeros(
+            len(self.support), dtype=np.float64 if sparse.issparse(batch) else self.dtype
+        )
         self.moves = isinstance(kernel, Rbf)
         self.near = self.support.copy() if self.moves else self.support
         self.begin(batch)

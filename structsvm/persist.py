@@ -8,7 +8,7 @@ The file is an uncompressed `.npz` that `numpy.load` also reads: a zip of
 and the archive comment `structsvm crc32 xxxxxxxx`, the CRC of every byte before those eight digits. The first
 member's name and the comment stay as they are in all formats, so that damage is told from a newer format.
 CRC-32 guards against accidents, and checks 10 MB in 3 ms where SHA-256 takes 6 and blake2b 12. Nothing in a
-file is ever executed; a forged one may hold any numbers, and who loads a model must check that they fit together.
+file is ever executed; a forged one may hold any numbers, and who loads it must check that they fit together.
 """
 
 import errno

@@ -71,7 +71,7 @@ class Problem(ABC):
 
 
 def same_output(y: Any, other: Any) -> bool:
-    """Whether two outputs are equal: by their own `==`, and arrays entry by entry, in tuples and lists too."""
+    """Whether two outputs are equal: by their own `==`, arrays entry by entry, in tuples and lists too."""
     if y is other:
         return True
     if isinstance(y, np.ndarray) or isinstance(other, np.ndarray):

@@ -165,7 +165,9 @@ def plain_labels(y: Any, name: str = "y") -> np.ndarray:
             return np.array(values).reshape(labels.shape) if values else labels
     kinds = sorted({type(value).__name__ for value in values})
     if len(kinds) > 1:
-        raise ValueError(f"{name} mixes labels of type {' and '.join(kinds)}: give numbers only or strings only")
+        raise ValueError(
+            f"{name} mixes labels of type {' and '.join(kinds)}: give numbers only or strings only"
+        )
     return labels
 
 

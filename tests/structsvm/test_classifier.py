@@ -262,7 +262,8 @@ def test_a_file_holds_the_parameters_of_the_training(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [{"C": 2}, {"kernel": "poly"}, {"gamma": 3.0}, {"schedule": "fixed"}, {"loss": 2 - 2 * np.eye(3)}]
+    "change",
+    [{"C": 2}, {"kernel": "poly"}, {"gamma": 3.0}, {"schedule": "fixed"}, {"loss": 2 - 2 * np.eye(3)}],
 )
 def test_partial_fit_refuses_parameters_changed_since_fit(change):
     X, y = blobs()
@@ -280,7 +281,9 @@ def test_partial_fit_refuses_parameters_changed_since_fit(change):
 def test_single_precision_is_right_far_from_the_origin(form, offset, tmp_path):
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=600)
-    X = np.round((np.eye(3)[y] * 2 + rng.normal(size=(600, 3))) * 256) / 256  # exact in float32 with the offset
+    X = (
+        np.round((np.eye(3)[y] * 2 + rng.normal(size=(600, 3))) * 256) / 256
+    )  # exact in float32 with the offset
     near = LaRankClassifier(kernel="rbf", gamma=0.3).fit(X[:400], y[:400])
     far = form((X + offset).astype(np.float32))
     model = LaRankClassifier(kernel="rbf", gamma=0.3).fit(far[:400], y[:400])
@@ -297,7 +300,14 @@ def test_single_precision_is_right_far_from_the_origin(form, offset, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "labels", [[1, "a", 1, "a"], ["a", np.nan, "b", "a"], ["a", None, "b", "a"], [1, None, 2, 1], [b"a", "a", "b", "a"]]
+    "labels",
+    [
+        [1, "a", 1, "a"],
+        ["a", np.nan, "b", "a"],
+        ["a", None, "b", "a"],
+        [1, None, 2, 1],
+        [b"a", "a", "b", "a"],
+    ],
 )
 @pytest.mark.parametrize("as_objects", [False, True])
 def test_labels_of_several_types_and_missing_ones_are_refused(labels, as_objects):

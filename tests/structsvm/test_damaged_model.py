@@ -62,7 +62,8 @@ outcomes = {"fine": 0, "refused": 0, "later": 0}
 for name in arrays:
     for changed in damaged(arrays[name]):
         save_model(path, dict(arrays, **{name: changed}), meta)
-        print(name, changed.dtype, changed.shape, changed.ravel()[[0, -1]] if changed.size else "", flush=True)
+        ends = changed.ravel()[[0, -1]] if changed.size else ""
+        print(name, changed.dtype, changed.shape, ends, flush=True)
         try:
             model = LaRankClassifier.load(path)
         except ModelFileError:
@@ -84,7 +85,8 @@ for name in arrays:
     except ModelFileError:
         pass
 for name, value in [("n_features_in", 2**62), ("n_features_in", -1), ("n_features_in", "5"), ("seed", -1),
-                    ("epochs_done", 2**70), ("gamma", None), ("parameters", None), ("parameters", {"C": "x"})]:
+                    ("epochs_done", 2**70), ("gamma", None), ("parameters", None),
+                    ("parameters", {"C": "x"})]:
     save_model(path, arrays, dict(meta, **{name: value}))
     try:
         LaRankClassifier.load(path)
@@ -124,7 +126,13 @@ def test_no_number_in_a_model_file_crashes_or_hangs(name, tmp_path):
 
 
 def rows(**changes):
-    whole = {"indptr": [0, 1, 2], "indices": [0, 1], "data": [1.0, 1.0], "pointers": [0, 1, 2], "targets": [0, 1]}
+    whole = {
+        "indptr": [0, 1, 2],
+        "indices": [0, 1],
+        "data": [1.0, 1.0],
+        "pointers": [0, 1, 2],
+        "targets": [0, 1],
+    }
     return whole | changes
 
 
