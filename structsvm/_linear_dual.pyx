@@ -328,7 +328,8 @@ cdef class LinearDual(Dual):
         """Take slots out of the training set: only those of support patterns stay, as long as they are."""
         cdef Py_ssize_t k
         for k in range(slots.shape[0]):
-            if self.held[slots[k]]:         # once only: a slot that was dropped may be another's by now
+            # Once only, and only if admitted: Ctrl-C may have come before that, or after it was dismissed.
+            if slots[k] < self.n_slots and self.held[slots[k]]:
                 self.held[slots[k]] = 0
                 if self.position[slots[k]] < 0:
                     self.oracle.drop(slots[k])

@@ -83,7 +83,8 @@ cdef class PerceptronWeights:
         cdef unsigned char[::1] held = self.held
         cdef Py_ssize_t k
         for k in range(slots.shape[0]):
-            if held[slots[k]]:      # once only: a slot that was dropped may be another's by now
+            # Once only, and only if admitted: Ctrl-C may have come before that, or after it was dismissed.
+            if slots[k] < held.shape[0] and held[slots[k]]:
                 held[slots[k]] = 0
                 self.oracle.drop(slots[k])
 
