@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 
 from benchmarks import multiclass, tagging
+from corpora import CorpusMissing, find
 
 BENCHMARKS = {"multiclass": multiclass.main, "tagging": tagging.main}
 
@@ -20,6 +22,11 @@ def main() -> None:
     options = parser.parse_args()
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
+    try:
+        for corpus in ("uci_letter", "usps", "mnist", "reuters_r8", "conll2000"):
+            find(corpus)
+    except CorpusMissing as missing:
+        sys.exit(str(missing))
     for name in options.names or BENCHMARKS:
         BENCHMARKS[name](quick=options.quick)
 
