@@ -108,9 +108,8 @@ def main(*, quick: bool = False) -> None:
         measured = in_own_process("benchmarks.multiclass", job)
         figures.setdefault((job["name"], job["method"]), []).append(measured)
         print(job, measured, file=sys.stderr)
-    publish(
-        "multiclass", report(figures), [{"set": k[0], "method": k[1], "runs": v} for k, v in figures.items()]
-    )
+    name = "multiclass-quick" if quick else "multiclass"
+    publish(name, report(figures), [{"set": k[0], "method": k[1], "runs": v} for k, v in figures.items()])
 
 
 def report(figures: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
