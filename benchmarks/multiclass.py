@@ -1,8 +1,8 @@
 """Tables 5.2 and 5.3 of Bordes' thesis (LETTER, USPS, MNIST), R8 for INEX, and scikit-learn on the same data.
 
 Inputs: the papers do not state how they are scaled. LETTER as it comes and MNIST in [0, 2] give the papers'
-duals. The papers' USPS is not the copy at hand (theirs was smoothed); in [-1, 1] it needs a factor of 0.623
-for their dual.
+duals. USPS in [-1, 1] needs a factor of 0.623 for their dual,
+chosen for that alone: perhaps theirs was another copy.
 """
 
 from __future__ import annotations
