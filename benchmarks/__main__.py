@@ -6,10 +6,15 @@ import argparse
 import os
 import sys
 
-from benchmarks import multiclass, tagging
+from benchmarks import chunking, multiclass, ocr, tagging
 from corpora import CorpusMissing, find
 
-BENCHMARKS = {"multiclass": multiclass.main, "tagging": tagging.main}
+BENCHMARKS = {
+    "multiclass": multiclass.main,
+    "chunking": chunking.main,
+    "ocr": ocr.main,
+    "tagging": tagging.main,
+}
 
 
 def main() -> None:
@@ -23,7 +28,7 @@ def main() -> None:
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
     try:
-        for corpus in ("uci_letter", "usps", "mnist", "reuters_r8", "conll2000"):
+        for corpus in ("uci_letter", "usps", "mnist", "reuters_r8", "conll2000", "ocr_letters"):
             find(corpus)
     except CorpusMissing as missing:
         sys.exit(str(missing))
