@@ -103,7 +103,7 @@ def tag(
         data = _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
         return data if encoding.lower() in ("utf-8", "utf8", "ascii") else data.decode().encode(encoding)
 
-    size = CHUNK if jobs == 1 else CHUNK // 8
+    size = CHUNK if jobs == 1 else CHUNK // 4
     chunks = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=size)
     tokens = 0
 

@@ -24,7 +24,7 @@ from taggers.tokenizer import to_columns
 
 __all__ = ["CONLLU", "atomic_write", "detect_format", "open_input", "read_all", "read_columns", "write"]
 
-CHUNK = 4 << 20
+CHUNK = 1 << 20
 BOM = b"\xef\xbb\xbf"
 FORMATS = ("auto", "columns", "conllu", "crfsuite", "text")
 # CoNLL-U's columns by name.

@@ -45,7 +45,7 @@ def encode_gold(
 
 
 def _distinct(y: Sequence[Sequence[Any]]) -> set[Any]:
-    """The different labels of y; a set of allowed labels, which cannot be hashed, stands for itself as None."""
+    """The different labels of y; {None} where some are sets, which cannot be hashed."""
     try:
         return set(chain.from_iterable(y))
     except TypeError:
