@@ -80,7 +80,11 @@ def train(
         str | None, typer.Option(help="Held-out file: keep the best pass, stop when it gets worse.")
     ] = None,
     template: Annotated[
-        str | None, typer.Option(help="conll2000, pos, chunk, ner, label, or a (CRF++) file.")
+        str | None,
+        typer.Option(
+            help="conll2000, pos, chunk, ner, label, a file (ours, or CRF++'s), or patterns, such as "
+            "'w[-1..1], w[-1]|w[0], y[-1]|w[0]', the last of which joins the label before with the word."
+        ),
     ] = None,
     algorithm: Annotated[str | None, typer.Option(help="larank, pa, perceptron or svmstruct.")] = None,
     inference: Annotated[str | None, typer.Option(help="exact or greedy.")] = None,

@@ -17,7 +17,7 @@ from structsvm.validation import check_count
 from taggers import data, explanation, gold, training
 from taggers._columns import Columns
 from taggers._labels import Labels
-from taggers.features import Features, KeyTable, cut
+from taggers.features import Features, KeyTable
 from taggers.model import TaggerModel
 from taggers.templates import NAMED, Template, load_template, parse_template
 
@@ -104,10 +104,11 @@ class SequenceTagger(Estimator):
         sentences = data.gold_of(X, y)
         model = self._new_model(X, y, sentences)
         features = data.features_of(X, model, grow=True)
-        (features,), model.table = cut([features], model.table, self._setting("cutoff"))
         labels = Labels(model.labels)
-        examples = data.examples(features, *gold.encode_gold(sentences, labels, model.outer, model.inner))
+        codes, sets = gold.encode_gold(sentences, labels, model.outer, model.inner)
         model.labels = labels.names
+        features = data.learnable(features, codes, model, self._setting("cutoff"))
+        examples = data.examples(features, codes, sets)
         optimizer = self._optimizer(model).begin(*examples, sample_weight)
         self._train(model, optimizer, examples, X_dev, y_dev)
         return self
@@ -126,7 +127,8 @@ class SequenceTagger(Estimator):
             optimizer = self._optimizer(model).resume(model.state, *examples, sample_weight)
         else:
             optimizer = self._widened(model, labels.names)
-            examples = data.examples(data.features_of(X, model, grow=True), *coded)
+            features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
+            examples = data.examples(features, *coded)
             optimizer.take(*examples, sample_weight)
         self._train(model, optimizer, examples, X_dev, y_dev)
         return self
@@ -146,7 +148,8 @@ class SequenceTagger(Estimator):
         data.check_codes(coded[0])
         self.optimizer_ = self._widened(model, labels.names)
         self.model_, self._stale = model, True
-        examples = data.examples(data.features_of(X, model, grow=True), *coded)
+        features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
+        examples = data.examples(features, *coded)
         self.optimizer_.partial_fit(*examples, sample_weight)
         return self
 
@@ -216,7 +219,8 @@ class SequenceTagger(Estimator):
         state = optimizer.training_state() if optimizer is not None else model.state
         weights = model.weights
         model.labels, model.state = names, None
-        model.__dict__.pop("rewriter", None)
+        for stale in ("rewriter", "pair_rows"):
+            model.__dict__.pop(stale, None)
         fresh = self._optimizer(model)
         if old is None:
             return fresh

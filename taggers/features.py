@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from structsvm.problems.bigrams import Bigrams
 from taggers._columns import Columns
 from taggers._features import Extractor, count_rows, remap
 from taggers._items import item_rows
@@ -35,13 +36,14 @@ class Features:
     """Which feature rows each token has: token t has ``rows[token_ptr[t]:token_ptr[t + 1]]``.
 
     Sentence s has the tokens ``sentence_ptr[s]`` to ``sentence_ptr[s + 1]``; `values` go with the rows, and
-    are None where all are 1.
+    are None where all are 1. `bigrams` are features joined with a label before, where the template has some.
     """
 
     rows: np.ndarray  # int32
     token_ptr: np.ndarray  # int64
     sentence_ptr: np.ndarray  # int64
     values: np.ndarray | None = None  # float32
+    bigrams: Bigrams | None = None
 
     @property
     def n_tokens(self) -> int:

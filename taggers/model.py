@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceProblem, Sequences
 from structsvm.quantisation import dequantise, quantise
 from taggers import schemes
 from taggers._columns import Columns
 from taggers.features import HASHING, Extractor, Features, KeyTable, encode, encode_items
+from taggers.history import History
 from taggers.templates import Template, parse_template
 
 KIND = "tagger"
@@ -29,6 +31,7 @@ class TaggerModel:
 
     labels: the names that the weights know, in `inner` scheme; users read and write `outer` scheme.
     template: None where features come as strings (CRFsuite's files, python-crfsuite's dicts).
+    numbers: of the features that are joined with a label before, see `taggers.history`.
     words: keys of the words seen in training. state: of the optimizer, where it was kept.
     """
 
@@ -41,6 +44,7 @@ class TaggerModel:
     constrained: bool = False
     inference: str = "exact"
     order: int = 1
+    numbers: KeyTable = field(default_factory=KeyTable)
     words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
     report: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -50,6 +54,8 @@ class TaggerModel:
     def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
         """The learning problem that the weights belong to."""
         options: dict[str, Any] = {"inference": self.inference, "order": self.order, "loss": loss}
+        if self.history is not None:
+            options["bigrams"] = self.history.distances
         if self.constrained:
             first, follow, last = schemes.allowed(self.labels, self.inner)
             options["barred"] = (~np.vstack([follow, first]), ~last)
@@ -64,6 +70,21 @@ class TaggerModel:
     @cached_property
     def extractor(self) -> Extractor | None:
         return None if self.template is None else Extractor(self.template)
+
+    @cached_property
+    def history(self) -> History | None:
+        """The features that are joined with a label before; None where there are none."""
+        return (
+            None
+            if self.template is None or not self.template.bigrams
+            else History(self.template, self.numbers)
+        )
+
+    @cached_property
+    def pair_rows(self) -> np.ndarray:
+        """The rows of these features, by number and label."""
+        assert self.history is not None
+        return self.history.rows(self.table, self.labels)
 
     @cached_property
     def rewriter(self) -> schemes.Rewriter | None:
@@ -95,7 +116,7 @@ class TaggerModel:
         return len(self.table)
 
     def __getstate__(self) -> dict[str, Any]:
-        made_anew = ("decoder", "extractor", "rewriter")
+        made_anew = ("decoder", "extractor", "history", "pair_rows", "rewriter")
         return {name: value for name, value in self.__dict__.items() if name not in made_anew}
 
     # -- labelling ------------------------------------------------------------------------------
@@ -104,7 +125,10 @@ class TaggerModel:
         """The features of sentences that the model knows."""
         if self.extractor is None:
             return encode_items(columns, self.table)
-        return encode(columns, self.extractor, self.table)
+        features = encode(columns, self.extractor, self.table)
+        if self.history is None:
+            return features
+        return replace(features, bigrams=Bigrams(self.history.ids(columns), self.pair_rows))
 
     def tag(
         self,
@@ -168,6 +192,8 @@ class TaggerModel:
             )
         model = self if prune is None else self.pruned(prune)
         arrays = {"keys": model.table.keys, "slots": model.table.slots, "words": model.words}
+        if model.history is not None:
+            arrays |= {"bigrams.keys": model.numbers.keys, "bigrams.slots": model.numbers.slots}
         arrays |= quantise(model.weights, dtype)
         if training_state and self.state is not None:
             arrays |= {STATE + name: value for name, value in self.state.items()}
@@ -222,8 +248,12 @@ class TaggerModel:
             "parameters",
             "files",
         )
+        numbers = KeyTable()
+        if template is not None and template.bigrams:
+            numbers = KeyTable(arrays["bigrams.keys"], arrays["bigrams.slots"])
         model = cls(
             template,
+            numbers=numbers,
             table=KeyTable(arrays["keys"], arrays["slots"]),
             weights=dequantise(arrays),
             words=arrays["words"],
@@ -238,7 +268,9 @@ class TaggerModel:
 
 
 def _sequences(features: Features) -> Sequences:
-    return Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values)
+    return Sequences(
+        features.rows, features.token_ptr, features.sentence_ptr, features.values, features.bigrams
+    )
 
 
 def _shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:

@@ -58,7 +58,8 @@ def run_epochs(
 def fingerprint(X: Sequences, y: SequenceLabels) -> int:
     """A checksum by which a training set is known again."""
     value = 0
-    for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, y.codes, *y.sets):
+    ids = None if X.bigrams is None else X.bigrams.ids
+    for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, ids, y.codes, *y.sets):
         if array is not None:
             value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
     return value

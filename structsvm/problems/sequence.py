@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.problem import Problem
+from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.multiclass import check_loss_matrix
 from structsvm.validation import check_choice, check_count
 
@@ -21,13 +22,14 @@ class Sequences:
     """Sentences as flat arrays: the features of token t are rows[token_ptr[t]:token_ptr[t + 1]].
 
     Sentence s has the tokens sentence_ptr[s] .. sentence_ptr[s + 1] - 1; values: of the features, None where
-    all are 1.
+    all are 1; bigrams: features that look at a label before, where the problem has some.
     """
 
     rows: np.ndarray
     token_ptr: np.ndarray
     sentence_ptr: np.ndarray
     values: np.ndarray | None = None
+    bigrams: Bigrams | None = None
 
     def __len__(self) -> int:
         return len(self.sentence_ptr) - 1
@@ -54,6 +56,8 @@ class SequenceProblem(Problem):
     a pattern is a token (thesis 5.3).
     barred: (n_labels + 1, n_labels) booleans, True where a label may not follow another (last row: may not
     come first), and n_labels booleans where a label may not come last; greedy training does not look at it.
+    bigrams: for each kind of bigram feature (see `Bigrams`), how many places before its label is; exact
+    inference looks one place back only.
     """
 
     def __init__(
@@ -64,15 +68,19 @@ class SequenceProblem(Problem):
         order: int = 1,
         loss: Any = None,
         barred: tuple[Any, Any] | None = None,
+        bigrams: tuple[int, ...] = (),
     ) -> None:
         check_choice(inference=(inference, ("exact", "greedy")))
         check_count(n_labels=n_labels, low=1)
         check_count(order=order)
         if inference == "exact" and order != 1:
             raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for others")
+        if min(bigrams, default=1) < 1 or (inference == "exact" and max(bigrams, default=1) > 1):
+            raise ValueError("exact inference looks one label back: use greedy inference to look farther")
         self.n_labels = n_labels
         self.inference = inference
         self.order = order
+        self.bigrams = tuple(bigrams)
         self.loss_ = check_loss_matrix(loss, n_labels)
         self.stride = -(-n_labels // LANES) * LANES
         self.history = n_labels + 1 if inference == "exact" else order * (n_labels + 1)
@@ -88,6 +96,10 @@ class SequenceProblem(Problem):
 
         if self.inference == "greedy":
             return GreedyOracle(self, self.n_labels, self.stride, self.loss_, self.order)
+        if self.bigrams:
+            from structsvm.problems._bigrams import BigramOracle
+
+            return BigramOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
         return ExactOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
 
     def check_sequences(self, X: Any, y: Any) -> None:
@@ -102,6 +114,10 @@ class SequenceProblem(Problem):
             raise ValueError(f"feature row {X.rows.min()} is negative")
         if X.values is not None and (len(X.values) != len(X.rows) or not np.all(np.isfinite(X.values))):
             raise ValueError("feature values must be finite, one for each row")
+        if bool(self.bigrams) != (X.bigrams is not None):
+            raise ValueError("the sentences have bigram features exactly where the problem has them")
+        if X.bigrams is not None:
+            X.bigrams.check(n_tokens, len(self.bigrams), self.n_labels)
         if len(y.codes) != n_tokens or not np.array_equal(X.sentence_ptr, y.sentence_ptr):
             raise ValueError(f"labels of {len(y.codes)} tokens for {n_tokens} tokens, or sentences differ")
         if len(y.codes) and not -2 - len(y.sets) < y.codes.min() <= y.codes.max() < self.n_labels:
