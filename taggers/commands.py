@@ -16,10 +16,10 @@ from taggers._columns import Columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.errors import DataError
-from taggers.features import name_rows
 from taggers.files import CHUNK, atomic_write, read_all, read_columns, write
 from taggers.layout import describe, inputs_of, label_of, read_labelled
 from taggers.model import TaggerModel
+from taggers.naming import feature_names
 
 TASKS = {
     "pos": presets.PosTagger,
@@ -195,17 +195,17 @@ def inspect(
 ) -> dict[str, Any]:
     """What a model holds: labels, sizes, its training, the strongest transitions and features.
 
-    Features are stored as hashes; `names` is a file (say, the training file) to name them by.
+    Features are stored as hashes, unless they were trained with `keep_names`; `names` is a file (say, the
+    training file) to name them by.
     """
     path = None if isinstance(model, TaggerModel) else model
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     problem = model.problem()
-    named: list[str | None] = [None] * len(model.table)
+    named = model.feature_names or [None] * len(model.table)
     if names is not None:
-        width = inputs_of(model, model.files.get("format", "columns"), str(names))
-        named = name_rows(
-            model.table, model.extractor, [read_all(names, model.files.get("format", "auto"), wanted=width)]
-        )
+        format = model.files.get("format", "columns")
+        wanted = inputs_of(model, format, str(names)) or [0]
+        named = feature_names(model, read_all(names, format, wanted=wanted), named)
     n = len(model.labels)
     history = model.weights[: n + 1, :n] if problem.history else np.zeros((0, n))
     weights = model.weights[problem.history :, :n]

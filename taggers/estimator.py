@@ -19,6 +19,7 @@ from taggers._columns import Columns
 from taggers._labels import Labels
 from taggers.features import Features, KeyTable
 from taggers.model import TaggerModel
+from taggers.naming import feature_names
 from taggers.templates import NAMED, Template, load_template, parse_template
 
 
@@ -39,6 +40,7 @@ class SequenceTagger(Estimator):
     labels: the scheme to learn in (IOB2, IOBES, ...), whatever that of y; "none" takes labels as they are.
     constrained: never predict labels that are out of place in the scheme.
     label_weight: {label or type: factor} of the loss where this is the right label.
+    keep_names: keep the names of features in the model, for `inspect` (some 30 bytes each).
     patience: passes without a better score on X_dev before fit ends.
     callback: is called with a `Point` of the curve now and then; its method `scored`, if it has one, with
     each score on X_dev.
@@ -66,6 +68,7 @@ class SequenceTagger(Estimator):
         labels: str | None = None,
         constrained: bool | None = None,
         label_weight: Mapping[str, float] | None = None,
+        keep_names: bool = False,
         patience: int = 2,
         random_state: Any = 0,
         jobs: int = 1,
@@ -82,6 +85,7 @@ class SequenceTagger(Estimator):
         self.labels = labels
         self.constrained = constrained
         self.label_weight = label_weight
+        self.keep_names = keep_names
         self.patience = patience
         self.random_state = random_state
         self.jobs = jobs
@@ -109,6 +113,7 @@ class SequenceTagger(Estimator):
         model.labels = labels.names
         features = data.learnable(features, codes, model, self._setting("cutoff"))
         examples = data.examples(features, codes, sets)
+        self._name(model, X)
         optimizer = self._optimizer(model).begin(*examples, sample_weight)
         self._train(model, optimizer, examples, X_dev, y_dev)
         return self
@@ -130,6 +135,7 @@ class SequenceTagger(Estimator):
             features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
             examples = data.examples(features, *coded)
             optimizer.take(*examples, sample_weight)
+        self._name(model, X)
         self._train(model, optimizer, examples, X_dev, y_dev)
         return self
 
@@ -150,8 +156,14 @@ class SequenceTagger(Estimator):
         self.model_, self._stale = model, True
         features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
         examples = data.examples(features, *coded)
+        self._name(model, X)
         self.optimizer_.partial_fit(*examples, sample_weight)
         return self
+
+    def _name(self, model: TaggerModel, X: Any) -> None:
+        """Note the names of new features, where they are kept."""
+        if self.keep_names or model.feature_names is not None:
+            model.feature_names = feature_names(model, X, model.feature_names)
 
     def _train(self, model: TaggerModel, optimizer: Any, examples: Any, X_dev: Any, y_dev: Any) -> None:
         score = None

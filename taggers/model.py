@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,7 @@ class TaggerModel:
     template: None where features come as strings (CRFsuite's files, python-crfsuite's dicts).
     numbers: of the features that are joined with a label before, see `taggers.history`.
     words: keys of the words seen in training. state: of the optimizer, where it was kept.
+    feature_names: of the rows of the table, where they were kept; they play no part in labelling.
     """
 
     template: Template | None
@@ -50,6 +53,7 @@ class TaggerModel:
     parameters: dict[str, Any] = field(default_factory=dict)
     files: dict[str, Any] = field(default_factory=dict)
     state: dict[str, np.ndarray] | None = None
+    feature_names: list[str | None] | None = None
 
     def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
         """The learning problem that the weights belong to."""
@@ -171,7 +175,9 @@ class TaggerModel:
         history = self.problem().history
         keep = np.abs(self.weights[history:]).max(axis=1, initial=0) > least
         weights = np.concatenate([self.weights[:history], self.weights[history:][keep]])
-        return replace(self, table=KeyTable(self.table.keys[keep]), weights=weights, state=None)
+        names = None if self.feature_names is None else list(compress(self.feature_names, keep))
+        table = KeyTable(self.table.keys[keep])
+        return replace(self, table=table, weights=weights, state=None, feature_names=names)
 
     def save(
         self,
@@ -195,6 +201,8 @@ class TaggerModel:
         if model.history is not None:
             arrays |= {"bigrams.keys": model.numbers.keys, "bigrams.slots": model.numbers.slots}
         arrays |= quantise(model.weights, dtype)
+        if model.feature_names is not None:
+            arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
         if training_state and self.state is not None:
             arrays |= {STATE + name: value for name, value in self.state.items()}
         meta = {
@@ -237,6 +245,7 @@ class TaggerModel:
     def _rebuilt(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
         state = {name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
         template = None if meta["template"] is None else parse_template(meta["template"])
+        names = json.loads(bytes(arrays["names"])) if "names" in arrays else None
         plain = (
             "labels",
             "outer",
@@ -258,11 +267,18 @@ class TaggerModel:
             weights=dequantise(arrays),
             words=arrays["words"],
             state=state or None,
+            feature_names=names,
             **{name: meta[name] for name in plain},
         )
         problem = model.problem()
         if model.weights.shape != (problem.history + len(model.table), problem.stride):
             raise ValueError(f"weights of shape {model.weights.shape} for {len(model.table)} features")
+        if names is not None and (
+            not isinstance(names, list)
+            or len(names) != len(model.table)
+            or not all(name is None or isinstance(name, str) for name in names)
+        ):
+            raise ValueError(f"its names of features are not those of {len(model.table)} features")
         model.weights = np.ascontiguousarray(model.weights)
         return model
 
