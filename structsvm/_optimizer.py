@@ -342,7 +342,10 @@ class Optimizer(ABC):
         return {"progress": np.array([self._seed, self._epochs_done], np.int64)}
 
     def _set_progress(self, state: dict[str, np.ndarray]) -> None:
-        self._seed, self._epochs_done = map(int, state["progress"])
+        seed, epochs = map(int, state["progress"])
+        if seed < 0 or not 0 <= epochs < 2**31:
+            raise ValueError("the training state has a seed or a number of passes that cannot be")
+        self._seed, self._epochs_done = seed, epochs
         self.curve_, self._elapsed = [], 0.0
 
     def _fitted(self) -> Any:
@@ -480,7 +483,10 @@ class DualOptimizer(Optimizer):
         gone = place < 0
         slots = np.empty(len(place), np.intp)
         slots[~gone] = held[place[~gone]]
+        known = max(len(dual["weights"]), machine.oracle.n_weights)
         slots[gone] = machine.oracle.add_rows(**{"values": None, **rows, "places": rows["places"][gone]})
+        if machine.oracle.n_weights > known:
+            raise ValueError("the training state has features without weights")
         machine.restore(dict(dual, slots=slots))
         self._machine, self._held, self._weight = machine, np.empty(0, np.intp), np.empty(0)
         self._take(held, weight)

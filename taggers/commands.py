@@ -16,7 +16,7 @@ from taggers._columns import Columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.errors import DataError
-from taggers.files import CHUNK, atomic_write, read_all, read_columns, write
+from taggers.files import CHUNK, atomic_write, encoded, read_all, read_columns, write
 from taggers.layout import describe, inputs_of, label_of, read_labelled
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
@@ -100,8 +100,7 @@ def tag(
 
     def work(columns: Columns) -> bytes:
         replaced = replace or columns.format in ("conllu", "crfsuite")
-        data = _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
-        return data if encoding.lower() in ("utf-8", "utf8", "ascii") else data.decode().encode(encoding)
+        return _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
 
     size = CHUNK if jobs == 1 else CHUNK // 8
     chunks = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=size)
@@ -114,7 +113,7 @@ def tag(
             yield columns
 
     with atomic_write(output) as out:
-        for data in _in_order(work, counted(), jobs):
+        for data in encoded(_in_order(work, counted(), jobs), encoding, name):
             out.write(data)
     return tokens
 
@@ -255,5 +254,5 @@ def convert(
             raise DataError(str(error), columns.name, columns.line(start)) from None
     data = write(columns, np.array(ids, np.int32), list(names), column=0)
     with atomic_write(output) as out:
-        out.write(data if encoding.lower() in ("utf-8", "utf8") else data.decode().encode(encoding))
+        out.write(b"".join(encoded([data], encoding, columns.name)))
     return repaired

@@ -129,7 +129,8 @@ class SequenceTagger(Estimator):
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
         examples = data.examples(data.features_of(X, model), *coded)
         if model.state is not None and training.fingerprint(*examples) == model.report.get("data"):
-            optimizer = self._optimizer(model).resume(model.state, *examples, sample_weight)
+            optimizer = self._optimizer(model)
+            training.resumed(optimizer, model.state, model.problem(), *examples, sample_weight)
         else:
             optimizer = self._widened(model, labels.names)
             features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
@@ -237,7 +238,7 @@ class SequenceTagger(Estimator):
         if old is None:
             return fresh
         if state is not None:
-            return fresh.resume(wider_state(state, old, fresh.problem))
+            return training.resumed(fresh, state, old)
         warnings.warn(
             "this model was saved without its training state: it goes on from its weights alone, and old "
             "examples can no longer be worked on; save with training_state=True to keep them",

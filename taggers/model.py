@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -12,18 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.persist import ModelFileError, load_model, save_model
 from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceProblem, Sequences
-from structsvm.quantisation import dequantise, quantise
 from taggers import schemes
 from taggers._columns import Columns
-from taggers.features import HASHING, Extractor, Features, KeyTable, encode, encode_items
+from taggers.features import Extractor, Features, KeyTable, encode, encode_items
 from taggers.history import History
 from taggers.templates import Template, parse_template
 
-KIND = "tagger"
-STATE = "state."
 WORDS = Extractor(parse_template("w[0]"))
 
 
@@ -192,95 +187,20 @@ class TaggerModel:
         prune: leave out features whose weights are all this small. dtype: float32, float16 or int8.
         training_state: keep what it takes to go on training as if it had never ended.
         """
+        from taggers.model_file import write_model
+
         if training_state and (self.state is None or prune is not None or dtype != "float32"):
             raise ValueError(
                 "a training state goes with float32 weights, none of them pruned, and a model that has one"
             )
-        model = self if prune is None else self.pruned(prune)
-        arrays = {"keys": model.table.keys, "slots": model.table.slots, "words": model.words}
-        if model.history is not None:
-            arrays |= {"bigrams.keys": model.numbers.keys, "bigrams.slots": model.numbers.slots}
-        arrays |= quantise(model.weights, dtype)
-        if model.feature_names is not None:
-            arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
-        if training_state and self.state is not None:
-            arrays |= {STATE + name: value for name, value in self.state.items()}
-        meta = {
-            "kind": KIND,
-            "hashing": HASHING,
-            "template": None if self.template is None else self.template.text,
-        }
-        for name in (
-            "labels",
-            "outer",
-            "inner",
-            "constrained",
-            "inference",
-            "order",
-            "report",
-            "parameters",
-            "files",
-        ):
-            meta[name] = getattr(model, name)
-        save_model(path, arrays, meta)
+        write_model(path, self if prune is None else self.pruned(prune), dtype, training_state)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerModel:
+    @staticmethod
+    def load(path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerModel:
         """Read a model file, or raise ModelFileError."""
-        arrays, meta = load_model(path, mmap=mmap)
-        if meta.get("kind") != KIND:
-            raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}.")
-        if meta.get("hashing") != HASHING:
-            raise ModelFileError(
-                f"Model file {path} hashes features in another way ({meta.get('hashing')}): train it anew."
-            )
-        try:
-            return cls._rebuilt(arrays, meta)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise ModelFileError(
-                f"Model file {path} does not fit together ({error}): train it anew."
-            ) from error
+        from taggers.model_file import read_model
 
-    @classmethod
-    def _rebuilt(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
-        state = {name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
-        template = None if meta["template"] is None else parse_template(meta["template"])
-        names = json.loads(bytes(arrays["names"])) if "names" in arrays else None
-        plain = (
-            "labels",
-            "outer",
-            "inner",
-            "constrained",
-            "inference",
-            "order",
-            "report",
-            "parameters",
-            "files",
-        )
-        numbers = KeyTable()
-        if template is not None and template.bigrams:
-            numbers = KeyTable(arrays["bigrams.keys"], arrays["bigrams.slots"])
-        model = cls(
-            template,
-            numbers=numbers,
-            table=KeyTable(arrays["keys"], arrays["slots"]),
-            weights=dequantise(arrays),
-            words=arrays["words"],
-            state=state or None,
-            feature_names=names,
-            **{name: meta[name] for name in plain},
-        )
-        problem = model.problem()
-        if model.weights.shape != (problem.history + len(model.table), problem.stride):
-            raise ValueError(f"weights of shape {model.weights.shape} for {len(model.table)} features")
-        if names is not None and (
-            not isinstance(names, list)
-            or len(names) != len(model.table)
-            or not all(name is None or isinstance(name, str) for name in names)
-        ):
-            raise ValueError(f"its names of features are not those of {len(model.table)} features")
-        model.weights = np.ascontiguousarray(model.weights)
-        return model
+        return read_model(path, mmap=mmap)
 
 
 def _sequences(features: Features) -> Sequences:

@@ -49,6 +49,7 @@ LABEL = re.compile(r"y\[([+-]?\d+)\]")
 RANGE = re.compile(r"(?P<name>[\w.]+)\[(?P<low>[+-]?\d+)\.\.(?P<high>[+-]?\d+)\]")
 MACRO = re.compile(r"%x\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
 FARTHEST = 99
+MOST_COLUMNS = 999
 
 
 @dataclass(frozen=True)
@@ -192,13 +193,19 @@ def _cell(text: str) -> Cell:
             f"{text!r} is no cell such as w[0], p[-1] or w.suffix3[0], nor a label as in y[-1]|w[0]"
         )
     owner, name, offset = match[1] or "w", match[2], int(match[3])
-    if abs(offset) > FARTHEST:
-        raise ValueError(f"offset {offset} is farther than {FARTHEST}")
     if not match[1] and re.fullmatch(r"w|p|c\d+", name):
         owner, name = name, ""
     else:
         attribute(name)
-    return Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset)
+    return _checked(Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset))
+
+
+def _checked(cell: Cell) -> Cell:
+    if abs(cell.offset) > FARTHEST:
+        raise ValueError(f"offset {cell.offset} is farther than {FARTHEST}")
+    if cell.column > MOST_COLUMNS:
+        raise ValueError(f"column {cell.column} is beyond {MOST_COLUMNS}")
+    return cell
 
 
 def _cell_text(cell: Cell) -> str:
@@ -210,9 +217,7 @@ def _crfpp(line: str) -> Pattern:
     """A line of a CRF++ template; as there, lines of one form without an identifier share their features."""
     if "%" in MACRO.sub("", line):
         raise ValueError(f"{line!r} has a macro other than %x[row,column]")
-    cells = tuple(Cell(int(column), "", int(row)) for row, column in MACRO.findall(line))
-    if any(abs(cell.offset) > FARTHEST for cell in cells):
-        raise ValueError(f"{line!r} looks farther than {FARTHEST} rows")
+    cells = tuple(_checked(Cell(int(column), "", int(row))) for row, column in MACRO.findall(line))
     return Pattern(line, MACRO.sub("%x", line) if cells else line, cells)
 
 

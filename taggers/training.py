@@ -11,6 +11,8 @@ import numpy as np
 from structsvm._optimizer import Optimizer
 from structsvm.larank import LaRank, PassiveAggressive
 from structsvm.perceptron import Perceptron
+from structsvm.persist import ModelFileError
+from structsvm.problems.relayout import wider_state
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
 from structsvm.svmstruct import SVMStruct
 from structsvm.validation import check_choice
@@ -53,6 +55,19 @@ def run_epochs(
         if ended:
             break
     return (optimizer.weights_ if best is None else best), scores
+
+
+def resumed(optimizer: Any, state: dict[str, np.ndarray], old: SequenceProblem, *examples: Any) -> Any:
+    """The optimizer with a saved training state, which is that of `old`; a forged one is refused."""
+    optimizer._check()
+    try:
+        if old.n_labels != optimizer.problem.n_labels:
+            state = wider_state(state, old, optimizer.problem)
+        return optimizer.resume(state, *examples)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise ModelFileError(
+            f"the model's training state does not fit together ({error}): train it anew"
+        ) from error
 
 
 def fingerprint(X: Sequences, y: SequenceLabels) -> int:

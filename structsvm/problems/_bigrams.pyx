@@ -8,6 +8,8 @@ from structsvm.problems._sequence cimport ExactOracle, Sentence, SequenceOracle,
 
 import numpy as np
 
+from structsvm.problems.bigrams import Bigrams
+
 
 cdef class BigramOracle(ExactOracle):
     """Viterbi with a table of transitions for each token."""
@@ -46,8 +48,10 @@ cdef class BigramOracle(ExactOracle):
         self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None, bigram_ids=None,
         bigram_rows=None,
     ) -> np.ndarray:
+        if places is not None:
+            Bigrams(bigram_ids, bigram_rows).check(len(token_ptr) - 1, self.kinds, self.n_labels)
         slots = super().add_rows(sentence_ptr, token_ptr, rows, values, codes, sets, places)
-        if bigram_ids is not None:
+        if places is not None:
             self.know(bigram_rows)
             self.keep(slots, sentence_ptr, bigram_ids)
         return slots

@@ -14,6 +14,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from structsvm.problems.bigrams import with_gold_rows
+from structsvm.problems.sequence import SequenceLabels, Sequences
 
 cdef float FORBIDDEN = -1e30
 
@@ -83,6 +84,11 @@ cdef class SequenceOracle(Oracle):
 
     def add_rows(self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None) -> np.ndarray:
         """Store sentences; slots go to all patterns that can teach something, or to some places."""
+        if places is not None:
+            X = Sequences(rows, token_ptr, sentence_ptr, values)
+            self.problem.check_stored(X, SequenceLabels(codes, sentence_ptr, list(sets)), places)
+            self.n_rows = max(self.n_rows, int(np.max(rows, initial=-1)) + 1)
+            self.n_weights = self.offset + self.n_rows * self.stride
         codes = self.intern(codes, sets)
         cdef const long long[::1] sentence_at = np.ascontiguousarray(sentence_ptr, dtype=np.int64)
         cdef const long long[::1] token_at = np.ascontiguousarray(token_ptr, dtype=np.int64)

@@ -103,21 +103,31 @@ class SequenceProblem(Problem):
         return ExactOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
 
     def check_sequences(self, X: Any, y: Any) -> None:
+        """Refuse sentences and labels that do not fit each other or the problem."""
+        self.check_arrays(X, y)
+        if bool(self.bigrams) != (X.bigrams is not None):
+            raise ValueError("the sentences have bigram features exactly where the problem has them")
+        if X.bigrams is not None:
+            X.bigrams.check(len(X.token_ptr) - 1, len(self.bigrams), self.n_labels)
+
+    def check_arrays(self, X: Any, y: Any) -> None:
         """Refuse arrays that do not fit each other: compiled code indexes with them."""
+        arrays = {"rows": X.rows, "token_ptr": X.token_ptr, "sentence_ptr": X.sentence_ptr, "codes": y.codes}
+        for name, array in arrays.items():
+            if array.ndim != 1 or array.dtype.kind != "i":
+                raise ValueError(f"{name} must be a 1d array of integers")
         n_tokens = len(X.token_ptr) - 1
         ends = {"token_ptr": len(X.rows), "sentence_ptr": n_tokens}
         for name, end in ends.items():
             pointers = getattr(X, name)
-            if pointers[0] != 0 or pointers[-1] != end or np.any(np.diff(pointers) < 0):
+            if not len(pointers) or pointers[0] != 0 or pointers[-1] != end or np.any(np.diff(pointers) < 0):
                 raise ValueError(f"{name} must rise from 0 to {end}")
         if len(X.rows) and X.rows.min() < 0:
             raise ValueError(f"feature row {X.rows.min()} is negative")
-        if X.values is not None and (len(X.values) != len(X.rows) or not np.all(np.isfinite(X.values))):
+        if self.offset + (int(np.max(X.rows, initial=-1)) + 1) * self.stride >= 2**31:
+            raise ValueError(f"more than 2**31 weights for {self.n_labels} labels: use a higher cutoff")
+        if X.values is not None and (X.values.shape != X.rows.shape or not np.all(np.isfinite(X.values))):
             raise ValueError("feature values must be finite, one for each row")
-        if bool(self.bigrams) != (X.bigrams is not None):
-            raise ValueError("the sentences have bigram features exactly where the problem has them")
-        if X.bigrams is not None:
-            X.bigrams.check(n_tokens, len(self.bigrams), self.n_labels)
         if len(y.codes) != n_tokens or not np.array_equal(X.sentence_ptr, y.sentence_ptr):
             raise ValueError(f"labels of {len(y.codes)} tokens for {n_tokens} tokens, or sentences differ")
         if len(y.codes) and not -2 - len(y.sets) < y.codes.min() <= y.codes.max() < self.n_labels:
@@ -125,6 +135,18 @@ class SequenceProblem(Problem):
             raise ValueError(f"unknown label {bad}: there are {self.n_labels} labels and {len(y.sets)} sets")
         if any(np.shape(one) != (self.n_labels,) or not np.any(one) for one in y.sets):
             raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, not all false")
+
+    def check_stored(self, X: Sequences, y: SequenceLabels, places: np.ndarray) -> None:
+        """Refuse what an oracle did not store: places holds the sentence and token of each slot."""
+        self.check_arrays(X, y)
+        lengths = np.diff(X.sentence_ptr)
+        if places.ndim != 2 or places.shape[1] != 2 or places.dtype != np.int64:
+            raise ValueError("the places of stored sentences must be pairs of integers")
+        sentence, token = places.T
+        if np.any((sentence < 0) | (sentence >= len(lengths)) | (token < 0)) or np.any(
+            token >= lengths[sentence]
+        ):
+            raise ValueError("a place of the stored sentences lies outside them")
 
     # The same through the Python door: a sentence is a list of {row: value}, y a tuple of labels.
 
