@@ -238,8 +238,9 @@ class Optimizer(ABC):
             self.curve_.append(self._point())
         if len(self.curve_) > MOST_POINTS:  # of many small partial_fit
             self.curve_ = self.curve_[::2]
+        last = self._point()
         self._epochs_done += 1
-        return bool(self.callback and self.callback(self._point()))
+        return bool(self.callback and self.callback(last))
 
     def _shuffled(self) -> np.ndarray:
         """The training set in the random order of this epoch."""

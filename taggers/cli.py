@@ -105,6 +105,9 @@ def train(
     ] = False,
     dtype: Annotated[str, typer.Option(help="Of the saved weights: float32, float16 or int8.")] = "float32",
     prune: Annotated[float | None, typer.Option(help="Leave out features with smaller weights.")] = None,
+    curve: Annotated[
+        str | None, typer.Option(help="Write the training curve (seconds, dual ...) to this file.")
+    ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Input columns, such as 0,1; by default all before the labels.")
     ] = None,
@@ -128,7 +131,7 @@ def train(
                 inference=inference, order=order, epochs=epochs, C=c, reprocess=reprocess, cutoff=cutoff,
                 labels=labels, random_state=seed,
                 label_weight=weights_of(label_weight), jobs=jobs, keep_state=keep_state,
-                keep_names=keep_names or None,
+                keep_names=keep_names or None, curve=curve,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
                 label=None if column is None else column_number(column), format=format, encoding=encoding,
                 save_options={"dtype": dtype, "prune": prune}, callback=progress,
@@ -157,7 +160,10 @@ def tag(
         str, typer.Option("-o", "--output", help="Where to write; - for standard output.")
     ] = "-",
     nbest: Annotated[int, typer.Option(min=1, help="Append the n best labellings, a column each.")] = 1,
-    scores: Annotated[bool, typer.Option(help="Append the margin of each label.")] = False,
+    scores: Annotated[
+        bool,
+        typer.Option(help="Append the margin of each label; with --nbest, the score of each labelling."),
+    ] = False,
     replace: Annotated[
         bool, typer.Option(help="Write over the label column rather than append one.")
     ] = False,

@@ -20,6 +20,7 @@ from taggers.files import CHUNK, atomic_write, encoded, read_all, read_columns, 
 from taggers.layout import describe, inputs_of, label_of, read_labelled
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
+from taggers.training import TrainingPoint
 
 TASKS = {
     "pos": presets.PosTagger,
@@ -41,10 +42,14 @@ def train(
     format: str = "auto",
     encoding: str = "utf-8",
     keep_state: bool = False,
+    curve: str | Path | None = None,
     save_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`."""
+    """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`.
+
+    curve: a file for the training curve, tab-separated, its columns those of `TrainingPoint`.
+    """
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
     reading = {
         "format": columns.format,
@@ -64,6 +69,10 @@ def train(
         tagger.resume(columns, place, **dev_data)
     tagger.model_.files = describe(columns) | {"task": task}
     tagger.save(output, training_state=keep_state, **(save_options or {}))
+    if curve is not None:
+        with atomic_write(curve) as out:
+            for point in (TrainingPoint._fields, *tagger.curve_):
+                out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
 
 
@@ -83,12 +92,13 @@ def tag(
     """Write the file with a label for each token, every other byte as it was; return the number of tokens.
 
     The labels are appended as a new column; in CoNLL-U and CRFsuite's format, and with `replace`, they take
-    the place of the label column. nbest appends so many columns. scores appends each label's margin.
+    the place of the label column. scores appends each label's margin. nbest appends so many columns; with
+    scores, the score of the labelling (of the whole sentence) is behind each of them.
     """
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     name = "<stdin>" if str(file) == "-" else str(file)
-    if nbest > 1 and (scores or replace or model.inference == "greedy"):
-        raise ValueError("n-best labels need exact inference, and go with neither --scores nor --replace")
+    if nbest > 1 and (replace or model.inference == "greedy"):
+        raise ValueError("n-best labels need a model with exact inference, and do not go with --replace")
     if format == "auto" and model.template is None:
         format = "crfsuite"
 
@@ -135,23 +145,24 @@ def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
 
 def _tagged(model: TaggerModel, columns: Columns, nbest: int, scores: bool, place: int | None) -> bytes:
     if nbest > 1:
-        return _n_best(model, columns, nbest)
+        return _n_best(model, columns, nbest, scores)
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
     ids = model.tag(columns, margins=margins)
     shown = None if margins is None else margins.astype(np.float64)[:, None]
     return write(columns, ids, model.names, column=place, scores=shown)
 
 
-def _n_best(model: TaggerModel, columns: Columns, n: int) -> bytes:
+def _n_best(model: TaggerModel, columns: Columns, n: int, scores: bool) -> bytes:
     features = model.features(columns)
     number = {name: k for k, name in enumerate(model.names)}
     ids = np.full((n, columns.n_tokens), -1, np.int32)
-    ptr = columns.sentence_ptr
-    for sentence in range(columns.n_sentences):
-        for k, (_, labels) in enumerate(model.n_best(features, sentence, n)):
-            ids[k, ptr[sentence] : ptr[sentence + 1]] = [number[label] for label in labels]
-    for row in ids:
-        data = write(columns, row, model.names)
+    totals = np.full((n, columns.n_tokens, 1), -np.inf)
+    for sentence, (start, stop) in enumerate(pairwise(columns.sentence_ptr.tolist())):
+        for k, (score, labels) in enumerate(model.n_best(features, sentence, n)):
+            ids[k, start:stop] = [number[label] for label in labels]
+            totals[k, start:stop] = score
+    for row, total in zip(ids, totals, strict=True):
+        data = write(columns, row, model.names, scores=total if scores else None)
         columns = Columns(data, (0,), separator=columns.separator, first_line=columns.first_line)
     return columns.data
 

@@ -42,8 +42,8 @@ class SequenceTagger(Estimator):
     label_weight: {label or type: factor} of the loss where this is the right label.
     keep_names: keep the names of features in the model, for `inspect` (some 30 bytes each).
     patience: passes without a better score on X_dev before fit ends.
-    callback: is called with a `Point` of the curve now and then; its method `scored`, if it has one, with
-    each score on X_dev.
+    callback: is called with a `TrainingPoint` (see `curve_`) now and then, and ends the training by returning
+    True; its method `scored`, if it has one, with each score on X_dev.
     """
 
     model_: TaggerModel
@@ -113,7 +113,7 @@ class SequenceTagger(Estimator):
         model.labels = labels.names
         features = data.learnable(features, codes, model, self._setting("cutoff"))
         examples = data.examples(features, codes, sets)
-        self._name(model, X)
+        self._note(model, X)
         optimizer = self._optimizer(model).begin(*examples, sample_weight)
         self._train(model, optimizer, examples, X_dev, y_dev)
         return self
@@ -136,7 +136,7 @@ class SequenceTagger(Estimator):
             features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
             examples = data.examples(features, *coded)
             optimizer.take(*examples, sample_weight)
-        self._name(model, X)
+        self._note(model, X)
         self._train(model, optimizer, examples, X_dev, y_dev)
         return self
 
@@ -157,16 +157,32 @@ class SequenceTagger(Estimator):
         self.model_, self._stale = model, True
         features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
         examples = data.examples(features, *coded)
-        self._name(model, X)
+        self._note(model, X)
+        self._watch(self.optimizer_, examples)
         self.optimizer_.partial_fit(*examples, sample_weight)
         return self
 
-    def _name(self, model: TaggerModel, X: Any) -> None:
-        """Note the names of new features, where they are kept."""
+    def _note(self, model: TaggerModel, X: Any) -> None:
+        """Note the words seen in training, and the names of new features where they are kept."""
+        model.words = np.union1d(model.words, data.words(X))
         if self.keep_names or model.feature_names is not None:
             model.feature_names = feature_names(model, X, model.feature_names)
 
+    def _watch(self, optimizer: Any, examples: Any) -> None:
+        """Have the callback see the training, and note how many patterns a sentence is."""
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function of one TrainingPoint, not {self.callback!r}")
+        known = int((examples[1].codes != -1).sum())
+        self._patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
+        if self.callback is None:
+            optimizer.callback = None
+        elif isinstance(optimizer.callback, training.Curve):
+            optimizer.callback.patterns = self._patterns
+        else:
+            optimizer.callback = training.Curve(self._patterns, self.callback)
+
     def _train(self, model: TaggerModel, optimizer: Any, examples: Any, X_dev: Any, y_dev: Any) -> None:
+        self._watch(optimizer, examples)
         score = None
         if X_dev is not None:
             X_dev = data.materialised(X_dev)
@@ -197,7 +213,7 @@ class SequenceTagger(Estimator):
             self._template(X, y), [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
             constrained=constrained and inner != "none",
             inference=self._setting("inference"), order=self._setting("order"),
-            words=data.words(X), parameters=self._plain_parameters(),
+            parameters=self._plain_parameters(),
         )  # fmt: skip
 
     def _template(self, X: Any, y: Any) -> Template | None:
@@ -220,7 +236,7 @@ class SequenceTagger(Estimator):
         return training.new_optimizer(
             self._setting("algorithm"), model.problem(loss), C=self._setting("C"),
             reprocess=self._setting("reprocess"),
-            random_state=self.random_state, callback=self.callback,
+            random_state=self.random_state,
         )  # fmt: skip
 
     def _widened(self, model: TaggerModel, names: list[str]) -> Any:
@@ -238,7 +254,10 @@ class SequenceTagger(Estimator):
         if old is None:
             return fresh
         if state is not None:
-            return training.resumed(fresh, state, old)
+            training.resumed(fresh, state, old)
+            if optimizer is not None:
+                fresh.curve_, fresh._elapsed = optimizer.curve_, optimizer._elapsed
+            return fresh
         warnings.warn(
             "this model was saved without its training state: it goes on from its weights alone, and old "
             "examples can no longer be worked on; save with training_state=True to keep them",
@@ -349,10 +368,13 @@ class SequenceTagger(Estimator):
         return self._ready().n_features
 
     @property
-    def curve_(self) -> list[Any]:
-        """Points of the training curve."""
+    def curve_(self) -> list[training.TrainingPoint]:
+        """The training as data: twenty points for each pass; none after `load`."""
         self._ready()
-        return self.optimizer_.curve_ if hasattr(self, "optimizer_") else []
+        if not hasattr(self, "optimizer_"):
+            return []
+        curve = training.Curve(self._patterns)
+        return [curve.point(point) for point in self.optimizer_.curve_]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

@@ -105,7 +105,9 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         feature_names=_names(arrays, len(table)),
         **{name: meta[name] for name in PLAIN},
     )
-    assert model.problem() and model.names  # made here so that what they refuse is refused now
+    model.problem()  # refuses what cannot be a problem
+    if not model.names:
+        raise ValueError("it has no labels")
     return model
 
 

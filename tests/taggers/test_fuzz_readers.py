@@ -109,8 +109,9 @@ def test_any_crfsuite_file_gives_features_or_is_refused(content):
 
 pieces = st.lists(
     st.sampled_from(
-        ["w", "p", "c2", "y", "[", "]", "-1", "0", "..", "2", "|", ",", "\n", "#", "U0:", "B", "%x[0,0]", "%x[-1,1]",
-         "/", ".", "suffix2", "lower", "bias", "+", "99", "w[0]", "y[-1]|", "\ufeff", "é", "99999999999"]
+        ["w", "p", "c2", "y", "[", "]", "-1", "0", "..", "2", "|", ",", "\n", "#", "U0:", "B", "%x[0,0]",
+         "%x[-1,1]", "/", ".", "suffix2", "lower", "bias", "+", "99", "w[0]", "y[-1]|", "\ufeff",
+         "é", "99999999999"]
     ),
     max_size=12,
 ).map("".join)  # fmt: skip
