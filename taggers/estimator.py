@@ -162,9 +162,22 @@ class SequenceTagger(Estimator):
         self.optimizer_.partial_fit(*examples, sample_weight)
         return self
 
+    def declare(self, classes: Sequence[str], *, width: int = 1) -> Self:
+        """Know labels before any data with them have come; `width` is how many columns of input there will be."""
+        fresh = not hasattr(self, "model_")
+        model = self._new_model([[("",) * width]], None, [list(classes)]) if fresh else self._ready()
+        labels = Labels(model.labels)
+        labels.encode([gold.inner_labels(list(classes), model.outer, model.inner)], grow=True)
+        if not fresh or labels.names:
+            self.optimizer_ = self._widened(model, labels.names)
+            if fresh:
+                self.optimizer_.start_from(np.zeros(self.optimizer_.problem.offset))
+        self.model_, self._stale = model, hasattr(self, "optimizer_")
+        return self
+
     def _note(self, model: TaggerModel, X: Any) -> None:
         """Note the words seen in training, and the names of new features where they are kept."""
-        model.words = np.union1d(model.words, data.words(X))
+        model.words = data.merged(model.words, data.words(X))
         if self.keep_names or model.feature_names is not None:
             model.feature_names = feature_names(model, X, model.feature_names)
 
