@@ -55,7 +55,7 @@ cdef class Dual:
 
 
 def lengthened(array, Py_ssize_t n):
-    """The array with zeros up to length n. It may begin a longer one, so that growing bit by bit costs little.
+    """The array with zeros up to length n. It may begin a longer one: growing bit by bit costs little.
 
     To be used on arrays that it made itself, and on those that own their memory.
     """

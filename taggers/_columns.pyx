@@ -194,9 +194,9 @@ cdef class Columns:
 
     @staticmethod
     def from_keys(keys, sentence_ptr, strings, *, str name="<memory>"):
-        """Columns whose values are known by their hashes, as `hash_string` makes them: uint64 [n_tokens, width].
+        """Columns whose values are known by their hashes, uint64 [n_tokens, width].
 
-        strings is a function from a hash to its text; it is asked once for each value that is new to whoever
+        The hashes are those of `hash_string`. strings is a function from a hash to its text; it is asked once for each value that is new to whoever
         derives attributes from it.
         """
         cdef Columns self = Columns.__new__(Columns)

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, malloc
 from murmurhash.mrmr cimport hash64
 
 from taggers._columns cimport Columns
-from taggers._hash cimport MARKER_SEED, PATTERN_SEED, hash_text, mix
+from taggers._hash cimport MARKER_SEED, PATTERN_SEED, mix
 from taggers._lexicon cimport Lexicon
 from taggers._table cimport KeyTable, prefetch
 

@@ -163,7 +163,7 @@ class SequenceTagger(Estimator):
         return self
 
     def declare(self, classes: Sequence[str], *, width: int = 1) -> Self:
-        """Know labels before any data with them have come; `width` is how many columns of input there will be."""
+        """Know labels before there are data with them; `width`: how many columns of input there will be."""
         fresh = not hasattr(self, "model_")
         model = self._new_model([[("",) * width]], None, [list(classes)]) if fresh else self._ready()
         labels = Labels(model.labels)

@@ -64,7 +64,8 @@ class SequencePipe(TrainablePipe):
         scorer: Callable[..., Any] | None = None,
     ) -> None:
         attribute_ids(columns or ())
-        self.vocab, self.name, self.cfg = vocab, name, {}
+        self.vocab, self.name = vocab, name
+        self.cfg: dict[str, Any] = {}
         self.saved: dict[str, Any] = {}  # settings of a model that `to_disk` wrote
         self.source, self.chosen_columns, self.options = model, columns, dict(options or {})
         self.keep_state, self.dtype, self.overwrite, self.scorer = keep_state, dtype, overwrite, scorer
@@ -165,10 +166,14 @@ class SequencePipe(TrainablePipe):
         labels: list[str] | None = None,
     ) -> None:
         """Begin anew with the labels of the examples, or with those given; a model file is read again."""
-        validate_get_examples(get_examples, f"{type(self).__name__}.initialize")
-        if labels is None:
-            seen = {name for example in get_examples() for name in self._gold(example) if name is not None}
+        method = f"{type(self).__name__}.initialize"
+        if labels is None and callable(get_examples):
+            examples = list(get_examples())  # read once: a corpus makes its docs anew each time
+            validate_get_examples(lambda: examples, method)
+            seen = {name for example in examples for name in self._gold(example) if name is not None}
             labels = self._shown(sorted(seen))
+        else:
+            validate_get_examples(get_examples, method)
         self._start()
         if labels or not self.trained:
             self.model.declare(self._all(sorted({*self.labels, *labels})), width=len(self.columns))
@@ -268,7 +273,9 @@ class SequencePipe(TrainablePipe):
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """Read what `to_bytes` returned."""
         content = srsly.msgpack_loads(bytes_data)
-        if not isinstance(content, dict) or not all(isinstance(content.get(k), bytes) for k in (FILE, SETTINGS)):
+        if not isinstance(content, dict) or not all(
+            isinstance(content.get(k), bytes) for k in (FILE, SETTINGS)
+        ):
             raise ModelFileError(f"These bytes hold no model of the component {self.name!r}.")
         with tempfile.TemporaryDirectory() as folder:
             for name in (FILE, SETTINGS):

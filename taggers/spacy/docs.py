@@ -65,7 +65,9 @@ def attribute_ids(names: Sequence[str]) -> list[int]:
 def read_docs(docs: Sequence[Doc], columns: Sequence[str], strings: StringStore) -> Batch:
     """The sentences of docs as columns; a doc without sentence boundaries is one sentence."""
     attributes = [*attribute_ids(columns), SENT_START, IS_SPACE]
-    values = np.concatenate([np.zeros((0, len(attributes)), np.uint64), *[d.to_array(attributes) for d in docs]])
+    values = np.concatenate(
+        [np.zeros((0, len(attributes)), np.uint64), *[d.to_array(attributes) for d in docs]]
+    )
     lengths = [len(doc) for doc in docs]
     offsets = np.cumsum([0, *lengths])[:-1]
     filled = offsets[np.array(lengths, bool)]
@@ -82,8 +84,8 @@ def read_docs(docs: Sequence[Doc], columns: Sequence[str], strings: StringStore)
     for column, name in enumerate(columns):
         if len(keys) and not keys[:, column].any():
             raise ValueError(
-                f"no token has {name}, and the features are made of it: put a component that sets it before this "
-                "one, or choose other columns"
+                f"no token has {name}, and the features are made of it: put a component that sets it "
+                "before this one, or choose other columns"
             )
     found = Columns.from_keys(keys, np.append(first, len(keys)), text_of(strings), name="<docs>")
     return Batch(found, places, owner[first].tolist(), lengths)

@@ -1,4 +1,4 @@
-"""The gold labels of spaCy's Examples: a label for each token of the predicted doc, None where it is missing."""
+"""Gold labels of spaCy's Examples: one for each token of the predicted doc, None where it is missing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ def same_tokens(example: Example) -> bool:
 def attribute_gold(example: Example, names: list[str]) -> Gold:
     """Values of token attributes, several of them joined by |."""
     strings = example.reference.vocab.strings
+    same = same_tokens(example)
     columns = []
     for name in names:
-        if same_tokens(example):
-            ids = example.reference.to_array(name).tolist()
-        else:
-            ids = example.get_aligned(name)
+        ids = example.reference.to_array(name).tolist() if same else example.get_aligned(name)
         columns.append([strings[key] if key else None for key in ids])
     return [None if None in values else "|".join(values) for values in zip(*columns, strict=True)]
 

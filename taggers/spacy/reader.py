@@ -1,8 +1,9 @@
-"""`structsvm.Columns.v1`: CoNLL files as a corpus of `spacy train`, a Doc for each sentence, no conversion."""
+"""`structsvm.Columns.v1`: CoNLL files as a corpus of `spacy train`, each sentence a Doc."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -19,7 +20,12 @@ WORD, CHUNK, NER, SKIP = "ORTH", "CHUNK", "NER", "_"
 # Columns of a file that are attributes of tokens, and what Doc's constructor calls them.
 TOKEN = {"TAG": "tags", "POS": "pos", "LEMMA": "lemmas", "MORPH": "morphs"}
 NAMES = (WORD, *TOKEN, CHUNK, NER, SKIP)
-CONLLU_COLUMNS = {"ORTH": CONLLU["form"], "LEMMA": CONLLU["lemma"], "POS": CONLLU["upos"], "TAG": CONLLU["xpos"]}
+CONLLU_COLUMNS = {
+    "ORTH": CONLLU["form"],
+    "LEMMA": CONLLU["lemma"],
+    "POS": CONLLU["upos"],
+    "TAG": CONLLU["xpos"],
+}
 
 
 @registry.readers("structsvm.Columns.v1")
@@ -85,9 +91,10 @@ def examples(
     for number, words in enumerate(values[WORD]):
         row = {name: sentences[number] for name, sentences in values.items()}
         try:
-            given = {TOKEN[name]: _present(row[name]) for name in TOKEN if name in row}
+            given: dict[str, Any] = {TOKEN[name]: _present(row[name]) for name in TOKEN if name in row}
             predicted = Doc(vocab, words=words, **{TOKEN[name]: given[TOKEN[name]] for name in inputs})
-            reference = Doc(vocab, words=words, sent_starts=[True] + [False] * (len(words) - 1), **given)
+            starts: Any = [True] + [False] * (len(words) - 1)
+            reference = Doc(vocab, words=words, sent_starts=starts, **given)
             _set_phrases(reference, row, spans_key, scheme)
         except (KeyError, ValueError) as error:
             raise DataError(str(error), chunk.name, chunk.line(int(chunk.sentence_ptr[number]))) from None
@@ -102,7 +109,9 @@ def _set_phrases(doc: Doc, row: dict[str, list[str]], spans_key: str, scheme: di
     def spans(name: str) -> list[Span]:
         if scheme[name] == "none":
             return []
-        return [Span(doc, start, end, label=type_) for type_, start, end in schemes.spans(row[name], scheme[name])]
+        return [
+            Span(doc, start, end, label=type_) for type_, start, end in schemes.spans(row[name], scheme[name])
+        ]
 
     if NER in row:
         doc.set_ents(spans(NER))

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from spacy.attrs import IDS
 from spacy.language import Language
+from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.scorer import Scorer
-from spacy.symbols import IDS as SYMBOLS
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
@@ -19,9 +19,7 @@ from taggers.presets import PosTagger
 from taggers.spacy.component import OPTIONS, SequencePipe
 from taggers.spacy.gold import Gold, attribute_gold
 
-UPOS = frozenset(
-    "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X SPACE EOL".split()
-)
+UPOS = frozenset(name for name in PARTS_OF_SPEECH if name)
 SPACE = {"TAG": "_SP", "POS": "SPACE"}
 TARGETS = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
 
@@ -92,12 +90,14 @@ class StructSVMTagger(SequencePipe):
         attributes = self.attributes
         rows = [name.split("|", 1) if len(attributes) > 1 else [name] for name in names]
         rows.append([SPACE[attribute] for attribute in attributes])
-        return np.array([[self._id(*cell) for cell in zip(attributes, row, strict=True)] for row in rows], np.uint64)
+        return np.array(
+            [[self._id(*cell) for cell in zip(attributes, row, strict=True)] for row in rows], np.uint64
+        )
 
     def _id(self, attribute: str, text: str) -> int:
         if attribute == "POS" and text not in UPOS:
             raise ValueError(f"the label {text!r} is no universal part of speech: set it as TAG")
-        return SYMBOLS[text] if attribute == "POS" else self.vocab.strings.add(text)
+        return PARTS_OF_SPEECH[text] if attribute == "POS" else self.vocab.strings.add(text)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         if self.scorer is None:
@@ -108,7 +108,9 @@ class StructSVMTagger(SequencePipe):
         return {**super()._settings(), "target": "|".join(self.attributes)}
 
 
-def score_tags(examples: Iterable[Example], attributes: Iterable[str] = ("TAG",), **kwargs: Any) -> dict[str, Any]:
+def score_tags(
+    examples: Iterable[Example], attributes: Iterable[str] = ("TAG",), **kwargs: Any
+) -> dict[str, Any]:
     """tag_acc, pos_acc: the shares of right tokens."""
     examples = list(examples)
     found: dict[str, Any] = {}

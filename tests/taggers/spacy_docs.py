@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from sentences import as_conllu, sentences
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
 from taggers.schemes import spans
-from sentences import sentences
 
 
 def entities(tokens: list[tuple[str, str, str]]) -> list[str]:
@@ -37,5 +37,16 @@ def examples(vocab: Vocab, n: int, seed: int = 0) -> list[Example]:
 def as_entity_columns(n: int, seed: int = 0) -> bytes:
     """Words and entities as a file of two columns."""
     made = [(tokens, entities(tokens)) for tokens in sentences(n, seed)]
-    lines = [[f"{t[0]} {label}\n" for t, label in zip(tokens, labels, strict=True)] for tokens, labels in made]
+    lines = [
+        [f"{t[0]} {label}\n" for t, label in zip(tokens, labels, strict=True)] for tokens, labels in made
+    ]
     return "\n".join("".join(block) for block in lines).encode()
+
+
+def as_universal(n: int, seed: int = 0) -> bytes:
+    """CoNLL-U with universal parts of speech."""
+    text = as_conllu(n, seed).decode()
+    names = {"NN": "NOUN", "DT": "DET", "JJ": "ADJ", "VB": "VERB", "MD": "AUX", "IN": "ADP", ".": "PUNCT"}
+    for short, upos in names.items():
+        text = text.replace(f"\t_\t{short}\t", f"\t_\t{upos}\t")
+    return text.encode()
