@@ -196,8 +196,8 @@ cdef class Columns:
     def from_keys(keys, sentence_ptr, strings, *, str name="<memory>"):
         """Columns whose values are known by their hashes, uint64 [n_tokens, width].
 
-        The hashes are those of `hash_string`. strings is a function from a hash to its text; it is asked once for each value that is new to whoever
-        derives attributes from it.
+        The hashes are those of `hash_string`. strings is a function from a hash to its text; it is asked once
+        for each value that is new to whoever derives attributes from it.
         """
         cdef Columns self = Columns.__new__(Columns)
         self.keys = np.ascontiguousarray(keys, np.uint64)
