@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from structsvm.quantisation import DTYPES
 from taggers import presets, schemes
 from taggers._columns import Columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.errors import DataError
-from taggers.files import CHUNK, atomic_write, encoded, read_all, read_columns, write
-from taggers.layout import describe, inputs_of, label_of, read_labelled
+from taggers.files import CHUNK, atomic_write, check_output, encoded, is_model, read_all, read_columns, write
+from taggers.layout import describe, inputs_of, label_of, read_labelled, warn_of_misfit
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
 from taggers.training import TrainingPoint
@@ -43,13 +44,19 @@ def train(
     encoding: str = "utf-8",
     keep_state: bool = False,
     curve: str | Path | None = None,
-    save_options: dict[str, Any] | None = None,
+    dtype: str = "float32",
+    prune: float | None = None,
     **options: Any,
 ) -> Any:
     """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`.
 
     curve: a file for the training curve, tab-separated, its columns those of `TrainingPoint`.
     """
+    options = {name: value for name, value in options.items() if value is not None}
+    tagger = _new_tagger(task, resume, options)
+    check_saving(output, dtype, prune, keep_state)
+    if curve is not None:
+        check_output(curve)
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
     reading = {
         "format": columns.format,
@@ -58,22 +65,51 @@ def train(
         "label": columns.wanted[-1],
     }
     held_out = None if dev is None else read_labelled(dev, **reading)
-    options = {name: value for name, value in options.items() if value is not None}
     place = columns.width - 1
     dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
-    if resume is None:
-        tagger = TASKS[task](**options)
-        tagger.fit(columns, place, **dev_data)
-    else:
-        tagger = TASKS[task].load(resume, **options)
-        tagger.resume(columns, place, **dev_data)
+    (tagger.fit if resume is None else tagger.resume)(columns, place, **dev_data)
     tagger.model_.files = describe(columns) | {"task": task}
-    tagger.save(output, training_state=keep_state, **(save_options or {}))
+    tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
     if curve is not None:
         with atomic_write(curve) as out:
             for point in (TrainingPoint._fields, *tagger.curve_):
                 out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
+
+
+def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -> Any:
+    """A tagger of the task, or the one to go on with; refuses options that would have no effect."""
+    if task not in TASKS:
+        raise ValueError(f"there is no task {task!r}: choose one of {', '.join(TASKS)}")
+    if resume is None:
+        tagger = TASKS[task](**options)
+    else:
+        fixed = [name for name in ("template", "inference", "order", "cutoff", "labels") if name in options]
+        if fixed:
+            raise ValueError(f"--{fixed[0]} is the model's own and cannot change with --resume: leave it out")
+        tagger = TASKS[task].load(resume, **options)
+        was = tagger.model_.files.get("task", task)
+        if was != task:
+            raise ValueError(f"{resume} is a model of the task {was}, not {task}: go on with train {was}")
+    algorithm = tagger._setting("algorithm")
+    if "reprocess" in options and algorithm != "larank":
+        raise ValueError(f"--reprocess is LaRank's and has no effect on {algorithm}: leave it out")
+    if "C" in options and algorithm == "perceptron":
+        raise ValueError("-C has no effect on a perceptron: leave it out")
+    return tagger
+
+
+def check_saving(output: str | Path, dtype: str, prune: float | None, keep_state: bool) -> None:
+    """Refuse before the training what would be refused after it."""
+    if str(output) == "-":
+        raise ValueError("a model cannot be written to standard output: give -o a file name")
+    check_output(output)
+    if Path(output).exists() and not Path(output).is_file():
+        raise ValueError(f"{output} is no regular file: give the model another name")
+    if dtype not in DTYPES:
+        raise ValueError(f"--dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+    if keep_state and (prune is not None or dtype != "float32"):
+        raise ValueError("--keep-state keeps all weights as they are: leave out --prune and --dtype")
 
 
 def tag(
@@ -99,6 +135,7 @@ def tag(
     name = "<stdin>" if str(file) == "-" else str(file)
     if nbest > 1 and (replace or model.inference == "greedy"):
         raise ValueError("n-best labels need a model with exact inference, and do not go with --replace")
+    check_output(output)
     if format == "auto" and model.template is None:
         format = "crfsuite"
 
@@ -119,6 +156,8 @@ def tag(
     def counted() -> Iterator[Columns]:
         nonlocal tokens
         for columns in chunks:
+            if not tokens:
+                warn_of_misfit(model, columns, format)
             tokens += columns.n_tokens
             yield columns
 
@@ -178,9 +217,10 @@ def evaluate(
     jobs: int = 1,
 ) -> Evaluation:
     """Compare a model's labels with the gold ones; without a model, the last column with the one before."""
+    if strict is not None:
+        schemes.check(strict)
     if model is None:
-        columns = read_all(file, format, wanted=(-2, -1), encoding=encoding)
-        return compare(columns.sentences(0), columns.sentences(1), strict=strict)
+        return _compared(file, format, encoding, strict)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     if format == "auto" and model.template is None:
         format = "crfsuite"
@@ -198,6 +238,25 @@ def evaluate(
     words = columns.sentences(0)
     known = model.knows(columns.texts(0))
     return compare(gold, predicted, words=words, known=known.__contains__, strict=strict)
+
+
+def _compared(file: str | Path, format: str, encoding: str, strict: str | None) -> Evaluation:
+    """The last column compared with the one before."""
+    if is_model(file):
+        raise ValueError(f"{file} is a model: give a labelled file too, as in structsvm evaluate MODEL FILE")
+    columns = read_all(file, format, wanted=(-1,), encoding=encoding)
+    help = "label the file first, or give a model: structsvm evaluate MODEL FILE"
+    if columns.n_columns < 2:
+        raise DataError(f"one column, where gold and predicted labels are needed; {help}", columns.name)
+    columns = Columns(columns.data, (-2, -1), format=columns.format, separator=columns.separator)
+    gold, predicted = columns.sentences(0), columns.sentences(1)
+    if not {name for labels in gold for name in labels} & {name for labels in predicted for name in labels}:
+        raise DataError(
+            "the last two columns have no label in common, so they are not gold and predicted labels; "
+            + help,
+            str(file),
+        )
+    return compare(gold, predicted, strict=strict)
 
 
 def inspect(
@@ -247,6 +306,11 @@ def convert(
     format: str = "auto", encoding: str = "utf-8",
 ) -> int:  # fmt: skip
     """Write the file with its labels in another scheme, and return how many were out of place."""
+    for scheme in (to, source or to):
+        schemes.check(scheme)
+        if scheme == "none":
+            raise ValueError("labels can be converted from and to IOB1, IOB2, IOBES and BILUO")
+    check_output(output)
     columns = read_all(file, format, wanted=(label,), encoding=encoding)
     sentences = columns.sentences(0)
     source = source or schemes.detect(sentences)

@@ -232,7 +232,7 @@ class SequenceTagger(Estimator):
         )
 
     def _optimizer(self, model: TaggerModel) -> Any:
-        loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.inner)
+        loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.outer, model.inner)
         return training.new_optimizer(
             self._setting("algorithm"), model.problem(loss), C=self._setting("C"),
             reprocess=self._setting("reprocess"),
@@ -260,7 +260,7 @@ class SequenceTagger(Estimator):
             return fresh
         warnings.warn(
             "this model was saved without its training state: it goes on from its weights alone, and old "
-            "examples can no longer be worked on; save with training_state=True to keep them",
+            "examples can no longer be worked on; save with training_state=True (--keep-state) to keep them",
             UserWarning, stacklevel=3,
         )  # fmt: skip
         named = {"dual.weights": np.array(weights, np.float64).reshape(-1)}

@@ -22,7 +22,7 @@ ABBREVIATIONS = re.compile(
 
 TOKEN = re.compile(
     r"""
-      [^\W\d_]+(?=\s)                                           # most words: nothing below could say otherwise
+      [^\W\d_]+(?=\s)                                           # most words
     | (?:https?://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)\]}]          # addresses of pages
     | [\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+                          # and of people
     | [@\#]\w+                                                 # names and topics of posts
