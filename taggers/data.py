@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceLabels, Sequences
 from taggers._columns import Columns
 from taggers._labels import Labels
 from taggers.dicts import encode_dicts
-from taggers.features import Features, encode, encode_items
+from taggers.features import Features, cut, encode, encode_items
 from taggers.gold import choices
 from taggers.model import TaggerModel
 
@@ -74,7 +76,28 @@ def features_of(X: Any, model: TaggerModel, *, grow: bool = False) -> Features:
             "this tagger makes its features from words by a template, but X holds features: give tokens"
         )
     columns = X if isinstance(X, Columns) else Columns.from_sentences(X)
-    return encode(columns, model.extractor, model.table, grow=grow)
+    if not grow:
+        return model.features(columns)
+    features = encode(columns, model.extractor, model.table, grow=True)
+    if model.history is not None:
+        none = np.zeros((0, 1), np.int32)  # `learnable` gives them rows, once labels are known
+        features = replace(features, bigrams=Bigrams(model.history.ids(columns, grow=True), none))
+    return features
+
+
+def learnable(
+    features: Features, codes: np.ndarray, model: TaggerModel, cutoff: int | None = None
+) -> Features:
+    """Features with rows for those joined with a label before, and without rare ones, also in the model."""
+    parts = [features]
+    if model.history is not None:
+        parts.append(model.history.learn(features, codes, model.table, model.labels))
+    if cutoff is not None:
+        (features, *_), model.table = cut(parts, model.table, cutoff)
+    if features.bigrams is not None:
+        model.__dict__.pop("pair_rows", None)
+        features = replace(features, bigrams=Bigrams(features.bigrams.ids, model.pair_rows))
+    return features
 
 
 def examples(
@@ -82,7 +105,7 @@ def examples(
 ) -> tuple[Sequences, SequenceLabels]:
     """What optimizers learn from."""
     check_codes(codes)
-    X = Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values)
+    X = Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values, features.bigrams)
     return X, SequenceLabels(codes, features.sentence_ptr, sets)
 
 
