@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import resource
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -71,6 +73,46 @@ def table(header: list[str], rows: list[list[Any]]) -> str:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *[[str(cell) for cell in row] for row in rows]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def beside(ours: str, paper: float | None) -> str:
+    return ours if paper is None else f"{ours} ({paper:g})"
+
+
+def spread(runs: list[dict[str, Any]], key: str, digits: int, unit: float = 1.0) -> str:
+    """Mean and standard deviation over seeds."""
+    values = [run[key] / unit for run in runs if key in run]
+    if not values:
+        return ""
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return (
+        f"{mean} ± {statistics.stdev(values):.{digits}f}"
+        if len(values) > 1 and len(set(values)) > 1
+        else mean
+    )
+
+
+@contextlib.contextmanager
+def figure(name: str, x: str, y: str, *, log: bool = False) -> Iterator[Any]:
+    """Axes to draw on; what was drawn is kept as an SVG beside the results."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = name
+    from matplotlib import pyplot
+
+    drawing, axes = pyplot.subplots(figsize=(5, 3.4), layout="constrained")
+    yield axes
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if log:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    RESULTS.mkdir(exist_ok=True)
+    drawing.savefig(RESULTS / f"{name}.svg", metadata={"Date": None})
+    pyplot.close(drawing)
 
 
 def publish(name: str, text: str, figures: Any) -> None:

@@ -149,7 +149,7 @@ def tag(
         replaced = replace or columns.format in ("conllu", "crfsuite")
         return _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
 
-    size = CHUNK if jobs == 1 else CHUNK // 8
+    size = CHUNK if jobs == 1 else CHUNK // 4
     chunks = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=size)
     tokens = 0
 

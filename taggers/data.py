@@ -12,6 +12,7 @@ import numpy as np
 from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceLabels, Sequences
 from taggers._columns import Columns
+from taggers._labels import Labels
 from taggers.dicts import encode_dicts
 from taggers.features import Features, cut, encode, encode_items
 from taggers.gold import choices
@@ -49,10 +50,10 @@ def words(X: Any) -> np.ndarray:
 def gold_of(X: Any, y: Any) -> list[Sequence[Any]]:
     """The labels of each sentence; `_` in CoNLL-U is a missing one."""
     if isinstance(y, (int, np.integer)) and isinstance(X, Columns):
-        sentences = X.sentences(int(y))
-        if X.format != "conllu":
-            return sentences
-        return [[None if label == "_" else label for label in labels] for labels in sentences]
+        labels = Labels()
+        ids = labels.ids(X, int(y), grow=True)
+        names = [None if name == "_" and X.format == "conllu" else name for name in labels.names]
+        return split(ids, [*names, ""], X.sentence_ptr)  # an empty label has the number -1
     if y is None:
         raise ValueError("a tagger requires y to be passed, but the target y is None")
     y = [list(labels) for labels in y]
@@ -116,7 +117,7 @@ def check_codes(codes: np.ndarray) -> None:
         raise ValueError("no token has a gold label: there is nothing to learn from")
 
 
-def split(ids: np.ndarray, names: list[str], sentence_ptr: np.ndarray) -> list[list[str]]:
+def split(ids: np.ndarray, names: Sequence[Any], sentence_ptr: np.ndarray) -> list[Any]:
     """Label ids as a list of names for each sentence."""
     flat = [names[k] for k in ids.tolist()]
     return [flat[start:stop] for start, stop in pairwise(sentence_ptr.tolist())]

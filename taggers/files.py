@@ -33,7 +33,7 @@ __all__ = [
     "write",
 ]
 
-CHUNK = 4 << 20
+CHUNK = 1 << 20
 BOM = b"\xef\xbb\xbf"
 FORMATS = ("auto", "columns", "conllu", "crfsuite", "text")
 # CoNLL-U's columns by name.
