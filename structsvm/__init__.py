@@ -8,7 +8,7 @@ if find_spec("structsvm._schedules") is None:
         "it with `pip install .` and start Python in another folder"
     )
 
-from structsvm._optimizer import ConvergenceWarning, NotFittedError, Point
+from structsvm._training import ConvergenceWarning, NotFittedError, Point
 from structsvm.classifier import LaRankClassifier
 from structsvm.kernel_larank import KernelLaRank, KernelSVMStruct
 from structsvm.larank import LaRank, PassiveAggressive
