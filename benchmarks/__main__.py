@@ -6,14 +6,16 @@ import argparse
 import os
 import sys
 
-from benchmarks import chunking, multiclass, ocr, tagging
+from benchmarks import chunking, multiclass, ocr, presets, tagging
 from corpora import CorpusMissing, find
 
+# what runs, and the corpora it needs
 BENCHMARKS = {
-    "multiclass": multiclass.main,
-    "chunking": chunking.main,
-    "ocr": ocr.main,
-    "tagging": tagging.main,
+    "multiclass": (multiclass.main, ("uci_letter", "usps", "mnist", "reuters_r8")),
+    "chunking": (chunking.main, ("conll2000",)),
+    "ocr": (ocr.main, ("ocr_letters",)),
+    "tagging": (tagging.main, ("conll2000",)),
+    "presets": (presets.main, ("conll2000", "ud_english_ewt", "conll2002")),
 }
 
 
@@ -27,13 +29,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
+    names = options.names or list(BENCHMARKS)
     try:
-        for corpus in ("uci_letter", "usps", "mnist", "reuters_r8", "conll2000", "ocr_letters"):
+        for corpus in dict.fromkeys(corpus for name in names for corpus in BENCHMARKS[name][1]):
             find(corpus)
     except CorpusMissing as missing:
         sys.exit(str(missing))
-    for name in options.names or BENCHMARKS:
-        BENCHMARKS[name](quick=options.quick)
+    for name in names:
+        BENCHMARKS[name][0](quick=options.quick)
 
 
 if __name__ == "__main__":

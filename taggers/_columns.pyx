@@ -142,9 +142,10 @@ cdef class Columns:
                 "comments may only come before a sentence's first token"
             )
         else:
+            tabs = self.separator == "\t"
             what = (
-                f"{got} columns where the lines before have {self.n_columns}; "
-                f"columns are separated by {'one tab' if self.separator == chr(9) else 'spaces or tabs'}"
+                f"{got} column{'s' * (got != 1)} where the lines before have {self.n_columns}; "
+                f"columns are separated by {'one tab' if tabs else 'spaces or tabs; plain text has the format text'}"
             )
         self._refuse(what, line)
 
