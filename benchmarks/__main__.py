@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from benchmarks import chunking, multiclass, ocr, presets, tagging
+from benchmarks import chunking, multiclass, ocr, presets, spacy_pos, tagging
 from corpora import CorpusMissing, find
 
 # what runs, and the corpora it needs
@@ -16,6 +16,7 @@ BENCHMARKS = {
     "ocr": (ocr.main, ("ocr_letters",)),
     "tagging": (tagging.main, ("conll2000",)),
     "presets": (presets.main, ("conll2000", "ud_english_ewt", "conll2002")),
+    "spacy": (spacy_pos.main, ("ud_english_ewt",)),
 }
 
 
