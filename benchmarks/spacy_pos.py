@@ -1,8 +1,8 @@
 """Parts of speech (XPOS) of UD English EWT in spaCy: `structsvm_tagger` beside spaCy's own `tagger`.
 
-Both are trained by `spacy train`, on the same Docs with gold tokens, and keep the best model on the development
-file: spaCy's tagger as `spacy init config --pipeline tagger --optimize efficiency` sets it up for a CPU, ours
-with the config that we ship. Training is timed with all that it does, reading and evaluation included.
+Both are trained by `spacy train`, on the same Docs with gold tokens, and keep the best model on the
+development file: spaCy's tagger as `spacy init config --pipeline tagger --optimize efficiency` sets it up for a
+CPU, ours with the config that we ship. Training is timed with all that it does, reading and evaluation included.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -52,14 +53,19 @@ def measure(name: str, quick: bool) -> dict[str, Any]:
     from taggers.spacy.reader import make_reader
 
     folder = find("ud_english_ewt")
-    overrides: dict[str, Any] = {"paths.train": str(folder / "train.conllu"), "paths.dev": str(folder / "dev.conllu")}
+    overrides: dict[str, Any] = {
+        "paths.train": str(folder / "train.conllu"),
+        "paths.dev": str(folder / "dev.conllu"),
+    }
     if quick:
         overrides["training.max_epochs"] = 1
     with tempfile.TemporaryDirectory() as scratch:
         config = config_of(name)
         config.to_disk(Path(scratch, "config.cfg"), interpolate=False)
         cpu = time.process_time()
-        _, seconds = timed(lambda: train(Path(scratch, "config.cfg"), Path(scratch, "out"), overrides=overrides))
+        _, seconds = timed(
+            lambda: train(Path(scratch, "config.cfg"), Path(scratch, "out"), overrides=overrides)
+        )
         cpu = time.process_time() - cpu
         best = Path(scratch, "out", "model-best")
         nlp = spacy.load(best)
@@ -68,7 +74,7 @@ def measure(name: str, quick: bool) -> dict[str, Any]:
         rates = []
         for _ in range(5):
             docs = [Doc(nlp.vocab, words=sentence) for sentence in words]
-            _, labelling = timed(lambda docs=docs: list(nlp.pipe(docs)))
+            _, labelling = timed(partial(list, nlp.pipe(docs)))
             rates.append(sum(map(len, words)) / labelling)
         # tok2vec is a component of its own in spaCy's pipeline, without which its tagger does nothing
         parts = [path for part in nlp.pipe_names for path in (best / part).rglob("*") if path.is_file()]
