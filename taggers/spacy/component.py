@@ -25,7 +25,8 @@ from taggers.spacy.gold import Gold
 FILE, SETTINGS = "model.ssvm", "cfg"
 # What every factory takes.
 OPTIONS: dict[str, Any] = {
-    "model": None, "columns": None, "options": {}, "keep_state": False, "dtype": "float32", "overwrite": True,
+    "model": None, "columns": None, "options": {}, "keep_state": False, "prune": 0.0, "dtype": "float32",
+    "overwrite": True,
 }  # fmt: skip
 # What the columns of a CoNLL-U file are called in spaCy.
 _CONLLU = {"form": "ORTH", "lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "deprel": "DEP"}
@@ -37,7 +38,7 @@ class SequencePipe(TrainablePipe):
     model: a file of the command line's `train`, from which it starts; None begins with nothing.
     columns: the attributes that features are made of; None takes those of the model, or `COLUMNS`.
     options: of `SequenceTagger`, such as C or algorithm. keep_state: save what it takes to go on training as
-    if it had never ended. dtype: of the weights on disk, float32, float16 or int8.
+    if it had never ended. prune, dtype: of the file, see `TaggerModel.save`; with 0.0 nothing is lost.
 
     Docs are labelled sentence by sentence where something has set sentence boundaries, else as a whole;
     tokens of white space are passed over. Each `update` is one online pass over its examples, in their
@@ -59,6 +60,7 @@ class SequencePipe(TrainablePipe):
         columns: list[str] | None = None,
         options: dict[str, Any] | None = None,
         keep_state: bool = False,
+        prune: float = 0.0,
         dtype: str = "float32",
         overwrite: bool = True,
         scorer: Callable[..., Any] | None = None,
@@ -68,7 +70,8 @@ class SequencePipe(TrainablePipe):
         self.cfg: dict[str, Any] = {}
         self.saved: dict[str, Any] = {}  # settings of a model that `to_disk` wrote
         self.source, self.chosen_columns, self.options = model, columns, dict(options or {})
-        self.keep_state, self.dtype, self.overwrite, self.scorer = keep_state, dtype, overwrite, scorer
+        self.keep_state, self.prune, self.dtype = keep_state, prune, dtype
+        self.overwrite, self.scorer = overwrite, scorer
         self.model = self.TAGGER(**self.options)
         # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
         if model is not None and Path(model).exists():
@@ -255,7 +258,7 @@ class SequencePipe(TrainablePipe):
         if self.keep_state:
             self.model.save(folder / FILE, training_state=True)
         else:
-            self.model.save(folder / FILE, prune=0.0, dtype=self.dtype)
+            self.model.save(folder / FILE, prune=self.prune, dtype=self.dtype)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Read what `to_disk` wrote."""

@@ -119,14 +119,15 @@ def make_chunker(
     columns: list[str] | None,
     options: dict[str, Any],
     keep_state: bool,
+    prune: float,
     dtype: str,
     overwrite: bool,
     scorer: Callable[..., Any] | None,
 ) -> StructSVMChunker:
     """A chunker for a pipeline; options are those of `taggers.Chunker`."""
     return StructSVMChunker(
-        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, dtype=dtype,
-        overwrite=overwrite, spans_key=spans_key, scorer=scorer,
+        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
+        dtype=dtype, overwrite=overwrite, spans_key=spans_key, scorer=scorer,
     )  # fmt: skip
 
 
@@ -143,12 +144,13 @@ def make_ner(
     columns: list[str] | None,
     options: dict[str, Any],
     keep_state: bool,
+    prune: float,
     dtype: str,
     overwrite: bool,
     scorer: Callable[..., Any] | None,
 ) -> StructSVMNer:
     """An entity recognizer for a pipeline; options are those of `taggers.NerTagger`."""
     return StructSVMNer(
-        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, dtype=dtype,
-        overwrite=overwrite, scorer=scorer,
+        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
+        dtype=dtype, overwrite=overwrite, scorer=scorer,
     )  # fmt: skip

@@ -137,6 +137,7 @@ def make_tagger(
     columns: list[str] | None,
     options: dict[str, Any],
     keep_state: bool,
+    prune: float,
     dtype: str,
     overwrite: bool,
     target: str | None,
@@ -144,6 +145,6 @@ def make_tagger(
 ) -> StructSVMTagger:
     """A tagger for a pipeline; options are those of `taggers.PosTagger`."""
     return StructSVMTagger(
-        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, dtype=dtype,
-        overwrite=overwrite, target=target, scorer=scorer,
+        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
+        dtype=dtype, overwrite=overwrite, target=target, scorer=scorer,
     )  # fmt: skip
