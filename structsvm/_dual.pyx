@@ -61,6 +61,6 @@ def lengthened(array, Py_ssize_t n):
     """
     whole = array if array.base is None else array.base
     if n > len(whole):
-        whole = np.zeros(n + n // 2 if len(array) else n)
+        whole = np.zeros(2 * n if len(array) else n)
         whole[:len(array)] = array
     return whole[:n]
