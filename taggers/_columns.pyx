@@ -142,10 +142,10 @@ cdef class Columns:
                 "comments may only come before a sentence's first token"
             )
         else:
-            tabs = self.separator == "\t"
+            by = "one tab" if self.separator == "\t" else "spaces or tabs; plain text has the format text"
             what = (
                 f"{got} column{'s' * (got != 1)} where the lines before have {self.n_columns}; "
-                f"columns are separated by {'one tab' if tabs else 'spaces or tabs; plain text has the format text'}"
+                f"columns are separated by {by}"
             )
         self._refuse(what, line)
 

@@ -50,7 +50,7 @@ def told_in_one_sentence() -> Iterator[None]:
 def sentence(error: BaseException) -> str:
     """What went wrong, in words."""
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'the output'}: {error.strerror}"
+        return f"{error.filename or 'the output cannot be written'}: {error.strerror}"
     if isinstance(error, MemoryError):
         return str(error) or "there is not enough memory for this"
     return str(error) or type(error).__name__

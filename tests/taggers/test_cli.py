@@ -209,6 +209,28 @@ def test_a_full_disk(folder):
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
     refused(run("tag", "chunk.ssvm", "test.txt", "-o", "/dev/full", cwd=folder), 1, "No space left")
+    for command in (("tag", "chunk.ssvm", "test.txt"), ("evaluate", "chunk.ssvm", "test.txt")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*COMMAND, *command], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False
+            )
+        assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+        assert b"No space left" in done.stderr
+
+
+def test_a_disk_that_fills_up_leaves_nothing_half_written(folder, tmp_path):
+    resource = pytest.importorskip("resource")
+
+    def nearly_full():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    for command in (
+        ("train", "chunk", folder / "train.txt", "-q"),
+        ("tag", folder / "chunk.ssvm", folder / "train.txt"),
+    ):
+        done = run(*command, "-o", tmp_path / "out", cwd=tmp_path, preexec_fn=nearly_full)
+        refused(done, 1, "too large")
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_closed_pipe_is_no_error(folder):
@@ -235,7 +257,11 @@ def test_interrupted_training_leaves_no_file(folder):
         [*COMMAND, "train", "chunk", "train.txt", "--epochs", "1000000", "-o", "never.ssvm"],
         cwd=folder, stderr=subprocess.PIPE,
     )  # fmt: skip
-    time.sleep(4)
+    maps = Path(f"/proc/{process.pid}/maps")
+    ready = time.monotonic() + 60
+    while maps.exists() and "_linear_dual" not in maps.read_text() and time.monotonic() < ready:
+        time.sleep(0.1)
+    time.sleep(2 if maps.exists() else 10)
     process.send_signal(signal.SIGINT)
     text = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 130, text

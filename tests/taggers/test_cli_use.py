@@ -209,3 +209,45 @@ def test_a_folder_of_sources_says_that_it_is_not_compiled(tmp_path):
     )
     assert done.returncode == 1
     assert "structsvm is not compiled here: run `make demo`" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("column", ["upos", "xpos", "feats"])
+def test_any_column_of_conllu_is_learned_and_replaced(folder, column):
+    data = (folder / "train.conllu").read_bytes().replace(b"NNS\t_\t", b"NNS\tNumber=Plur\t")
+    (folder / "some.conllu").write_bytes(data)
+    model = f"{column}.ssvm"
+    assert (
+        run("train", "pos", "some.conllu", "--column", column, "-o", model, "-q", cwd=folder).returncode == 0
+    )
+    done = run("tag", model, "some.conllu", cwd=folder)
+    # An underscore is a missing label: only those tokens may change.
+    at = {"upos": 3, "xpos": 4, "feats": 5}[column]
+    for old, new in zip(data.splitlines(), done.stdout.splitlines(), strict=True):
+        old, new = old.split(b"\t"), new.split(b"\t")
+        assert old == new or (old[at] == b"_" and old[:at] + old[at + 1 :] == new[:at] + new[at + 1 :])
+
+
+def test_iob1_is_read_and_answered(folder):
+    iob1 = run("convert", "train.txt", "--to", "IOB1", cwd=folder).stdout
+    (folder / "iob1.txt").write_bytes(iob1)
+    assert iob1 != (folder / "train.txt").read_bytes()
+    run("train", "chunk", "iob1.txt", "-o", "iob1.ssvm", "-q", cwd=folder)
+    assert run("tag", "iob1.ssvm", "iob1.txt", "--replace", cwd=folder).stdout == iob1
+
+
+def test_a_seed_repeats_to_the_bit_and_another_does_not(folder):
+    models = []
+    for seed in (5, 5, 6):
+        run(*TRAIN[:3], "-o", "s.ssvm", "--seed", seed, "-q", cwd=folder)
+        models.append((folder / "s.ssvm").read_bytes())
+    assert models[0] == models[1] != models[2]
+
+
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_crfpp_bigrams_with_cells_work_from_file_to_file(folder, inference):
+    (folder / "template").write_text("U00:%x[0,1]\nB\nB01:%x[0,1]\n")
+    options = ("--template", "template", "--inference", inference)
+    run("train", "label", "train.txt", "-o", "b.ssvm", "--keep-names", "-q", *options, cwd=folder)
+    assert b"B01:" in run("inspect", "b.ssvm", "--top", "200", cwd=folder).stdout
+    done = run("tag", "b.ssvm", "test.txt", "--replace", cwd=folder)
+    assert done.stdout == (folder / "test.txt").read_bytes()
