@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from structsvm._estimator import Estimator
 from structsvm.problems.relayout import wider_state
 from structsvm.validation import check_count
 from taggers import data, gold, training
+from taggers._columns import Columns
 from taggers._labels import Labels
 from taggers.features import Features, KeyTable
 from taggers.labelling import Labelling
@@ -311,6 +313,24 @@ class SequenceTagger(Labelling, Estimator):
             self.model_ = self._with_weights(self.model_, self.optimizer_.weights_)
             self._stale = False
         return self.model_
+
+    def tag_columns(self, columns: Columns) -> np.ndarray:
+        """For each token the place of its label in `model_.names`.
+
+        Between steps of `partial_fit`, a few sentences cost no more than the weights they need.
+        """
+        if not getattr(self, "_stale", False) or self.model_.history is not None:
+            return self._ready().tag(columns)
+        model, problem = self.model_, self.optimizer_.problem
+        features = model.features(columns)
+        if 4 * len(features.rows) > len(model.table):
+            return self._ready().tag(features)
+        used, rows = np.unique(features.rows, return_inverse=True)
+        taken = np.concatenate([np.arange(problem.history), problem.history + used])
+        places = taken[:, None] * problem.stride + np.arange(problem.stride)
+        weights = self.optimizer_.weights_at(places).astype(np.float32)
+        small = replace(model, weights=weights)
+        return small.tag(replace(features, rows=rows.astype(np.int32)))
 
     # -- results and files ----------------------------------------------------------------------
 

@@ -241,11 +241,10 @@ class SequencePipe(TrainablePipe):
     def _label(self, docs: Iterable[Doc]) -> tuple[Batch, np.ndarray]:
         """The sentences of docs, and for each of their tokens the place of its label in the model's names."""
         self._require()
-        model = self.model._ready()
         batch = self._read(list(docs))
-        if not model.labels or not batch.columns.n_tokens:
+        if not self.model.model_.labels or not batch.columns.n_tokens:
             return batch, np.full(batch.columns.n_tokens, -1, np.int32)
-        return batch, model.tag(batch.columns)
+        return batch, self.model.tag_columns(batch.columns)
 
     # -- files ----------------------------------------------------------------------------------
 

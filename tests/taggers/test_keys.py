@@ -86,3 +86,17 @@ def test_labels_declared_before_the_data_make_the_same_model():
     early.declare(["B-ADVP"])
     assert "I-ADVP" in early.classes_
     assert early.predict(X) == late.predict(X)
+
+
+@pytest.mark.parametrize("algorithm", ["larank", "perceptron"])
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_labels_between_steps_are_those_of_the_whole_model(algorithm, inference):
+    X, y = chunk_data(60)
+    tagger = Chunker(algorithm=algorithm, inference=inference)
+    for start in range(0, 60, 20):
+        tagger.partial_fit(X[start : start + 20], y[start : start + 20])
+        few = Columns.from_sentences(X[30:32])
+        between = tagger.tag_columns(few)
+        assert tagger._stale  # nothing was made of all weights
+        np.testing.assert_array_equal(between, tagger._ready().tag(few))
+    assert len(set(between.tolist())) > 1
