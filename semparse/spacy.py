@@ -15,6 +15,8 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import registry
 from spacy.vocab import Vocab
 
+from structsvm.persist import ModelFileError
+
 if TYPE_CHECKING:
     from semparse.ospas import Ospas
     from semparse.parse import Parse
@@ -57,13 +59,20 @@ class OspasPipe(TrainablePipe):
         self.vocab, self.name, self.scorer = vocab, name, scorer
         self.cfg: dict[str, Any] = {}
         self.source, self.options = model, dict(options or {})
-        # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
-        self._start(load=model is not None and Path(model).exists())
+        try:
+            self._start()
+        except ModelFileError:
+            # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
+            if Path(str(model)).exists():
+                raise
 
-    def _start(self, *, load: bool) -> None:
+    def _start(self) -> None:
+        """Begin anew, from the model file if there is one."""
         from semparse.ospas import Ospas
 
-        self.model = Ospas.load(self.source) if load and self.source is not None else Ospas(**self.options)
+        self.model = Ospas(**self.options)
+        if self.source is not None:
+            self.model = Ospas.load(self.source)
 
     @property
     def trained(self) -> bool:
@@ -72,7 +81,7 @@ class OspasPipe(TrainablePipe):
 
     def _require(self) -> None:
         if not self.trained and self.source is not None:
-            self._start(load=True)
+            self._start()
         if not self.trained:
             raise ValueError(
                 f"the component {self.name!r} has no model: give it one by config={{'model': 'file.ssvm'}}, "
@@ -86,7 +95,7 @@ class OspasPipe(TrainablePipe):
     ) -> None:
         """Begin anew; a model file is read again."""
         validate_get_examples(get_examples, "OspasPipe.initialize")
-        self._start(load=self.source is not None)
+        self._start()
 
     def update(
         self,
@@ -172,7 +181,7 @@ class OspasPipe(TrainablePipe):
         """Read what `to_bytes` returned."""
         content = srsly.msgpack_loads(bytes_data)
         if not isinstance(content, dict) or not isinstance(content.get(FILE), bytes):
-            raise ValueError(f"These bytes hold no model of the component {self.name!r}.")
+            raise ModelFileError(f"These bytes hold no model of the component {self.name!r}.")
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, FILE).write_bytes(content[FILE])
             return self.from_disk(folder)

@@ -72,10 +72,12 @@ class SequencePipe(TrainablePipe):
         self.source, self.chosen_columns, self.options = model, columns, dict(options or {})
         self.keep_state, self.prune, self.dtype = keep_state, prune, dtype
         self.overwrite, self.scorer = overwrite, scorer
-        self.model = self.TAGGER(**self.options)
-        # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
-        if model is not None and Path(model).exists():
+        try:
             self._start()
+        except ModelFileError:
+            # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
+            if Path(str(model)).exists():
+                raise
 
     # -- the model ------------------------------------------------------------------------------
 

@@ -312,6 +312,9 @@ def test_wrong_use_is_told_in_a_sentence(nlp, tmp_path):
     other.add_pipe("structsvm_tagger", config={"model": str(tmp_path / "none.ssvm")})
     with pytest.raises(ModelFileError, match="does not exist"):
         other("the cat")
+    (tmp_path / "text.ssvm").write_text("no model")
+    with pytest.raises(ModelFileError, match="is not a structsvm model"):
+        other.add_pipe("structsvm_ner", config={"model": str(tmp_path / "text.ssvm")})
     chunks = trained("structsvm_chunker")
     with pytest.raises(ValueError, match="no token has TAG"):
         chunks("the cat")
