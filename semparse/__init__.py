@@ -1,1 +1,17 @@
 """Meaning representations and parsers that learn them from ambiguous supervision."""
+
+from semparse.meaning import MR, MeaningError, as_mr, distinct, parse_mr, parse_mrs
+from semparse.schema import Relation, Schema, SchemaError, SchemaLearner
+
+__all__ = [
+    "MR",
+    "MeaningError",
+    "Relation",
+    "Schema",
+    "SchemaError",
+    "SchemaLearner",
+    "as_mr",
+    "distinct",
+    "parse_mr",
+    "parse_mrs",
+]
