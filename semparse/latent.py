@@ -138,7 +138,7 @@ class LatentParser:
 
     def _fits(self, search: Search, found: Found) -> bool:
         """Whether, where a sentence names things, a candidate is about one of them."""
-        return not search.view.named or bool(found.used & search.view.mentions.keys())
+        return not search.view.named or any(found.used >> i & 1 for i in search.view.mentions)
 
     def knows(self, symbol: str) -> bool:
         return symbol in self.schema.relations or symbol in self.viewer.type_of
@@ -154,14 +154,14 @@ class LatentParser:
     def parse(self, x: list[str], n: int) -> list[Parse]:
         """The n best MRs."""
         search = self._search(x)
-        found = search.parses()
+        found = search.parses(n)
         return [self._answer(search, tree, found) for tree in found[:n]]
 
     def _answer(self, search: Search, found: Found, others: list[Found]) -> Parse:
         rival = max((other.score for other in others if other is not found), default=-np.inf)
         node = found.node
         if node.place is None:  # for show: the word that is most likely the relation's
-            free = [(share.get(node.symbol, 0.0), -i) for i, share in enumerate(search.view.shares) if i not in found.used]
+            free = [(share.get(node.symbol, 0.0), -i) for i, share in enumerate(search.view.shares) if not found.used >> i & 1]
             share, place = max(free, default=(0.0, 0))
             node = Node(node.symbol, -place if share > 0 else None, node.children, True)
         return node.parse(found.score, search.view.tokens, found.score - rival)
