@@ -125,7 +125,7 @@ _CONDITIONS: dict[str, Callable[..., bool]] = {
     "put": lambda u, a, o, f: u.up(a) and u.holds(a, o) and u.near(a, f) and f in CONTAINING,
     "sleep": lambda u, a, f: u.up(a) and u.near(a, f),
     "wake_up": lambda u, a: a in u.asleep,
-    "play": lambda u, a, o: u.up(a) and u.near(a, o) and u.contained_by.get(o, a) == a,
+    "play": lambda u, a, o: a not in u.asleep and u.near(a, o) and u.contained_by.get(o, a) == a,
     "drink": lambda u, a, o: u.up(a) and u.holds(a, o),
     "eat": lambda u, a, o: u.up(a) and u.holds(a, o),
     "bring": lambda u, a, o, r: u.up(a) and u.holds(a, o) and u.location[a] != r,
@@ -218,7 +218,8 @@ class House:
         """An argument that is the only one its pronoun can mean here, if there is any."""
         pronoun = self.describer.pronoun
         places = [k for k, arg in enumerate(args) if pronoun(arg, k)]
-        self.rng.shuffle(places)
+        if self.rng.random() < 0.15:  # subjects are pronouns more often than objects
+            places.reverse()
         for k in places:
             others = [c for c in THINGS if c != args[k] and pronoun(c, k) == pronoun(args[k], k)]
             if not any(coherent(verb, (*args[:k], c, *args[k + 1 :]), self.universe) for c in others):

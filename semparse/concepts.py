@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from semparse._concepts import ORDERS, Network
+from semparse.alignment import align
 
 World = Mapping[str, Mapping[str, str]]
 
@@ -43,6 +44,7 @@ class ConceptLabeller:
         window: int = 13,
         rate: float = 0.05,
         epochs: int = 10,
+        aligned: int = 2,
         random_state: int = 0,
     ) -> None:
         if order not in ORDERS:
@@ -53,6 +55,7 @@ class ConceptLabeller:
         self.order = order
         self.dimension, self.hidden, self.window = dimension, hidden, window
         self.rate, self.epochs, self.random_state = rate, epochs, random_state
+        self.aligned = aligned
 
     def fit(
         self,
@@ -80,12 +83,15 @@ class ConceptLabeller:
         self.arrays_ = self._initial(rng)
         data = self._encoded(sentences, worlds)
         truth = np.array([self.concepts_[c] for concepts in labels for c in concepts], np.int32)
+        if weak:
+            shape = len(self.words_) + 2, len(self.concepts_)
+            truth = align(data[0], truth, data[1], shape)
         network = Network(self.arrays_, max(map(len, sentences)), self.order)
         self.errors_: list[float] = []
         for epoch in range(self.epochs):
             visits = rng.permutation(len(sentences))
             rate = self.rate * (1 - 0.9 * epoch / self.epochs)
-            right = network.train(*data, truth, visits, weak, rate)
+            right = network.train(*data, truth, visits, weak and epoch >= self.aligned, rate)
             self.errors_.append(1 - right / len(sentences))
             if callback is not None:
                 callback(epoch, self.errors_[-1])
