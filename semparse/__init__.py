@@ -1,10 +1,12 @@
 """Meaning representations and parsers that learn them from ambiguous supervision."""
 
+from semparse.concepts import ConceptLabeller
 from semparse.meaning import MR, MeaningError, as_mr, distinct, parse_mr, parse_mrs
 from semparse.schema import Relation, Schema, SchemaError, SchemaLearner
 
 __all__ = [
     "MR",
+    "ConceptLabeller",
     "MeaningError",
     "Relation",
     "Schema",

@@ -32,6 +32,9 @@ class ConceptLabeller:
     order : order-free (the surest word first), left-right, or independent (labels do not see each other).
     dimension, hidden, window : sizes of the vectors of words and concepts (20), of g and h (200), and how many
         words around it a word sees, itself included (13).
+    aligned : with weak labels, passes that take the bags as aligned by what occurs together (`alignment`), before
+        those with the thesis' own update, which asks any label of the bag on any word to beat the wrong one. Alone
+        (0), that update learns the bags, but on our data not which word each label belongs to.
     """
 
     def __init__(
@@ -42,8 +45,8 @@ class ConceptLabeller:
         dimension: int = 20,
         hidden: int = 200,
         window: int = 13,
-        rate: float = 0.05,
-        epochs: int = 10,
+        rate: float = 0.01,
+        epochs: int = 6,
         aligned: int = 2,
         random_state: int = 0,
     ) -> None:
@@ -54,8 +57,7 @@ class ConceptLabeller:
         self.relations = tuple(relations)
         self.order = order
         self.dimension, self.hidden, self.window = dimension, hidden, window
-        self.rate, self.epochs, self.random_state = rate, epochs, random_state
-        self.aligned = aligned
+        self.rate, self.epochs, self.aligned, self.random_state = rate, epochs, aligned, random_state
 
     def fit(
         self,
