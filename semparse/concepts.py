@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from semparse._concepts import ORDERS, Network
-from semparse.alignment import align
+from semparse.bag_alignment import align
 
 World = Mapping[str, Mapping[str, str]]
 
@@ -32,7 +32,7 @@ class ConceptLabeller:
     order : order-free (the surest word first), left-right, or independent (labels do not see each other).
     dimension, hidden, window : sizes of the vectors of words and concepts (20), of g and h (200), and how many
         words around it a word sees, itself included (13).
-    aligned : with weak labels, passes that take the bags as aligned by what occurs together (`alignment`), before
+    aligned : with weak labels, passes that take the bags as aligned by what occurs together (`bag_alignment`), before
         those with the thesis' own update, which asks any label of the bag on any word to beat the wrong one. Alone
         (0), that update learns the bags, but on our data not which word each label belongs to.
     """
