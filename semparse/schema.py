@@ -170,6 +170,20 @@ class SchemaLearner:
         }
         return Schema(relations, {f"type{k}": symbols for k, symbols in enumerate(ordered, 1)})
 
+    def to_json(self) -> dict[str, Any]:
+        """All that was seen, to go on from later."""
+        return {
+            "fillers": {rel: [sorted(slot) for slot in slots] for rel, slots in self.fillers.items()},
+            "least": self.least,
+            "repeats": [[*key, count] for key, count in self.repeats.items()],
+        }
+
+    def set_json(self, value: Any) -> None:
+        self.fillers = {rel: [set(slot) for slot in slots] for rel, slots in value["fillers"].items()}
+        self.least = {rel: int(value["least"][rel]) for rel in self.fillers}
+        self.repeats = {(rel, int(a), int(b)): int(count) for rel, a, b, count in value["repeats"]}
+        self._schema = None
+
     def _copies(self, rel: str) -> tuple[tuple[int, int], ...]:
         found: dict[int, int] = {}
         for (name, later, earlier), count in self.repeats.items():
