@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from corpora.situations import NO_SYMBOL, Situation, meaning
+from corpora.bags import NO_SYMBOL, Bag, meaning_text
 
 PEOPLE = {
     "mother": ("mommy", "mother"), "father": ("daddy", "father"), "mary": ("mary",), "john": ("john",),
@@ -72,14 +72,14 @@ class Context:
             inner, inner_meaning = self.sentence(depth + 1)
             args.append(inner_meaning)
             words += [("that", NO_SYMBOL), *inner]
-        return words, meaning(verb, args)
+        return words, meaning_text(verb, args)
 
     def noun(self, symbol: str) -> Words:
         word = self.rng.choice(PEOPLE.get(symbol, (symbol,)))
         return ([] if word in NO_ARTICLE else [("the", NO_SYMBOL)]) + [(word, symbol)]
 
 
-def child_world(n: int, *, level: int = 1, seed: int = 0) -> Iterator[Situation]:
+def child_world(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     """n sentences; each has the meanings from a before to b after its own, a and b even on 0 .. level.
 
     The right meaning is always among them, so there are 1 + level on average. Between what is said, 0 to
@@ -88,13 +88,13 @@ def child_world(n: int, *, level: int = 1, seed: int = 0) -> Iterator[Situation]
     if level < 0:
         raise ValueError(f"level is {level}; give 0 for no ambiguity, or more")
     rng = Random(f"child world {seed}")
-    while n > 0:
-        for situation in _within(Context(rng), min(n, rng.randint(10, 20)), level):
-            yield situation
-            n -= 1
+    bags: list[Bag] = []
+    while len(bags) < n:
+        bags += _within(Context(rng), rng.randint(10, 20), level)
+    return bags[:n]
 
 
-def _within(context: Context, n: int, level: int) -> Iterator[Situation]:
+def _within(context: Context, n: int, level: int) -> Iterator[Bag]:
     """The sentences of one context; no meaning happens twice in it, and where none is left it gives way to another."""
     rng = context.rng
     spoken: list[tuple[int, Words]] = []
@@ -125,4 +125,4 @@ def _within(context: Context, n: int, level: int) -> Iterator[Situation]:
         before, after = rng.randint(0, level), rng.randint(0, level)
         tokens, symbols = zip(*words, strict=True)
         window = tuple(meanings[at - before : at + after + 1])
-        yield Situation(tokens, window, (meanings[at],), symbols)
+        yield Bag(" ".join(tokens), window, (meanings[at],), symbols=symbols)

@@ -16,7 +16,7 @@ from itertools import islice, product
 from random import Random
 
 from corpora.house_language import Describer
-from corpora.situations import Situation, meaning
+from corpora.bags import Bag, meaning_text
 
 VERBS = (
     "move", "get", "give", "put", "sleep", "wake_up", "play", "drink", "eat", "bring", "drop", "sit",
@@ -227,7 +227,7 @@ class House:
         return None
 
 
-def house(n: int, *, level: int = 1, seed: int = 0) -> Iterator[Situation]:
+def house(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     """AmbigHouse: n sentences without pronouns, each with its meaning and `level` others on average.
 
     The others are further actions that are coherent in the same universe, from none to 2 * level of them.
@@ -235,13 +235,15 @@ def house(n: int, *, level: int = 1, seed: int = 0) -> Iterator[Situation]:
     if level < 0:
         raise ValueError(f"level is {level}; give 0 for no ambiguity, or more")
     world = House(seed=seed)
+    bags = []
     for scene in islice(world.scenes(), n):
-        right = meaning(scene.verb, scene.args)
+        right = meaning_text(scene.verb, scene.args)
         candidates = [right]
         for _ in range(world.rng.randint(0, 2 * level)):
-            while (other := meaning(*world.event())) in candidates:
+            while (other := meaning_text(*world.event())) in candidates:
                 pass
             candidates.append(other)
         world.rng.shuffle(candidates)
-        yield Situation(scene.tokens, tuple(candidates), (right,), scene.symbols)
+        bags.append(Bag(" ".join(scene.tokens), tuple(candidates), (right,), symbols=scene.symbols))
+    return bags
 

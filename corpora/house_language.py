@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from corpora.situations import NO_SYMBOL
+from corpora.bags import NO_SYMBOL
 
 # Frames: numbers are arguments, * marks the word that names the verb; the rest stands as it is.
 FRAMES = {

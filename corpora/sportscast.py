@@ -7,12 +7,11 @@ are about nothing that is an event. The game and every sentence are our own.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
-from corpora.situations import Situation, meaning
+from corpora.bags import Bag, Event, meaning_text, windows
 
 WINDOW = 5  # a comment goes with the events that touch the time steps from so many before it to its own
 OFF_TOPIC = 0.26  # the chance of a comment about nothing, beside each that is about something
@@ -59,7 +58,7 @@ OTHER = {"purple": "pink", "pink": "purple"}
 
 
 @dataclass(frozen=True)
-class Event:
+class Action:
     """Something that happened from time step `start` to `end`."""
 
     start: int
@@ -68,7 +67,7 @@ class Event:
     args: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return meaning(self.rel, self.args)
+        return meaning_text(self.rel, self.args)
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Comment:
 
     time: int
     text: str
-    about: Event | None
+    about: Action | None
 
 
 class Game:
@@ -88,7 +87,7 @@ class Game:
         self.time = 0
         self.holder = "purple9"
 
-    def moves(self) -> Iterator[list[Event]]:
+    def moves(self) -> Iterator[list[Action]]:
         """Events in the order of their starts, move after move, without end."""
         yield self.stoppage("kick_off", "purple")
         while True:
@@ -115,61 +114,61 @@ class Game:
     def team(player: str) -> str:
         return player.rstrip("0123456789")
 
-    def good_pass(self) -> list[Event]:
+    def good_pass(self) -> list[Action]:
         passer, start = self.holder, self.time
         self.holder = self.mate(passer)
         self.time += min(self.rng.randint(5, 8) + int(self.rng.expovariate(0.7)), 56)
-        found = [Event(start, self.time, "pass", (passer, self.holder))]
+        found = [Action(start, self.time, "pass", (passer, self.holder))]
         if self.rng.random() < 0.66:
-            found.insert(0, Event(start, start, "kick", (passer,)))
+            found.insert(0, Action(start, start, "kick", (passer,)))
         self.time += self.rng.randint(1, 3)
         return found
 
-    def loss(self) -> list[Event]:
+    def loss(self) -> list[Action]:
         """The other team gets the ball: from a bad pass, or from the player's feet."""
         loser, start = self.holder, self.time
         self.holder = self.opponent(loser)
-        found = [Event(start, start, "kick", (loser,))] if self.rng.random() < 0.6 else []
+        found = [Action(start, start, "kick", (loser,))] if self.rng.random() < 0.6 else []
         self.time += self.rng.randint(3, 8)
         both = (loser, self.holder)
         if self.rng.random() < 0.65:
-            found.append(Event(start, self.time, "badPass", both))
+            found.append(Action(start, self.time, "badPass", both))
         if self.rng.random() < 0.2:
-            found.append(Event(self.time, self.time, "steal", (self.holder,)))
-        found.append(Event(self.time, self.time, "turnover", both))
+            found.append(Action(self.time, self.time, "steal", (self.holder,)))
+        found.append(Action(self.time, self.time, "turnover", both))
         if self.rng.random() < 0.07:
-            found.append(Event(self.time, self.time, "defense", (self.holder, self.holder)))
+            found.append(Action(self.time, self.time, "defense", (self.holder, self.holder)))
         self.time += self.rng.randint(1, 3)
         return found
 
-    def shot(self) -> list[Event]:
+    def shot(self) -> list[Action]:
         """A shot, and what comes of it: a save, a goal, or the ball behind the line."""
         shooter, start = self.holder, self.time
         team, keeper = self.team(shooter), f"{OTHER[self.team(shooter)]}1"
-        found = [Event(start, start, "kick", (shooter,))]
+        found = [Action(start, start, "kick", (shooter,))]
         self.time += self.rng.randint(2, 5)
         luck = self.rng.random()
         if luck < 0.4:
             self.holder = keeper
-            return [*found, Event(self.time, self.time, "block", (keeper,))]
+            return [*found, Action(self.time, self.time, "block", (keeper,))]
         if luck < 0.6:
             found += self.stoppage("goal", team)
             return found + self.stoppage("kick_off", OTHER[team])
         mode = self.rng.choice(["corner_kick", "goal_kick"])
         return found + self.stoppage(mode, team if mode == "corner_kick" else OTHER[team])
 
-    def stoppage(self, mode: str, side: str) -> list[Event]:
+    def stoppage(self, mode: str, side: str) -> list[Action]:
         """The game rests, and goes on with a player of `side`."""
-        found = [Event(self.time, self.time, "playmode", (f"{mode}_{'l' if side == 'purple' else 'r'}",))]
+        found = [Action(self.time, self.time, "playmode", (f"{mode}_{'l' if side == 'purple' else 'r'}",))]
         rest = self.rng.randint(5, 30)
-        found += [Event(self.time + k, self.time + k, "ballstopped") for k in range(1, rest)]
+        found += [Action(self.time + k, self.time + k, "ballstopped") for k in range(1, rest)]
         self.time += rest
-        found.append(Event(self.time, self.time, "playmode", ("play_on",)))
+        found.append(Action(self.time, self.time, "playmode", ("play_on",)))
         self.holder = self.mate(f"{side}1")
         return found
 
 
-def comment_on(event: Event, rng: Random) -> str | None:
+def comment_on(event: Action, rng: Random) -> str | None:
     """A sentence about an event; None for those of which nobody ever speaks."""
     kind, side = event.rel, ""
     if kind == "playmode":
@@ -183,7 +182,7 @@ def comment_on(event: Event, rng: Random) -> str | None:
     return rng.choices(sentences, weights)[0].format(*event.args, side=side)
 
 
-def comments_on(move: list[Event], rng: Random) -> list[Comment]:
+def comments_on(move: list[Action], rng: Random) -> list[Comment]:
     """What is said of a move: at most one thing, and now and then something about nothing."""
     found = []
     told = [event for event in move if rng.random() < SPOKEN_OF[event.rel]]
@@ -199,23 +198,28 @@ def comments_on(move: list[Event], rng: Random) -> list[Comment]:
     return found
 
 
-def sportscast(n: int, *, seed: int = 0) -> Iterator[Situation]:
-    """n comments, each with the events that touch the five time steps before it."""
+def broadcast(n: int, *, seed: int = 0) -> tuple[list[Action], list[Comment]]:
+    """A game with at least n comments: what happened, and what was said, both in order of time."""
     game = Game(seed)
-    events: deque[Event] = deque()
-    waiting: list[Comment] = []
+    actions: list[Action] = []
+    comments: list[Comment] = []
     for move in game.moves():
-        events.extend(move)
-        waiting += comments_on(move, game.rng)
-        ready = sorted((c for c in waiting if c.time < game.time), key=lambda comment: comment.time)
-        waiting = [c for c in waiting if c.time >= game.time]
-        for comment in ready:
-            near = [str(e) for e in events if e.end >= comment.time - WINDOW and e.start <= comment.time]
-            if near:
-                if not n:
-                    return
-                n -= 1
-                gold = () if comment.about is None else (str(comment.about),)
-                yield Situation(tuple(comment.text.split()), tuple(near), gold, time=comment.time)
-        while events and events[0].end < game.time - 100:
-            events.popleft()
+        actions += move
+        comments += comments_on(move, game.rng)
+        if len(comments) >= n:
+            break
+    # Later actions could still touch what was said after the last one.
+    return actions, sorted((c for c in comments if c.time < game.time), key=lambda c: c.time)
+
+
+def sportscast(n: int, *, seed: int = 0) -> list[Bag]:
+    """n comments, each with the events that touch the five time steps before it, and their right meaning if any."""
+    wanted = n
+    while True:
+        actions, comments = broadcast(wanted, seed=seed)
+        events = [Event(action.start, action.end, str(action)) for action in actions]
+        found = zip(windows([(c.time, c.text) for c in comments], events, WINDOW), comments, strict=True)
+        bags = [replace(bag, gold=(str(c.about),) if c.about else ()) for bag, c in found if bag.candidates]
+        if len(bags) >= n:
+            return bags[:n]
+        wanted += n - len(bags) + 10
