@@ -6,10 +6,11 @@ import argparse
 import os
 import sys
 
-from benchmarks import multiclass, tagging
+from benchmarks import concepts, multiclass, tagging
 from corpora import CorpusMissing, find
 
-BENCHMARKS = {"multiclass": multiclass.main, "tagging": tagging.main}
+BENCHMARKS = {"multiclass": multiclass.main, "tagging": tagging.main, "concepts": concepts.main}
+NEEDED = {"multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"), "tagging": ("conll2000",)}
 
 
 def main() -> None:
@@ -23,8 +24,9 @@ def main() -> None:
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
     try:
-        for corpus in ("uci_letter", "usps", "mnist", "reuters_r8", "conll2000"):
-            find(corpus)
+        for name in options.names or BENCHMARKS:
+            for corpus in NEEDED.get(name, ()):
+                find(corpus)
     except CorpusMissing as missing:
         sys.exit(str(missing))
     for name in options.names or BENCHMARKS:

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import resource
+import statistics
 import subprocess
 import sys
 import time
@@ -71,6 +72,12 @@ def table(header: list[str], rows: list[list[Any]]) -> str:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *[[str(cell) for cell in row] for row in rows]]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def mean_spread(values: list[float], digits: int = 2) -> str:
+    """Mean and standard deviation, of several values."""
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return f"{mean} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else mean
 
 
 def publish(name: str, text: str, figures: Any) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
+
+NO_SYMBOL = "-"
 
 
 @dataclass(frozen=True)
@@ -16,10 +19,19 @@ class Bag:
     time: float | None = None
     id: str = ""
     tokens: Sequence[str] | None = None  # where given, used in place of the text's words
+    symbols: Sequence[str] | None = None  # what each word stands for, "-" for nothing; as simulators know it
 
     @property
     def sentence(self) -> str | list[str]:
         return self.text if self.tokens is None else list(self.tokens)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of a line of JSONL; what is unknown is left out."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if value is not None and value != ""
+        }
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,12 @@ class Event:
     start: float
     end: float
     meaning: str
+
+
+def meaning_text(rel: str, args: Iterable[str]) -> str:
+    """A relation and its arguments as text."""
+    inside = ", ".join(args)
+    return f"{rel}({inside})" if inside else rel
 
 
 def windows(
