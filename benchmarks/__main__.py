@@ -6,11 +6,11 @@ import argparse
 import os
 import sys
 
-from benchmarks import concepts, multiclass, tagging
+from benchmarks import concepts, multiclass, semparse, tagging
 from corpora import CorpusMissing, find
 
-BENCHMARKS = {"multiclass": multiclass.main, "tagging": tagging.main, "concepts": concepts.main}
-NEEDED = {"multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"), "tagging": ("conll2000",)}
+BENCHMARKS = {"semparse": semparse.main, "multiclass": multiclass.main, "tagging": tagging.main, "concepts": concepts.main}
+NEEDED = {"semparse": ("robocup",), "multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"), "tagging": ("conll2000",)}
 
 
 def main() -> None:

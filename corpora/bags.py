@@ -1,4 +1,4 @@
-"""What ambiguous supervision looks like: a text and the meanings that it may have, with the rule of time windows."""
+"""What ambiguous supervision looks like: a text and the meanings that it may have; and the rule of windows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NO_SYMBOL = "-"
 
 @dataclass(frozen=True)
 class Bag:
-    """A text with candidate meanings, as texts such as "pass(purple10,purple8)"; `gold` is None where unknown."""
+    """A text with candidate meanings, themselves texts such as "kick(purple8)"; `gold` is None where unknown."""
 
     text: str
     candidates: Sequence[str] = ()

@@ -56,7 +56,11 @@ class Node:
 
     @property
     def value(self) -> MR | str:
-        return MR(self.symbol, tuple(child.value for child in self.children)) if self.is_relation else self.symbol
+        return (
+            MR(self.symbol, tuple(child.value for child in self.children))
+            if self.is_relation
+            else self.symbol
+        )
 
     def parse(self, score: float, tokens: list[str], margin: float) -> Parse:
         """This tree as an answer."""

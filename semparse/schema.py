@@ -45,7 +45,9 @@ class Schema:
                     f"relation {name!r} has {len(relation.slots)} slots but needs {relation.least}"
                 )
 
-        inner = [sum(bool(self.types[s] & self.relations.keys()) for s in r.slots) for r in self.relations.values()]
+        inner = [
+            sum(bool(self.types[s] & self.relations.keys()) for s in r.slots) for r in self.relations.values()
+        ]
         self.most_inner = max(inner, default=0)  # arguments of one relation that may be relations
 
     def __eq__(self, other: object) -> bool:
@@ -166,9 +168,7 @@ class SchemaLearner:
         ordered = sorted(types, key=lambda symbols: min(symbols))
         names = {symbol: f"type{k}" for k, symbols in enumerate(ordered, 1) for symbol in symbols}
         relations = {
-            rel: Relation(
-                tuple(names[min(symbols)] for symbols in slots), self.least[rel], self._copies(rel)
-            )
+            rel: Relation(tuple(names[min(symbols)] for symbols in slots), self.least[rel], self._copies(rel))
             for rel, slots in self.fillers.items()
         }
         return Schema(relations, {f"type{k}": symbols for k, symbols in enumerate(ordered, 1)})
