@@ -6,10 +6,15 @@ import argparse
 import os
 import sys
 
-from benchmarks import concepts, multiclass, tagging
+from benchmarks import ambiguity, concepts, multiclass, tagging
 from corpora import CorpusMissing, find
 
-BENCHMARKS = {"multiclass": multiclass.main, "tagging": tagging.main, "concepts": concepts.main}
+BENCHMARKS = {
+    "multiclass": multiclass.main,
+    "tagging": tagging.main,
+    "ambiguity": ambiguity.main,
+    "concepts": concepts.main,
+}
 NEEDED = {"multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"), "tagging": ("conll2000",)}
 
 
