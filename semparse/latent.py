@@ -25,7 +25,7 @@ from semparse.view import Tables, View, Viewer
 
 
 class LatentParser:
-    """Alignment, weights, and how often each relation is meant when it happens."""
+    """Alignment, weights, and how often each relation is meant where it could be."""
 
     def __init__(self, *, C: float, iterations: int, reprocess: int) -> None:
         self.C, self.iterations, self.reprocess = C, iterations, reprocess
@@ -34,7 +34,7 @@ class LatentParser:
         self.schemas = SchemaLearner()
         self.given: Schema | None = None
         self.steps = 1
-        self.possible: Counter[str] = Counter()  # bags with a candidate of this relation
+        self.possible: Counter[str] = Counter()  # bags with a candidate of this relation that words can say
         self.meant: Counter[str] = Counter()  # of these, those where such a candidate is the best parse
         self.memory: list[tuple[list[str], list[MR]]] = []
         self._viewer: Viewer | None = None
@@ -109,8 +109,9 @@ class LatentParser:
         """One sentence: its hidden candidate, its best rival, and a step if they are too close."""
         self.steps += 1
         search = Search(view, self.tables, {name: t.w for name, t in self.tables.all.items()}, self.schema)
-        aligned = [(found, p) for mr, p in zip(bag, posteriors, strict=True) if (found := self._sayable(search, mr))]
-        self.possible.update({mr.rel for mr in bag})
+        sayable = [(found, p) for mr, p in zip(bag, posteriors, strict=True) if (found := search.align(mr))]
+        self.possible.update({found.node.symbol for found, _ in sayable})
+        aligned = [(found, p) for found, p in sayable if self._fits(search, found)]
         if not aligned:
             return
         parses = search.parses()
@@ -135,18 +136,15 @@ class LatentParser:
         for table_ in self.tables.all.values():
             table_.changed()
 
-    def _sayable(self, search: Search, mr: MR) -> Found | None:
-        """The best alignment of a candidate; None too where the sentence names things and it none of them."""
-        found = search.align(mr)
-        if found is None or (search.view.named and not found.used & search.view.mentions.keys()):
-            return None
-        return found
+    def _fits(self, search: Search, found: Found) -> bool:
+        """Whether, where a sentence names things, a candidate is about one of them."""
+        return not search.view.named or any(found.used >> i & 1 for i in search.view.mentions)
 
     def knows(self, symbol: str) -> bool:
         return symbol in self.schema.relations or symbol in self.viewer.type_of
 
     def salience(self, rel: str) -> float:
-        """How often a relation is meant when it happens; 1 where nothing is known."""
+        """How often a relation is meant where words could say it; 1 where nothing is known."""
         return self.meant[rel] / self.possible[rel] if self.possible[rel] else 1.0
 
     def _search(self, x: list[str]) -> Search:
@@ -156,14 +154,14 @@ class LatentParser:
     def parse(self, x: list[str], n: int) -> list[Parse]:
         """The n best MRs."""
         search = self._search(x)
-        found = search.parses()
+        found = search.parses(n)
         return [self._answer(search, tree, found) for tree in found[:n]]
 
     def _answer(self, search: Search, found: Found, others: list[Found]) -> Parse:
         rival = max((other.score for other in others if other is not found), default=-np.inf)
         node = found.node
         if node.place is None:  # for show: the word that is most likely the relation's
-            free = [(share.get(node.symbol, 0.0), -i) for i, share in enumerate(search.view.shares) if i not in found.used]
+            free = [(share.get(node.symbol, 0.0), -i) for i, share in enumerate(search.view.shares) if not found.used >> i & 1]
             share, place = max(free, default=(0.0, 0))
             node = Node(node.symbol, -place if share > 0 else None, node.children, True)
         return node.parse(found.score, search.view.tokens, found.score - rival)
@@ -171,7 +169,7 @@ class LatentParser:
     def align(self, x: list[str], mr: MR) -> Parse | None:
         """A given MR with the words that say it, or None where they cannot."""
         search = self._search(x)
-        found = self._sayable(search, mr)
+        found = search.align(mr)
         return None if found is None else self._answer(search, found, search.parses())
 
     def match(self, x: list[str], candidates: list[MR], salience: float) -> MR | None:

@@ -36,8 +36,8 @@ class Ospas(Estimator):
     less. random_state: the seed of all that is random.
 
     Of "latent" only: iterations, those of EM for the alignment; reprocess, how many old sentences `partial_fit`
-    takes up again; salience, for `match`: a relation meant in a smaller share of the bags that hold it is
-    background, and never matched.
+    takes up again; salience, for `match`: a relation meant in a smaller share of the bags where it
+    could be is background, and never matched.
 
     Of "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many empty
     labels complete a bag (min, max or total); average, to predict with mean or with last weights.
@@ -55,7 +55,7 @@ class Ospas(Estimator):
         threshold: float = 0.0,
         iterations: int = 8,
         reprocess: int = 2,
-        salience: float = 0.2,
+        salience: float = 0.25,
         strategy: str = "order-free",
         empties: str = "min",
         average: bool = True,

@@ -45,6 +45,9 @@ class Schema:
                     f"relation {name!r} has {len(relation.slots)} slots but needs {relation.least}"
                 )
 
+        inner = [sum(bool(self.types[s] & self.relations.keys()) for s in r.slots) for r in self.relations.values()]
+        self.most_inner = max(inner, default=0)  # arguments of one relation that may be relations
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self.to_json() == other.to_json()
 
