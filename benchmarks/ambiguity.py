@@ -1,4 +1,4 @@
-"""OSPAS on simulated data: AmbigChild-World (table 6.1 of Bordes' thesis) and AmbigHouse (figures 6.3 and 6.4).
+"""OSPAS on simulated data: AmbigChild-World and AmbigHouse (table 6.1, figures 6.3, 6.4 of Bordes' thesis).
 
 The corpora are our own simulations, so the thesis' scores are beside ours for orientation: what must agree is
 that more ambiguity costs little, and on AmbigHouse the order of the curves.
@@ -10,7 +10,7 @@ import statistics
 from typing import Any
 
 from benchmarks.harness import RESULTS, in_own_process, mean_spread, publish, table
-from corpora import Bag, child_world, house
+from corpora import Bag, simulate_child_world, simulate_house
 
 LEVELS = (0, 1, 2, 3)
 TABLE_6_1 = {0: (0.940, 0.940), 1: (0.935, 0.926), 2: (0.895, 0.912), 3: (0.815, 0.891)}  # KRISPER, OSPAS
@@ -18,8 +18,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "default": {},
     "paper": {"algorithm": "paper", "C": 1.0, "average": False},
 }
-# The thesis' C, its last weights, and the only reading of the empty labels that keeps every candidate feasible.
-HOUSE = {"algorithm": "paper", "C": 0.1, "empties": "min", "average": False}
+# The thesis' C and last weights; of the readings of its empty labels, the one that keeps all bags feasible.
+HOUSE: dict[str, Any] = {"algorithm": "paper", "C": 0.1, "empties": "min", "average": False}
 STRATEGIES = ("random", "left-right", "order-free")
 POINTS = (50, 100, 200, 300, 400, 600, 800, 1000, 1250, 1500, 1750, 2000)
 
@@ -33,7 +33,7 @@ def parsing_f1(level: int, seed: int, method: str) -> float:
     """900 training sentences, 500 to test; F1 of whole meanings."""
     from semparse import Ospas, as_mr
 
-    bags = child_world(1400, level=level, seed=seed)
+    bags = simulate_child_world(1400, level=level, seed=seed)
     train, test = bags[:900], bags[900:]
     parser = Ospas(random_state=seed, **METHODS[method])
     parser.fit([bag.text for bag in train], [bag.candidates for bag in train])
@@ -47,9 +47,9 @@ def curve(level: int, seed: int, strategy: str) -> list[float]:
     from semparse import Ospas
 
     parser = Ospas(strategy=strategy, random_state=seed, **HOUSE)
-    test = house(500, level=0, seed=seed + 1000)
+    test = simulate_house(500, level=0, seed=seed + 1000)
     errors = []
-    for number, bag in enumerate(house(POINTS[-1], level=level, seed=seed), 1):
+    for number, bag in enumerate(simulate_house(POINTS[-1], level=level, seed=seed), 1):
         parser.partial_fit(bag.text, bag.candidates)
         if number in POINTS:
             errors.append(alignment_error(parser, test))
@@ -57,9 +57,11 @@ def curve(level: int, seed: int, strategy: str) -> list[float]:
 
 
 def alignment_error(parser: Any, test: list[Bag]) -> float:
-    """The share of sentences with a wrong symbol at any word; symbols are labelled word by word, so by the lexicon."""
+    """The share of sentences with a wrong symbol at any word, which is its best one in the lexicon."""
     best = {word: next(iter(symbols), "-") for word, symbols in parser.lexicon().items()}
-    wrong = [[best.get(word, "-") for word in bag.text.lower().split()] != list(bag.symbols or ()) for bag in test]
+    wrong = [
+        [best.get(word, "-") for word in bag.text.lower().split()] != list(bag.symbols or ()) for bag in test
+    ]
     return 100 * statistics.mean(wrong)
 
 
@@ -96,10 +98,12 @@ def report(scores: dict[Any, list[float]], by_level: Any, by_strategy: Any, seed
     ]
     text = f"AmbigChild-World, simulated: 900 training and 500 test sentences, {seeds} seeds.\n\n"
     text += table(header, rows)
-    text += "\n\nAmbigHouse, simulated: sentences with a wrong symbol, in percent, after one pass over so many.\n\n"
+    text += "\n\nAmbigHouse, simulated: sentences with a wrong symbol, in percent, after so many.\n\n"
     shown = [POINTS.index(n) for n in (100, 400, 1000, 2000)]
     curves = by_level | {f"level 3, {name}": runs for name, runs in by_strategy.items() if name != "random"}
-    rows = [[name, *(mean_spread([run[k] for run in runs], 1) for k in shown)] for name, runs in curves.items()]
+    rows = [
+        [name, *(mean_spread([run[k] for run in runs], 1) for k in shown)] for name, runs in curves.items()
+    ]
     return text + table(["", *(f"{POINTS[k]}" for k in shown)], rows)
 
 

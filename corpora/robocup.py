@@ -72,9 +72,7 @@ def _read_events(path: Path) -> list[Event]:
     for number, line in _lines(path):
         parts = [part.strip() for part in line.split("|")]
         if len(parts) != 3 or not parts[0].isdecimal() or not parts[1].isdecimal():
-            raise DataError(
-                f"{line.strip()!r} is no event: write `start | end | meaning`", str(path), number
-            )
+            raise DataError(f"{line.strip()!r} is no event: write `start | end | meaning`", str(path), number)
         events.append(Event(float(parts[0]), float(parts[1]), _packed(parts[2])))
     return events
 
