@@ -141,10 +141,9 @@ def evaluate(
         with progress(quiet) as bar:
             scores = commands.evaluate(model, file, format=format, progress=bar)
         if as_json:
-            print(json.dumps({name: score.to_json() for name, score in scores.items()}, indent=1))
+            names = ("correct", "answered", "gold", "precision", "recall", "f1")
+            found = {key: {name: getattr(score, name) for name in names} for key, score in scores.items()}
+            print(json.dumps(found, indent=1))
             return
-        for name, score in scores.items():
-            shares = f"precision {score.precision:.3f}  recall {score.recall:.3f}  F1 {score.f1:.3f}"
-            print(
-                f"{name:10} {shares}  ({score.correct} right, {score.answered} given, {score.wanted} wanted)"
-            )
+        for key, score in scores.items():
+            print(f"{key:10} {score} ({score.correct} right of {score.answered} given and {score.gold} wanted)")

@@ -11,7 +11,7 @@ from corpora.bags import Bag
 from corpora.errors import DataError
 from corpora.output import atomic_write
 from semparse.data import read_bags
-from semparse.evaluation import Scores, matching_scores, parsing_scores
+from semparse.evaluation import Score, score_matches, score_parses
 from semparse.meaning import as_mr
 from semparse.ospas import Ospas
 from semparse.parse import Parse
@@ -45,10 +45,8 @@ def train(
         parser.fit([bag.sentence for bag in bags], [bag.candidates for bag in bags], progress=progress)
     else:
         parser = Ospas.load(resume)
-        for done, bag in enumerate(bags, 1):
+        for bag in seen(bags, progress):
             parser.partial_fit(bag.sentence, bag.candidates)
-            if progress is not None:
-                progress(done, len(bags))
     parser.save(output)
     return parser
 
@@ -152,17 +150,25 @@ def evaluate(
     *,
     format: str | None = None,
     progress: Progress | None = None,
-) -> dict[str, Scores]:
+) -> dict[str, Score]:
     """Compare with the right meanings of a file: `parsing` and, if sentences have candidates, `matching`."""
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     bags = sentences(file, format)
     if not any(bag.gold for bag in bags):
         what = 'no sentence has a right meaning: give "gold" in JSONL, {"text": ..., "gold": ["mr"]}'
         raise DataError(what, str(file))
-    scores = {"parsing": parsing_scores(parser, bags, progress)}
+    scores = {"parsing": score_parses(parser, seen(bags, progress))}
     if any(bag.candidates for bag in bags):
-        scores["matching"] = matching_scores(parser, bags)
+        scores["matching"] = score_matches(parser, seen(bags, progress))
     return scores
+
+
+def seen(bags: Sequence[Bag], progress: Progress | None) -> Iterator[Bag]:
+    """The bags, while `progress` is told how many there have been."""
+    for done, bag in enumerate(bags, 1):
+        yield bag
+        if progress is not None:
+            progress(done, len(bags))
 
 
 def _line(bag: Bag, meanings: Sequence[str]) -> str:
