@@ -6,11 +6,21 @@ import argparse
 import os
 import sys
 
-from benchmarks import concepts, multiclass, semparse, tagging
+from benchmarks import ambiguity, concepts, multiclass, semparse, tagging
 from corpora import CorpusMissing, find
 
-BENCHMARKS = {"semparse": semparse.main, "multiclass": multiclass.main, "tagging": tagging.main, "concepts": concepts.main}
-NEEDED = {"semparse": ("robocup",), "multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"), "tagging": ("conll2000",)}
+BENCHMARKS = {
+    "multiclass": multiclass.main,
+    "tagging": tagging.main,
+    "semparse": semparse.main,
+    "ambiguity": ambiguity.main,
+    "concepts": concepts.main,
+}
+NEEDED = {
+    "multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"),
+    "tagging": ("conll2000",),
+    "semparse": ("robocup",),
+}
 
 
 def main() -> None:

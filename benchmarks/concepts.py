@@ -1,7 +1,7 @@
 """Concept labelling with world knowledge in the simulated house: table C.2 of Bordes' thesis beside ours.
 
-The worlds and sentences are our own (corpora.house), so orderings and rough sizes are to be compared, not digits.
-SVMstruct's problem (label bigrams, a window of words, the world as indicators) is solved by LaRank, C chosen
+The worlds and sentences are our own (corpora.house): compare orderings and rough sizes, not digits. The
+problem of SVMstruct (label bigrams, a window of words, the world as indicators) is solved by LaRank, C chosen
 on a tenth of the training sentences.
 """
 
@@ -117,8 +117,8 @@ def report(runs: list[dict[str, Any]], n_train: int, n_test: int) -> str:
         lines.append([name, len(found), *errors, f"{thesis:.2f}"])
     ambiguous = sum(run["ambiguous"] for run in runs) / len(runs)
     text = (
-        f"{n_train} training and {n_test} test sentences of the simulated house, {100 * ambiguous:.0f}% of them "
-        "with a pronoun. Error: sentences with at least one wrong label, in percent, mean ± standard deviation over "
-        "worlds and initial weights.\n\n"
+        f"{n_train} training and {n_test} test sentences of the simulated house, {100 * ambiguous:.0f}% with "
+        "a pronoun. Error: sentences with at least one wrong label, in percent, mean ± standard deviation "
+        "over worlds and initial weights.\n\n"
     )
     return text + table(["method", "runs", "train error", "test error", "thesis (50,000)"], lines)

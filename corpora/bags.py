@@ -1,9 +1,9 @@
-"""What ambiguous supervision looks like: a text and the meanings that it may have; and the rule of windows."""
+"""What ambiguous supervision looks like: a text and meanings it may have, with the rule of time windows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 NO_SYMBOL = "-"
@@ -11,7 +11,7 @@ NO_SYMBOL = "-"
 
 @dataclass(frozen=True)
 class Bag:
-    """A text with candidate meanings, themselves texts such as "kick(purple8)"; `gold` is None where unknown."""
+    """A text with candidate meanings, such as "pass(purple10,purple8)"; `gold` is None where unknown."""
 
     text: str
     candidates: Sequence[str] = ()
@@ -20,6 +20,7 @@ class Bag:
     id: str = ""
     tokens: Sequence[str] | None = None  # where given, used in place of the text's words
     symbols: Sequence[str] | None = None  # what each word stands for, "-" for nothing; as simulators know it
+    line: int = field(default=0, compare=False)  # of the file that it was read from
 
     @property
     def sentence(self) -> str | list[str]:
@@ -30,7 +31,7 @@ class Bag:
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(self).items()
-            if value is not None and value != ""
+            if value is not None and value != "" and name != "line"
         }
 
 
@@ -49,9 +50,7 @@ def meaning_text(rel: str, args: Iterable[str]) -> str:
     return f"{rel}({inside})" if inside else rel
 
 
-def windows(
-    texts: Iterable[tuple[float, str]], events: Iterable[Event], width: float = 5
-) -> list[Bag]:
+def windows(texts: Iterable[tuple[float, str]], events: Iterable[Event], width: float = 5) -> list[Bag]:
     """The bag of each (time, text): meanings of all events that touch [time - width, time], each once.
 
     Events may come in any order, and so may texts; candidates keep the order of the events.

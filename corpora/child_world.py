@@ -24,11 +24,12 @@ THINGS = (
 NO_ARTICLE = {"mommy", "daddy", "mary", "john", "daisy"}
 # Present and past of each verb, by the arguments it takes after its subject.
 ALONE = {
-    "run": ("runs", "ran"), "walk": ("walks", "walked"), "sleep": ("sleeps", "slept"), "cry": ("cries", "cried"),
+    "run": ("runs", "ran"), "walk": ("walks", "walked"), "sleep": ("sleeps", "slept"),
+    "cry": ("cries", "cried"),
 }  # fmt: skip
 WITH_THING = {
-    "eat": ("eats", "ate"), "break": ("breaks", "broke"), "throw": ("throws", "threw"), "hit": ("hits", "hit"),
-    "wash": ("washes", "washed"), "find": ("finds", "found"),
+    "eat": ("eats", "ate"), "break": ("breaks", "broke"), "throw": ("throws", "threw"),
+    "hit": ("hits", "hit"), "wash": ("washes", "washed"), "find": ("finds", "found"),
 }  # fmt: skip
 WITH_RECIPIENT = {"give": ("gives", "gave"), "show": ("shows", "showed")}
 WITH_CLAUSE = {"believe": ("believes", "believed"), "see": ("sees", "saw"), "say": ("says", "said")}
@@ -79,7 +80,7 @@ class Context:
         return ([] if word in NO_ARTICLE else [("the", NO_SYMBOL)]) + [(word, symbol)]
 
 
-def child_world(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
+def simulate_child_world(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     """n sentences; each has the meanings from a before to b after its own, a and b even on 0 .. level.
 
     The right meaning is always among them, so there are 1 + level on average. Between what is said, 0 to
@@ -95,7 +96,7 @@ def child_world(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
 
 
 def _within(context: Context, n: int, level: int) -> Iterator[Bag]:
-    """The sentences of one context; no meaning happens twice in it, and where none is left it gives way to another."""
+    """The sentences of one context; no meaning happens twice, and where none is left another one follows."""
     rng = context.rng
     spoken: list[tuple[int, Words]] = []
     happened: dict[str, Words] = {}

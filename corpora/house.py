@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import islice, product
 from random import Random
 
-from corpora.house_language import Describer
 from corpora.bags import Bag, meaning_text
+from corpora.house_language import Describer
 
 VERBS = (
     "move", "get", "give", "put", "sleep", "wake_up", "play", "drink", "eat", "bring", "drop", "sit",
@@ -194,7 +194,9 @@ class House:
         taken = set(u.contained_by.values())
         while True:
             verb, actor = self.rng.choice(VERBS), self.rng.choice(ACTORS)
-            here = {thing for thing in THINGS if u.location.get(thing, u.location[actor]) == u.location[actor]}
+            here = {
+                thing for thing in THINGS if u.location.get(thing, u.location[actor]) == u.location[actor]
+            }
             fillers = [[c for c in MEMBERS[kind] if c in here] for kind in SLOTS[verb][1:]]
             choices = [args for args in product([actor], *fillers) if coherent(verb, args, u)]
             if verb in ("sit", "sleep"):
@@ -227,7 +229,7 @@ class House:
         return None
 
 
-def house(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
+def simulate_house(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     """AmbigHouse: n sentences without pronouns, each with its meaning and `level` others on average.
 
     The others are further actions that are coherent in the same universe, from none to 2 * level of them.
@@ -246,4 +248,3 @@ def house(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
         world.rng.shuffle(candidates)
         bags.append(Bag(" ".join(scene.tokens), tuple(candidates), (right,), symbols=scene.symbols))
     return bags
-

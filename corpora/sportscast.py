@@ -1,8 +1,8 @@
 """A simulated sportscast: a football game as a stream of events, and comments on them some seconds later.
 
 It has the predicates, the ambiguity and the noise of the RoboCup sportscasts of Chen and Mooney (2008): 2.2
-distinct candidates for a comment, and no right one among them for 27% of the comments, as they come too late or
-are about nothing that is an event. The game and every sentence are our own.
+distinct candidates for a comment, and no right one among them for 27% of the comments, which come too late
+or are about nothing that is an event. The game and every sentence are our own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SENTENCES: dict[str, tuple[tuple[int, str], ...]] = {
         (1, "well done {1} who leaves {0} dispossessed"),
     ),
     "kick": ((5, "{0} strikes"), (4, "{0} strikes it hard"), (2, "from way out {0} strikes")),
-    "steal": ((4, "{0} nicks it"), (3, "{0} nicks it away neatly"), (2, "{0} nicks it off a dozing opponent")),
+    "steal": ((4, "{0} nicks it"), (3, "{0} nicks it neatly"), (2, "{0} nicks it off a dozing opponent")),
     "defense": ((2, "{0} clears the danger"), (1, "at the back {0} clears")),
     "block": ((2, "the {side} keeper smothers it"), (1, "{0} smothers the effort")),
     "kick_off": ((1, "{side} restart from the centre spot"),),
@@ -52,7 +52,8 @@ SENTENCES: dict[str, tuple[tuple[int, str], ...]] = {
 }  # fmt: skip
 ABOUT_NOTHING = (
     "{0} keeps hold of it", "{0} looks up", "{0} is running at the defence", "nobody near {0} at all",
-    "{0} shields it from {1}", "what a lively afternoon", "the crowd seems to enjoy this", "{0} waits for help",
+    "{0} shields it from {1}", "what a lively afternoon", "the crowd seems to enjoy this",
+    "{0} waits for help",
 )  # fmt: skip
 OTHER = {"purple": "pink", "pink": "purple"}
 
@@ -212,8 +213,8 @@ def broadcast(n: int, *, seed: int = 0) -> tuple[list[Action], list[Comment]]:
     return actions, sorted((c for c in comments if c.time < game.time), key=lambda c: c.time)
 
 
-def sportscast(n: int, *, seed: int = 0) -> list[Bag]:
-    """n comments, each with the events that touch the five time steps before it, and their right meaning if any."""
+def simulate_sportscast(n: int, *, seed: int = 0) -> list[Bag]:
+    """n comments, each with the events that touch the five time steps before it; gold is what it is about."""
     wanted = n
     while True:
         actions, comments = broadcast(wanted, seed=seed)

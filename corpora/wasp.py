@@ -1,4 +1,4 @@
-"""GeoQuery and CLang as WASP distributes them: one meaning a sentence, made ambiguous by those of neighbours."""
+"""GeoQuery and CLang as WASP has them: one meaning a sentence, made ambiguous by those of neighbours."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def read_wasp(path: str | os.PathLike[str], language: str) -> list[Bag]:
 def with_ambiguity(bags: Sequence[Bag], level: int, *, seed: int = 0) -> list[Bag]:
     """Give each sentence the meanings from a before to b after its own, a and b uniform on 0..level.
 
-    That is `level` more on average, as AmbigGeoQuery of Kate and Mooney (2007) has it; the right one is always
-    there. Shuffle the bags first if neighbours are alike.
+    That is `level` more on average, as AmbigGeoQuery of Kate and Mooney (2007) has it; the right one is
+    always there. Shuffle the bags first if neighbours are alike.
     """
     if level < 0:
         raise ValueError(f"a level of ambiguity is at least 0, not {level}")
@@ -72,7 +72,7 @@ def with_ambiguity(bags: Sequence[Bag], level: int, *, seed: int = 0) -> list[Ba
 
 
 def _from_lisp(text: str) -> str:
-    """Lists `(head arg ...)` as `head(arg,...)`; a list that begins with a list is a `rule`, `{...}` a `set`."""
+    """Lists `(head arg ...)` as `head(arg,...)`; one that begins with a list is a `rule`, `{...}` a `set`."""
     tokens = _LISP.findall(text)
     value, rest = _list(tokens, 0)
     if rest != len(tokens):

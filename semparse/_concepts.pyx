@@ -7,10 +7,11 @@ A labelling y of the words x, in a world u, scores (thesis, C.4)
     g_i        = b_g + sum over the window of  D(x_j) W_j  +  sum over its labelled j != i of  C(y_j, u) V_j
     h(c)       = b_h + C(c, u) H
 
-where C(c, u) joins the vectors of the names of c and of what c is related to in u. A step labels one word, j
-with c, and adds to the score
+where C(c, u) joins the vectors of the names of c and of what c is related to in u. A step labels one word,
+j with c, and adds to the score
 
-    gain(j, c) = g_j . h(c)  +  sum over labelled i of  C(c, u) V_(j - i) . h(y_i)  =  b_h . g_j + C(c, u) . q_j
+    gain(j, c) = g_j . h(c)  +  sum over labelled i of  C(c, u) V_(j - i) . h(y_i)
+               = b_h . g_j + C(c, u) . q_j
     q_j        = H g_j + sum over labelled i of  V_(j - i) h(y_i)
 
 so that all concepts of a word are scored by one vector, q_j, kept up to date as words get their labels.
@@ -305,7 +306,8 @@ cdef class Network:
         return right
 
     def predict(
-        self, const int32_t[::1] words, const int32_t[::1] starts, const int32_t[:, ::1] worlds, int32_t[::1] out
+        self, const int32_t[::1] words, const int32_t[::1] starts, const int32_t[:, ::1] worlds,
+        int32_t[::1] out
     ):
         """Label sentences."""
         cdef Py_ssize_t i, j

@@ -1,8 +1,8 @@
 """Which words go with which symbols: IBM model 1 between sentences and bags whose right candidate is hidden.
 
-A sentence x of a candidate c is thought to be made word by word, each from one of the symbols of c or from the
-empty one, all as likely:  P(x | c) = prod_i sum_s t(x_i | s) / (1 + |c|).  EM estimates t; its E step also gives
-each candidate of a bag a posterior, P(x | c) / sum_c' P(x | c'), by which its counts are weighted.
+A sentence x of a candidate c is thought to be made word by word, each from one of the symbols of c or from
+the empty one, all as likely:  P(x | c) = prod_i sum_s t(x_i | s) / (1 + |c|).  EM estimates t; its E step
+also gives each candidate of a bag a posterior, P(x | c) / sum_c' P(x | c'), by which its counts are weighted.
 """
 
 from __future__ import annotations

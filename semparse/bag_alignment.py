@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 
 def align(
-    words: np.ndarray, labels: np.ndarray, starts: np.ndarray, shape: Sequence[int], rounds: int = 10
+    words: np.ndarray, labels: np.ndarray, starts: np.ndarray, shape: tuple[int, int], rounds: int = 10
 ) -> np.ndarray:
     """The labels of each sentence in the order of its words.
 
@@ -22,13 +20,13 @@ def align(
     first = np.repeat(np.repeat(starts[:-1], lengths), sizes)
     word_at = first + np.arange(len(label_at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     pairs = words[word_at].astype(np.int64) * shape[1] + labels[label_at]
-    table = np.ones(shape[0] * shape[1])
+    table: np.ndarray = np.ones(shape)
     for _ in range(rounds):
-        weight = table[pairs]
+        weight = table.ravel()[pairs]
         weight /= np.bincount(label_at, weight, minlength=len(labels))[label_at]
-        table = np.bincount(pairs, weight, minlength=len(table))
-        table = (table.reshape(shape) / np.maximum(table.reshape(shape).sum(1, keepdims=True), 1e-12)).ravel()
-    scores = table[pairs]
+        table = np.bincount(pairs, weight, minlength=table.size).reshape(table.shape)
+        table = table / np.maximum(table.sum(axis=1, keepdims=True), 1e-12)
+    scores = table.ravel()[pairs]
     found = np.empty_like(labels)
     end = np.cumsum(lengths**2)
     for start, n, stop in zip(starts[:-1], lengths, end, strict=True):

@@ -2,13 +2,14 @@
 
     "he cooks the rice"  ->  John cook - rice         as John and the rice are in the kitchen
 
-A network with lookup tables for words and concepts (appendix C of Bordes' thesis) labels, greedily, the word it is
-surest of, and uses what the world knows of that concept, such as its location, for those still to come.
+A network with lookup tables for words and concepts (appendix C of Bordes' thesis) labels, greedily, the word
+it is surest of, and uses what the world knows of that concept, such as its location, for those still to come.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -22,19 +23,21 @@ World = Mapping[str, Mapping[str, str]]
 class ConceptLabeller:
     """Labels each word with a concept, given the state of the world.
 
-    The score of a labelling is sum_i g_i(x, y) . h(y_i) (see `_concepts`). Training visits sentences one by one and
-    labels them greedily; at the first mistake, one gradient step asks every right continuation to score
-    above the wrong one by 1. It stops after `epochs`, the rate falling linearly to a tenth, or when a pass had no mistake.
+    The score of a labelling is sum_i g_i(x, y) . h(y_i) (see `_concepts`). Training visits sentences one by
+    one and labels them greedily; at the first mistake, one gradient step asks every right continuation to
+    score above the wrong one by 1. It stops after `epochs` passes, the rate falling linearly to a tenth, or when
+    a pass had no mistake. A visit costs about dimension * hidden * (relations + 1) * length^2 operations.
 
     Parameters
     ----------
     relations : the relations of concepts to use, as named in the worlds; none for words alone.
     order : order-free (the surest word first), left-right, or independent (labels do not see each other).
-    dimension, hidden, window : sizes of the vectors of words and concepts (20), of g and h (200), and how many
-        words around it a word sees, itself included (13).
-    aligned : with weak labels, passes that take the bags as aligned by what occurs together (`bag_alignment`), before
-        those with the thesis' own update, which asks any label of the bag on any word to beat the wrong one. Alone
-        (0), that update learns the bags, but on our data not which word each label belongs to.
+    dimension, hidden, window : sizes of the vectors of words and concepts, of g and h, and how many words
+        around it a word sees, itself included.
+    aligned : with weak labels, passes that take the bags as aligned by what occurs together
+        (`bag_alignment`), before those with the thesis' own update, which asks any label of the bag on any
+        word to beat the wrong one. Alone (0), that update learns the bags, but on our data not which word
+        each label belongs to.
     """
 
     def __init__(
@@ -68,10 +71,10 @@ class ConceptLabeller:
         weak: bool = False,
         callback: Callable[[int, float], object] | None = None,
     ) -> Self:
-        """Learn from sentences, the worlds they were said in ({relation: {concept: concept}}), and labels.
+        """Learn from sentences, the worlds they were said in, {relation: {concept: concept}}, and labels.
 
-        labels has a concept for each word, such as "-" for words that name none. With weak, their order is not
-        looked at: they are the bag of concepts that the sentence names. callback sees each pass and its
+        labels has a concept for each word, such as "-" for words that name none. With weak, their order is
+        not looked at: they are the bag of concepts that the sentence names. callback sees each pass and its
         share of sentences with a mistake.
         """
         if not len(sentences) == len(worlds) == len(labels):
@@ -112,7 +115,7 @@ class ConceptLabeller:
         longest = max(map(len, sentences), default=1)
         Network(self.arrays_, longest, self.order).predict(words, starts, values, found)
         names = list(self.concepts_)
-        return [[names[c] for c in found[a:b]] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+        return [[names[c] for c in found[a:b]] for a, b in pairwise(starts)]
 
     def neighbours(self, concept: str, n: int = 2) -> list[str]:
         """The concepts whose vectors are nearest."""

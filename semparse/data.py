@@ -1,10 +1,10 @@
 """Files of sentences with candidate meanings: JSONL, `text TAB mr;mr`, and RoboCup folders.
 
-    {"text": "purple9 passes to purple2", "candidates": ["pass(purple9, purple2)", {"rel": "kick", "args": ["purple9"]}]}
-    purple9 passes to purple2<TAB>pass(purple9, purple2);kick(purple9)
+    {"text": "anna passes to bob", "candidates": ["pass(anna, bob)", {"rel": "kick", "args": ["anna"]}]}
+    anna passes to bob<TAB>pass(anna, bob);kick(anna)
 
-A line of JSONL needs `text` or `tokens`; `candidates`, `gold`, `time`, `id` and `symbols` may be left out. All readers raise
-DataError with file and line, and read all or nothing.
+A line of JSONL needs `text` or `tokens`; `candidates`, `gold`, `time`, `id` and `symbols` may be left out.
+All readers raise DataError with file and line, and read all or nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
 def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[Bag]:
     """Read a file of bags, or the bags of a RoboCup folder; "-" is standard input, `.gz` is unpacked.
 
-    Without a format a folder is RoboCup's, `.jsonl` and `.json` are JSONL, and so is what begins with "{"; the
-    rest is `text TAB mr;mr`.
+    Without a format a folder is RoboCup's, `.jsonl` and `.json` are JSONL, and so is what begins with "{";
+    the rest is `text TAB mr;mr`.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
@@ -57,12 +57,12 @@ def read_jsonl(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
         except (json.JSONDecodeError, RecursionError) as error:
             raise DataError(f"no JSON ({error}): write one object a line", file, number) from None
         try:
-            yield _bag(value)
+            yield _bag(value, number)
         except ValueError as error:
             raise DataError(str(error), file, number) from None
 
 
-def _bag(value: Any) -> Bag:
+def _bag(value: Any, line: int) -> Bag:
     if not isinstance(value, dict):
         raise ValueError(f"{value!r} is no object with text and candidates")
     unknown = [key for key in value if key not in KEYS]
@@ -80,7 +80,7 @@ def _bag(value: Any) -> Bag:
         raise ValueError(f"id must be a string or a number, not {name!r}")
     symbols = _words(value.get("symbols"), "symbols")
     candidates, gold = _meanings(value, "candidates") or (), _meanings(value, "gold")
-    return Bag(text, candidates, gold, time, str(name), tokens, symbols)
+    return Bag(text, candidates, gold, time, str(name), tokens, symbols, line)
 
 
 def _words(value: Any, key: str) -> tuple[str, ...] | None:
@@ -113,9 +113,10 @@ def read_tab(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
         if not text.strip():
             raise DataError("there is no sentence before the tab", file, number)
         try:
-            yield Bag(" ".join(text.split()), tuple(str(mr) for mr in parse_mrs(rest[0] if rest else "")))
+            candidates = tuple(str(mr) for mr in parse_mrs(rest[0] if rest else ""))
         except MeaningError as error:
             raise DataError(str(error), file, number) from None
+        yield Bag(" ".join(text.split()), candidates, line=number)
 
 
 def jsonl_line(bag: Bag) -> str:

@@ -48,7 +48,7 @@ def score_parses(parser: Any, bags: Iterable[Bag]) -> Score:
 
 
 def score_matches(parser: Any, bags: Iterable[Bag], n_gold: int | None = None) -> Score:
-    """Match every sentence with its candidates; `n_gold` counts also meanings of sentences that have no bag."""
+    """Match every sentence with its candidates; `n_gold` counts also meanings of sentences without a bag."""
     correct = answered = meant = 0
     for bag in bags:
         gold = {as_mr(mr) for mr in bag.gold or ()}

@@ -69,7 +69,7 @@ class PaperParser:
                 self.n_roles = max(self.n_roles, 1 + len(inner.args))
 
     def learn(self, x: list[str], candidates: list[MR], rng: np.random.Generator | None = None) -> None:
-        """One sentence: Algorithm 24 for its symbols, then for the roles around each relation that was found."""
+        """One sentence: Algorithm 24 for its symbols, then for the roles around each relation found."""
         candidates = distinct(candidates)
         self._meet(candidates)
         ids = np.array([self.words.setdefault(word, len(self.words)) for word in x], np.int32)

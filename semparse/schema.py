@@ -1,7 +1,7 @@
 """Which meaning representations make sense: relations, how many arguments they take, and of which types.
 
-A schema is given, or learned from MRs: slots that share a symbol are of one type (so all slots of players are),
-and a slot that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
+A schema is given, or learned from MRs: slots that share a symbol are of one type (so all slots of players
+are), and a slot that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with differen
 
 @dataclass(frozen=True)
 class Relation:
-    """The types of the slots; the first `least` must be filled; `copies` maps a slot to the one it repeats."""
+    """The types of the slots; the first `least` must be filled; `copies` has pairs (slot, one it repeats)."""
 
     slots: tuple[str, ...]
     least: int

@@ -1,4 +1,4 @@
-"""The best meanings of a sentence: all that the schema allows, or given ones, with the words they come from."""
+"""The best meanings of a sentence: any that the schema allows, or given ones, with the words behind them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Search:
     def _filled(
         self, rel: str, anchor: int | None, trees: tuple[Node, ...], used: int, keep: int
     ) -> list[Way]:
-        """The best ways to fill the slots of a relation with constants and with trees that are built already."""
+        """The best ways to fill the slots of a relation with constants and with trees built already."""
         relation = self.schema.relations[rel]
         copies = dict(relation.copies)
         ways = [self._start(rel, anchor, used)]
@@ -115,7 +115,7 @@ class Search:
         ]
 
     def _nested(self, keep: int) -> list[Found]:
-        """From right to left, a word is left out or becomes a relation over what lies open; a beam is kept."""
+        """From right to left, a word is left out or becomes a relation over what lies open; with a beam."""
         at: dict[int, list[str]] = {}
         for rel, places in self.view.anchors.items():
             for place in places:

@@ -1,4 +1,4 @@
-"""A sentence as the latent parser sees it: which words may stand for what, and the features of each choice."""
+"""A sentence as the latent parser sees it: which words may stand for what, and features of each choice."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ class Tables:
         self.relations, self.constants, self.roles, self.unused = Table(), Table(), Table(), Table()
         self.unused.label("")
         self.all = {
-            "relations": self.relations, "constants": self.constants, "roles": self.roles, "unused": self.unused
-        }  # fmt: skip
+            "relations": self.relations,
+            "constants": self.constants,
+            "roles": self.roles,
+            "unused": self.unused,
+        }
 
 
 @dataclass
@@ -137,7 +140,7 @@ def _relation_features(edged: list[str], named: list[int], anchor: int | None) -
 
 
 def _role_features(edged: list[str], named: list[int], i: int, anchor: int | None) -> list[str]:
-    """Neighbours of the word, and which of the named ones it is, from both ends or from the relation's word."""
+    """Neighbours of a word, and which of the named ones it is, from both ends or from the relation's word."""
     before = edged[i - 1] if i else "^^"
     names = ["bias", f"l {edged[i]}", f"r {edged[i + 2]}", f"ll {before} {edged[i]}"]
     if anchor is None:

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import sys
-from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from taggers.console import told_in_one_sentence
+
+
+class Group(TyperGroup):
+    """The commands of this module, and those of `semparse`, imported only when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted([*super().list_commands(ctx), "parse"])
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name != "parse":
+            return super().get_command(ctx, cmd_name)
+        from semparse.cli import app as parse
+
+        return typer.main.get_command(parse)
+
 
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -26,32 +42,6 @@ Column = Annotated[
     str | None, typer.Option(help="The label column: a number from 0, -1 for the last, upos, xpos ...")
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Threads.")]
-
-
-@contextlib.contextmanager
-def told_in_one_sentence() -> Iterator[None]:
-    """Errors as one line on stderr and an exit code: 1 data, 2 usage and model files, 130 Ctrl-C."""
-    import warnings
-
-    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
-    code = 0
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not try to flush the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 141
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        code = 130
-    except (ValueError, OSError, MemoryError, OverflowError) as error:
-        from taggers.errors import DataError
-
-        print(f"error: {error or type(error).__name__}", file=sys.stderr)
-        code = 1 if isinstance(error, (DataError, OSError, MemoryError, OverflowError)) else 2
-    if code:
-        raise typer.Exit(code)
 
 
 def show_version(asked: bool) -> None:
@@ -84,16 +74,12 @@ def train(
     ] = None,
     algorithm: Annotated[str | None, typer.Option(help="larank, pa, perceptron or svmstruct.")] = None,
     inference: Annotated[str | None, typer.Option(help="exact or greedy.")] = None,
-    order: Annotated[
-        int | None, typer.Option(help="Labels before that greedy inference looks at.")
-    ] = None,
+    order: Annotated[int | None, typer.Option(help="Labels before that greedy inference looks at.")] = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data.")] = None,
     c: Annotated[float | None, typer.Option("-C", help="The SVM's C.")] = None,
     reprocess: Annotated[int | None, typer.Option(min=0, help="LaRank's n_R.")] = None,
     cutoff: Annotated[int | None, typer.Option(min=1, help="Drop features seen less often.")] = None,
-    labels: Annotated[
-        str | None, typer.Option(help="Scheme to learn in: IOB2, IOBES ... or none.")
-    ] = None,
+    labels: Annotated[str | None, typer.Option(help="Scheme to learn in: IOB2, IOBES ... or none.")] = None,
     label_weight: Annotated[
         list[str] | None, typer.Option(help="LABEL=FACTOR, of its loss; again for more.")
     ] = None,
@@ -271,8 +257,28 @@ def convert(
 
 
 @app.command()
+def simulate(
+    what: Annotated[str, typer.Argument(help="house, child-world or sportscast.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="Sentences.")] = 1000,
+    level: Annotated[
+        int | None,
+        typer.Option(min=0, help="Wrong meanings beside the right one, on average; not of sportscast."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Repeats to the letter.")] = 0,
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Where to write; - for standard output.")
+    ] = "-",
+) -> None:
+    """Make sentences with candidate meanings, as JSONL: structsvm simulate sportscast -n 500 > game.jsonl"""
+    with told_in_one_sentence():
+        from corpora.simulate import simulate as make
+
+        make(what, n, output, level=level, seed=seed)
+
+
+@app.command()
 def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
-    """Train every optimizer on generated data: one problem, one dual, many schedules."""
+    """Train every optimizer on generated data, and a semantic parser on a simulated sportscast."""
     from taggers.demo import demo as run
 
     run(seed=seed)

@@ -6,10 +6,7 @@ import codecs
 import contextlib
 import gzip
 import io
-import os
 import re
-import secrets
-import stat
 import sys
 import zlib
 from collections import Counter
@@ -17,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from corpora.output import atomic_write
 from taggers._columns import Columns, find_last_boundary
 from taggers._write import write
 from taggers.errors import DataError
@@ -192,35 +190,3 @@ def _tokenized(data: bytes, name: str, line: int) -> bytes:
     except UnicodeDecodeError as error:
         where = line + data.count(b"\n", 0, error.start)
         raise DataError("not valid UTF-8; give the file's encoding, such as latin-1", name, where) from None
-
-
-@contextlib.contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write that takes its name when it is complete; whatever goes wrong, nothing is left of it.
-
-    ``-`` is standard output, and a device or pipe is written as it is: neither can be taken back.
-    """
-    if str(path) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = os.path.realpath(path)
-    try:
-        mode: int | None = os.stat(target).st_mode
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and not stat.S_ISREG(mode):
-        with open(target, "wb") as file:
-            yield file
-        return
-    partial = f"{target}.{os.getpid()}-{secrets.token_hex(4)}.part"
-    try:
-        with open(partial, "xb") as file:
-            yield file
-        if mode is not None:
-            os.chmod(partial, stat.S_IMODE(mode))
-        os.replace(partial, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(partial)
-        raise
