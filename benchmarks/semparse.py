@@ -245,8 +245,8 @@ def report(
             years,
             f"Chosen by nested cross-validation, for each fold: {json.dumps(chosen)}, salience "
             f"{json.dumps(list(saliences))}.",
-            "Where the thesis is silent: which word Algorithm 24 takes next, how many empty labels complete a "
-            f"bag, and with which weights it predicts (C = 0.1 and one pass always; {FEW_SEEDS} seeds). "
+            "Where the thesis is silent: which word Algorithm 24 takes next, how many empty labels complete "
+            f"a bag, and with which weights it predicts (C = 0.1 and one pass always; {FEW_SEEDS} seeds). "
             '`algorithm="paper"` is order-free, min, mean by default.',
             silent,
         ]

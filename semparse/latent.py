@@ -87,7 +87,7 @@ class LatentParser:
             view = self.viewer.view(words, grow=True)
             self._fit_sizes()
             self._step(
-                view, candidates, self.alignment.posteriors(words, candidates), trusting=bool(self.memory)
+                view, candidates, self.alignment.posteriors(words, candidates), trusting=True
             )
         self.memory.append((x, bag))
 

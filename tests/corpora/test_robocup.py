@@ -83,7 +83,7 @@ def test_possessives_are_split_off():
         ("training/2001final-train", "<semid> 0 </semid>", "", 2, "lacks its <nl> or <semid>"),
         ("training/2001final-train", "<semid> 0 1 2", "<semid> 0 9", 6, "names the event 9"),
         ("training/2001final-train", "</example>\n</examples>", "</examples>", 5, "damaged after this line"),
-        ("gold/2001final-gold", "<mrl lang=\"soccer\"> whistle </mrl>", "", 7, "lacks its <nl> or <mrl>"),
+        ("gold/2001final-gold", '<mrl lang="soccer"> whistle </mrl>', "", 7, "lacks its <nl> or <mrl>"),
     ],
 )
 def test_damage_is_told_with_file_and_line(folder, name, old, new, line, what):

@@ -75,8 +75,10 @@ def test_it_is_passive_aggressive_on_the_problem_of_the_core():
 def test_algorithm_24_is_as_traced_by_hand():
     """Three words, bag {-, x, y}, from left to right, C = 0.1.
 
-    1. a: x is best and in the bag: taken. 2. b: x again, but only {-, y} are left: step 0.1 along q = (1/2, -1, 1/2).
-    3. c: - is best: taken. 4. b: still x, and {y} is left: step 0.1 along q = (-1/2, -1/2, 1). All were tried: end.
+    1. a: x is best and in the bag: taken.
+    2. b: x again, but only {-, y} are left: step 0.1 along q = (1/2, -1, 1/2).
+    3. c: - is best: taken.
+    4. b: still x, and {y} is left: step 0.1 along q = (-1/2, -1/2, 1). All were tried: end.
     """
     learner = learner_with([[0, 0.5, 0], [0, 0.6, 0.1], [0.2, 0, 0.1]])
     bag = np.array([[1, 1, 1]], np.int32)

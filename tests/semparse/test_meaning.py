@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 from semparse import MR, MeaningError, Schema, SchemaError, as_mr, parse_mr, parse_mrs
 
 names = st.one_of(
-    st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True), st.sampled_from(["new york", "it's", "a,b", "(", '"', "_"])
+    st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True),
+    st.sampled_from(["new york", "it's", "a,b", "(", '"', "_"]),
 )
 mrs = st.recursive(
     st.builds(MR, names),
-    lambda inner: st.builds(lambda rel, args: MR(rel, tuple(args)), names, st.lists(st.one_of(names, inner), max_size=3)),
+    lambda inner: st.builds(
+        lambda rel, args: MR(rel, tuple(args)), names, st.lists(st.one_of(names, inner), max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -58,14 +61,19 @@ def test_what_is_no_mr_is_told_with_its_place(text, what):
         parse_mr(text)
 
 
-@pytest.mark.parametrize("value", [3, None, {}, {"rel": ""}, {"rel": "a", "args": "b"}, {"rel": "a", "args": [1]},
-                                   {"rel": "a", "more": 1}, {"rel": "it's \"so\""}])  # fmt: skip
+@pytest.mark.parametrize(
+    "value",
+    [3, None, {}, {"rel": ""}, {"rel": "a", "args": "b"}, {"rel": "a", "args": [1]}, {"rel": "a", "more": 1},
+     {"rel": "it's \"so\""}],
+)  # fmt: skip
 def test_what_is_no_json_of_an_mr_is_refused(value):
     with pytest.raises(MeaningError):
         as_mr(value)
 
 
-GAME = parse_mrs("pass(ann,bob);pass(bob,cid);kick(cid);start(half1);defend(ann,ann);defend(bob,bob);defend(cid,cid);halt")
+GAME = parse_mrs(
+    "pass(ann,bob);pass(bob,cid);kick(cid);start(half1);defend(ann,ann);defend(bob,bob);defend(cid,cid);halt"
+)
 
 
 def test_a_schema_learns_arity_types_and_copies():

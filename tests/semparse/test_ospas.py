@@ -89,7 +89,9 @@ def test_a_relation_that_repeats_its_argument_is_learned():
 
 def test_match_picks_the_candidate_that_is_meant_or_none():
     parser = Ospas().fit(*DATA[:2])
-    assert parser.match("anna passes to bob", ["shot(anna)", "pass(anna, bob)"]) == parse_mr("pass(anna, bob)")
+    assert parser.match("anna passes to bob", ["shot(anna)", "pass(anna, bob)"]) == parse_mr(
+        "pass(anna, bob)"
+    )
     assert parser.match("anna passes to bob", ["pass(bob, anna)", "halt"]) is None
 
 
@@ -248,8 +250,8 @@ def test_unknown_words_and_symbols_at_prediction_do_no_harm(parser):
 
 @pytest.mark.parametrize(
     "options",
-    [{"algorithm": "magic"}, {"C": 0}, {"passes": 0}, {"strategy": "up"}, {"empties": "few"}, {"threshold": -1},
-     {"salience": "high"}, {"random_state": -1}, {"iterations": 0}, {"schema": {}}],
+    [{"algorithm": "magic"}, {"C": 0}, {"passes": 0}, {"strategy": "up"}, {"empties": "few"},
+     {"threshold": -1}, {"salience": "high"}, {"random_state": -1}, {"iterations": 0}, {"schema": {}}],
 )  # fmt: skip
 def test_bad_options_are_refused(options):
     with pytest.raises(ValueError):  # noqa: PT011

@@ -12,10 +12,13 @@ from semparse.evaluation import Score, score_matches, score_parses
 from semparse.meaning import parse_mr
 
 words = st.lists(st.from_regex(r"[a-zé]{1,5}", fullmatch=True), min_size=1, max_size=4)
-meanings = st.lists(st.sampled_from(["kick(ann)", "pass(ann, bob)", "halt", "say(ann, run('old dog'))"]), max_size=3)
+meanings = st.lists(
+    st.sampled_from(["kick(ann)", "pass(ann, bob)", "halt", "say(ann, run('old dog'))"]), max_size=3
+)
 bags = st.builds(
     lambda text, candidates, gold, time, name, tokens: Bag(
-        " ".join(text), tuple(candidates), None if gold is None else tuple(gold), time, name, tokens and tuple(tokens)
+        " ".join(text), tuple(candidates), gold if gold is None else tuple(gold), time, name,
+        tokens and tuple(tokens),
     ),
     words, meanings, st.none() | meanings, st.none() | st.integers(0, 9), st.sampled_from(["", "2001-7"]),
     st.none() | words,
@@ -36,7 +39,12 @@ def test_text_and_candidates_come_back_from_tabs(found):
 def test_candidates_may_be_objects_and_tokens_stand_for_a_text():
     line = json.dumps({"tokens": ["Ann", "runs"], "candidates": [{"rel": "run", "args": ["ann"]}], "id": 7})
     (bag,) = read_jsonl([line])
-    assert (bag.text, bag.candidates, bag.id, bag.sentence) == ("Ann runs", ("run(ann)",), "7", ["Ann", "runs"])
+    assert (bag.text, bag.candidates, bag.id, bag.sentence) == (
+        "Ann runs",
+        ("run(ann)",),
+        "7",
+        ["Ann", "runs"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +71,9 @@ def test_bad_jsonl_is_told_with_file_and_line(line, what, tmp_path):
     assert str(caught.value).startswith(f"{path}:2: ")
 
 
-@pytest.mark.parametrize(("line", "what"), [("a\tf(b))", "comes after"), ("\tf(b)", "no sentence"), ("a\tb\tc", "tabs")])
+@pytest.mark.parametrize(
+    ("line", "what"), [("a\tf(b))", "comes after"), ("\tf(b)", "no sentence"), ("a\tb\tc", "tabs")]
+)
 def test_bad_tab_lines_are_told_with_file_and_line(line, what, tmp_path):
     path = tmp_path / "bags.txt"
     path.write_text(f"fine\tf(a);g\n\n{line}\n")
@@ -73,11 +83,15 @@ def test_bad_tab_lines_are_told_with_file_and_line(line, what, tmp_path):
 
 
 def test_the_format_is_told_by_name_and_content(tmp_path):
-    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "ann runs", "candidates": ["run(ann)"]}\n'))
+    (tmp_path / "a.jsonl.gz").write_bytes(
+        gzip.compress(b'{"text": "ann runs", "candidates": ["run(ann)"]}\n')
+    )
     (tmp_path / "b").write_text('{"text": "ann runs", "candidates": ["run(ann)"]}\n')
     (tmp_path / "c").write_text("ann runs\trun(ann)\n")
     for name in ("a.jsonl.gz", "b", "c"):
-        assert [(bag.text, bag.candidates) for bag in read_bags(tmp_path / name)] == [("ann runs", ("run(ann)",))]
+        assert [(bag.text, bag.candidates) for bag in read_bags(tmp_path / name)] == [
+            ("ann runs", ("run(ann)",))
+        ]
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", None])
@@ -112,7 +126,9 @@ def test_scores_count_whole_meanings_only():
         Bag("silent", ("halt",), ("halt",)),
         Bag("no gold", ("halt",), ()),
     ]
-    parser = Answers({"right": parse_mr("kick(ann)"), "wrong": parse_mr("kick(ann)"), "no gold": parse_mr("halt")})
+    parser = Answers(
+        {"right": parse_mr("kick(ann)"), "wrong": parse_mr("kick(ann)"), "no gold": parse_mr("halt")}
+    )
     assert score_parses(parser, found) == Score(1, 2, 3)
     assert score_matches(parser, found) == Score(1, 3, 3)
     assert score_matches(parser, found, n_gold=5).recall == 0.2
