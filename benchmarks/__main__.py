@@ -6,16 +6,21 @@ import argparse
 import os
 import sys
 
-from benchmarks import ambiguity, concepts, multiclass, tagging
+from benchmarks import ambiguity, concepts, multiclass, semparse, tagging
 from corpora import CorpusMissing, find
 
 BENCHMARKS = {
     "multiclass": multiclass.main,
     "tagging": tagging.main,
+    "semparse": semparse.main,
     "ambiguity": ambiguity.main,
     "concepts": concepts.main,
 }
-NEEDED = {"multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"), "tagging": ("conll2000",)}
+NEEDED = {
+    "multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"),
+    "tagging": ("conll2000",),
+    "semparse": ("robocup",),
+}
 
 
 def main() -> None:

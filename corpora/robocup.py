@@ -1,7 +1,7 @@
 """RoboCup sportscasting, English: four games with comments, events, ambiguous bags and gold meanings.
 
 Read as distributed: XML-like files without entities, meanings with blanks around their marks (removed here),
-candidates repeated in a bag (kept once), and texts of the bags cleaned by hand where those of the gold are not.
+candidates repeated in a bag (kept once), texts of the bags cleaned by hand where those of the gold are not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which words go with which symbols: IBM model 1 between sentences and bags whose right candidate is hidden.
 
-A sentence x of a candidate c is thought to be made word by word, each from one of the symbols of c or from the
-empty one, all as likely:  P(x | c) = prod_i sum_s t(x_i | s) / (1 + |c|).  EM estimates t; its E step also gives
-each candidate of a bag a posterior, P(x | c) / sum_c' P(x | c'), by which its counts are weighted.
+A sentence x of a candidate c is thought to be made word by word, each from one of the symbols of c or from
+the empty one, all as likely:  P(x | c) = prod_i sum_s t(x_i | s) / (1 + |c|).  EM estimates t; its E step
+also gives each candidate of a bag a posterior, P(x | c) / sum_c' P(x | c'), by which its counts are weighted.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Alignment:
         cells = [
             (w, symbols[s], count) for w, row in enumerate(self.counts.values()) for s, count in row.items()
         ]
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "alignment.cells": np.array([cell[:2] for cell in cells], np.int32).reshape(-1, 2),
             "alignment.counts": np.array([cell[2] for cell in cells], np.float64),
         }
@@ -89,7 +89,8 @@ class Alignment:
         self.counts, self.totals, self._shares = {word: {} for word in meta["words"]}, {}, {}
         words, symbols = meta["words"], meta["symbols"]
         cells, counts = arrays["alignment.cells"], arrays["alignment.counts"]
-        if cells.shape != (len(counts), 2) or (cells < 0).any() or not (np.isfinite(counts) & (counts >= 0)).all():
+        fine = bool((np.isfinite(counts) & (counts >= 0)).all()) and not (cells < 0).any()
+        if cells.shape != (len(counts), 2) or not fine:
             raise ValueError("the counts of the alignment are damaged")
         for (word, symbol), count in zip(cells.tolist(), counts.tolist(), strict=True):
             self._add(words[word], symbols[symbol], count)

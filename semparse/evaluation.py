@@ -1,23 +1,22 @@
-"""How good a parser is: whole meanings right, candidates matched, and words given their symbols."""
+"""How well a parser does: precision, recall and F1 of its parses and of its matches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from corpora.bags import Bag
-from semparse.meaning import MR, as_mr
-from semparse.ospas import Ospas
+from semparse.meaning import as_mr
 
 
 @dataclass(frozen=True)
-class Scores:
-    """Right answers among those given and those wanted."""
+class Score:
+    """Counts, and what is computed from them: a meaning counts only if it is right as a whole."""
 
     correct: int
     answered: int
-    wanted: int
+    gold: int
 
     @property
     def precision(self) -> float:
@@ -25,43 +24,37 @@ class Scores:
 
     @property
     def recall(self) -> float:
-        return self.correct / self.wanted if self.wanted else 0.0
+        return self.correct / self.gold if self.gold else 0.0
 
     @property
     def f1(self) -> float:
-        total = self.answered + self.wanted
-        return 2 * self.correct / total if total else 0.0
+        return 2 * self.correct / (self.answered + self.gold) if self.answered + self.gold else 0.0
 
-    def to_json(self) -> dict[str, Any]:
-        return {**self.__dict__, "precision": self.precision, "recall": self.recall, "f1": self.f1}
-
-
-def compare(answers: Iterable[Sequence[MR]], gold: Iterable[Sequence[MR]]) -> Scores:
-    """Meanings against the right ones, sentence by sentence; nested ones count as a whole."""
-    correct = answered = wanted = 0
-    for given, right in zip(answers, gold, strict=True):
-        correct += len(set(given) & set(right))
-        answered += len(set(given))
-        wanted += len(set(right))
-    return Scores(correct, answered, wanted)
+    def __str__(self) -> str:
+        return f"precision {self.precision:.3f}, recall {self.recall:.3f}, F1 {self.f1:.3f}"
 
 
-def parsing_scores(
-    parser: Ospas, bags: Sequence[Bag], progress: Callable[[int, int], Any] | None = None
-) -> Scores:
-    """Parse the sentences that mean something, as `gold` says; the others are left out."""
-    meant = [bag for bag in bags if bag.gold]
-    answers = []
-    for done, bag in enumerate(meant, 1):
-        answers.append([parse.mr for parse in parser.parse(bag.sentence)])
-        if progress is not None:
-            progress(done, len(meant))
-    return compare(answers, [[as_mr(mr) for mr in bag.gold or ()] for bag in meant])
+def score_parses(parser: Any, bags: Iterable[Bag]) -> Score:
+    """Parse every sentence that has a gold meaning: correct of those answered, and of those meant."""
+    correct = answered = meant = 0
+    for bag in bags:
+        if bag.gold:
+            gold = {as_mr(mr) for mr in bag.gold}
+            found = {parse.mr for parse in parser.parse(bag.sentence)}
+            correct += len(gold & found)
+            answered += len(found)
+            meant += len(gold)
+    return Score(correct, answered, meant)
 
 
-def matching_scores(parser: Ospas, bags: Sequence[Bag]) -> Scores:
-    """Match the sentences that have candidates, and compare with the right meanings of all."""
-    known = [bag for bag in bags if bag.gold is not None]
-    picks = [parser.match(bag.sentence, bag.candidates) if bag.candidates else None for bag in known]
-    gold = [[as_mr(mr) for mr in bag.gold or ()] for bag in known]
-    return compare([[] if pick is None else [pick] for pick in picks], gold)
+def score_matches(parser: Any, bags: Iterable[Bag], n_gold: int | None = None) -> Score:
+    """Match every sentence with its candidates; `n_gold` counts also meanings of sentences without a bag."""
+    correct = answered = meant = 0
+    for bag in bags:
+        gold = {as_mr(mr) for mr in bag.gold or ()}
+        meant += len(gold)
+        if bag.candidates:
+            match = parser.match(bag.sentence, bag.candidates)
+            answered += match is not None
+            correct += match in gold
+    return Score(correct, answered, meant if n_gold is None else n_gold)

@@ -2,10 +2,11 @@
 
     S(x, mr) = max over alignments of  <w, Phi(x, mr, alignment)>
 
-`Alignment` (EM over all bags) says which words may stand for which symbols, and which candidates of a bag are likely.
-Then, passing over the sentences: the best candidate of the bag, by S and by that posterior, should score higher
-than any other MR that the schema allows, by a margin of 1; if not, a passive-aggressive step of at most C is made.
-Bags none of whose candidates can be aligned are noise and passed over. Predictions use the mean of all weights.
+`Alignment` (EM over all bags) says which words may stand for which symbols, and which candidates of a bag are
+likely. Then, passing over the sentences: the best candidate of the bag, by S and by that posterior, should
+score higher than any other MR that the schema allows, by a margin of 1; if not, a passive-aggressive step of at
+most C is made. Bags none of whose candidates can be aligned are noise and passed over. Predictions use the mean
+of all weights.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ class LatentParser:
         for words, candidates in [(x, bag), *[self.memory[i] for i in again]]:
             view = self.viewer.view(words, grow=True)
             self._fit_sizes()
-            self._step(view, candidates, self.alignment.posteriors(words, candidates), trusting=bool(self.memory))
+            self._step(
+                view, candidates, self.alignment.posteriors(words, candidates), trusting=bool(self.memory)
+            )
         self.memory.append((x, bag))
 
     def _meet(self, bag: list[MR]) -> None:
@@ -161,7 +164,11 @@ class LatentParser:
         rival = max((other.score for other in others if other is not found), default=-np.inf)
         node = found.node
         if node.place is None:  # for show: the word that is most likely the relation's
-            free = [(share.get(node.symbol, 0.0), -i) for i, share in enumerate(search.view.shares) if not found.used >> i & 1]
+            free = [
+                (share.get(node.symbol, 0.0), -i)
+                for i, share in enumerate(search.view.shares)
+                if not found.used >> i & 1
+            ]
             share, place = max(free, default=(0.0, 0))
             node = Node(node.symbol, -place if share > 0 else None, node.children, True)
         return node.parse(found.score, search.view.tokens, found.score - rival)
@@ -201,7 +208,9 @@ class LatentParser:
             table = self.tables.all[name]
             features, labels = list(table.features), list(table.labels)
             for row in rows.tolist():
-                parts.append((_label_text(name, labels[label]), features[row], float(search.weights[name][row, label])))
+                parts.append(
+                    (_label_text(name, labels[label]), features[row], float(search.weights[name][row, label]))
+                )
         return sorted(parts, key=lambda part: -abs(part[2]))
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Ospas: a semantic parser that learns online from sentences with candidate meanings, the right one not marked."""
+"""Ospas: a semantic parser that learns from sentences with candidate meanings, the right one not marked."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ STRATEGIES = ("random", "left-right", "order-free")
 class Ospas(Estimator):
     """Learn a parser from sentences and, beside each, candidate meanings of which at most one is meant.
 
-    A sentence is a text or a list of words; a candidate an `MR`, its text such as "pass(purple10, purple8)" or
-    its JSON object. Candidates may repeat, and none of them need be right.
+    A sentence is a text or a list of words; a candidate an `MR`, its text such as "pass(purple10, purple8)"
+    or its JSON object. Candidates may repeat, and none of them need be right.
 
-    algorithm: "latent", a linear model of whole meanings (see `semparse.latent`), or "paper", Algorithms 23 and
-    24 of Bordes' thesis (see `semparse.paper`). C: the largest step. passes: of `fit` over the data; None is 4
-    for "latent" and 1 for "paper". schema: a `Schema` (or its JSON object) that every candidate must conform to;
-    learned from the candidates if None. threshold: answer nothing where the best meaning leads the next by
-    less. random_state: the seed of all that is random.
+    algorithm: "latent", a linear model of whole meanings (see `semparse.latent`), or "paper", Algorithms 23
+    and 24 of Bordes' thesis (see `semparse.paper`). C: the largest step. passes: of `fit` over the data; None
+    is 4 for "latent" and 1 for "paper". schema: a `Schema` (or its JSON object) that every candidate must
+    conform to; learned from the candidates if None. threshold: answer nothing where the best meaning leads
+    the next by less. random_state: the seed of all that is random.
 
-    Of "latent" only: iterations, those of EM for the alignment; reprocess, how many old sentences `partial_fit`
-    takes up again; salience, for `match`: a relation meant in a smaller share of the bags where it
-    could be is background, and never matched.
+    Of "latent" only: iterations, those of EM for the alignment; reprocess, how many old sentences
+    `partial_fit` takes up again; salience, for `match`: a relation meant in a smaller share of the bags where
+    it could be is background, and never matched.
 
-    Of "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many empty
-    labels complete a bag (min, max or total); average, to predict with mean or with last weights.
+    Of "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many
+    empty labels complete a bag (min, max or total); average, to predict with mean or with last weights.
     """
 
     model_: LatentParser | PaperParser

@@ -69,7 +69,7 @@ class PaperParser:
                 self.n_roles = max(self.n_roles, 1 + len(inner.args))
 
     def learn(self, x: list[str], candidates: list[MR], rng: np.random.Generator | None = None) -> None:
-        """One sentence: Algorithm 24 for its symbols, then for the roles around each relation that was found."""
+        """One sentence: Algorithm 24 for its symbols, then for the roles around each relation found."""
         candidates = distinct(candidates)
         self._meet(candidates)
         ids = np.array([self.words.setdefault(word, len(self.words)) for word in x], np.int32)
@@ -93,7 +93,7 @@ class PaperParser:
         return [self.symbol_learner.scores(row, self.average) for row in rows]
 
     def _n_empty(self, n: int, sizes: list[int]) -> int:
-        size = {"min": min, "max": max, "total": sum}[self.empties](sizes)
+        size = min(sizes) if self.empties == "min" else max(sizes) if self.empties == "max" else sum(sizes)
         return max(0, n - size)
 
     def _learn_roles(self, x: list[str], symbols: list[str], rel: int, candidates: list[MR]) -> None:
@@ -124,7 +124,10 @@ class PaperParser:
         side = "before" if i < rel else "after"
         order = others.index(i)
         names = [relation, side, f"{side} {abs(i - rel)}", f"order {order}", f"{relation} {side}"]
-        names += [f"{relation} order {order}", f"{relation} {side} {sum(min(i, rel) < j < max(i, rel) for j in others)}"]
+        names += [
+            f"{relation} order {order}",
+            f"{relation} {side} {sum(min(i, rel) < j < max(i, rel) for j in others)}",
+        ]
         for offset in range(-WINDOW, WINDOW + 1):
             j = i + offset
             if offset and 0 <= j < len(x):
@@ -215,7 +218,9 @@ class PaperParser:
         parts = []
         for word, scores in zip(x, self._scores(x), strict=True):
             if len(scores):
-                name, label = max(((n, k) for n, k in self.symbols.items() if n in wanted), key=lambda p: scores[p[1]])
+                name, label = max(
+                    ((n, k) for n, k in self.symbols.items() if n in wanted), key=lambda p: scores[p[1]]
+                )
                 parts.append((name, word, float(scores[label] - scores[0])))
         return sorted(parts, key=lambda part: -abs(part[2]))
 
@@ -225,13 +230,15 @@ class PaperParser:
         found = {}
         for word, row in self.words.items():
             scores = self.symbol_learner.scores(np.array([row], np.int32), self.average)
-            better = [(float(s - scores[0]), name) for s, name in zip(scores, names, strict=True) if s > scores[0]]
+            better = [
+                (float(s - scores[0]), name) for s, name in zip(scores, names, strict=True) if s > scores[0]
+            ]
             found[word] = {name: score for score, name in sorted(better, reverse=True)}
         return found
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON-able values of a model file."""
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for name, learner in (("symbols", self.symbol_learner), ("roles", self.role_learner)):
             parts = zip(("w", "drift", "counts", "rng"), learner.state(), strict=True)
             arrays |= {f"{name}.{part}": value for part, value in parts}

@@ -16,8 +16,8 @@ class Parse:
     """A meaning read from a sentence.
 
     margin: how far its score is above that of the next best meaning.
-    symbols: of each word, the symbol that it stands for, "-" for none. roles: a row for each relation that has
-    a word, from the outside in; of each word REL, A0, A1, ..., or "-".
+    symbols: of each word, the symbol that it stands for, "-" for none. roles: a row for each relation that
+    has a word, from the outside in; of each word REL, A0, A1, ..., or "-".
     """
 
     mr: MR
@@ -56,7 +56,11 @@ class Node:
 
     @property
     def value(self) -> MR | str:
-        return MR(self.symbol, tuple(child.value for child in self.children)) if self.is_relation else self.symbol
+        return (
+            MR(self.symbol, tuple(child.value for child in self.children))
+            if self.is_relation
+            else self.symbol
+        )
 
     def parse(self, score: float, tokens: list[str], margin: float) -> Parse:
         """This tree as an answer."""

@@ -1,7 +1,7 @@
 """Which meaning representations make sense: relations, how many arguments they take, and of which types.
 
-A schema is given, or learned from MRs: slots that share a symbol are of one type (so all slots of players are),
-and a slot that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
+A schema is given, or learned from MRs: slots that share a symbol are of one type (so all slots of players
+are), and a slot that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with differen
 
 @dataclass(frozen=True)
 class Relation:
-    """The types of the slots; the first `least` must be filled; `copies` maps a slot to the one it repeats."""
+    """The types of the slots; the first `least` must be filled; `copies` has pairs (slot, one it repeats)."""
 
     slots: tuple[str, ...]
     least: int
@@ -45,7 +45,9 @@ class Schema:
                     f"relation {name!r} has {len(relation.slots)} slots but needs {relation.least}"
                 )
 
-        inner = [sum(bool(self.types[s] & self.relations.keys()) for s in r.slots) for r in self.relations.values()]
+        inner = [
+            sum(bool(self.types[s] & self.relations.keys()) for s in r.slots) for r in self.relations.values()
+        ]
         self.most_inner = max(inner, default=0)  # arguments of one relation that may be relations
 
     def __eq__(self, other: object) -> bool:
@@ -166,9 +168,7 @@ class SchemaLearner:
         ordered = sorted(types, key=lambda symbols: min(symbols))
         names = {symbol: f"type{k}" for k, symbols in enumerate(ordered, 1) for symbol in symbols}
         relations = {
-            rel: Relation(
-                tuple(names[min(symbols)] for symbols in slots), self.least[rel], self._copies(rel)
-            )
+            rel: Relation(tuple(names[min(symbols)] for symbols in slots), self.least[rel], self._copies(rel))
             for rel, slots in self.fillers.items()
         }
         return Schema(relations, {f"type{k}": symbols for k, symbols in enumerate(ordered, 1)})

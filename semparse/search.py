@@ -1,4 +1,4 @@
-"""The best meanings of a sentence: all that the schema allows, or given ones, with the words they come from."""
+"""The best meanings of a sentence: any that the schema allows, or given ones, with the words behind them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from semparse.view import Tables, View
 BEAM = 16  # partial trees kept
 SPARE = 4  # whole trees kept of a relation beside those asked for: some differ in their words only
 
-Way = tuple[float, tuple[Node, ...], int]  # the score so far, the arguments so far, the places taken (as bits)
+Way = tuple[
+    float, tuple[Node, ...], int
+]  # the score so far, the arguments so far, the places taken (as bits)
 
 
 class Found(NamedTuple):
@@ -38,12 +40,14 @@ class Search:
         self.unused = {i: float(unused[rows].sum()) for i, rows in view.unused_rows.items()}
         self.base = sum(self.unused.values())
         self.relation = {a: _sums(weights["relations"], rows) for a, rows in view.relation_rows.items()}
+        self.role: dict[tuple[int | None, int | None], list[float]]
         self.role = {key: _sums(weights["roles"], rows) for key, rows in view.role_rows.items()}
         self.options: list[tuple[float, Node, int]] = []  # gain, constant at its place, the place as a bit
         columns = tables.constants.labels
         for i, found in view.mentions.items():
             known = [(c, share) for c, share in found if c in columns]
-            scores = weights["constants"][np.ix_(view.constant_rows[i], [columns[c] for c, _ in known])].sum(0)
+            labels = np.array([columns[c] for c, _ in known], np.intp)
+            scores = weights["constants"][view.constant_rows[i][:, None], labels].sum(0)
             for (constant, share), score in zip(known, scores.tolist(), strict=True):
                 self.options.append((score + share / 2 - self.unused[i], Node(constant, i), 1 << i))
 
@@ -67,8 +71,10 @@ class Search:
             if not taken & bit
         ]
 
-    def _filled(self, rel: str, anchor: int | None, trees: tuple[Node, ...], used: int, keep: int) -> list[Way]:
-        """The best ways to fill the slots of a relation with constants and with trees that are built already."""
+    def _filled(
+        self, rel: str, anchor: int | None, trees: tuple[Node, ...], used: int, keep: int
+    ) -> list[Way]:
+        """The best ways to fill the slots of a relation with constants and with trees built already."""
         relation = self.schema.relations[rel]
         copies = dict(relation.copies)
         ways = [self._start(rel, anchor, used)]
@@ -81,7 +87,7 @@ class Search:
                 longer = self._extended(ways, rel, slot, anchor, allowed)
                 for tree in trees:
                     if tree.symbol in allowed:
-                        gain = self.role[tree.place, anchor][self.tables.roles.labels[rel, slot]]  # type: ignore[index]
+                        gain = self.role[tree.place, anchor][self.tables.roles.labels[rel, slot]]
                         longer += [(s + gain, (*c, tree), taken) for s, c, taken in ways if tree not in c]
                 ways = longer
             ways.sort(key=_score, reverse=True)
@@ -104,10 +110,12 @@ class Search:
     def _flat(self, keep: int) -> list[Found]:
         ways = [(rel, way) for rel in self.view.anchors for way in self._filled(rel, None, (), 0, keep)]
         ways.sort(key=lambda pair: pair[1][0], reverse=True)
-        return [Found(self.base + s, Node(rel, None, c, True), used) for rel, (s, c, used) in ways[: keep + SPARE]]
+        return [
+            Found(self.base + s, Node(rel, None, c, True), used) for rel, (s, c, used) in ways[: keep + SPARE]
+        ]
 
     def _nested(self, keep: int) -> list[Found]:
-        """From right to left, a word is left out or becomes a relation over what lies open; a beam is kept."""
+        """From right to left, a word is left out or becomes a relation over what lies open; with a beam."""
         at: dict[int, list[str]] = {}
         for rel, places in self.view.anchors.items():
             for place in places:
@@ -148,7 +156,11 @@ class Search:
                 elif isinstance(arg, MR):
                     label = self.tables.roles.labels[mr.rel, slot]
                     ways = [
-                        (score + inner.score + self.role[inner.node.place, anchor][label], (*c, inner.node), inner.used)  # type: ignore[index]
+                        (
+                            score + inner.score + self.role[inner.node.place, anchor][label],
+                            (*c, inner.node),
+                            inner.used,
+                        )
                         for score, c, taken in ways
                         for inner in self._aligned(arg, taken)
                     ]

@@ -1,8 +1,9 @@
-"""A sentence as the latent parser sees it: which words may stand for what, and the features of each choice."""
+"""A sentence as the latent parser sees it: which words may stand for what, and features of each choice."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,8 +23,11 @@ class Tables:
         self.relations, self.constants, self.roles, self.unused = Table(), Table(), Table(), Table()
         self.unused.label("")
         self.all = {
-            "relations": self.relations, "constants": self.constants, "roles": self.roles, "unused": self.unused
-        }  # fmt: skip
+            "relations": self.relations,
+            "constants": self.constants,
+            "roles": self.roles,
+            "unused": self.unused,
+        }
 
 
 @dataclass
@@ -66,8 +70,9 @@ class Viewer:
             for symbol, _ in mentions:
                 kind = self.type_of[symbol]
                 by_type[kind] = by_type.get(kind, 0.0) + constants[symbol]
-            kind = max(by_type, key=lambda name: by_type[name], default=None)
-            self._known[word] = mentions, f"<{kind}>" if kind and by_type[kind] >= CLASS_SHARE else None
+            best = max(by_type, key=lambda name: by_type[name], default="")
+            known = bool(best) and by_type[best] >= CLASS_SHARE
+            self._known[word] = mentions, f"<{best}>" if known else None
         return self._known[word]
 
     def view(self, x: list[str], *, grow: bool) -> View:
@@ -80,8 +85,9 @@ class Viewer:
         open_places = set(mentions)
         places: list[int | None] = [None]
         if self.nested:
-            places = sorted({i for found in anchors.values() for i in found if i is not None})
-            open_places.update(i for i in places if i is not None)
+            own = {i for found in anchors.values() for i in found if i is not None}
+            open_places |= own
+            places = [*sorted(own)]
         tables = self.tables
         fillers = sorted(open_places)
         return View(
@@ -126,7 +132,7 @@ class Viewer:
 def _relation_features(edged: list[str], named: list[int], anchor: int | None) -> list[str]:
     """Words and pairs of neighbours: of the whole sentence, or around the relation's own word."""
     if anchor is None:
-        pairs = [f"{a} {b}" for a, b in zip(edged, edged[1:], strict=False)]
+        pairs = [f"{a} {b}" for a, b in pairwise(edged)]
         return list(dict.fromkeys(["bias", f"mentions {len(named)}", *edged[1:-1], *pairs]))
     i = anchor + 1
     here, left, right = edged[i], edged[i - 1], edged[i + 1]
@@ -134,7 +140,7 @@ def _relation_features(edged: list[str], named: list[int], anchor: int | None) -
 
 
 def _role_features(edged: list[str], named: list[int], i: int, anchor: int | None) -> list[str]:
-    """Neighbours of the word, and which of the named ones it is: from both ends, or from the relation's word."""
+    """Neighbours of a word, and which of the named ones it is, from both ends or from the relation's word."""
     before = edged[i - 1] if i else "^^"
     names = ["bias", f"l {edged[i]}", f"r {edged[i + 2]}", f"ll {before} {edged[i]}"]
     if anchor is None:
