@@ -1,13 +1,24 @@
 """The simulated house: its size, its laws, and what its sentences promise."""
 
 from collections import Counter
-from itertools import islice
+from itertools import islice, pairwise
 
 import pytest
 
 from corpora.house import (
-    ACTORS, CONCEPTS, FURNITURE, HOME, OBJECTS, ROOMS, THINGS, VERBS, House, coherent, execute, simulate_house,
-)  # fmt: skip
+    ACTORS,
+    CONCEPTS,
+    FURNITURE,
+    HOME,
+    OBJECTS,
+    ROOMS,
+    THINGS,
+    VERBS,
+    House,
+    coherent,
+    execute,
+    simulate_house,
+)
 from corpora.house_language import pronoun
 
 
@@ -50,7 +61,7 @@ def test_a_pronoun_can_mean_one_thing_only(scenes):
 
 
 def test_actions_make_sense_and_the_world_stays_whole(scenes):
-    for scene, following in zip(scenes, scenes[1:], strict=False):
+    for scene, following in pairwise(scenes):
         u = scene.universe
         assert coherent(scene.verb, scene.args, u)
         for thing, holder in u.contained_by.items():

@@ -9,8 +9,8 @@ from corpora import find
 from corpora.sportscast import MODES, WINDOW, broadcast, simulate_sportscast
 
 ARITY = {
-    "ballstopped": 0, "kick": 1, "pass": 2, "turnover": 2, "badPass": 2, "playmode": 1, "steal": 1, "defense": 2,
-    "block": 1,
+    "ballstopped": 0, "kick": 1, "pass": 2, "turnover": 2, "badPass": 2, "playmode": 1, "steal": 1,
+    "defense": 2, "block": 1,
 }  # fmt: skip
 # Of the comments that mean something, in the real games.
 SHARES = {

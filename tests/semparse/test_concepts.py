@@ -1,6 +1,6 @@
 """Concept labelling: the network against a naive twin, what it learns, and what it refuses."""
 
-from itertools import islice
+from itertools import islice, pairwise
 
 import numpy as np
 import pytest
@@ -95,9 +95,9 @@ def test_an_update_is_a_gradient_step_on_the_first_mistake(order, weak):
     before = {name: value.copy() for name, value in labeller.arrays_.items()}
     twin = Twin(labeller, x[0], u[0])
     bag = list(y[0])
-    for state, j, concept, scores in twin.steps():
-        right = concept in bag if weak else concept == y[0][j]
-        if not right:
+    for step in twin.steps():
+        state, j, concept, scores = step
+        if not (concept in bag if weak else concept == y[0][j]):
             break
         bag.remove(concept)
     else:
@@ -169,7 +169,7 @@ def test_bags_of_the_house_are_aligned_by_what_occurs_together():
     found = align(flat, bags, starts, (len(words), len(labels)))
     wrong = np.add.reduceat(found != truth, starts[:-1]) > 0
     assert wrong.mean() < 0.02
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         assert sorted(found[start:end]) == sorted(bags[start:end])
 
 

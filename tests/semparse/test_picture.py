@@ -16,10 +16,10 @@ def parse(tokens, symbols, *roles, mr=None):
 def nested():
     """Figure 6.2 of the thesis."""
     return parse(
-        "mommy believes that the dog broke the box".split(),
-        "mother believe - - dog break - box".split(),
-        "A0 REL - - - A1 - -".split(),
-        "- - - - A0 REL - A1".split(),
+        ["mommy", "believes", "that", "the", "dog", "broke", "the", "box"],
+        ["mother", "believe", "-", "-", "dog", "break", "-", "box"],
+        ["A0", "REL", "-", "-", "-", "A1", "-", "-"],
+        ["-", "-", "-", "-", "A0", "REL", "-", "A1"],
         mr=MR("believe", ("mother", MR("break", ("dog", "box")))),
     )
 
