@@ -16,7 +16,7 @@ from itertools import islice, product
 from random import Random
 
 from corpora.bags import Bag, meaning_text
-from corpora.house_language import Describer
+from corpora.house_language import Describer, pronoun
 
 VERBS = (
     "move", "get", "give", "put", "sleep", "wake_up", "play", "drink", "eat", "bring", "drop", "sit",
@@ -218,7 +218,6 @@ class House:
 
     def _hidden(self, verb: str, args: tuple[str, ...]) -> int | None:
         """An argument that is the only one its pronoun can mean here, if there is any."""
-        pronoun = self.describer.pronoun
         places = [k for k, arg in enumerate(args) if pronoun(arg, k)]
         if self.rng.random() < 0.15:  # subjects are pronouns more often than objects
             places.reverse()

@@ -36,6 +36,11 @@ PLACES = {"kitchen", "bedroom", "hall", "livingroom", "garden", "bathroom"}
 ENCLOSING = {"fridge", "closet", "cupboard"}
 
 
+def pronoun(concept: str, place: int) -> str:
+    """The pronoun of a concept as argument number `place`; rooms have none."""
+    return "" if concept in PLACES else PRONOUNS.get(concept, IT)[place > 0]
+
+
 class Describer:
     """Makes sentences; second_names gives every person a second unique name, where there are no pronouns."""
 
@@ -43,10 +48,6 @@ class Describer:
         self.rng = rng
         self.second_names = second_names
         self.kin = KIN | MORE_KIN if second_names else KIN
-
-    def pronoun(self, concept: str, place: int) -> str:
-        """The pronoun of a concept as argument number `place`; rooms have none."""
-        return "" if concept in PLACES else PRONOUNS.get(concept, IT)[place > 0]
 
     def describe(
         self, verb: str, args: tuple[str, ...], hidden: int | None = None
@@ -57,7 +58,7 @@ class Describer:
             if part.isdigit():
                 place = int(part)
                 if place == hidden:
-                    words.append((self.pronoun(args[place], place), args[place]))
+                    words.append((pronoun(args[place], place), args[place]))
                 else:
                     words += self.name(args[place])
             elif part.endswith("*"):

@@ -146,4 +146,4 @@ def evaluate(
             print(json.dumps(found, indent=1))
             return
         for key, score in scores.items():
-            print(f"{key:10} {score} ({score.correct} right of {score.answered} given and {score.gold} wanted)")
+            print(f"{key:10} {score} ({score.correct} right, {score.answered} given, {score.gold} wanted)")

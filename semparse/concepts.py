@@ -25,8 +25,9 @@ class ConceptLabeller:
 
     The score of a labelling is sum_i g_i(x, y) . h(y_i) (see `_concepts`). Training visits sentences one by
     one and labels them greedily; at the first mistake, one gradient step asks every right continuation to
-    score above the wrong one by 1. It stops after `epochs` passes, the rate falling linearly to a tenth, or when
-    a pass had no mistake. A visit costs about dimension * hidden * (relations + 1) * length^2 operations.
+    score above the wrong one by 1. It stops after `epochs` passes, the rate falling linearly to a tenth,
+    or when a pass had no mistake. A visit costs about dimension * hidden * (relations + 1) * length^2
+    operations.
 
     Parameters
     ----------

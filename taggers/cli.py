@@ -279,9 +279,12 @@ def simulate(
 @app.command()
 def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
     """Train every optimizer on generated data, and a semantic parser on a simulated sportscast."""
-    from taggers.demo import demo as run
+    from semparse.demo import demo as parse_sentences
+    from taggers.demo import demo as compare_optimizers
 
-    run(seed=seed)
+    compare_optimizers(seed=seed)
+    print()
+    parse_sentences(seed=seed)
 
 
 def main() -> None:
