@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Algorithms 23 and 24 of Bordes' thesis: the ambiguous dual step, and the labelling of a sentence with a bag.
+"""Algorithms 23 and 24 of Bordes' thesis: the ambiguous dual step, and labelling a sentence with a bag.
 
 Scores are S(x, l) = sum over the active features f of x of w[f, l]; label 0 is the empty one.
 """
@@ -53,11 +53,13 @@ cdef class BagLearner:
         return (np.array(self.w[:, :self.n_labels]), np.array(self.drift[:, :self.n_labels]),
                 np.array([self.steps, self.n_labels], np.int64), np.array([self.rng], np.uint64))
 
-    def set_state(self, double[:, ::1] w, double[:, ::1] drift, long long[::1] counts, uint64_t[::1] rng):
+    def set_state(self, double[:, ::1] w, double[:, ::1] drift, long long[::1] counts,
+                  uint64_t[::1] rng):
         self.w, self.drift = w, drift
         self.steps, self.n_labels, self.rng = counts[0], counts[1], rng[0]
 
-    cdef void _scores(self, const int[::1] ids, Py_ssize_t first, Py_ssize_t last, double* out) noexcept nogil:
+    cdef void _scores(self, const int[::1] ids, Py_ssize_t first, Py_ssize_t last,
+                      double* out) noexcept nogil:
         cdef Py_ssize_t k, label
         for label in range(self.n_labels):
             out[label] = 0
@@ -136,8 +138,8 @@ cdef class BagLearner:
               int strategy, bint spare):
         """Algorithm 24: label the positions of a sentence with what their bags hold, learning on the way.
 
-        Position i has features ids[ptr[i]:ptr[i+1]] and may take the labels l with bag[groups[i], l] > 0; a label
-        taken is removed from the bag. With `spare`, a bag with nothing left allows the empty label.
+        Position i has features ids[ptr[i]:ptr[i+1]] and may take the labels l with bag[groups[i], l] > 0; a
+        label taken is removed from the bag. With `spare`, a bag with nothing left allows the empty label.
         Returns the labels, -1 where none was accepted.
         """
         cdef Py_ssize_t n = ptr.shape[0] - 1
@@ -158,11 +160,11 @@ cdef class BagLearner:
         free(order)
         return np.asarray(out)
 
-    cdef void _label(self, const int[::1] ids, const long long[::1] ptr, const int[::1] groups, int[:, ::1] bag,
-                     int strategy, bint spare, int[::1] out, Py_ssize_t n, double* s,
+    cdef void _label(self, const int[::1] ids, const long long[::1] ptr, const int[::1] groups,
+                     int[:, ::1] bag, int strategy, bint spare, int[::1] out, Py_ssize_t n, double* s,
                      unsigned char* inside, int* order) noexcept nogil:
         cdef Py_ssize_t unlabelled = n, tried, current = 0
-        cdef int i, k, best
+        cdef int i, best
         cdef double loss
         cdef bint success = True
         while unlabelled and success:

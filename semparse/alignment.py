@@ -75,25 +75,29 @@ class Alignment:
         self.totals[symbol] = self.totals.get(symbol, 0.0) + count
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        symbols = {symbol: k for k, symbol in enumerate(self.totals)}
+        symbols = {symbol: k for k, symbol in enumerate(sorted(self.totals))}
         cells = [
             (w, symbols[s], count) for w, row in enumerate(self.counts.values()) for s, count in row.items()
         ]
         arrays: dict[str, np.ndarray] = {
             "alignment.cells": np.array([cell[:2] for cell in cells], np.int32).reshape(-1, 2),
             "alignment.counts": np.array([cell[2] for cell in cells], np.float64),
+            "alignment.totals": np.array([self.totals[symbol] for symbol in symbols], np.float64),
         }
         return arrays, {"words": list(self.counts), "symbols": list(symbols)}
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-        self.counts, self.totals, self._shares = {word: {} for word in meta["words"]}, {}, {}
         words, symbols = meta["words"], meta["symbols"]
-        cells, counts = arrays["alignment.cells"], arrays["alignment.counts"]
-        fine = bool((np.isfinite(counts) & (counts >= 0)).all()) and not (cells < 0).any()
-        if cells.shape != (len(counts), 2) or not fine:
-            raise ValueError("the counts of the alignment are damaged")
+        cells, counts, totals = (arrays[f"alignment.{name}"] for name in ("cells", "counts", "totals"))
+        shapes = cells.shape == (len(counts), 2) and counts.shape == (len(counts),)
+        if not shapes or totals.shape != (len(symbols),) or not all(isinstance(name, str) for name in words):
+            raise ValueError("the counts of the alignment do not fit together")
+        if not all(np.isfinite(array).all() and (array >= 0).all() for array in (cells, counts, totals)):
+            raise ValueError("the counts of the alignment are no counts")
+        self.counts, self._shares = {word: {} for word in words}, {}
         for (word, symbol), count in zip(cells.tolist(), counts.tolist(), strict=True):
-            self._add(words[word], symbols[symbol], count)
+            self.counts[words[word]][symbols[symbol]] = count
+        self.totals = dict(zip(symbols, totals.tolist(), strict=True))
 
 
 class _Links:

@@ -4,9 +4,9 @@
 
 `Alignment` (EM over all bags) says which words may stand for which symbols, and which candidates of a bag are
 likely. Then, passing over the sentences: the best candidate of the bag, by S and by that posterior, should
-score higher than any other MR that the schema allows, by a margin of 1; if not, a passive-aggressive step of at
-most C is made. Bags none of whose candidates can be aligned are noise and passed over. Predictions use the mean
-of all weights.
+score higher than any other MR that the schema allows, by a margin of 1; if not, a passive-aggressive step of
+at most C is made. Bags none of whose candidates can be aligned are noise and passed over. Predictions use the
+mean of all weights.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class LatentParser:
             view = self.viewer.view(words, grow=True)
             self._fit_sizes()
             self._step(
-                view, candidates, self.alignment.posteriors(words, candidates), trusting=bool(self.memory)
+                view, candidates, self.alignment.posteriors(words, candidates), trusting=True
             )
         self.memory.append((x, bag))
 

@@ -87,6 +87,9 @@ def _from_json(value: Any, depth: int) -> MR:
     for arg in args:
         if not isinstance(arg, dict) and not (isinstance(arg, str) and arg):
             raise MeaningError(f"{arg!r} is no argument: give a name or an object with rel and args")
+    for name in (rel, *(arg for arg in args if isinstance(arg, str))):
+        if "'" in name and '"' in name:
+            raise MeaningError(f"{name!r} holds both kinds of quotes, so it could not be written as text")
     return MR(rel, tuple(_from_json(arg, depth + 1) if isinstance(arg, dict) else arg for arg in args))
 
 

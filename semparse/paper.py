@@ -240,8 +240,10 @@ class PaperParser:
         """Arrays and JSON-able values of a model file."""
         arrays: dict[str, np.ndarray] = {}
         for name, learner in (("symbols", self.symbol_learner), ("roles", self.role_learner)):
-            parts = zip(("w", "drift", "counts", "rng"), learner.state(), strict=True)
-            arrays |= {f"{name}.{part}": value for part, value in parts}
+            w, drift, counts, rng = learner.state()
+            n = len(self.words if name == "symbols" else self.features)
+            arrays |= {f"{name}.w": w[:n], f"{name}.drift": drift[:n]}
+            arrays |= {f"{name}.counts": counts, f"{name}.rng": rng}
         meta = {
             "symbols": list(self.symbols),
             "words": list(self.words),
@@ -258,9 +260,17 @@ class PaperParser:
         sizes = (("symbols", len(self.words), len(self.symbols)), ("roles", len(self.features), self.n_roles))
         for name, n_features, n_labels in sizes:
             w, drift, counts, rng = (arrays[f"{name}.{part}"] for part in ("w", "drift", "counts", "rng"))
-            used = n_labels if w.shape[0] else 0
-            if w.shape != drift.shape or w.shape[1] != used or w.shape[0] < n_features or counts[1] != used:
-                raise ValueError(f"{name} weights of shape {w.shape} for {n_features} features")
+            used = n_labels if n_features else 0
+            for array, dtype, shape in (
+                (w, np.float64, (n_features, used)),
+                (drift, np.float64, (n_features, used)),
+                (counts, np.int64, (2,)),
+                (rng, np.uint64, (1,)),
+            ):
+                if array.dtype != dtype or array.shape != shape or not np.isfinite(array).all():
+                    raise ValueError(f"{name} has an array of {array.dtype} and shape {array.shape}")
+            if counts[0] < 1 or counts[1] != used:
+                raise ValueError(f"{name} counts {counts.tolist()}")
             learner = self.symbol_learner if name == "symbols" else self.role_learner
             learner.set_state(w, drift, counts, rng)
 

@@ -65,6 +65,8 @@ class Table:
         self.labels = {label: k for k, label in enumerate(named)}
         self.w, self.drift = arrays[f"{name}.w"], arrays[f"{name}.drift"]
         for array in (self.w, self.drift):
-            if array.shape != (len(self.features), len(self.labels)) or not np.isfinite(array).all():
+            if array.shape != (len(self.features), len(self.labels)) or array.dtype != np.float64:
                 raise ValueError(f"{name} weights of shape {array.shape} for {len(self.features)} features")
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} weights that are no numbers")
         self._mean = None
