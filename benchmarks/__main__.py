@@ -6,20 +6,19 @@ import argparse
 import os
 import sys
 
-from benchmarks import ambiguity, concepts, multiclass, semparse, tagging
+from benchmarks import ambiguity, chunking, concepts, multiclass, ocr, presets, semparse, tagging
 from corpora import CorpusMissing, find
 
+# what runs, and the corpora it needs
 BENCHMARKS = {
-    "multiclass": multiclass.main,
-    "tagging": tagging.main,
-    "semparse": semparse.main,
-    "ambiguity": ambiguity.main,
-    "concepts": concepts.main,
-}
-NEEDED = {
-    "multiclass": ("uci_letter", "usps", "mnist", "reuters_r8"),
-    "tagging": ("conll2000",),
-    "semparse": ("robocup",),
+    "multiclass": (multiclass.main, ("uci_letter", "usps", "mnist", "reuters_r8")),
+    "chunking": (chunking.main, ("conll2000",)),
+    "ocr": (ocr.main, ("ocr_letters",)),
+    "tagging": (tagging.main, ("conll2000",)),
+    "presets": (presets.main, ("conll2000", "ud_english_ewt", "conll2002")),
+    "semparse": (semparse.main, ("robocup",)),
+    "ambiguity": (ambiguity.main, ()),
+    "concepts": (concepts.main, ()),
 }
 
 
@@ -33,14 +32,14 @@ def main() -> None:
     options = parser.parse_args()
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
+    names = options.names or list(BENCHMARKS)
     try:
-        for name in options.names or BENCHMARKS:
-            for corpus in NEEDED.get(name, ()):
-                find(corpus)
+        for corpus in dict.fromkeys(corpus for name in names for corpus in BENCHMARKS[name][1]):
+            find(corpus)
     except CorpusMissing as missing:
         sys.exit(str(missing))
-    for name in options.names or BENCHMARKS:
-        BENCHMARKS[name](quick=options.quick)
+    for name in names:
+        BENCHMARKS[name][0](quick=options.quick)
 
 
 if __name__ == "__main__":

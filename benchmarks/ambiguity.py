@@ -9,7 +9,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from benchmarks.harness import RESULTS, in_own_process, mean_spread, publish, table
+from benchmarks.harness import figure, in_own_process, mean_spread, publish, table
 from corpora import Bag, simulate_child_world, simulate_house
 
 LEVELS = (0, 1, 2, 3)
@@ -81,8 +81,8 @@ def main(*, quick: bool = False) -> None:
     by_strategy = {name: [run["errors"] for run in runs(level=3, strategy=name)] for name in STRATEGIES[1:]}
     by_strategy["random"] = by_level["level 3"]
     end = "-quick" if quick else ""
-    draw(by_level, f"ambighouse-levels{end}", "AmbigHouse: levels of ambiguity (figure 6.3)")
-    draw(by_strategy, f"ambighouse-strategies{end}", "AmbigHouse: strategies at level 3 (figure 6.4)")
+    draw(by_level, f"ambighouse-levels{end}")
+    draw(by_strategy, f"ambighouse-strategies{end}")
     figures = {
         "child world": [{"level": level, "method": name, "f1": f1} for (level, name), f1 in scores.items()],
         "house": {"points": POINTS, "levels": by_level, "strategies": by_strategy},
@@ -107,24 +107,14 @@ def report(scores: dict[Any, list[float]], by_level: Any, by_strategy: Any, seed
     return text + table(["", *(f"{POINTS[k]}" for k in shown)], rows)
 
 
-def draw(curves: dict[str, list[list[float]]], name: str, title: str) -> None:
+def draw(curves: dict[str, list[list[float]]], name: str) -> None:
     """Mean curves with a band of one standard deviation."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = name
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6, 4))
-    for label, runs in curves.items():
-        columns = list(zip(*runs, strict=True))
-        means = [statistics.mean(column) for column in columns]
-        bands = [statistics.stdev(column) for column in columns]
-        axes.plot(POINTS, means, label=label)
-        low = [max(0.0, m - s) for m, s in zip(means, bands, strict=True)]
-        axes.fill_between(POINTS, low, [m + s for m, s in zip(means, bands, strict=True)], alpha=0.15)
-    axes.set(xlabel="training sentences", ylabel="alignment error, %", title=title, ylim=(0, 100))
-    axes.legend()
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / f"{name}.svg", metadata={"Date": None})
-    pyplot.close(figure)
+    with figure(name, "training sentences", "alignment error, %") as axes:
+        for label, runs in curves.items():
+            columns = list(zip(*runs, strict=True))
+            means = [statistics.mean(column) for column in columns]
+            bands = [statistics.stdev(column) for column in columns]
+            low = [max(0.0, m - s) for m, s in zip(means, bands, strict=True)]
+            high = [min(100.0, m + s) for m, s in zip(means, bands, strict=True)]
+            axes.plot(POINTS, means, label=label)
+            axes.fill_between(POINTS, low, high, alpha=0.15)

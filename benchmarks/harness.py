@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -10,7 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -77,7 +78,42 @@ def table(header: list[str], rows: list[list[Any]]) -> str:
 def mean_spread(values: list[float], digits: int = 2) -> str:
     """Mean and standard deviation, of several values."""
     mean = f"{statistics.mean(values):.{digits}f}"
-    return f"{mean} ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else mean
+    return f"{mean} ± {statistics.stdev(values):.{digits}f}" if len(set(values)) > 1 else mean
+
+
+def beside(ours: str, paper: float | None) -> str:
+    return ours if paper is None else f"{ours} ({paper:g})"
+
+
+def spread(runs: list[dict[str, Any]], key: str, digits: int, unit: float = 1.0) -> str:
+    """Mean and standard deviation over seeds."""
+    values = [run[key] / unit for run in runs if key in run]
+    if not values:
+        return ""
+    return mean_spread(values, digits)
+
+
+@contextlib.contextmanager
+def figure(name: str, x: str, y: str, *, log: bool = False) -> Iterator[Any]:
+    """Axes to draw on; what was drawn is kept as an SVG beside the results."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = name
+    from matplotlib import pyplot
+
+    drawing, axes = pyplot.subplots(figsize=(5, 3.4), layout="constrained")
+    yield axes
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    if log:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    RESULTS.mkdir(exist_ok=True)
+    drawing.savefig(RESULTS / f"{name}.svg", metadata={"Date": None})
+    pyplot.close(drawing)
 
 
 def publish(name: str, text: str, figures: Any) -> None:

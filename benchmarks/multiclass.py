@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import in_own_process, publish, table, timed
+from benchmarks.harness import beside, in_own_process, publish, spread, table, timed
 
 SETS: dict[str, dict[str, Any]] = {
     "letter": {"C": 10.0, "gamma": 0.025},
@@ -131,20 +131,3 @@ def report(figures: dict[tuple[str, str], list[dict[str, Any]]]) -> str:
         "argmax, thousands (paper)", "support patterns", "training s", "time / peer", "peak MB",
     ]  # fmt: skip
     return table(header, rows)
-
-
-def beside(ours: str, paper: float | None) -> str:
-    return ours if paper is None else f"{ours} ({paper:g})"
-
-
-def spread(runs: list[dict[str, Any]], key: str, digits: int, unit: float = 1.0) -> str:
-    """Mean and standard deviation over seeds."""
-    values = [run[key] / unit for run in runs if key in run]
-    if not values:
-        return ""
-    mean = f"{statistics.mean(values):.{digits}f}"
-    return (
-        f"{mean} ± {statistics.stdev(values):.{digits}f}"
-        if len(values) > 1 and len(set(values)) > 1
-        else mean
-    )

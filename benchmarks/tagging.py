@@ -1,49 +1,66 @@
-"""CoNLL-2000 chunking, file to model: LaRank beside python-crfsuite, one template, a process each."""
+"""CoNLL-2000 chunking, file to model and file to file: LaRank beside python-crfsuite, one template."""
 
 from __future__ import annotations
 
-import os
+import statistics
+import sys
 import tempfile
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import in_own_process, machine, timed
+from benchmarks.harness import in_own_process, publish, spread, table, timed
 
+AP = "crfsuite ap, 10 iterations"
+LBFGS = "crfsuite lbfgs, c2=1"
 OURS: dict[str, dict[str, Any]] = {
     "LaRank greedy, 1 pass": {"inference": "greedy", "epochs": 1},
     "LaRank greedy, 2 passes": {"inference": "greedy", "epochs": 2},
     "LaRank exact, 2 passes": {"inference": "exact", "epochs": 2},
 }
 CRFSUITE: dict[str, tuple[str, dict[str, Any]]] = {
-    "crfsuite ap, 10 iterations": ("ap", {"max_iterations": 10}),
-    "crfsuite lbfgs, c2=1": ("lbfgs", {"c1": 0.0, "c2": 1.0}),
+    AP: ("ap", {"max_iterations": 10}),
+    LBFGS: ("lbfgs", {"c1": 0.0, "c2": 1.0}),
 }
+REPEATS = 3
 NEAR = range(-2, 3)
 
 
-def measure(name: str, folder: str) -> dict[str, Any]:
-    """Train on train.txt, tag test.txt; seconds of both and the F1."""
-    train, test = Path(folder, "train.txt"), Path(folder, "test.txt")
+def measure(name: str) -> dict[str, Any]:
+    """Train on train.txt, tag test.txt; seconds of both, the F1 and the size of the model."""
+    from corpora import find
+    from taggers.conlleval import evaluate
+
+    folder = find("conll2000")
+    train, test = folder / "train.txt", folder / "test.txt"
     with tempfile.TemporaryDirectory() as scratch:
         model, output = Path(scratch, "model"), Path(scratch, "output.txt")
-        run = ours if name in OURS else crfsuite
-        return run(name, train, test, model, output)
+        learn, label = (ours if name in OURS else crfsuite)(name, train, test, model, output)
+        _, seconds = timed(learn)
+        _, tagging = timed(label)
+        found = sentences(output)
+        predicted, gold = ([[token[k] for token in s] for s in found] for k in (3, 2))
+        figures = {
+            "f1": 100 * evaluate(gold, predicted).f1,
+            "train": seconds,
+            "tokens_per_s": sum(map(len, gold)) / tagging,
+            "model_mb": model.stat().st_size / 1e6,
+        }
+        return figures | (stages(model, train, scratch) if name in OURS else {})
 
 
-def ours(name: str, train: Path, test: Path, model: Path, output: Path) -> dict[str, Any]:
+def ours(name: str, train: Path, test: Path, model: Path, output: Path) -> tuple[Any, Any]:
     from taggers import commands
 
     options: dict[str, Any] = {"template": "conll2000", "cutoff": 3, "C": 0.1, **OURS[name]}
-    _, seconds = timed(lambda: commands.train("label", train, model, **options))
-    tokens, tagging = timed(lambda: commands.tag(model, test, output))
-    f1 = commands.evaluate(None, output).f1
-    return {"name": name, "f1": 100 * f1, "train_s": seconds, "tokens_per_s": tokens / tagging}
+    return (
+        lambda: commands.train("label", train, model, **options),
+        lambda: commands.tag(model, test, output),
+    )
 
 
-def crfsuite(name: str, train: Path, test: Path, model: Path, output: Path) -> dict[str, Any]:
+def crfsuite(name: str, train: Path, test: Path, model: Path, output: Path) -> tuple[Any, Any]:
     import pycrfsuite
-
-    from taggers.conlleval import evaluate
 
     algorithm, parameters = CRFSUITE[name]
 
@@ -54,17 +71,16 @@ def crfsuite(name: str, train: Path, test: Path, model: Path, output: Path) -> d
             trainer.append(items(sentence), [token[2] for token in sentence])
         trainer.train(str(model))
 
-    def label() -> list[list[str]]:
+    def label() -> None:
         tagger = pycrfsuite.Tagger()
         tagger.open(str(model))
-        return [tagger.tag(items(sentence)) for sentence in sentences(test)]
+        blocks = []
+        for sentence in sentences(test):
+            labels = tagger.tag(items(sentence))
+            blocks.append("".join(f"{' '.join([*t, y])}\n" for t, y in zip(sentence, labels, strict=True)))
+        output.write_text("\n".join(blocks), encoding="utf-8")
 
-    _, seconds = timed(learn)
-    predicted, tagging = timed(label)
-    gold = [[token[2] for token in sentence] for sentence in sentences(test)]
-    tokens = sum(map(len, gold))
-    f1 = evaluate(gold, predicted).f1
-    return {"name": name, "f1": 100 * f1, "train_s": seconds, "tokens_per_s": tokens / tagging}
+    return learn, label
 
 
 def sentences(path: Path) -> list[list[list[str]]]:
@@ -88,14 +104,78 @@ def items(sentence: list[list[str]]) -> list[list[str]]:
     return result
 
 
+def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
+    """Tokens/s of the training file with one and two threads, and where one thread's time goes."""
+    from structsvm.problems import SequenceProblem
+    from structsvm.problems._decode import Decoder
+    from taggers import commands
+    from taggers.files import CHUNK, read_columns, write
+    from taggers.layout import inputs_of
+    from taggers.model import TaggerModel
+
+    model = TaggerModel.load(path)
+    output = Path(scratch, "again.txt")
+    rates = {}
+    for jobs in (1, 2):
+        tokens, seconds = best_of(5, lambda jobs=jobs: commands.tag(model, text, output, jobs=jobs))
+        rates[f"threads_{jobs}"] = tokens / seconds
+    wanted = inputs_of(model, "columns", str(text))
+    chunks, reading = best_of(5, lambda: list(read_columns(text, wanted=wanted, chunk_size=CHUNK)))
+    features, extracting = best_of(5, lambda: [model.features(columns) for columns in chunks])
+    ids, labelling = best_of(5, lambda: [model.tag(part) for part in features])
+    # Without a history, greedy inference is scoring and nothing else.
+    plain = SequenceProblem(len(model.labels), inference="greedy", order=0)
+    scorer = Decoder(plain, model.weights[model.problem().history :])
+    _, scoring = best_of(5, lambda: [scorer.labels(part) for part in features])
+    pairs = list(zip(chunks, ids, strict=True))
+    _, writing = best_of(5, lambda: [write(columns, part, model.names) for columns, part in pairs])
+    parts = {"reading": reading, "features": extracting, "scoring": scoring,
+             "decoding": max(labelling - scoring, 0.0), "writing": writing}  # fmt: skip
+    return rates | {"stages": {name: 1e9 * seconds / tokens for name, seconds in parts.items()}}
+
+
+def best_of(repeats: int, work: Any) -> tuple[Any, float]:
+    runs = [timed(work) for _ in range(repeats)]
+    return runs[0][0], min(seconds for _, seconds in runs)
+
+
 def main(*, quick: bool = False) -> None:
-    """Print the table; quick leaves L-BFGS out, which takes minutes."""
-    folder = str(Path(os.environ["STRUCTSVM_CORPORA"], "conll2000"))
-    print(machine())
-    print(f"{'':28}{'F1':>7}{'train s':>9}{'tokens/s':>11}{'peak MB':>9}")
-    for name in [*OURS, *CRFSUITE]:
-        if quick and "lbfgs" in name:
-            continue
-        row = in_own_process("benchmarks.tagging", {"name": name, "folder": folder})
-        figures = f"{row['f1']:7.2f}{row['train_s']:9.2f}{row['tokens_per_s']:11.0f}{row['peak_mb']:9.0f}"
-        print(f"{name:28}{figures}", flush=True)
+    """Alternate, so that a slow spell of the machine hits all; quick leaves L-BFGS out: it takes minutes."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for repeat in range(1 if quick else REPEATS):
+        for name in chain(OURS, CRFSUITE):
+            if name == LBFGS and quick:
+                continue
+            runs.setdefault(name, []).append(in_own_process("benchmarks.tagging", {"name": name}))
+            print(name, repeat, runs[name][-1], file=sys.stderr)
+    publish("tagging-quick" if quick else "tagging", report(runs), runs)
+
+
+def report(runs: dict[str, list[dict[str, Any]]]) -> str:
+    def median(name: str, key: str) -> float:
+        return statistics.median(run[key] for run in runs[name])
+
+    rows = []
+    for name, found in runs.items():
+        ratios = [
+            f"{median(peer, 'train') / median(name, 'train'):.1f}" for peer in (AP, LBFGS) if peer in runs
+        ]
+        rate = median(name, "tokens_per_s")
+        rows.append([
+            name, f"{median(name, 'f1'):.2f}", spread(found, "train", 1), *ratios, f"{rate:,.0f}",
+            f"{rate / median(AP, 'tokens_per_s'):.1f}", f"{median(name, 'peak_mb'):.0f}",
+            f"{median(name, 'model_mb'):.1f}",
+        ])  # fmt: skip
+    header = ["CoNLL-2000", "F1", "training, s", "times as fast as ap"]
+    header += ["as L-BFGS"] * (LBFGS in runs)
+    header += ["tagging, tokens/s", "times ap's", "peak MB", "model MB"]
+    parts = list(next(iter(runs.values()))[0]["stages"])
+    shares = []
+    for name in OURS:
+        cells = [statistics.median(run["stages"][part] for run in runs[name]) for part in parts]
+        factor = median(name, "threads_2") / median(name, "threads_1")
+        shares.append([
+            name, *[f"{cell:.0f}" for cell in cells], f"{median(name, 'threads_1'):,.0f}", f"{factor:.2f}"
+        ])  # fmt: skip
+    second = table(["tagging: ns a token", *parts, "tokens/s", "two threads / one"], shares)
+    return f"{table(header, rows)}\n\n{second}"

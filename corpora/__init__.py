@@ -2,6 +2,7 @@
 
 from corpora.bags import Bag, Event, windows
 from corpora.child_world import simulate_child_world
+from corpora.handwriting import Words, load_ocr
 from corpora.house import simulate_house
 from corpora.multiclass import Split, TextSplit, load_letter, load_mnist, load_r8, load_usps, tfidf
 from corpora.registry import CORPORA, Corpus, CorpusMissing, find, verify
@@ -15,9 +16,11 @@ __all__ = [
     "Event",
     "Split",
     "TextSplit",
+    "Words",
     "find",
     "load_letter",
     "load_mnist",
+    "load_ocr",
     "load_r8",
     "load_usps",
     "simulate_child_world",

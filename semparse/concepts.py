@@ -8,6 +8,7 @@ it is surest of, and uses what the world knows of that concept, such as its loca
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Self
@@ -16,11 +17,16 @@ import numpy as np
 
 from semparse._concepts import ORDERS, Network
 from semparse.bag_alignment import align
+from structsvm._estimator import Estimator
+from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
 World = Mapping[str, Mapping[str, str]]
+KIND = "concepts"
+PART = 500  # visits between two looks at Ctrl-C
 
 
-class ConceptLabeller:
+class ConceptLabeller(Estimator):
     """Labels each word with a concept, given the state of the world.
 
     The score of a labelling is sum_i g_i(x, y) . h(y_i) (see `_concepts`). Training visits sentences one by
@@ -54,11 +60,7 @@ class ConceptLabeller:
         aligned: int = 2,
         random_state: int = 0,
     ) -> None:
-        if order not in ORDERS:
-            raise ValueError(f"order {order!r} is none of {', '.join(ORDERS)}")
-        if window % 2 == 0 or min(window, dimension, hidden, epochs) < 1:
-            raise ValueError("window must be odd, and window, dimension, hidden and epochs at least 1")
-        self.relations = tuple(relations)
+        self.relations = relations
         self.order = order
         self.dimension, self.hidden, self.window = dimension, hidden, window
         self.rate, self.epochs, self.aligned, self.random_state = rate, epochs, aligned, random_state
@@ -78,12 +80,15 @@ class ConceptLabeller:
         not looked at: they are the bag of concepts that the sentence names. callback sees each pass and its
         share of sentences with a mistake.
         """
+        self._check_options()
         if not len(sentences) == len(worlds) == len(labels):
             raise ValueError(f"{len(sentences)} sentences, {len(worlds)} worlds and {len(labels)} labellings")
+        if not len(sentences):
+            raise ValueError("there are no sentences: nothing to learn from")
         for k, (words, concepts) in enumerate(zip(sentences, labels, strict=True)):
             if not words or len(words) != len(concepts):
                 raise ValueError(f"sentence {k} has {len(words)} words and {len(concepts)} labels")
-        rng = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(check_seed(self.random_state))
         self.words_ = {word: k for k, word in enumerate(_names(sentences), 2)}  # 0: outside, 1: unknown
         self.concepts_ = {concept: k for k, concept in enumerate(_names(labels))}
         self.arrays_ = self._initial(rng)
@@ -97,7 +102,11 @@ class ConceptLabeller:
         for epoch in range(self.epochs):
             visits = rng.permutation(len(sentences))
             rate = self.rate * (1 - 0.9 * epoch / self.epochs)
-            right = network.train(*data, truth, visits, weak and epoch >= self.aligned, rate)
+            by_bag = weak and epoch >= self.aligned
+            parts = range(0, len(visits), PART)
+            right = sum(network.train(*data, truth, visits[k : k + PART], by_bag, rate) for k in parts)
+            if not all(np.isfinite(array).all() for array in self.arrays_.values()):
+                raise ValueError(f"the weights grew out of bounds: a rate of {self.rate} is too high")
             self.errors_.append(1 - right / len(sentences))
             if callback is not None:
                 callback(epoch, self.errors_[-1])
@@ -105,8 +114,20 @@ class ConceptLabeller:
                 break
         return self
 
+    def _check_options(self) -> None:
+        check_choice(order=(self.order, tuple(ORDERS)))
+        sizes = {name: getattr(self, name) for name in ("dimension", "hidden", "window", "epochs")}
+        for name, value in sizes.items():
+            check_count(**{name: value}, low=1)
+        check_count(aligned=self.aligned, low=0)
+        check_positive(rate=self.rate)
+        if self.window % 2 == 0:
+            raise ValueError(f"window must be odd, the word and as many on each side, not {self.window}")
+
     def predict(self, sentences: Sequence[Sequence[str]], worlds: Sequence[World]) -> list[list[str]]:
         """The concept of each word."""
+        if not hasattr(self, "arrays_"):
+            raise self._not_fitted()
         if len(sentences) != len(worlds):
             raise ValueError(f"{len(sentences)} sentences and {len(worlds)} worlds")
         if not all(sentences):
@@ -124,6 +145,33 @@ class ConceptLabeller:
         distances = np.linalg.norm(vectors - vectors[self.concepts_[concept]], axis=1)
         names = list(self.concepts_)
         return [names[k] for k in np.argsort(distances, kind="stable") if names[k] != concept][:n]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, all of it or nothing."""
+        if not hasattr(self, "arrays_"):
+            raise self._not_fitted()
+        names = {"words": list(self.words_), "concepts": list(self.concepts_)}
+        save_model(path, self.arrays_, {"kind": KIND, "parameters": self.get_params(), **names})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file, or raise ModelFileError."""
+        arrays, meta = load_model(path)
+        if meta.get("kind") != KIND:
+            raise ModelFileError(f"Model file {path} is no concept labeller: it says {meta.get('kind')!r}.")
+        try:
+            labeller = cls(**meta["parameters"])
+            labeller._check_options()
+            labeller.words_ = {str(word): k for k, word in enumerate(meta["words"], 2)}
+            labeller.concepts_ = {str(concept): k for k, concept in enumerate(meta["concepts"])}
+            for name, expected in labeller._initial(np.random.default_rng(0)).items():
+                if arrays[name].shape != expected.shape or arrays[name].dtype != expected.dtype:
+                    raise ValueError(f"{name} is of shape {arrays[name].shape}, not {expected.shape}")
+        except (KeyError, TypeError, ValueError, AttributeError, MemoryError) as error:
+            what = f"does not hold a labeller that fits together ({error}): train it anew."
+            raise ModelFileError(f"Model file {path} {what}") from error
+        labeller.arrays_ = arrays
+        return labeller
 
     def _initial(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Random parameters, each even on +-1 / sqrt(inputs)."""

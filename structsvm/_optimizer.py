@@ -238,8 +238,9 @@ class Optimizer(ABC):
             self.curve_.append(self._point())
         if len(self.curve_) > MOST_POINTS:  # of many small partial_fit
             self.curve_ = self.curve_[::2]
+        last = self._point()
         self._epochs_done += 1
-        return bool(self.callback and self.callback(self._point()))
+        return bool(self.callback and self.callback(last))
 
     def _shuffled(self) -> np.ndarray:
         """The training set in the random order of this epoch."""
@@ -342,7 +343,10 @@ class Optimizer(ABC):
         return {"progress": np.array([self._seed, self._epochs_done], np.int64)}
 
     def _set_progress(self, state: dict[str, np.ndarray]) -> None:
-        self._seed, self._epochs_done = map(int, state["progress"])
+        seed, epochs = map(int, state["progress"])
+        if seed < 0 or not 0 <= epochs < 2**31:
+            raise ValueError("the training state has a seed or a number of passes that cannot be")
+        self._seed, self._epochs_done = seed, epochs
         self.curve_, self._elapsed = [], 0.0
 
     def _fitted(self) -> Any:
@@ -480,7 +484,10 @@ class DualOptimizer(Optimizer):
         gone = place < 0
         slots = np.empty(len(place), np.intp)
         slots[~gone] = held[place[~gone]]
+        known = max(len(dual["weights"]), machine.oracle.n_weights)
         slots[gone] = machine.oracle.add_rows(**{"values": None, **rows, "places": rows["places"][gone]})
+        if machine.oracle.n_weights > known:
+            raise ValueError("the training state has features without weights")
         machine.restore(dict(dual, slots=slots))
         self._machine, self._held, self._weight = machine, np.empty(0, np.intp), np.empty(0)
         self._take(held, weight)

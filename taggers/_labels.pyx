@@ -6,6 +6,8 @@ from taggers._columns cimport Columns
 from taggers._hash cimport hash_text
 from taggers._table cimport KeyTable
 
+from itertools import chain
+
 import numpy as np
 
 
@@ -65,8 +67,9 @@ cdef class Labels:
 
     def encode(self, sentences, *, bint grow=False):
         """int32: the numbers of labels given in Python, as lists of str, one after the other."""
-        ids = [(self._add(name) if grow else self.index(name)) for sentence in sentences for name in sentence]
-        return np.array(ids, np.int32)
+        distinct = dict.fromkeys(chain.from_iterable(sentences))
+        number = {name: self._add(name) if grow else self.index(name) for name in distinct}
+        return np.fromiter(map(number.__getitem__, chain.from_iterable(sentences)), np.int32)
 
     def __len__(self):
         return len(self.names)

@@ -70,7 +70,11 @@ def train(
         str | None, typer.Option(help="Held-out file: keep the best pass, stop when it gets worse.")
     ] = None,
     template: Annotated[
-        str | None, typer.Option(help="conll2000, pos, chunk, ner, label, or a (CRF++) file.")
+        str | None,
+        typer.Option(
+            help="conll2000, pos, chunk, ner, label, a file (ours, or CRF++'s), or patterns, such as "
+            "'w[-1..1], w[-1]|w[0], y[-1]|w[0]', the last of which joins the label before with the word."
+        ),
     ] = None,
     algorithm: Annotated[str | None, typer.Option(help="larank, pa, perceptron or svmstruct.")] = None,
     inference: Annotated[str | None, typer.Option(help="exact or greedy.")] = None,
@@ -86,8 +90,14 @@ def train(
     seed: Annotated[int, typer.Option(min=0, help="Repeats to the bit.")] = 0,
     resume: Annotated[str | None, typer.Option(help="Go on from this model.")] = None,
     keep_state: Annotated[bool, typer.Option(help="Save what --resume needs to go on exactly.")] = False,
+    keep_names: Annotated[
+        bool, typer.Option(help="Keep the names of features, which inspect shows, in the model.")
+    ] = False,
     dtype: Annotated[str, typer.Option(help="Of the saved weights: float32, float16 or int8.")] = "float32",
     prune: Annotated[float | None, typer.Option(help="Leave out features with smaller weights.")] = None,
+    curve: Annotated[
+        str | None, typer.Option(help="Write the training curve (seconds, dual ...) to this file.")
+    ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Input columns, such as 0,1; by default all before the labels.")
     ] = None,
@@ -111,6 +121,7 @@ def train(
                 inference=inference, order=order, epochs=epochs, C=c, reprocess=reprocess, cutoff=cutoff,
                 labels=labels, random_state=seed,
                 label_weight=weights_of(label_weight), jobs=jobs, keep_state=keep_state,
+                keep_names=keep_names or None, curve=curve,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
                 label=None if column is None else column_number(column), format=format, encoding=encoding,
                 save_options={"dtype": dtype, "prune": prune}, callback=progress,
@@ -139,7 +150,10 @@ def tag(
         str, typer.Option("-o", "--output", help="Where to write; - for standard output.")
     ] = "-",
     nbest: Annotated[int, typer.Option(min=1, help="Append the n best labellings, a column each.")] = 1,
-    scores: Annotated[bool, typer.Option(help="Append the margin of each label.")] = False,
+    scores: Annotated[
+        bool,
+        typer.Option(help="Append the margin of each label; with --nbest, the score of each labelling."),
+    ] = False,
     replace: Annotated[
         bool, typer.Option(help="Write over the label column rather than append one.")
     ] = False,
@@ -208,7 +222,8 @@ def inspect(
     model: Annotated[str, typer.Argument(help="A model file.")],
     top: Annotated[int, typer.Option(min=0, help="How many transitions and features.")] = 20,
     names: Annotated[
-        str | None, typer.Option(help="A file (such as the training data) to name the features by.")
+        str | None,
+        typer.Option(help="A file (such as the training data) to name features by that were not kept."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -225,6 +240,8 @@ def inspect(
                 print(f"{key:15} {' '.join(map(str, value)) if isinstance(value, list) else value}")
         for key in ("transitions", "strongest"):
             print(f"\n{key}:")
+            if key == "strongest" and any(name.startswith("#") for name, _, _ in found[key]):
+                print("(#row: without a name; give --names FILE, or train with --keep-names)")
             for name, label, weight in found[key]:
                 print(f"{weight:10.4f}  {name}  ->  {label}")
 

@@ -16,10 +16,11 @@ from taggers._columns import Columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.errors import DataError
-from taggers.features import name_rows
-from taggers.files import CHUNK, atomic_write, read_all, read_columns, write
+from taggers.files import CHUNK, atomic_write, encoded, read_all, read_columns, write
 from taggers.layout import describe, inputs_of, label_of, read_labelled
 from taggers.model import TaggerModel
+from taggers.naming import feature_names
+from taggers.training import TrainingPoint
 
 TASKS = {
     "pos": presets.PosTagger,
@@ -41,10 +42,14 @@ def train(
     format: str = "auto",
     encoding: str = "utf-8",
     keep_state: bool = False,
+    curve: str | Path | None = None,
     save_options: dict[str, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`."""
+    """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`.
+
+    curve: a file for the training curve, tab-separated, its columns those of `TrainingPoint`.
+    """
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
     reading = {
         "format": columns.format,
@@ -64,6 +69,10 @@ def train(
         tagger.resume(columns, place, **dev_data)
     tagger.model_.files = describe(columns) | {"task": task}
     tagger.save(output, training_state=keep_state, **(save_options or {}))
+    if curve is not None:
+        with atomic_write(curve) as out:
+            for point in (TrainingPoint._fields, *tagger.curve_):
+                out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
 
 
@@ -83,12 +92,13 @@ def tag(
     """Write the file with a label for each token, every other byte as it was; return the number of tokens.
 
     The labels are appended as a new column; in CoNLL-U and CRFsuite's format, and with `replace`, they take
-    the place of the label column. nbest appends so many columns. scores appends each label's margin.
+    the place of the label column. scores appends each label's margin. nbest appends so many columns; with
+    scores, the score of the labelling (of the whole sentence) is behind each of them.
     """
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     name = "<stdin>" if str(file) == "-" else str(file)
-    if nbest > 1 and (scores or replace or model.inference == "greedy"):
-        raise ValueError("n-best labels need exact inference, and go with neither --scores nor --replace")
+    if nbest > 1 and (replace or model.inference == "greedy"):
+        raise ValueError("n-best labels need a model with exact inference, and do not go with --replace")
     if format == "auto" and model.template is None:
         format = "crfsuite"
 
@@ -100,10 +110,9 @@ def tag(
 
     def work(columns: Columns) -> bytes:
         replaced = replace or columns.format in ("conllu", "crfsuite")
-        data = _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
-        return data if encoding.lower() in ("utf-8", "utf8", "ascii") else data.decode().encode(encoding)
+        return _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
 
-    size = CHUNK if jobs == 1 else CHUNK // 8
+    size = CHUNK if jobs == 1 else CHUNK // 4
     chunks = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=size)
     tokens = 0
 
@@ -114,7 +123,7 @@ def tag(
             yield columns
 
     with atomic_write(output) as out:
-        for data in _in_order(work, counted(), jobs):
+        for data in encoded(_in_order(work, counted(), jobs), encoding, name):
             out.write(data)
     return tokens
 
@@ -136,23 +145,24 @@ def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
 
 def _tagged(model: TaggerModel, columns: Columns, nbest: int, scores: bool, place: int | None) -> bytes:
     if nbest > 1:
-        return _n_best(model, columns, nbest)
+        return _n_best(model, columns, nbest, scores)
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
     ids = model.tag(columns, margins=margins)
     shown = None if margins is None else margins.astype(np.float64)[:, None]
     return write(columns, ids, model.names, column=place, scores=shown)
 
 
-def _n_best(model: TaggerModel, columns: Columns, n: int) -> bytes:
+def _n_best(model: TaggerModel, columns: Columns, n: int, scores: bool) -> bytes:
     features = model.features(columns)
     number = {name: k for k, name in enumerate(model.names)}
     ids = np.full((n, columns.n_tokens), -1, np.int32)
-    ptr = columns.sentence_ptr
-    for sentence in range(columns.n_sentences):
-        for k, (_, labels) in enumerate(model.n_best(features, sentence, n)):
-            ids[k, ptr[sentence] : ptr[sentence + 1]] = [number[label] for label in labels]
-    for row in ids:
-        data = write(columns, row, model.names)
+    totals = np.full((n, columns.n_tokens, 1), -np.inf)
+    for sentence, (start, stop) in enumerate(pairwise(columns.sentence_ptr.tolist())):
+        for k, (score, labels) in enumerate(model.n_best(features, sentence, n)):
+            ids[k, start:stop] = [number[label] for label in labels]
+            totals[k, start:stop] = score
+    for row, total in zip(ids, totals, strict=True):
+        data = write(columns, row, model.names, scores=total if scores else None)
         columns = Columns(data, (0,), separator=columns.separator, first_line=columns.first_line)
     return columns.data
 
@@ -195,17 +205,17 @@ def inspect(
 ) -> dict[str, Any]:
     """What a model holds: labels, sizes, its training, the strongest transitions and features.
 
-    Features are stored as hashes; `names` is a file (say, the training file) to name them by.
+    Features are stored as hashes, unless they were trained with `keep_names`; `names` is a file (say, the
+    training file) to name them by.
     """
     path = None if isinstance(model, TaggerModel) else model
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     problem = model.problem()
-    named: list[str | None] = [None] * len(model.table)
+    named = model.feature_names or [None] * len(model.table)
     if names is not None:
-        width = inputs_of(model, model.files.get("format", "columns"), str(names))
-        named = name_rows(
-            model.table, model.extractor, [read_all(names, model.files.get("format", "auto"), wanted=width)]
-        )
+        format = model.files.get("format", "columns")
+        wanted = inputs_of(model, format, str(names)) or [0]
+        named = feature_names(model, read_all(names, format, wanted=wanted), named)
     n = len(model.labels)
     history = model.weights[: n + 1, :n] if problem.history else np.zeros((0, n))
     weights = model.weights[problem.history :, :n]
@@ -255,5 +265,5 @@ def convert(
             raise DataError(str(error), columns.name, columns.line(start)) from None
     data = write(columns, np.array(ids, np.int32), list(names), column=0)
     with atomic_write(output) as out:
-        out.write(data if encoding.lower() in ("utf-8", "utf8") else data.decode().encode(encoding))
+        out.write(b"".join(encoded([data], encoding, columns.name)))
     return repaired

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceLabels, Sequences
 from taggers._columns import Columns
+from taggers._labels import Labels
 from taggers.dicts import encode_dicts
-from taggers.features import Features, encode, encode_items
+from taggers.features import Features, cut, encode, encode_items
 from taggers.gold import choices
 from taggers.model import TaggerModel
 
@@ -47,10 +50,10 @@ def words(X: Any) -> np.ndarray:
 def gold_of(X: Any, y: Any) -> list[Sequence[Any]]:
     """The labels of each sentence; `_` in CoNLL-U is a missing one."""
     if isinstance(y, (int, np.integer)) and isinstance(X, Columns):
-        sentences = X.sentences(int(y))
-        if X.format != "conllu":
-            return sentences
-        return [[None if label == "_" else label for label in labels] for labels in sentences]
+        labels = Labels()
+        ids = labels.ids(X, int(y), grow=True)
+        names = [None if name == "_" and X.format == "conllu" else name for name in labels.names]
+        return split(ids, [*names, ""], X.sentence_ptr)  # an empty label has the number -1
     if y is None:
         raise ValueError("a tagger requires y to be passed, but the target y is None")
     y = [list(labels) for labels in y]
@@ -73,7 +76,28 @@ def features_of(X: Any, model: TaggerModel, *, grow: bool = False) -> Features:
             "this tagger makes its features from words by a template, but X holds features: give tokens"
         )
     columns = X if isinstance(X, Columns) else Columns.from_sentences(X)
-    return encode(columns, model.extractor, model.table, grow=grow)
+    if not grow:
+        return model.features(columns)
+    features = encode(columns, model.extractor, model.table, grow=True)
+    if model.history is not None:
+        none = np.zeros((0, 1), np.int32)  # `learnable` gives them rows, once labels are known
+        features = replace(features, bigrams=Bigrams(model.history.ids(columns, grow=True), none))
+    return features
+
+
+def learnable(
+    features: Features, codes: np.ndarray, model: TaggerModel, cutoff: int | None = None
+) -> Features:
+    """Features with rows for those joined with a label before, and without rare ones, also in the model."""
+    parts = [features]
+    if model.history is not None:
+        parts.append(model.history.learn(features, codes, model.table, model.labels))
+    if cutoff is not None:
+        (features, *_), model.table = cut(parts, model.table, cutoff)
+    if features.bigrams is not None:
+        model.__dict__.pop("pair_rows", None)
+        features = replace(features, bigrams=Bigrams(features.bigrams.ids, model.pair_rows))
+    return features
 
 
 def examples(
@@ -81,7 +105,7 @@ def examples(
 ) -> tuple[Sequences, SequenceLabels]:
     """What optimizers learn from."""
     check_codes(codes)
-    X = Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values)
+    X = Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values, features.bigrams)
     return X, SequenceLabels(codes, features.sentence_ptr, sets)
 
 
@@ -93,7 +117,7 @@ def check_codes(codes: np.ndarray) -> None:
         raise ValueError("no token has a gold label: there is nothing to learn from")
 
 
-def split(ids: np.ndarray, names: list[str], sentence_ptr: np.ndarray) -> list[list[str]]:
+def split(ids: np.ndarray, names: Sequence[Any], sentence_ptr: np.ndarray) -> list[Any]:
     """Label ids as a list of names for each sentence."""
     flat = [names[k] for k in ids.tolist()]
     return [flat[start:stop] for start, stop in pairwise(sentence_ptr.tolist())]

@@ -17,8 +17,9 @@ from structsvm.validation import check_count
 from taggers import data, explanation, gold, training
 from taggers._columns import Columns
 from taggers._labels import Labels
-from taggers.features import Features, KeyTable, cut
+from taggers.features import Features, KeyTable
 from taggers.model import TaggerModel
+from taggers.naming import feature_names
 from taggers.templates import NAMED, Template, load_template, parse_template
 
 
@@ -39,9 +40,10 @@ class SequenceTagger(Estimator):
     labels: the scheme to learn in (IOB2, IOBES, ...), whatever that of y; "none" takes labels as they are.
     constrained: never predict labels that are out of place in the scheme.
     label_weight: {label or type: factor} of the loss where this is the right label.
+    keep_names: keep the names of features in the model, for `inspect` (some 30 bytes each).
     patience: passes without a better score on X_dev before fit ends.
-    callback: is called with a `Point` of the curve now and then; its method `scored`, if it has one, with
-    each score on X_dev.
+    callback: is called with a `TrainingPoint` (see `curve_`) now and then, and ends the training by returning
+    True; its method `scored`, if it has one, with each score on X_dev.
     """
 
     model_: TaggerModel
@@ -66,6 +68,7 @@ class SequenceTagger(Estimator):
         labels: str | None = None,
         constrained: bool | None = None,
         label_weight: Mapping[str, float] | None = None,
+        keep_names: bool = False,
         patience: int = 2,
         random_state: Any = 0,
         jobs: int = 1,
@@ -82,6 +85,7 @@ class SequenceTagger(Estimator):
         self.labels = labels
         self.constrained = constrained
         self.label_weight = label_weight
+        self.keep_names = keep_names
         self.patience = patience
         self.random_state = random_state
         self.jobs = jobs
@@ -104,10 +108,12 @@ class SequenceTagger(Estimator):
         sentences = data.gold_of(X, y)
         model = self._new_model(X, y, sentences)
         features = data.features_of(X, model, grow=True)
-        (features,), model.table = cut([features], model.table, self._setting("cutoff"))
         labels = Labels(model.labels)
-        examples = data.examples(features, *gold.encode_gold(sentences, labels, model.outer, model.inner))
+        codes, sets = gold.encode_gold(sentences, labels, model.outer, model.inner)
         model.labels = labels.names
+        features = data.learnable(features, codes, model, self._setting("cutoff"))
+        examples = data.examples(features, codes, sets)
+        self._note(model, X)
         optimizer = self._optimizer(model).begin(*examples, sample_weight)
         self._train(model, optimizer, examples, X_dev, y_dev)
         return self
@@ -123,11 +129,14 @@ class SequenceTagger(Estimator):
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
         examples = data.examples(data.features_of(X, model), *coded)
         if model.state is not None and training.fingerprint(*examples) == model.report.get("data"):
-            optimizer = self._optimizer(model).resume(model.state, *examples, sample_weight)
+            optimizer = self._optimizer(model)
+            training.resumed(optimizer, model.state, model.problem(), *examples, sample_weight)
         else:
             optimizer = self._widened(model, labels.names)
-            examples = data.examples(data.features_of(X, model, grow=True), *coded)
+            features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
+            examples = data.examples(features, *coded)
             optimizer.take(*examples, sample_weight)
+        self._note(model, X)
         self._train(model, optimizer, examples, X_dev, y_dev)
         return self
 
@@ -146,11 +155,34 @@ class SequenceTagger(Estimator):
         data.check_codes(coded[0])
         self.optimizer_ = self._widened(model, labels.names)
         self.model_, self._stale = model, True
-        examples = data.examples(data.features_of(X, model, grow=True), *coded)
+        features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
+        examples = data.examples(features, *coded)
+        self._note(model, X)
+        self._watch(self.optimizer_, examples)
         self.optimizer_.partial_fit(*examples, sample_weight)
         return self
 
+    def _note(self, model: TaggerModel, X: Any) -> None:
+        """Note the words seen in training, and the names of new features where they are kept."""
+        model.words = np.union1d(model.words, data.words(X))
+        if self.keep_names or model.feature_names is not None:
+            model.feature_names = feature_names(model, X, model.feature_names)
+
+    def _watch(self, optimizer: Any, examples: Any) -> None:
+        """Have the callback see the training, and note how many patterns a sentence is."""
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function of one TrainingPoint, not {self.callback!r}")
+        known = int((examples[1].codes != -1).sum())
+        self._patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
+        if self.callback is None:
+            optimizer.callback = None
+        elif isinstance(optimizer.callback, training.Curve):
+            optimizer.callback.patterns = self._patterns
+        else:
+            optimizer.callback = training.Curve(self._patterns, self.callback)
+
     def _train(self, model: TaggerModel, optimizer: Any, examples: Any, X_dev: Any, y_dev: Any) -> None:
+        self._watch(optimizer, examples)
         score = None
         if X_dev is not None:
             X_dev = data.materialised(X_dev)
@@ -181,7 +213,7 @@ class SequenceTagger(Estimator):
             self._template(X, y), [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
             constrained=constrained and inner != "none",
             inference=self._setting("inference"), order=self._setting("order"),
-            words=data.words(X), parameters=self._plain_parameters(),
+            parameters=self._plain_parameters(),
         )  # fmt: skip
 
     def _template(self, X: Any, y: Any) -> Template | None:
@@ -204,7 +236,7 @@ class SequenceTagger(Estimator):
         return training.new_optimizer(
             self._setting("algorithm"), model.problem(loss), C=self._setting("C"),
             reprocess=self._setting("reprocess"),
-            random_state=self.random_state, callback=self.callback,
+            random_state=self.random_state,
         )  # fmt: skip
 
     def _widened(self, model: TaggerModel, names: list[str]) -> Any:
@@ -216,12 +248,16 @@ class SequenceTagger(Estimator):
         state = optimizer.training_state() if optimizer is not None else model.state
         weights = model.weights
         model.labels, model.state = names, None
-        model.__dict__.pop("rewriter", None)
+        for stale in ("rewriter", "pair_rows"):
+            model.__dict__.pop(stale, None)
         fresh = self._optimizer(model)
         if old is None:
             return fresh
         if state is not None:
-            return fresh.resume(wider_state(state, old, fresh.problem))
+            training.resumed(fresh, state, old)
+            if optimizer is not None:
+                fresh.curve_, fresh._elapsed = optimizer.curve_, optimizer._elapsed
+            return fresh
         warnings.warn(
             "this model was saved without its training state: it goes on from its weights alone, and old "
             "examples can no longer be worked on; save with training_state=True to keep them",
@@ -332,10 +368,13 @@ class SequenceTagger(Estimator):
         return self._ready().n_features
 
     @property
-    def curve_(self) -> list[Any]:
-        """Points of the training curve."""
+    def curve_(self) -> list[training.TrainingPoint]:
+        """The training as data: twenty points for each pass; none after `load`."""
         self._ready()
-        return self.optimizer_.curve_ if hasattr(self, "optimizer_") else []
+        if not hasattr(self, "optimizer_"):
+            return []
+        curve = training.Curve(self._patterns)
+        return [curve.point(point) for point in self.optimizer_.curve_]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")

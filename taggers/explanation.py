@@ -9,7 +9,7 @@ import numpy as np
 
 from taggers._columns import Columns
 from taggers.dicts import encode_dicts, item_names
-from taggers.features import Features, KeyTable, encode
+from taggers.features import Features, KeyTable
 from taggers.model import TaggerModel
 from taggers.templates import cell_value
 
@@ -21,7 +21,7 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
         features = encode_dicts([tokens], model.table)
     else:
         columns = Columns.from_sentences([tokens])
-        features = encode(columns, model.extractor, model.table)
+        features = model.features(columns)
     margins = np.zeros(len(tokens), np.float32)
     inner = np.zeros(len(tokens), np.int32)
     model.decoder.labels(features, margins=margins, out=inner)
@@ -33,7 +33,7 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
             "label": model.names[outer[at]],
             "margin": float(margins[at]),
             "features": _ranked(model, names[at], features, at, int(inner[at])),
-            "history": _history(model, inner, at),
+            "history": _history(model, inner, at) + _bigrams(model, features, columns, inner, at),
         }
         for at, token in enumerate(tokens)
     ]
@@ -71,6 +71,24 @@ def _ranked(
     if features.values is not None:
         weights = weights * features.values[part]
     return sorted(zip(names, weights.tolist(), strict=False), key=lambda pair: -abs(pair[1]))
+
+
+def _bigrams(
+    model: TaggerModel, features: Features, columns: Columns | None, labels: np.ndarray, at: int
+) -> list[tuple[str, float]]:
+    """Name and weight of the features that are joined with a label before."""
+    if model.history is None or columns is None or features.bigrams is None:
+        return []
+    texts = [columns.texts(column) for column in range(columns.width)]
+    found = []
+    for pattern, number in zip(model.history.patterns, features.bigrams.ids[at], strict=True):
+        before = int(labels[at - pattern.back]) if at >= pattern.back else len(model.labels)
+        row = features.bigrams.rows[number, before] if number >= 0 else -1
+        if row >= 0:
+            values = [cell_value(cell, texts, at, range(len(labels))) or "" for cell in pattern.cells]
+            name = pattern.name(values, [*model.labels, "<start>"][before])
+            found.append((name, float(model.weights[model.problem().history + row, labels[at]])))
+    return found
 
 
 def _history(model: TaggerModel, labels: np.ndarray, at: int) -> list[tuple[str, float]]:

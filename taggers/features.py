@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from structsvm.problems.bigrams import Bigrams
 from taggers._columns import Columns
 from taggers._features import Extractor, count_rows, remap
 from taggers._items import item_rows
 from taggers._lexicon import hash_string
 from taggers._table import KeyTable
+from taggers.templates import Pattern, cell_value
 
 # How keys are made, for the model file: a model made otherwise is of no use. Change it with _hash.pxd.
 HASHING = "murmurhash64a, seeds 1 2 3, mix 1"
@@ -27,6 +29,7 @@ __all__ = [
     "encode",
     "encode_items",
     "name_rows",
+    "pattern_values",
 ]
 
 
@@ -35,13 +38,14 @@ class Features:
     """Which feature rows each token has: token t has ``rows[token_ptr[t]:token_ptr[t + 1]]``.
 
     Sentence s has the tokens ``sentence_ptr[s]`` to ``sentence_ptr[s + 1]``; `values` go with the rows, and
-    are None where all are 1.
+    are None where all are 1. `bigrams` are features joined with a label before, where the template has some.
     """
 
     rows: np.ndarray  # int32
     token_ptr: np.ndarray  # int64
     sentence_ptr: np.ndarray  # int64
     values: np.ndarray | None = None  # float32
+    bigrams: Bigrams | None = None
 
     @property
     def n_tokens(self) -> int:
@@ -137,25 +141,27 @@ def name_rows(
             names[row] = text
     if extractor is not None:
         for columns in files:
-            _name_patterns(names, table, extractor, columns)
+            rows, _ = extractor.rows(columns, table, fixed=True)
+            for row, pattern, values in pattern_values(rows, extractor.template.patterns, columns):
+                names[row] = names[row] or pattern.name(values)
     return names
 
 
-def _name_patterns(names: list[str | None], table: KeyTable, extractor: Extractor, columns: Columns) -> None:
-    from taggers.templates import cell_value
-
-    rows, _ = extractor.rows(columns, table, fixed=True)
+def pattern_values(
+    rows: np.ndarray, patterns: Sequence[Pattern], columns: Columns
+) -> Iterator[tuple[int, Pattern, list[str]]]:
+    """Each of the rows (tokens x patterns, -1: none) once, with its pattern and the values of its cells."""
     found, first = np.unique(rows, return_index=True)
     starts = columns.sentence_ptr
     texts = [columns.texts(column) for column in range(columns.width)]
     for row, place in zip(found.tolist(), first.tolist(), strict=True):
-        if row < 0 or names[row] is not None:
+        if row < 0:
             continue
-        token, number = divmod(place, extractor.n_patterns)
+        token, number = divmod(place, len(patterns))
         sentence = int(np.searchsorted(starts, token, "right")) - 1
-        pattern = extractor.template.patterns[number]
         span = range(int(starts[sentence]), int(starts[sentence + 1]))
-        names[row] = pattern.name([cell_value(cell, texts, token, span) or "" for cell in pattern.cells])
+        cells = patterns[number].cells
+        yield row, patterns[number], [cell_value(cell, texts, token, span) or "" for cell in cells]
 
 
 def _values(features: Features) -> np.ndarray:

@@ -10,7 +10,7 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,9 +20,18 @@ from taggers._write import write
 from taggers.errors import DataError
 from taggers.tokenizer import to_columns
 
-__all__ = ["CONLLU", "atomic_write", "detect_format", "open_input", "read_all", "read_columns", "write"]
+__all__ = [
+    "CONLLU",
+    "atomic_write",
+    "detect_format",
+    "encoded",
+    "open_input",
+    "read_all",
+    "read_columns",
+    "write",
+]
 
-CHUNK = 4 << 20
+CHUNK = 1 << 20
 BOM = b"\xef\xbb\xbf"
 FORMATS = ("auto", "columns", "conllu", "crfsuite", "text")
 # CoNLL-U's columns by name.
@@ -139,16 +148,38 @@ def read_all(
     return columns
 
 
+def text_codec(encoding: str) -> codecs.CodecInfo | None:
+    """The codec of that name; None for UTF-8, of which ASCII is a part."""
+    try:
+        codec = codecs.lookup(encoding)
+    except (LookupError, ValueError):
+        codec = None
+    if codec is None or not codec._is_text_encoding:
+        raise ValueError(f"unknown encoding {encoding!r}; use utf-8 or latin-1 or so")
+    return None if codec.name in ("utf-8", "ascii") else codec
+
+
+def encoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """UTF-8 as another encoding."""
+    codec = text_codec(encoding)
+    if codec is None:
+        yield from blocks
+        return
+    encoder = codec.incrementalencoder()
+    for block in blocks:
+        try:
+            yield encoder.encode(block.decode())
+        except UnicodeError as error:
+            raise DataError(f"a label cannot be written in {encoding}: {error}", name) from None
+
+
 class _Source:
     """A file read as UTF-8, whatever its encoding is."""
 
     def __init__(self, file: BinaryIO, name: str, encoding: str) -> None:
         self.file, self.name, self.encoding = file, name, encoding
-        try:
-            codec = codecs.lookup(encoding)
-        except LookupError:
-            raise DataError(f"unknown encoding {encoding!r}; use utf-8 or latin-1 or so", name) from None
-        self.decoder = None if codec.name in ("utf-8", "ascii") else codec.incrementaldecoder()
+        codec = text_codec(encoding)
+        self.decoder = None if codec is None else codec.incrementaldecoder()
 
     def read(self, size: int) -> bytes:
         """About `size` bytes, or all for -1; none at the end."""
@@ -160,8 +191,10 @@ class _Source:
             return block
         try:
             text = self.decoder.decode(block, final=not block)
-        except UnicodeDecodeError as error:
-            raise DataError(f"is not in {self.encoding}: {error.reason}", self.name) from None
+        except UnicodeError as error:
+            raise DataError(
+                f"is not in {self.encoding}: {getattr(error, 'reason', error)}", self.name
+            ) from None
         return text.encode() if text or not block else self.read(size)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ def encode_gold(
     y: Sequence[Sequence[Any]], labels: Labels, outer: str = "none", inner: str = "none"
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Codes and sets as `structsvm.problems.SequenceLabels` has them; new labels are added to `labels`."""
-    if all(isinstance(label, str) for sentence in y for label in sentence):
+    if all(isinstance(label, str) for label in _distinct(y)):
         plain = y if outer == inner == "none" else [schemes.convert(names, outer, inner) for names in y]
         return labels.encode(plain, grow=True), []
     several: dict[tuple[str, ...], int] = {}
@@ -42,6 +42,14 @@ def encode_gold(
         sets.append(np.zeros(len(labels), bool))
         sets[-1][labels.encode([names])] = True
     return np.concatenate([np.zeros(0, np.int32), *parts]), sets
+
+
+def _distinct(y: Sequence[Sequence[Any]]) -> set[Any]:
+    """The different labels of y; {None} where some are sets, which cannot be hashed."""
+    try:
+        return set(chain.from_iterable(y))
+    except TypeError:
+        return {None}
 
 
 def choices(label: Any, everything: Sequence[str]) -> Sequence[str]:

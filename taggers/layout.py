@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from taggers._columns import Columns
 from taggers.errors import DataError
 from taggers.files import CONLLU, read_all
@@ -44,9 +46,23 @@ def read_labelled(
     if inputs is None:
         before = {"conllu": [CONLLU["form"]], "crfsuite": []}
         inputs = before.get(whole.format, [column for column in range(whole.n_columns) if column != label])
-    return Columns(
+    columns = Columns(
         whole.data, (*inputs, label), format=whole.format, separator=whole.separator, name=whole.name
     )
+    check_labels(columns, len(inputs))
+    return columns
+
+
+def check_labels(columns: Columns, place: int) -> None:
+    """Refuse labels that could not be written into a file again."""
+    empty = np.flatnonzero(columns.spans[:, place, 1] == 0)
+    if len(empty):
+        raise DataError("the label is empty", columns.name, columns.line(empty[0]))
+    if columns.data.count(b"\r") > columns.data.count(b"\r\n"):
+        for token, label in enumerate(columns.texts(place)):
+            if "\r" in label:
+                what = f"label {label!r} holds a carriage return; are the ends of lines right?"
+                raise DataError(what, columns.name, columns.line(token))
 
 
 def describe(columns: Columns) -> dict[str, Any]:

@@ -6,20 +6,19 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceProblem, Sequences
-from structsvm.quantisation import dequantise, quantise
 from taggers import schemes
 from taggers._columns import Columns
-from taggers.features import HASHING, Extractor, Features, KeyTable, encode, encode_items
+from taggers.features import Extractor, Features, KeyTable, encode, encode_items
+from taggers.history import History
 from taggers.templates import Template, parse_template
 
-KIND = "tagger"
-STATE = "state."
 WORDS = Extractor(parse_template("w[0]"))
 
 
@@ -29,7 +28,9 @@ class TaggerModel:
 
     labels: the names that the weights know, in `inner` scheme; users read and write `outer` scheme.
     template: None where features come as strings (CRFsuite's files, python-crfsuite's dicts).
+    numbers: of the features that are joined with a label before, see `taggers.history`.
     words: keys of the words seen in training. state: of the optimizer, where it was kept.
+    feature_names: of the rows of the table, where they were kept; they play no part in labelling.
     """
 
     template: Template | None
@@ -41,15 +42,19 @@ class TaggerModel:
     constrained: bool = False
     inference: str = "exact"
     order: int = 1
+    numbers: KeyTable = field(default_factory=KeyTable)
     words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
     report: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     files: dict[str, Any] = field(default_factory=dict)
     state: dict[str, np.ndarray] | None = None
+    feature_names: list[str | None] | None = None
 
     def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
         """The learning problem that the weights belong to."""
         options: dict[str, Any] = {"inference": self.inference, "order": self.order, "loss": loss}
+        if self.history is not None:
+            options["bigrams"] = self.history.distances
         if self.constrained:
             first, follow, last = schemes.allowed(self.labels, self.inner)
             options["barred"] = (~np.vstack([follow, first]), ~last)
@@ -64,6 +69,21 @@ class TaggerModel:
     @cached_property
     def extractor(self) -> Extractor | None:
         return None if self.template is None else Extractor(self.template)
+
+    @cached_property
+    def history(self) -> History | None:
+        """The features that are joined with a label before; None where there are none."""
+        return (
+            None
+            if self.template is None or not self.template.bigrams
+            else History(self.template, self.numbers)
+        )
+
+    @cached_property
+    def pair_rows(self) -> np.ndarray:
+        """The rows of these features, by number and label."""
+        assert self.history is not None
+        return self.history.rows(self.table, self.labels)
 
     @cached_property
     def rewriter(self) -> schemes.Rewriter | None:
@@ -95,7 +115,7 @@ class TaggerModel:
         return len(self.table)
 
     def __getstate__(self) -> dict[str, Any]:
-        made_anew = ("decoder", "extractor", "rewriter")
+        made_anew = ("decoder", "extractor", "history", "pair_rows", "rewriter")
         return {name: value for name, value in self.__dict__.items() if name not in made_anew}
 
     # -- labelling ------------------------------------------------------------------------------
@@ -104,7 +124,10 @@ class TaggerModel:
         """The features of sentences that the model knows."""
         if self.extractor is None:
             return encode_items(columns, self.table)
-        return encode(columns, self.extractor, self.table)
+        features = encode(columns, self.extractor, self.table)
+        if self.history is None:
+            return features
+        return replace(features, bigrams=Bigrams(self.history.ids(columns), self.pair_rows))
 
     def tag(
         self,
@@ -147,7 +170,9 @@ class TaggerModel:
         history = self.problem().history
         keep = np.abs(self.weights[history:]).max(axis=1, initial=0) > least
         weights = np.concatenate([self.weights[:history], self.weights[history:][keep]])
-        return replace(self, table=KeyTable(self.table.keys[keep]), weights=weights, state=None)
+        names = None if self.feature_names is None else list(compress(self.feature_names, keep))
+        table = KeyTable(self.table.keys[keep])
+        return replace(self, table=table, weights=weights, state=None, feature_names=names)
 
     def save(
         self,
@@ -162,83 +187,26 @@ class TaggerModel:
         prune: leave out features whose weights are all this small. dtype: float32, float16 or int8.
         training_state: keep what it takes to go on training as if it had never ended.
         """
+        from taggers.model_file import write_model
+
         if training_state and (self.state is None or prune is not None or dtype != "float32"):
             raise ValueError(
                 "a training state goes with float32 weights, none of them pruned, and a model that has one"
             )
-        model = self if prune is None else self.pruned(prune)
-        arrays = {"keys": model.table.keys, "slots": model.table.slots, "words": model.words}
-        arrays |= quantise(model.weights, dtype)
-        if training_state and self.state is not None:
-            arrays |= {STATE + name: value for name, value in self.state.items()}
-        meta = {
-            "kind": KIND,
-            "hashing": HASHING,
-            "template": None if self.template is None else self.template.text,
-        }
-        for name in (
-            "labels",
-            "outer",
-            "inner",
-            "constrained",
-            "inference",
-            "order",
-            "report",
-            "parameters",
-            "files",
-        ):
-            meta[name] = getattr(model, name)
-        save_model(path, arrays, meta)
+        write_model(path, self if prune is None else self.pruned(prune), dtype, training_state)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerModel:
+    @staticmethod
+    def load(path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerModel:
         """Read a model file, or raise ModelFileError."""
-        arrays, meta = load_model(path, mmap=mmap)
-        if meta.get("kind") != KIND:
-            raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}.")
-        if meta.get("hashing") != HASHING:
-            raise ModelFileError(
-                f"Model file {path} hashes features in another way ({meta.get('hashing')}): train it anew."
-            )
-        try:
-            return cls._rebuilt(arrays, meta)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise ModelFileError(
-                f"Model file {path} does not fit together ({error}): train it anew."
-            ) from error
+        from taggers.model_file import read_model
 
-    @classmethod
-    def _rebuilt(cls, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
-        state = {name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
-        template = None if meta["template"] is None else parse_template(meta["template"])
-        plain = (
-            "labels",
-            "outer",
-            "inner",
-            "constrained",
-            "inference",
-            "order",
-            "report",
-            "parameters",
-            "files",
-        )
-        model = cls(
-            template,
-            table=KeyTable(arrays["keys"], arrays["slots"]),
-            weights=dequantise(arrays),
-            words=arrays["words"],
-            state=state or None,
-            **{name: meta[name] for name in plain},
-        )
-        problem = model.problem()
-        if model.weights.shape != (problem.history + len(model.table), problem.stride):
-            raise ValueError(f"weights of shape {model.weights.shape} for {len(model.table)} features")
-        model.weights = np.ascontiguousarray(model.weights)
-        return model
+        return read_model(path, mmap=mmap)
 
 
 def _sequences(features: Features) -> Sequences:
-    return Sequences(features.rows, features.token_ptr, features.sentence_ptr, features.values)
+    return Sequences(
+        features.rows, features.token_ptr, features.sentence_ptr, features.values, features.bigrams
+    )
 
 
 def _shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:

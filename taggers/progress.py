@@ -8,7 +8,7 @@ from typing import Any, Self
 
 
 class Progress:
-    """A callback of optimizers: patterns seen, dual, score on held-out data; silent unless `shown`."""
+    """A callback of taggers: sentences seen, dual, score on held-out data; silent unless `shown`."""
 
     def __init__(self, *, shown: bool) -> None:
         self.bar: Any = None
@@ -18,16 +18,16 @@ class Progress:
         if shown:
             from tqdm import tqdm
 
-            self.bar = tqdm(unit=" patterns", leave=False)
+            self.bar = tqdm(unit=" sentences", leave=False)
 
     def __call__(self, point: Any) -> None:
         if self.bar is None:
             return
-        if point.epoch != self.epoch and point.seen < self.seen:
+        if point.epoch != self.epoch:
             self.seen = 0
         self.epoch = point.epoch
-        self.bar.update(max(0, point.seen - self.seen))
-        self.seen = point.seen
+        self.bar.update(max(0, point.sentences - self.seen))
+        self.seen = point.sentences
         scores = f", dev {100 * self.scores[-1]:.2f}" if self.scores else ""
         self.bar.set_postfix_str(f"pass {point.epoch + 1}, dual {point.dual:.1f}{scores}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from taggers.attributes import attribute
@@ -45,9 +45,11 @@ NAMED = {
 }
 
 CELL = re.compile(r"(?:(w|p|c\d+)\.)?([a-z]\w*)\[([+-]?\d+)\]")
+LABEL = re.compile(r"y\[([+-]?\d+)\]")
 RANGE = re.compile(r"(?P<name>[\w.]+)\[(?P<low>[+-]?\d+)\.\.(?P<high>[+-]?\d+)\]")
 MACRO = re.compile(r"%x\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
 FARTHEST = 99
+MOST_COLUMNS = 999
 
 
 @dataclass(frozen=True)
@@ -61,26 +63,30 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Cells that make one feature together; patterns of the same identity share their features."""
+    """Cells that make one feature together; patterns of the same identity share their features.
+
+    back: how many places before the label is that they are joined with; 0 for none.
+    """
 
     text: str
     identity: str = field(repr=False)
     cells: tuple[Cell, ...] = field(repr=False)
+    back: int = field(default=0, repr=False)
 
-    def name(self, values: list[str]) -> str:
-        """What the feature with these values is called."""
-        if self.text == self.identity:
+    def name(self, values: list[str], before: str = "") -> str:
+        """What the feature with these values is called; before: the label it is joined with."""
+        if "%" not in self.text:
+            values = [before, *values] if self.back else values
             return f"{self.text}={'|'.join(values)}" if values else self.text
         pieces = iter(values)
-        return MACRO.sub(lambda _: next(pieces), self.text)
+        return MACRO.sub(lambda _: next(pieces), self.text) + f" after {before}" * bool(self.back)
 
 
 @dataclass(frozen=True)
 class Template:
     """The patterns of a model's features.
 
-    `bigrams` are CRF++'s B patterns with cells, features of a pair of labels; `transitions` says that there
-    was a plain B.
+    `bigrams` are those joined with a label before; `transitions` says that there was CRF++'s plain B.
     """
 
     patterns: tuple[Pattern, ...]
@@ -95,8 +101,11 @@ class Template:
 
     def within(self, width: int) -> Template:
         """The patterns that need no more than so many columns."""
-        patterns = [p for p in self.patterns if all(cell.column < width for cell in p.cells)]
-        return Template(tuple(patterns), self.bigrams, self.transitions)
+
+        def fitting(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+            return tuple(p for p in patterns if all(cell.column < width for cell in p.cells))
+
+        return Template(fitting(self.patterns), fitting(self.bigrams), self.transitions)
 
     @property
     def width(self) -> int:
@@ -124,8 +133,9 @@ def parse_template(text: str, *, file: str = "") -> Template:
 
     ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second,
     ``c2`` the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
-    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has. Lines that start with U or B are as
-    in CRF++.
+    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has. ``y[-1]|w[0]`` joins the label before
+    with cells; greedy inference may look farther back, as in ``y[-2]|p[0]``. Lines that start with U or B are
+    as in CRF++; plain labels before (B) are always looked at, as far as the order says.
     """
     patterns: list[Pattern] = []
     bigrams: list[Pattern] = []
@@ -139,9 +149,11 @@ def parse_template(text: str, *, file: str = "") -> Template:
                 patterns.append(_crfpp(line))
             elif line.startswith("B"):
                 transitions |= "%x" not in line
-                bigrams += [_crfpp(line)] if "%x" in line else []
+                bigrams += [replace(_crfpp(line), back=1)] if "%x" in line else []
             else:
-                patterns += [pattern for piece in line.split(",") for pattern in _patterns(piece.strip())]
+                found = [pattern for piece in line.split(",") for pattern in _patterns(piece.strip())]
+                patterns += [pattern for pattern in found if not pattern.back]
+                bigrams += [pattern for pattern in found if pattern.back]
         except ValueError as error:
             raise DataError(f"in the template: {error}", file, number) from None
     if not patterns and not bigrams and not transitions:
@@ -156,23 +168,44 @@ def _patterns(piece: str) -> list[Pattern]:
         return [pattern for offset in offsets for pattern in _patterns(f"{spread['name']}[{offset}]")]
     if not piece:
         return []
-    cells = () if piece == "bias" else tuple(_cell(part.strip()) for part in piece.split("|"))
-    text = "|".join(map(_cell_text, cells)) or piece
-    return [Pattern(text, text, cells)]
+    if piece == "bias":
+        return [Pattern(piece, piece, ())]
+    parts = [part.strip() for part in piece.split("|")]
+    labels = [match for match in map(LABEL.fullmatch, parts) if match]
+    cells = tuple(_cell(part) for part in parts if not LABEL.fullmatch(part))
+    texts = list(map(_cell_text, cells))
+    if not labels:
+        return [Pattern("|".join(texts), "|".join(texts), cells)]
+    back = -int(labels[0][1])
+    if len(labels) > 1 or not cells or not 1 <= back <= FARTHEST:
+        raise ValueError(
+            f"{piece!r} must be one label before, y[-1] to y[-{FARTHEST}], and cells, as in y[-1]|w[0]; "
+            "labels alone are what the order of inference is for"
+        )
+    text = "|".join([f"y[-{back}]", *texts])
+    return [Pattern(text, text, cells, back)]
 
 
 def _cell(text: str) -> Cell:
     match = CELL.fullmatch(text)
     if not match:
-        raise ValueError(f"{text!r} is no cell such as w[0], p[-1] or w.suffix3[0]")
+        raise ValueError(
+            f"{text!r} is no cell such as w[0], p[-1] or w.suffix3[0], nor a label as in y[-1]|w[0]"
+        )
     owner, name, offset = match[1] or "w", match[2], int(match[3])
-    if abs(offset) > FARTHEST:
-        raise ValueError(f"offset {offset} is farther than {FARTHEST}")
     if not match[1] and re.fullmatch(r"w|p|c\d+", name):
         owner, name = name, ""
     else:
         attribute(name)
-    return Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset)
+    return _checked(Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset))
+
+
+def _checked(cell: Cell) -> Cell:
+    if abs(cell.offset) > FARTHEST:
+        raise ValueError(f"offset {cell.offset} is farther than {FARTHEST}")
+    if cell.column > MOST_COLUMNS:
+        raise ValueError(f"column {cell.column} is beyond {MOST_COLUMNS}")
+    return cell
 
 
 def _cell_text(cell: Cell) -> str:
@@ -184,9 +217,7 @@ def _crfpp(line: str) -> Pattern:
     """A line of a CRF++ template; as there, lines of one form without an identifier share their features."""
     if "%" in MACRO.sub("", line):
         raise ValueError(f"{line!r} has a macro other than %x[row,column]")
-    cells = tuple(Cell(int(column), "", int(row)) for row, column in MACRO.findall(line))
-    if any(abs(cell.offset) > FARTHEST for cell in cells):
-        raise ValueError(f"{line!r} looks farther than {FARTHEST} rows")
+    cells = tuple(_checked(Cell(int(column), "", int(row))) for row, column in MACRO.findall(line))
     return Pattern(line, MACRO.sub("%x", line) if cells else line, cells)
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from structsvm._optimizer import Optimizer
+from structsvm._optimizer import Optimizer, Point
 from structsvm.larank import LaRank, PassiveAggressive
 from structsvm.perceptron import Perceptron
+from structsvm.persist import ModelFileError
+from structsvm.problems.relayout import wider_state
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
 from structsvm.svmstruct import SVMStruct
 from structsvm.validation import check_choice
@@ -19,11 +21,11 @@ ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 
 
 def new_optimizer(
-    algorithm: str, problem: SequenceProblem, *, C: float, reprocess: int, random_state: Any, callback: Any
+    algorithm: str, problem: SequenceProblem, *, C: float, reprocess: int, random_state: Any
 ) -> Any:
     """The optimizer of that name."""
     check_choice(algorithm=(algorithm, ALGORITHMS))
-    common = {"random_state": random_state, "callback": callback}
+    common = {"random_state": random_state}
     if algorithm == "larank":
         return LaRank(problem, C=C, n_reprocess=reprocess, **common)
     if algorithm == "pa":
@@ -31,6 +33,49 @@ def new_optimizer(
     if algorithm == "svmstruct":
         return SVMStruct(problem, C=C, **common)
     return Perceptron(problem, **common)
+
+
+class TrainingPoint(NamedTuple):
+    """A point of a tagger's training curve.
+
+    seconds: of training so far. epoch: the pass, from 0. sentences: seen in it (in greedy training, whose
+    patterns are tokens, their number divided by the mean length of a sentence). sentences_per_second: since
+    the beginning. dual: its objective, nan for a perceptron.
+    """
+
+    seconds: float
+    epoch: int
+    sentences: int
+    sentences_per_second: float
+    dual: float
+    n_support_patterns: int
+    n_argmax: int
+
+
+class Curve:
+    """Makes points of a tagger's training from those of its optimizer, in their order.
+
+    patterns: how many the optimizer has for each sentence, on average.
+    """
+
+    def __init__(self, patterns: float, callback: Any = None) -> None:
+        self.patterns = patterns
+        self.callback = callback
+        self.epoch = self.seen = self.before = 0
+
+    def point(self, point: Point) -> TrainingPoint:
+        """The point of the tagger."""
+        if point.epoch != self.epoch:
+            self.before += self.seen
+        self.epoch, self.seen = point.epoch, point.seen
+        total = (self.before + self.seen) / self.patterns
+        return TrainingPoint(
+            point.seconds, point.epoch, round(point.seen / self.patterns), total / max(point.seconds, 1e-9),
+            point.dual, point.n_support_patterns, point.n_argmax,
+        )  # fmt: skip
+
+    def __call__(self, point: Point) -> Any:
+        return self.callback(self.point(point))
 
 
 def run_epochs(
@@ -55,10 +100,24 @@ def run_epochs(
     return (optimizer.weights_ if best is None else best), scores
 
 
+def resumed(optimizer: Any, state: dict[str, np.ndarray], old: SequenceProblem, *examples: Any) -> Any:
+    """The optimizer with a saved training state, which is that of `old`; a forged one is refused."""
+    optimizer._check()
+    try:
+        if old.n_labels != optimizer.problem.n_labels:
+            state = wider_state(state, old, optimizer.problem)
+        return optimizer.resume(state, *examples)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise ModelFileError(
+            f"the model's training state does not fit together ({error}): train it anew"
+        ) from error
+
+
 def fingerprint(X: Sequences, y: SequenceLabels) -> int:
     """A checksum by which a training set is known again."""
     value = 0
-    for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, y.codes, *y.sets):
+    ids = None if X.bigrams is None else X.bigrams.ids
+    for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, ids, y.codes, *y.sets):
         if array is not None:
             value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
     return value

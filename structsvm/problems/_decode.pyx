@@ -5,7 +5,7 @@ A `Decoder` is read-only once made, so any number of threads may use it; all wor
 """
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from structsvm.problems._sequence cimport score_token_single, viterbi_step
 
@@ -19,6 +19,9 @@ cdef struct Scratch:
     float* best             # tokens x stride: of the best path up to a label
     float* after            # stride x 2: of the best path behind a label
     int32_t* back
+    float* table            # labels x stride: the transitions to one token, where its bigrams change them
+    const int32_t* ids      # tokens x kinds: the bigrams of the sentence, or NULL
+    const int32_t* rows_of  # numbers x (n_labels + 1): their rows
 
 
 cdef class Decoder:
@@ -26,6 +29,7 @@ cdef class Decoder:
 
     cdef readonly Py_ssize_t n_labels, stride, order
     cdef readonly bint greedy
+    cdef const int32_t[::1] distances       # of the labels before that bigrams look at
     cdef const float[:, ::1] weights
     cdef const float[:, ::1] history
     cdef const float[::1] last              # penalty of a label that may not come last
@@ -36,6 +40,7 @@ cdef class Decoder:
         history = weights[:problem.history]
         self.n_labels, self.stride, self.order = problem.n_labels, problem.stride, problem.order
         self.greedy = problem.inference == "greedy"
+        self.distances = np.array(problem.bigrams, dtype=np.int32)
         self.follow = problem.barred
         self.last = problem.barred_end
         self.history = np.ascontiguousarray(history if self.greedy else history + problem.barred)
@@ -63,17 +68,23 @@ cdef class Decoder:
         cdef Scratch scratch
         cdef const int32_t* row = &rows[0] if rows.shape[0] else NULL
         cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
+        cdef Py_ssize_t kinds = self.distances.shape[0]
+        cdef const int32_t[:, ::1] ids, rows_of
         self.check(X, forced)
         for s in range(start, end):
             longest = max(longest, sentence_ptr[s + 1] - sentence_ptr[s])
         if longest == 0:
             return result
         self.allocate(&scratch, longest)
+        if kinds:
+            ids, rows_of = X.bigrams.ids, X.bigrams.rows
+            scratch.rows_of = &rows_of[0, 0] if rows_of.shape[0] else NULL
         with nogil:
             for s in range(start, end):
                 t = sentence_ptr[s]
                 if sentence_ptr[s + 1] == t:
                     continue
+                scratch.ids = &ids[t, 0] if kinds else NULL
                 self.sentence(
                     &scratch, sentence_ptr[s + 1] - t, &token_ptr[t], row, value,
                     NULL if force is None else &force[t], &answer[t], NULL if margin is None else &margin[t])
@@ -84,6 +95,12 @@ cdef class Decoder:
         """Compiled code trusts these arrays."""
         if len(X.rows) and not 0 <= X.rows.min() <= X.rows.max() < self.n_rows:
             raise ValueError(f"a feature row lies outside the {self.n_rows} rows of the model")
+        if bool(self.distances.shape[0]) != (X.bigrams is not None):
+            raise ValueError("the sentences have bigram features exactly where the model has them")
+        if X.bigrams is not None:
+            X.bigrams.check(len(X.token_ptr) - 1, self.distances.shape[0], self.n_labels)
+            if X.bigrams.rows.max(initial=-1) >= self.n_rows:
+                raise ValueError(f"a bigram's row lies outside the {self.n_rows} rows of the model")
         if forced is not None and len(forced) and (
                 len(forced) != len(X.token_ptr) - 1 or np.max(forced) >= self.n_labels):
             raise ValueError("forced labels must be one for each token: a label of the model, or -1")
@@ -93,7 +110,10 @@ cdef class Decoder:
         scratch.best = <float*>malloc(n * self.stride * sizeof(float))
         scratch.after = <float*>malloc(2 * self.stride * sizeof(float))
         scratch.back = <int32_t*>malloc(n * self.stride * sizeof(int32_t))
-        if scratch.lattice == NULL or scratch.best == NULL or scratch.after == NULL or scratch.back == NULL:
+        scratch.table = <float*>malloc(self.n_labels * self.stride * sizeof(float))
+        scratch.ids = scratch.rows_of = NULL
+        if (scratch.lattice == NULL or scratch.best == NULL or scratch.after == NULL or scratch.back == NULL
+                or scratch.table == NULL):
             release(scratch)
             raise MemoryError(f"no memory to label a sentence of {n} tokens")
         return 0
@@ -122,6 +142,31 @@ cdef class Decoder:
             if margins != NULL:
                 self.max_marginals(scratch, n, answer, margins)
 
+    cdef void add_bigram(
+        self, const Scratch* scratch, Py_ssize_t t, Py_ssize_t kind, Py_ssize_t before, float* scores
+    ) noexcept nogil:
+        """Add what one kind of bigram of a token says of each label, given the one before."""
+        cdef Py_ssize_t y
+        cdef const float* weights
+        cdef int32_t row = scratch.ids[t * self.distances.shape[0] + kind]
+        if row >= 0:
+            row = scratch.rows_of[row * (self.n_labels + 1) + before]
+        if row >= 0:
+            weights = &self.weights[row, 0]
+            for y in range(self.stride):
+                scores[y] += weights[y]
+
+    cdef const float* transitions(self, const Scratch* scratch, Py_ssize_t t) noexcept nogil:
+        """labels x stride: the scores of the transitions to a token, exact inference."""
+        cdef Py_ssize_t k, p
+        if scratch.ids == NULL:
+            return &self.history[0, 0]
+        memcpy(scratch.table, &self.history[0, 0], self.n_labels * self.stride * sizeof(float))
+        for k in range(self.distances.shape[0]):
+            for p in range(self.n_labels):
+                self.add_bigram(scratch, t, k, p, scratch.table + p * self.stride)
+        return scratch.table
+
     cdef void choose(self, Scratch* scratch, Py_ssize_t n, int32_t* answer, float* margins) noexcept nogil:
         """Label after label, each given the ones before."""
         cdef Py_ssize_t t, s, y, best, before
@@ -135,6 +180,10 @@ cdef class Decoder:
                 row = &self.history[(s - 1) * (self.n_labels + 1) + before, 0]
                 for y in range(self.stride):
                     scores[y] += row[y]
+            if scratch.ids != NULL:
+                for s in range(self.distances.shape[0]):
+                    before = t - self.distances[s]
+                    self.add_bigram(scratch, t, s, answer[before] if before >= 0 else self.n_labels, scores)
             row = &self.follow[answer[t - 1] if t else self.n_labels, 0]
             best, second = 0, 2 * FORBIDDEN
             for y in range(self.n_labels):
@@ -155,10 +204,13 @@ cdef class Decoder:
         cdef float* best = scratch.best
         for y in range(stride):
             best[y] = scratch.lattice[y] + self.history[self.n_labels, y]
+        if scratch.ids != NULL:
+            for y in range(self.distances.shape[0]):
+                self.add_bigram(scratch, 0, y, self.n_labels, best)
         for t in range(1, n):
             at = t * stride
-            viterbi_step(best + at, scratch.back + at, best + at - stride, &self.history[0, 0],
-                         self.n_labels, stride)
+            viterbi_step(best + at, scratch.back + at, best + at - stride,
+                         self.transitions(scratch, t), self.n_labels, stride)
             for y in range(stride):
                 best[at + y] += scratch.lattice[at + y]
         best += (n - 1) * stride
@@ -179,6 +231,7 @@ cdef class Decoder:
         cdef float* after = scratch.after               # best continuation behind token t, by its label
         cdef float* before = scratch.after + stride     # the same for token t - 1
         cdef float* best
+        cdef const float* step
         cdef float value, other
         for y in range(stride):
             after[y] = 0                                # `best` of the last token already holds `last`
@@ -191,10 +244,11 @@ cdef class Decoder:
             margins[t] = best[answer[t]] + after[answer[t]] - other
             if t == 0:
                 return
+            step = self.transitions(scratch, t)
             for y in range(self.n_labels):
                 before[y] = 4 * FORBIDDEN
                 for q in range(self.n_labels):
-                    value = self.history[y, q] + scratch.lattice[t * stride + q] + after[q]
+                    value = step[y * stride + q] + scratch.lattice[t * stride + q] + after[q]
                     if t == n - 1:
                         value += self.last[q]
                     if value > before[y]:
@@ -210,11 +264,12 @@ cdef class Decoder:
         if length == 0:
             return [(0.0, np.zeros(0, np.int32))]
         lattice = self.lattice(X, sentence, forced)
-        transitions = np.asarray(self.history)[:, :self.n_labels].astype(np.float64)
-        scores = (lattice[0] + transitions[self.n_labels])[:, None]      # labels x paths
+        plain = np.asarray(self.history)[:, :self.n_labels].astype(np.float64)
+        scores = (lattice[0] + self.with_bigrams(plain, X, first)[self.n_labels])[:, None]  # labels x paths
         backs = []
         for t in range(1, length):
             paths = scores.shape[1]
+            transitions = self.with_bigrams(plain, X, first + t)
             # every (label before, path) for every label
             extended = scores[:, :, None] + transitions[:self.n_labels][:, None, :]
             extended = extended.reshape(-1, self.n_labels)
@@ -236,6 +291,17 @@ cdef class Decoder:
             result.append((float(final[k]), path))
         return result
 
+    def with_bigrams(self, transitions, X, Py_ssize_t token) -> np.ndarray:
+        """The transitions to a token, (n_labels + 1) x n_labels, with what its bigrams add to them."""
+        if X.bigrams is None:
+            return transitions
+        weights = np.asarray(self.weights)[:, :self.n_labels]
+        for number in X.bigrams.ids[token]:
+            rows = X.bigrams.rows[number] if number >= 0 else np.full(self.n_labels + 1, -1)
+            known = (rows >= 0)[:, None]
+            transitions = transitions + (np.where(known, weights[rows], 0) if known.any() else 0)
+        return transitions
+
     def lattice(self, X, Py_ssize_t sentence, forced=None) -> np.ndarray:
         """Scores of the labels of each token of a sentence by its features alone."""
         self.check(X, forced)
@@ -256,3 +322,4 @@ cdef void release(Scratch* scratch) noexcept nogil:
     free(scratch.best)
     free(scratch.after)
     free(scratch.back)
+    free(scratch.table)

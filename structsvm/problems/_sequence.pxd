@@ -57,3 +57,21 @@ cdef class SequenceOracle(Oracle):
     cdef Sentence* copy(
         self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
         const int32_t* gold, Py_ssize_t number) except NULL
+
+
+cdef class ExactOracle(SequenceOracle):
+    cdef float* lattice             # scores of all tokens, tokens x stride
+    cdef float* masked              # the same, labels that the annotation rules out forbidden
+    cdef float* best                # of paths that end in a label, tokens x stride
+    cdef int32_t* back
+    cdef float* transitions         # a float32 copy, with forbidden ones marked
+    cdef int32_t* answer
+    cdef int32_t* truth
+    cdef Py_ssize_t room
+    cdef const float[:, ::1] barred             # 0, or FORBIDDEN: (n_labels + 1) x stride
+    cdef const float[::1] barred_end
+
+    cdef int widen(self, Py_ssize_t n_tokens) except -1 nogil
+    cdef void complete(self, const Sentence* x) noexcept nogil
+    cdef void viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) noexcept nogil
+    cdef int emit(self, const Sentence* x) except -1 nogil

@@ -13,6 +13,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from structsvm.problems.bigrams import with_gold_rows
+from structsvm.problems.sequence import SequenceLabels, Sequences
+
 cdef float FORBIDDEN = -1e30
 
 
@@ -49,9 +52,14 @@ cdef class SequenceOracle(Oracle):
     def add(self, X, y) -> np.ndarray:
         """Store sentences: X has rows, token_ptr, sentence_ptr and values (or None); y has codes and sets."""
         self.problem.check_sequences(X, y)
+        X = self.taken(X, y)
         self.n_rows = max(self.n_rows, int(np.max(X.rows, initial=-1)) + 1)
         self.n_weights = self.offset + self.n_rows * self.stride
         return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, X.values, y.codes, y.sets)
+
+    def taken(self, X, y):
+        """The sentences as this kind of oracle stores them."""
+        return X
 
     def slot_weights(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight) -> np.ndarray:
         """The weight of its sentence for each slot that the last add() gave out."""
@@ -76,6 +84,11 @@ cdef class SequenceOracle(Oracle):
 
     def add_rows(self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None) -> np.ndarray:
         """Store sentences; slots go to all patterns that can teach something, or to some places."""
+        if places is not None:
+            X = Sequences(rows, token_ptr, sentence_ptr, values)
+            self.problem.check_stored(X, SequenceLabels(codes, sentence_ptr, list(sets)), places)
+            self.n_rows = max(self.n_rows, int(np.max(rows, initial=-1)) + 1)
+            self.n_weights = self.offset + self.n_rows * self.stride
         codes = self.intern(codes, sets)
         cdef const long long[::1] sentence_at = np.ascontiguousarray(sentence_ptr, dtype=np.int64)
         cdef const long long[::1] token_at = np.ascontiguousarray(token_ptr, dtype=np.int64)
@@ -260,17 +273,6 @@ cdef class SequenceOracle(Oracle):
 cdef class ExactOracle(SequenceOracle):
     """Viterbi over whole sentences, with the loss added to the scores of wrong labels."""
 
-    cdef float* lattice             # scores of all tokens, tokens x stride
-    cdef float* masked              # the same, labels that the annotation rules out forbidden
-    cdef float* best                # of paths that end in a label, tokens x stride
-    cdef int32_t* back
-    cdef float* transitions         # a float32 copy, with forbidden ones marked
-    cdef int32_t* answer
-    cdef int32_t* truth
-    cdef Py_ssize_t room
-    cdef const float[:, ::1] barred             # 0, or FORBIDDEN: (n_labels + 1) x stride
-    cdef const float[::1] barred_end
-
     def __init__(self, problem, Py_ssize_t n_labels, Py_ssize_t stride, loss, barred, barred_end):
         super().__init__(problem, n_labels, stride, n_labels + 1, loss)
         self.barred = np.ascontiguousarray(barred, dtype=np.float32)
@@ -406,6 +408,12 @@ cdef class GreedyOracle(SequenceOracle):
             if self.of_slot[slots[k]] != self.of_slot[slots[k - 1]]:
                 starts.append(k)
         return np.array(starts, dtype=np.intp)
+
+    def taken(self, X, y):
+        """The labels before are the true ones, so a bigram feature is a feature like any other."""
+        if X.bigrams is None:
+            return X
+        return with_gold_rows(X, y.codes, self.problem.bigrams, self.n_labels)
 
     cdef Py_ssize_t history(self, const Sentence* x, Py_ssize_t t, Py_ssize_t distance) noexcept nogil:
         """The history row of the label some places before; an unknown label counts as none."""

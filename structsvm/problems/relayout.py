@@ -29,6 +29,10 @@ def wider_state(
     if "rows.sets" in state:
         more = ((0, 0), (0, new.n_labels - old.n_labels))
         state["rows.sets"] = np.pad(state["rows.sets"], more)
+    if "rows.bigram_rows" in state:
+        rows, missing = state["rows.bigram_rows"], new.n_labels - old.n_labels
+        none = np.full((len(rows), missing), -1, np.int32)
+        state["rows.bigram_rows"] = np.hstack([rows[:, :-1], none, rows[:, -1:]])
     return state
 
 

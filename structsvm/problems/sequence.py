@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.problem import Problem
+from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.multiclass import check_loss_matrix
 from structsvm.validation import check_choice, check_count
 
@@ -21,13 +22,14 @@ class Sequences:
     """Sentences as flat arrays: the features of token t are rows[token_ptr[t]:token_ptr[t + 1]].
 
     Sentence s has the tokens sentence_ptr[s] .. sentence_ptr[s + 1] - 1; values: of the features, None where
-    all are 1.
+    all are 1; bigrams: features that look at a label before, where the problem has some.
     """
 
     rows: np.ndarray
     token_ptr: np.ndarray
     sentence_ptr: np.ndarray
     values: np.ndarray | None = None
+    bigrams: Bigrams | None = None
 
     def __len__(self) -> int:
         return len(self.sentence_ptr) - 1
@@ -54,6 +56,8 @@ class SequenceProblem(Problem):
     a pattern is a token (thesis 5.3).
     barred: (n_labels + 1, n_labels) booleans, True where a label may not follow another (last row: may not
     come first), and n_labels booleans where a label may not come last; greedy training does not look at it.
+    bigrams: for each kind of bigram feature (see `Bigrams`), how many places before its label is; exact
+    inference looks one place back only.
     """
 
     def __init__(
@@ -64,15 +68,19 @@ class SequenceProblem(Problem):
         order: int = 1,
         loss: Any = None,
         barred: tuple[Any, Any] | None = None,
+        bigrams: tuple[int, ...] = (),
     ) -> None:
         check_choice(inference=(inference, ("exact", "greedy")))
         check_count(n_labels=n_labels, low=1)
         check_count(order=order)
         if inference == "exact" and order != 1:
             raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for others")
+        if min(bigrams, default=1) < 1 or (inference == "exact" and max(bigrams, default=1) > 1):
+            raise ValueError("exact inference looks one label back: use greedy inference to look farther")
         self.n_labels = n_labels
         self.inference = inference
         self.order = order
+        self.bigrams = tuple(bigrams)
         self.loss_ = check_loss_matrix(loss, n_labels)
         self.stride = -(-n_labels // LANES) * LANES
         self.history = n_labels + 1 if inference == "exact" else order * (n_labels + 1)
@@ -88,19 +96,37 @@ class SequenceProblem(Problem):
 
         if self.inference == "greedy":
             return GreedyOracle(self, self.n_labels, self.stride, self.loss_, self.order)
+        if self.bigrams:
+            from structsvm.problems._bigrams import BigramOracle
+
+            return BigramOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
         return ExactOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
 
     def check_sequences(self, X: Any, y: Any) -> None:
+        """Refuse sentences and labels that do not fit each other or the problem."""
+        self.check_arrays(X, y)
+        if bool(self.bigrams) != (X.bigrams is not None):
+            raise ValueError("the sentences have bigram features exactly where the problem has them")
+        if X.bigrams is not None:
+            X.bigrams.check(len(X.token_ptr) - 1, len(self.bigrams), self.n_labels)
+
+    def check_arrays(self, X: Any, y: Any) -> None:
         """Refuse arrays that do not fit each other: compiled code indexes with them."""
+        arrays = {"rows": X.rows, "token_ptr": X.token_ptr, "sentence_ptr": X.sentence_ptr, "codes": y.codes}
+        for name, array in arrays.items():
+            if array.ndim != 1 or array.dtype.kind != "i":
+                raise ValueError(f"{name} must be a 1d array of integers")
         n_tokens = len(X.token_ptr) - 1
         ends = {"token_ptr": len(X.rows), "sentence_ptr": n_tokens}
         for name, end in ends.items():
             pointers = getattr(X, name)
-            if pointers[0] != 0 or pointers[-1] != end or np.any(np.diff(pointers) < 0):
+            if not len(pointers) or pointers[0] != 0 or pointers[-1] != end or np.any(np.diff(pointers) < 0):
                 raise ValueError(f"{name} must rise from 0 to {end}")
         if len(X.rows) and X.rows.min() < 0:
             raise ValueError(f"feature row {X.rows.min()} is negative")
-        if X.values is not None and (len(X.values) != len(X.rows) or not np.all(np.isfinite(X.values))):
+        if self.offset + (int(np.max(X.rows, initial=-1)) + 1) * self.stride >= 2**31:
+            raise ValueError(f"more than 2**31 weights for {self.n_labels} labels: use a higher cutoff")
+        if X.values is not None and (X.values.shape != X.rows.shape or not np.all(np.isfinite(X.values))):
             raise ValueError("feature values must be finite, one for each row")
         if len(y.codes) != n_tokens or not np.array_equal(X.sentence_ptr, y.sentence_ptr):
             raise ValueError(f"labels of {len(y.codes)} tokens for {n_tokens} tokens, or sentences differ")
@@ -109,6 +135,18 @@ class SequenceProblem(Problem):
             raise ValueError(f"unknown label {bad}: there are {self.n_labels} labels and {len(y.sets)} sets")
         if any(np.shape(one) != (self.n_labels,) or not np.any(one) for one in y.sets):
             raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, not all false")
+
+    def check_stored(self, X: Sequences, y: SequenceLabels, places: np.ndarray) -> None:
+        """Refuse what an oracle did not store: places holds the sentence and token of each slot."""
+        self.check_arrays(X, y)
+        lengths = np.diff(X.sentence_ptr)
+        if places.ndim != 2 or places.shape[1] != 2 or places.dtype != np.int64:
+            raise ValueError("the places of stored sentences must be pairs of integers")
+        sentence, token = places.T
+        if np.any((sentence < 0) | (sentence >= len(lengths)) | (token < 0)) or np.any(
+            token >= lengths[sentence]
+        ):
+            raise ValueError("a place of the stored sentences lies outside them")
 
     # The same through the Python door: a sentence is a list of {row: value}, y a tuple of labels.
 

@@ -8,6 +8,7 @@ import pytest
 from corpora.house import House
 from semparse import ConceptLabeller
 from semparse.bag_alignment import align
+from structsvm.persist import ModelFileError
 
 BOTH = ("location", "containedby")
 
@@ -213,7 +214,37 @@ def test_data_that_do_not_fit_are_refused(change, message):
         ConceptLabeller().fit(data["sentences"], data["worlds"], data["labels"])
 
 
-@pytest.mark.parametrize("options", [{"order": "upwards"}, {"window": 4}, {"hidden": 0}])
-def test_options_out_of_range_are_refused(options):
-    with pytest.raises(ValueError, match=r"none of|must be odd"):
-        ConceptLabeller(**options)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"order": "upwards"}, "order"),
+        ({"window": 4}, "odd"),
+        ({"hidden": 0}, "hidden"),
+        ({"rate": -1.0}, "rate"),
+        ({"rate": 1e9}, "too high"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message), np.errstate(all="ignore"):
+        ConceptLabeller(**options).fit(*scenes(30))
+
+
+def test_a_saved_labeller_answers_the_same_and_a_damaged_one_is_refused(tmp_path):
+    labeller, x, u, _ = small("order-free", BOTH)
+    labeller.save(tmp_path / "one.ssvm")
+    again = ConceptLabeller.load(tmp_path / "one.ssvm")
+    assert again.predict(x, u) == labeller.predict(x, u)
+    assert again.get_params() == {**labeller.get_params(), "relations": list(BOTH)}
+    again.save(tmp_path / "two.ssvm")
+    assert (tmp_path / "one.ssvm").read_bytes() == (tmp_path / "two.ssvm").read_bytes()
+    labeller.concepts_ = dict(list(labeller.concepts_.items())[:-1])
+    labeller.save(tmp_path / "bad.ssvm")
+    with pytest.raises(ModelFileError, match="fits together"):
+        ConceptLabeller.load(tmp_path / "bad.ssvm")
+
+
+def test_a_labeller_that_has_learned_nothing_says_so():
+    with pytest.raises(Exception, match="not fitted"):
+        ConceptLabeller().predict([["a"]], [{}])
+    with pytest.raises(ValueError, match="no sentences"):
+        ConceptLabeller().fit([], [], [])

@@ -121,7 +121,7 @@ def test_resume_goes_on_with_new_sentences(folder):
 @pytest.mark.parametrize(
     ("lines", "parts"),
     [
-        (['{"text": "a", "candidates": ["r"]}', '{"text": "b", "candidates": []}'], ["l:2:", "no candidates"]),
+        (['{"text": "a", "candidates": ["r"]}', '{"text": "b", "candidates": []}'], ["l:2:", "candidates"]),
         (['{"text": "a b"}'], ["bad.jsonl:1:", "candidates"]),
         (["", '{"text": "a b", "candidates": ["r(x"]}'], ["bad.jsonl:2:", "r(x"]),
         (['{"text": "a b", "candidates": ["r(x)"]'], ["bad.jsonl:1:"]),

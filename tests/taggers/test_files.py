@@ -75,7 +75,7 @@ def test_latin_1_becomes_utf_8(tmp_path):
     assert texts(path, encoding="latin-1", chunk_size=3) == [["señor"], ["él"]]
     with pytest.raises(DataError, match="latin-1"):
         texts(path)
-    with pytest.raises(DataError, match="unknown encoding"):
+    with pytest.raises(ValueError, match="unknown encoding"):
         texts(path, encoding="klingon")
 
 

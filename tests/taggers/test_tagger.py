@@ -177,6 +177,43 @@ def test_n_best_margins_and_forced_labels():
         SequenceTagger(inference="greedy").fit(X, Y).predict_nbest(X, 2)
 
 
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_the_training_curve_is_data(inference):
+    seen = []
+    tagger = SequenceTagger(inference=inference, epochs=3, callback=seen.append).fit(X, Y)
+    curve = tagger.curve_
+    assert {point.epoch for point in curve} == {0, 1, 2}
+    assert [point.sentences for point in curve if point.epoch == 1][-1] == len(X)
+    assert all(a.seconds <= b.seconds and a.dual <= b.dual + 1e-9 for a, b in pairwise(curve))
+    last = curve[-1]
+    assert last.sentences_per_second == pytest.approx(3 * len(X) / last.seconds)
+    assert last.dual == tagger.optimizer_.dual_ == seen[-1].dual
+    assert [point for point in seen if point.sentences == len(X)]
+    assert (
+        len(SequenceTagger(inference=inference, epochs=9, callback=lambda point: True).fit(X, Y).curve_) <= 20
+    )
+    with pytest.raises(ValueError, match="callback must be"):
+        SequenceTagger(callback=3).fit(X, Y)
+
+
+def test_a_file_is_learned_from_part_by_part(tmp_path):
+    from sentences import as_columns
+
+    from taggers.files import read_columns
+
+    path = tmp_path / "train.txt"
+    path.write_bytes(as_columns(200))
+    parts = list(read_columns(path, wanted=(0, 1, 2), chunk_size=2000))
+    assert len(parts) > 5
+    tagger = Chunker()
+    for columns in parts:
+        tagger.partial_fit(columns, 2)
+    assert tagger.score(X_TEST, Y_TEST) > 0.97
+    assert tagger.optimizer_._machine.oracle.n_stored < 200
+    assert sum({point.epoch: point.sentences for point in tagger.curve_}.values()) == 200
+    assert tagger.model_.knows(["the", "Quito", "unheard"]) == {"the", "Quito"}
+
+
 def test_explanations_add_up_to_what_the_tagger_knows():
     tagger = SequenceTagger(template="w[0], p[0]").fit(X, Y)
     (first, *_) = tagger.explain([("the", "DT"), ("cat", "NN")])

@@ -1,0 +1,64 @@
+"""The presets pos, chunk and ner as they come, from training file to test score.
+
+Their settings were chosen on the development files (pos, ner) or on parts of the training file (chunk).
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import in_own_process, publish, spread, table, timed
+
+SEEDS = 3
+# preset, corpus, training and test file, options of reading
+TASKS: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
+    "chunk, CoNLL-2000": ("chunk", "conll2000", "train.txt", "test.txt", {}),
+    "pos, EWT, UPOS": ("pos", "ud_english_ewt", "train.conllu", "test.conllu", {"label": 3}),
+    "pos, EWT, XPOS": ("pos", "ud_english_ewt", "train.conllu", "test.conllu", {"label": 4}),
+    "ner, CoNLL-2002 Spanish": ("ner", "conll2002", "esp.train", "esp.testb", {}),
+}
+
+
+def measure(name: str, seed: int) -> dict[str, Any]:
+    from corpora import find
+    from taggers import commands
+
+    preset, corpus, train, test, reading = TASKS[name]
+    folder = find(corpus)
+    with tempfile.TemporaryDirectory() as scratch:
+        model, output = Path(scratch, "model"), Path(scratch, "output")
+        _, seconds = timed(
+            lambda: commands.train(preset, folder / train, model, random_state=seed, **reading)
+        )
+        tokens, tagging = timed(lambda: commands.tag(model, folder / test, output))
+        result = commands.evaluate(model, folder / test)
+        return {
+            "score": 100 * (result.accuracy if preset == "pos" else result.f1),
+            "train": seconds,
+            "tokens_per_s": tokens / tagging,
+            "model_mb": model.stat().st_size / 1e6,
+        }
+
+
+def main(*, quick: bool = False) -> None:
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for seed in range(1 if quick else SEEDS):
+        for name in TASKS:
+            runs.setdefault(name, []).append(
+                in_own_process("benchmarks.presets", {"name": name, "seed": seed})
+            )
+            print(name, seed, runs[name][-1], file=sys.stderr)
+    rows = [
+        [
+            name, "accuracy" if name.startswith("pos") else "F1", spread(found, "score", 2),
+            *[f"{statistics.median(run[key] for run in found):,.{digits}f}"
+              for key, digits in (("train", 1), ("tokens_per_s", 0), ("model_mb", 1), ("peak_mb", 0))],
+        ]
+        for name, found in runs.items()
+    ]  # fmt: skip
+    header = ["preset", "measure", f"test, {1 if quick else SEEDS} seeds", "training, s", "tagging, tokens/s"]
+    publish("presets-quick" if quick else "presets", table([*header, "model MB", "peak MB"], rows), runs)

@@ -1,0 +1,147 @@
+"""Tagger models on disk: what is in the file, and what must hold of it before any of it is used."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+
+from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.problems.sequence import LANES
+from structsvm.quantisation import DTYPES, dequantise, quantise
+from taggers.features import HASHING, KeyTable
+from taggers.files import FORMATS
+from taggers.model import TaggerModel
+from taggers.schemes import SCHEMES
+from taggers.templates import parse_template
+
+KIND = "tagger"
+STATE = "state."
+MOST_LABELS = 10_000  # the loss of each pair of them is a number in memory
+PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
+PARAMETERS: dict[str, type | tuple[type, ...]] = {
+    "algorithm": str, "inference": str, "order": int, "C": (int, float), "reprocess": int, "epochs": int,
+    "cutoff": int, "labels": str, "constrained": bool, "label_weight": dict, "keep_names": bool,
+    "patience": int, "class": str,
+}  # fmt: skip
+
+
+def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str, training_state: bool) -> None:
+    """Write a model, all of it or nothing."""
+    arrays = {"keys": model.table.keys, "slots": model.table.slots, "words": model.words}
+    if model.history is not None:
+        arrays |= {"bigrams.keys": model.numbers.keys, "bigrams.slots": model.numbers.slots}
+    arrays |= quantise(model.weights, dtype)
+    if model.feature_names is not None:
+        arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
+    if training_state and model.state is not None:
+        arrays |= {STATE + name: value for name, value in model.state.items()}
+    template = None if model.template is None else model.template.text
+    meta = {"kind": KIND, "hashing": HASHING, "template": template}
+    save_model(path, arrays, meta | {name: getattr(model, name) for name in PLAIN})
+
+
+def read_model(path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerModel:
+    """Read a model file, or raise ModelFileError."""
+    arrays, meta = load_model(path, mmap=mmap)
+    if meta.get("kind") != KIND:
+        raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}.")
+    if meta.get("hashing") != HASHING:
+        raise ModelFileError(
+            f"Model file {path} hashes features in another way ({meta.get('hashing')}): train it anew."
+        )
+    try:
+        check_meta(meta)
+        return _rebuilt(arrays, meta)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise ModelFileError(f"Model file {path} does not fit together ({error}): train it anew.") from error
+
+
+def check_meta(meta: dict[str, Any]) -> None:
+    """Refuse what no model says of itself."""
+    kinds = {"labels": list, "constrained": bool, "order": int, "report": dict, "parameters": dict}
+    labels, files = meta["labels"], meta["files"]
+    sound = (
+        all(isinstance(meta[name], kind) for name, kind in kinds.items())
+        and all(isinstance(label, str) and label for label in labels)
+        and len(set(labels)) == len(labels) <= MOST_LABELS
+        and meta["outer"] in SCHEMES
+        and meta["inner"] in SCHEMES
+        and meta["inference"] in ("exact", "greedy")
+        and isinstance(files, dict)
+    )
+    if not sound:
+        raise ValueError("its labels, schemes or sizes are of the wrong kind")
+    weights = meta["parameters"].get("label_weight") or {}
+    if any(not isinstance(value, PARAMETERS[name]) for name, value in meta["parameters"].items()) or any(
+        not isinstance(value, (int, float)) for value in weights.values()
+    ):
+        raise ValueError("its parameters are of the wrong kind")
+    if files and not (
+        files["format"] in FORMATS
+        and all(type(column) is int for column in (files["label"], *files["inputs"]))
+        and type(files["inputs"]) is list
+    ):
+        raise ValueError("its columns are of the wrong kind")
+    json.dumps([meta["labels"], meta["template"]], ensure_ascii=False).encode()  # lone surrogates are no text
+
+
+def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
+    template = None if meta["template"] is None else parse_template(meta["template"])
+    numbers = KeyTable()
+    if template is not None and template.bigrams:
+        numbers = _table(arrays, "bigrams.keys", "bigrams.slots")
+    table = _table(arrays, "keys", "slots")
+    model = TaggerModel(
+        template,
+        numbers=numbers,
+        table=table,
+        weights=_weights(arrays, meta, len(table)),
+        words=_longs(arrays["words"]),
+        state={name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
+        or None,
+        feature_names=_names(arrays, len(table)),
+        **{name: meta[name] for name in PLAIN},
+    )
+    model.problem()  # refuses what cannot be a problem
+    if not model.names:
+        raise ValueError("it has no labels")
+    return model
+
+
+def _longs(array: np.ndarray) -> np.ndarray:
+    if array.ndim != 1 or array.dtype != np.uint64:
+        raise ValueError(f"keys of the type {array.dtype}, in {array.ndim} dimensions")
+    return array
+
+
+def _table(arrays: dict[str, np.ndarray], keys: str, slots: str) -> KeyTable:
+    return KeyTable(_longs(arrays[keys]), _longs(arrays[slots]))
+
+
+def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: int) -> np.ndarray:
+    """The weights, if they are as many as labels, history and features ask for."""
+    n_labels = len(meta["labels"])
+    history = n_labels + 1 if meta["inference"] == "exact" else meta["order"] * (n_labels + 1)
+    expected = history + n_features, -(-n_labels // LANES) * LANES
+    weights, scale = arrays["weights"], arrays.get("scale")
+    if weights.shape != expected or weights.dtype not in map(np.dtype, DTYPES):
+        raise ValueError(f"weights of shape {weights.shape} for {n_features} features and {n_labels} labels")
+    if scale is not None and (scale.shape != expected[:1] or scale.dtype != np.float32):
+        raise ValueError("the scales of its weights are not one for each row")
+    return np.ascontiguousarray(dequantise(arrays))
+
+
+def _names(arrays: dict[str, np.ndarray], n_features: int) -> list[str | None] | None:
+    if "names" not in arrays:
+        return None
+    names = json.loads(bytes(arrays["names"]))
+    if (
+        not isinstance(names, list)
+        or len(names) != n_features
+        or not all(name is None or isinstance(name, str) for name in names)
+    ):
+        raise ValueError(f"its names of features are not those of {n_features} features")
+    return names

@@ -1,0 +1,201 @@
+"""Model files of taggers, damaged or forged: refused in one sentence, or of use; never a crash or a hang."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentences import chunk_data
+
+from structsvm.persist import ModelFileError, load_model, save_model
+from taggers import Chunker, SequenceTagger
+from taggers._columns import Columns
+from taggers.commands import inspect
+from taggers.model import TaggerModel
+from tests.structsvm.test_persist import resealed
+
+FOLDER = Path(__file__).parent
+X, Y = chunk_data(12)
+TEMPLATE = "w[-1..1], p[0], suffix2[0], y[-1]|p[0]"
+MODELS = {
+    "exact": lambda: Chunker(template=TEMPLATE, keep_names=True).fit(X, Y),
+    "greedy": lambda: SequenceTagger(template=TEMPLATE, inference="greedy").fit(X, Y),
+    "perceptron": lambda: SequenceTagger(template="w[0]", algorithm="perceptron").fit(X, Y),
+    "values": lambda: SequenceTagger().fit([[{"w": t[0], "x": len(t[0]) / 3} for t in s] for s in X], Y),
+}
+
+
+def use_or_refuse(path):
+    """A model that loads must work: label, list, name, know words, be looked at."""
+    model, told = None, ""
+    try:
+        model = TaggerModel.load(path)
+    except ModelFileError as error:
+        told = str(error)
+    if model is None:
+        assert str(path) in told
+        assert "\n" not in told
+        return False
+    columns = Columns(b"the DT\ncat NN\n\nsees VBZ\n", (0, 1))
+    try:
+        if model.template is not None:
+            model.tag(columns, margins=np.zeros(3, np.float32))
+            if model.inference == "exact":
+                model.n_best(model.features(columns), 0, 2)
+        model.knows(["the"])
+        json.dumps(inspect(model, top=2))
+    except ValueError:
+        pass
+    return True
+
+
+@pytest.fixture(scope="module", params=["exact", "greedy"])
+def whole(request, tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / f"{request.param}.ssvm"
+    MODELS[request.param]().save(path)
+    return path
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=300))
+def test_any_bytes_are_refused(tmp_path_factory, content):
+    path = tmp_path_factory.getbasetemp() / "noise"
+    path.write_bytes(content)
+    assert not use_or_refuse(path)
+
+
+@settings(max_examples=80)
+@given(data=st.data())
+def test_cut_and_flipped_files_are_refused(whole, data):
+    content, path = whole.read_bytes(), whole.with_name("damaged")
+    at = data.draw(st.integers(0, len(content) - 1))
+    path.write_bytes(content[:at])
+    assert not use_or_refuse(path)
+    path.write_bytes(
+        content[:at] + bytes([content[at] ^ (1 << data.draw(st.integers(0, 7)))]) + content[at + 1 :]
+    )
+    assert not use_or_refuse(path)
+
+
+@settings(max_examples=100)
+@given(data=st.data())
+def test_changed_bytes_under_a_right_checksum_are_refused_or_harmless(whole, data):
+    content = bytearray(whole.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(content) - 33))
+        content[at : at + 4] = data.draw(st.binary(min_size=4, max_size=4))
+    path = whole.with_name("forged")
+    path.write_bytes(resealed(bytes(content)))
+    use_or_refuse(path)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+    | st.sampled_from(["exact", "greedy", "IOB2", "none", "w[0]", "B-NP", "\ud800", 10**40]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+def changed(value, data):
+    """The value with something in it replaced."""
+    if isinstance(value, (dict, list)) and value and data.draw(st.booleans()):
+        copy = value.copy()
+        key = data.draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
+        copy[key] = changed(value[key], data)
+        return copy
+    return data.draw(JSON)
+
+
+@settings(max_examples=120)
+@given(data=st.data())
+def test_any_change_of_the_description_is_refused_or_harmless(whole, data):
+    arrays, meta = load_model(whole)
+    name = data.draw(st.sampled_from(sorted(meta)))
+    path = whole.with_name("edited")
+    save_model(path, arrays, meta | {name: changed(meta[name], data)})
+    use_or_refuse(path)
+    save_model(path, arrays, {key: value for key, value in meta.items() if key != name})
+    assert not use_or_refuse(path)
+
+
+DAMAGE = r"""
+import sys, warnings
+import numpy as np
+sys.path.insert(0, sys.argv[3])
+from sentences import chunk_data
+from test_damaged_tagger import MODELS, X, Y, use_or_refuse
+from structsvm.persist import ModelFileError, load_model, save_model
+from taggers import SequenceTagger
+
+warnings.simplefilter("ignore")
+whole, path = sys.argv[1:3]
+arrays, meta = load_model(whole)
+inputs = X if meta["template"] else [[{"w": t[0], "x": len(t[0]) / 3} for t in s] for s in X]
+
+
+def spoiled(array, at, value):
+    array = array.copy()
+    if array.size:
+        array.reshape(-1)[at] = value
+    return array
+
+
+def damaged(array):
+    yield array[:0]
+    yield array[:-1]
+    yield array[:, None] if array.ndim == 1 else array.ravel()
+    yield np.repeat(array, 2, axis=0)
+    if array.dtype.kind in "fiub":
+        yield array * 0
+        yield array[::-1]
+        yield array.astype(np.float64)
+        yield array.astype(np.int64)
+        yield array.astype(np.int8)
+        yield array.astype("U5")
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        for value in {limits.min, limits.max, limits.max // 2 + 1, limits.max - 3, limits.max & 1000}:
+            yield spoiled(array, 0, value)
+            yield spoiled(array, -1, value)
+            yield np.full_like(array, value)
+    if array.dtype.kind == "f":
+        for value in (np.nan, np.inf, -1e308, 1e-320):
+            with np.errstate(over="ignore"):
+                yield spoiled(array, 0, value)
+                yield np.full_like(array, value)
+
+
+counts = [0, 0]
+for name in arrays:
+    for array in [*damaged(arrays[name]), None]:
+        kept = {k: v for k, v in arrays.items() if k != name} | ({} if array is None else {name: array})
+        save_model(path, kept, meta)
+        print(name, None if array is None else (array.dtype, array.shape, array.ravel()[:1]), flush=True)
+        loads = use_or_refuse(path)
+        counts[loads] += 1
+        if not loads:
+            continue
+        for go_on in ("resume", "partial_fit"):
+            try:
+                tagger = SequenceTagger.load(path, epochs=1)
+                getattr(tagger, go_on)(inputs, Y)
+                tagger.predict(inputs)
+            except ValueError:
+                pass
+assert min(counts) > 5, counts
+"""
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_number_in_a_model_file_crashes_or_hangs(name, tmp_path):
+    MODELS[name]().save(tmp_path / "whole.ssvm", training_state=True)
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGE, tmp_path / "whole.ssvm", tmp_path / "damaged.ssvm", FOLDER],
+        capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.returncode == 0, (done.returncode, done.stdout[-300:], done.stderr[-2000:])
