@@ -17,6 +17,12 @@ cdef enum:
 STRATEGIES = {"random": RANDOM, "left-right": LEFT_RIGHT, "order-free": ORDER_FREE}
 
 
+def _restored(C, state):
+    learner = BagLearner(C, 0)
+    learner.set_state(*state)
+    return learner
+
+
 cdef class BagLearner:
     """Weights of features and labels, with their running sum, and the two algorithms on them."""
 
@@ -57,6 +63,9 @@ cdef class BagLearner:
                   uint64_t[::1] rng):
         self.w, self.drift = w, drift
         self.steps, self.n_labels, self.rng = counts[0], counts[1], rng[0]
+
+    def __reduce__(self):
+        return _restored, (self.C, self.state())
 
     cdef void _scores(self, const int[::1] ids, Py_ssize_t first, Py_ssize_t last,
                       double* out) noexcept nogil:

@@ -86,9 +86,7 @@ class LatentParser:
         for words, candidates in [(x, bag), *[self.memory[i] for i in again]]:
             view = self.viewer.view(words, grow=True)
             self._fit_sizes()
-            self._step(
-                view, candidates, self.alignment.posteriors(words, candidates), trusting=True
-            )
+            self._step(view, candidates, self.alignment.posteriors(words, candidates), trusting=True)
         self.memory.append((x, bag))
 
     def _meet(self, bag: list[MR]) -> None:

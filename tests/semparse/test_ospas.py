@@ -151,12 +151,18 @@ def test_a_saved_parser_answers_and_goes_on_as_before(parser, tmp_path):
     loaded = Ospas.load(tmp_path / "a.ssvm")
     loaded.save(tmp_path / "b.ssvm")
     assert (tmp_path / "a.ssvm").read_bytes() == (tmp_path / "b.ssvm").read_bytes()
-    copied = pickle.loads(pickle.dumps(loaded.get_params()))
-    assert copied == parser.get_params()
+    assert loaded.get_params() == parser.get_params()
     for sentence in [*commentary(20, seed=4)[0], "someone unheard of"]:
         assert loaded.parse(sentence) == parser.parse(sentence)
     loaded.partial_fit("gus shoots", ["shot(gus)"])
     assert loaded.schema_.valid(parse_mr("shot(gus)"))
+
+
+def test_a_parser_survives_pickling(parser):
+    copy = pickle.loads(pickle.dumps(parser))
+    for sentence in commentary(20, seed=5)[0]:
+        assert copy.parse(sentence) == parser.parse(sentence)
+    copy.partial_fit("gus shoots", ["shot(gus)"])
 
 
 def test_other_models_and_damaged_ones_are_refused(parser, tmp_path):
