@@ -57,6 +57,7 @@ def _members(kind: str) -> tuple[str, ...]:
 
 
 ACTORS, OBJECTS, ROOMS, FURNITURE = map(_members, ("actor", "object", "room", "furniture"))
+PATIENCE = 200  # actions drawn in vain for one that is not among the candidates yet
 THINGS = (*ACTORS, *OBJECTS, *ROOMS, *FURNITURE)
 CONCEPTS = (*VERBS, *THINGS)
 MEMBERS = {kind: _members(kind) for kind in INHERIT.values()}
@@ -231,7 +232,8 @@ class House:
 def simulate_house(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     """AmbigHouse: n sentences without pronouns, each with its meaning and `level` others on average.
 
-    The others are further actions that are coherent in the same universe, from none to 2 * level of them.
+    The others are further actions that are coherent in the same universe, from none to 2 * level of them (or
+    as many as there are).
     """
     if level < 0:
         raise ValueError(f"level is {level}; give 0 for no ambiguity, or more")
@@ -240,10 +242,12 @@ def simulate_house(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     for scene in islice(world.scenes(), n):
         right = meaning_text(scene.verb, scene.args)
         candidates = [right]
-        for _ in range(world.rng.randint(0, 2 * level)):
-            while (other := meaning_text(*world.event())) in candidates:
-                pass
-            candidates.append(other)
+        wanted = 1 + world.rng.randint(0, 2 * level)
+        tries = 0
+        while len(candidates) < wanted and tries < PATIENCE:
+            other = meaning_text(*world.event())
+            tries = tries + 1 if other in candidates else 0
+            candidates += [] if tries else [other]
         world.rng.shuffle(candidates)
         bags.append(Bag(" ".join(scene.tokens), tuple(candidates), (right,), symbols=scene.symbols))
     return bags

@@ -11,7 +11,7 @@ class PosTagger(SequenceTagger):
     """Parts of speech: affixes and shapes around the word, exact inference."""
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
-        **SequenceTagger.DEFAULTS, "template": "pos", "C": 0.05, "epochs": 3,
+        **SequenceTagger.DEFAULTS, "template": "pos", "epochs": 3,
     }  # fmt: skip
 
 
@@ -24,9 +24,9 @@ class Chunker(SequenceTagger):
 
 
 class NerTagger(SequenceTagger):
-    """Named entities: shapes and affixes, greedy, learned as IOBES, only valid labels predicted."""
+    """Named entities: shapes and affixes, greedy, learned as IOB2, only valid labels predicted."""
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
-        **SequenceTagger.DEFAULTS, "template": "ner", "inference": "greedy", "labels": "IOBES",
+        **SequenceTagger.DEFAULTS, "template": "ner", "inference": "greedy", "C": 0.05, "labels": "IOB2",
         "constrained": True,
     }  # fmt: skip

@@ -18,22 +18,24 @@ body { margin: 0; color: var(--ink); background: #f6f7fa; font: 15px/1.5 system-
 main { max-width: 1080px; margin: 0 auto; padding: 32px 24px 64px; }
 h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 0 0 12px; }
 p, .soft { color: var(--soft); margin: 0 0 12px; }
-section { background: #fff; border: 1px solid var(--line); border-radius: 10px; padding: 20px 24px; margin-top: 20px; }
+section { background: #fff; border: 1px solid var(--line); border-radius: 10px;
+  padding: 20px 24px; margin-top: 20px; }
 .tiles { display: flex; flex-wrap: wrap; gap: 12px; margin-top: 20px; }
-.tile { background: #fff; border: 1px solid var(--line); border-radius: 10px; padding: 12px 18px; min-width: 130px; }
+.tile { background: #fff; border: 1px solid var(--line); border-radius: 10px;
+  padding: 12px 18px; min-width: 130px; }
 .tile b { display: block; font-size: 21px; } .tile span { color: var(--soft); font-size: 13px; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; }
 th { font-weight: 500; color: var(--soft); padding: 3px 7px; text-align: right; white-space: nowrap; }
 td { padding: 3px 7px; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .heat td { min-width: 42px; border: 1px solid #fff; border-radius: 4px; }
 .labels { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 18px 28px; }
-.labels h3 { font-size: 14px; margin: 0 0 4px; } .labels div div { position: relative; padding: 1px 6px; font-size: 13px;
-  display: flex; justify-content: space-between; gap: 10px; font-family: ui-monospace, monospace; }
+.labels h3 { font-size: 14px; margin: 0 0 4px; } .labels div div { position: relative; padding: 1px 6px;
+  display: flex; justify-content: space-between; gap: 10px; font: 13px ui-monospace, monospace; }
 .labels i { position: absolute; inset: 1px auto 1px 0; border-radius: 3px; z-index: 0; }
 .labels span { position: relative; z-index: 1; overflow: hidden; text-overflow: ellipsis; white-space: pre; }
 svg text { font: 12px system-ui, sans-serif; fill: var(--soft); }
 """
-WIDTH, HEIGHT, MARGIN = 480, 220, 46
+WIDTH, HEIGHT, MARGIN = 330, 170, 30
 
 
 def html_report(
@@ -44,7 +46,7 @@ def html_report(
     evaluation: Evaluation | None = None,
     top: int = 10,
 ) -> str:
-    """The page; `names` are the features', `evaluation` that of some file, `top` how many features a label."""
+    """The page; `names` are the features', `evaluation` that of some file, `top` the features of a label."""
     sections = [
         _section("Training", _curves(model.report)),
         _section("Transitions", _transitions(model), _history_note(model)),
@@ -129,7 +131,9 @@ def _transitions(model: TaggerModel) -> str:
     n = len(model.labels)
     if not model.problem().history:
         return ""
-    return _heat([*model.labels, "start"], model.labels, model.weights[: n + 1, :n], "{:.2f}")
+    order = sorted(range(n), key=lambda k: (model.labels[k].partition("-")[2], model.labels[k]))
+    names = [model.labels[k] for k in order]
+    return _heat([*names, "start"], names, model.weights[[*order, n]][:, order], ".2f")
 
 
 def _errors(model: TaggerModel, evaluation: Evaluation | None) -> str:
@@ -139,10 +143,10 @@ def _errors(model: TaggerModel, evaluation: Evaluation | None) -> str:
     place = {label: k for k, label in enumerate(labels)}
     counts = np.zeros((len(labels), len(labels)))
     for (gold, predicted), count in evaluation.errors.items():
-        counts[place[gold], place[predicted]] = -count
+        counts[place[gold], place[predicted]] = count
     return (
         "<p>How often a label (row) was taken for another (column).</p>"
-        + _heat(labels, labels, counts, "{:.0f}", blank=True)
+        + _heat(labels, labels, counts, ".0f")
         + f'<p style="margin-top:16px">By type</p>{_types(evaluation)}'
     )
 
@@ -153,13 +157,13 @@ def _types(evaluation: Evaluation) -> str:
         f"<td>{100 * c.f1:.2f}</td><td>{c.gold}</td></tr>"
         for name, c in sorted(evaluation.types.items())
     )
-    return f"<table><tr><th></th><th>precision</th><th>recall</th><th>F1</th><th>phrases</th></tr>{rows}</table>"
+    return (
+        f"<table><tr><th></th><th>precision</th><th>recall</th><th>F1</th><th>phrases</th></tr>{rows}</table>"
+    )
 
 
-def _heat(
-    rows: Sequence[str], columns: Sequence[str], values: np.ndarray, form: str, *, blank: bool = False
-) -> str:
-    """A table coloured by size: blue above zero, red below."""
+def _heat(rows: Sequence[str], columns: Sequence[str], values: np.ndarray, form: str) -> str:
+    """A table coloured by size, blue above zero and red below; what rounds to zero is left out."""
     largest = float(np.abs(values).max(initial=0)) or 1.0
     lines = ["<tr><th></th>" + "".join(f"<th>{escape(name)}</th>" for name in columns) + "</tr>"]
     for name, line in zip(rows, values.tolist(), strict=True):
@@ -167,7 +171,8 @@ def _heat(
         for value in line:
             shade = abs(value) / largest
             ink = "#fff" if shade > 0.6 else "inherit"
-            text = "" if blank and value == 0 else form.format(abs(value) if blank else value)
+            text = format(value, form)
+            text = "" if float(text) == 0 else text
             tone = "good" if value > 0 else "bad"
             cells.append(f'<td style="background:rgba(var(--{tone}),{shade:.2f});color:{ink}">{text}</td>')
         lines.append(f"<tr><th>{escape(name)}</th>{''.join(cells)}</tr>")

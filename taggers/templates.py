@@ -17,25 +17,29 @@ NAMED = {
         p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2]
     """,
     "pos": """
-        w[-2..2], lower[-1..1], w[-1]|w[0], w[0]|w[1], lower[-1]|lower[1],
-        prefix1[0], prefix2[0], prefix3[0], prefix4[0], suffix1[0], suffix2[0], suffix3[0], suffix4[0],
-        suffix2[-1], suffix3[-1], suffix2[1], suffix3[1], suffix3[-1]|suffix3[0], suffix3[0]|suffix3[1],
-        shape[0], short_shape[-1..1], digits[0], has_digit[0], has_hyphen[0], is_title[0], is_upper[0], bias
+        w[-2..2], lower[-2..2], lower[-1]|lower[0], lower[0]|lower[1], lower[-1]|lower[1],
+        lower[-2]|lower[-1], lower[1]|lower[2],
+        prefix1[0], prefix2[0], prefix3[0], prefix4[0], prefix5[0],
+        suffix1[-1..1], suffix2[-1..1], suffix3[-1..1], suffix4[0], suffix5[0],
+        lower[0]|suffix2[-1], lower[0]|suffix2[1], suffix3[0]|lower[-1], suffix3[0]|lower[1],
+        shape[-1..1], short_shape[-1..1], has_digit[0], has_hyphen[0], is_title[0], is_upper[0], bias
     """,
     "chunk": """
         w[-2..2], w[-1]|w[0], w[0]|w[1], w[-1]|w[0]|w[1],
         p[-2..2], p[-2]|p[-1], p[-1]|p[0], p[0]|p[1], p[1]|p[2], p[-1]|p[1],
         p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2],
         w[0]|p[0], w[0]|p[-1], w[0]|p[1], w[-1]|p[0], w[1]|p[0], w[-1]|p[-1], w[1]|p[1],
-        lower[0], prefix2[0], prefix3[0], suffix2[0], suffix3[0], suffix2[-1], suffix2[1],
-        shape[0], is_title[0], has_hyphen[0], bias
+        lower[0], suffix3[0], shape[0], is_title[0], has_hyphen[0], bias
     """,
     "ner": """
         w[-2..2], lower[-2..2], w[-1]|w[0], w[0]|w[1], lower[-1]|lower[0], lower[0]|lower[1],
+        lower[-2]|lower[-1], lower[1]|lower[2], lower[-1]|lower[1],
         prefix1[0], prefix2[0], prefix3[0], prefix4[0], suffix1[0], suffix2[0], suffix3[0], suffix4[0],
         suffix3[-1], suffix3[1], shape[-2..2], short_shape[-2..2], short_shape[-1]|short_shape[0],
         short_shape[0]|short_shape[1], short_shape[-1]|short_shape[0]|short_shape[1], w[-1]|short_shape[0],
-        lower[1]|short_shape[0], is_title[-1..1], is_upper[0], has_digit[0], has_hyphen[0], digits[0],
+        lower[1]|short_shape[0], lower[-2]|short_shape[0], lower[2]|short_shape[0],
+        lower[-2]|lower[-1]|short_shape[0], lower[-1]|short_shape[0]|short_shape[1],
+        is_title[-1..1], is_upper[0], has_digit[0], has_hyphen[0], digits[0],
         p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], p[0]|short_shape[0], bias
     """,
     "label": """

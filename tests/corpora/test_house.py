@@ -100,6 +100,11 @@ def test_a_seed_repeats_and_another_differs():
     assert simulate_house(50, level=1, seed=7) != simulate_house(50, level=1, seed=8)
 
 
+def test_more_candidates_than_there_are_actions_come_to_an_end():
+    bags = simulate_house(1, level=300, seed=0)
+    assert all(len(set(bag.candidates)) == len(bag.candidates) < 600 for bag in bags)
+
+
 def test_a_negative_level_is_refused():
     with pytest.raises(ValueError, match="level is -1"):
         simulate_house(5, level=-1)
