@@ -24,7 +24,7 @@ from semparse.evaluation import score_matches, score_parses
 
 FOLDS = range(4)
 SEEDS = 10
-FEW_SEEDS = 3  # for readings and choices
+FEW_SEEDS = 3  # for what is chosen, and for the readings
 CS, PASSES = (0.03, 0.1, 0.3), (2, 4)
 SALIENCES = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 PAPER: dict[str, Any] = {"algorithm": "paper"}
@@ -180,9 +180,10 @@ def main(quick: bool = False) -> None:
     }
     results = {}
     for name, (options, wanted) in variants.items():
+        n = min(seeds, FEW_SEEDS) if name == "nested" else seeds
         results[name] = {
-            "ambiguous": four_folds("ambiguous", options, seeds, wanted, apart),
-            "gold": four_folds("gold", options, seeds, [[]] * 4, apart),
+            "ambiguous": four_folds("ambiguous", options, n, wanted, apart),
+            "gold": four_folds("gold", options, n, [[]] * 4, apart),
         }
         print(name, *(spread(results[name][kind]["parsing"]) for kind in ("ambiguous", "gold")), flush=True)
     readings = [
@@ -217,7 +218,7 @@ def report(
 ) -> str:
     names = {
         "default": "Ospas()",
-        "nested": "Ospas, options chosen in the other games",
+        "nested": f"Ospas, options chosen in other games ({min(seeds, FEW_SEEDS)} seeds)",
         "paper": 'Ospas(algorithm="paper")',
     }
     rows = [
