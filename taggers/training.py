@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structsvm._optimizer import Optimizer, Point
+from structsvm._optimizer import Optimizer
+from structsvm._training import Point
 from structsvm.larank import LaRank, PassiveAggressive
 from structsvm.perceptron import Perceptron
 from structsvm.persist import ModelFileError
