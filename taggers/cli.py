@@ -156,10 +156,14 @@ def inspect(
         typer.Option(help="A file (such as the training data) to name features by that were not kept."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    html: Annotated[str | None, typer.Option(help="Write one self-contained page to this file.")] = None,
+    test: Annotated[str | None, typer.Option(help="Labelled sentences; the page shows the errors.")] = None,
 ) -> None:
     """Show what a model holds and has learned.
 
     structsvm inspect chunk.ssvm --names train.txt
+
+    structsvm inspect chunk.ssvm --names train.txt --html report.html --test test.txt
 
     features: how many the model has; zero_features: those of them whose weights are all 0, which
     train --prune 0 leaves out. transitions: what a label says of the next one. strongest: what a feature says
@@ -168,10 +172,15 @@ def inspect(
     with told_in_one_sentence():
         from taggers import commands
 
-        found = commands.inspect(model, top=top, names=names)
+        if test is not None and html is None:
+            raise ValueError("--test is for the page that --html writes; see also: structsvm evaluate")
+        found = commands.inspect(model, top=top, names=names, html=html, test=test)
+        if html is not None:
+            return
         if as_json:
             print(json.dumps(found, indent=1))
             return
+        found["training"].pop("curve", None)  # for --json and --html
         for key, value in found.items():
             if key not in ("transitions", "strongest"):
                 print(f"{key:15} {' '.join(map(str, value)) if isinstance(value, list) else value}")

@@ -173,12 +173,17 @@ def _compared(file: str | Path, format: str, encoding: str, strict: str | None) 
 
 
 def inspect(
-    model: TaggerModel | str | Path, *, top: int = 20, names: str | Path | None = None
+    model: TaggerModel | str | Path,
+    *,
+    top: int = 20,
+    names: str | Path | None = None,
+    html: str | Path | None = None,
+    test: str | Path | None = None,
 ) -> dict[str, Any]:
     """What a model holds: labels, sizes, its training, the strongest transitions and features.
 
     Features are stored as hashes, unless they were trained with `keep_names`; `names` is a file (say, the
-    training file) to name them by.
+    training file) to name them by. html: a page to write, with the errors on the file `test` if there is one.
     """
     path = None if isinstance(model, TaggerModel) else model
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
@@ -188,6 +193,15 @@ def inspect(
         format = model.files.get("format", "columns")
         wanted = inputs_of(model, format, str(names)) or [0]
         named = feature_names(model, read_all(names, format, wanted=wanted), named)
+    if html is not None:
+        from taggers.report import html_report
+
+        evaluation = None if test is None else evaluate(model, test)
+        page = html_report(
+            model, title=Path(path or "model").name, names=named, evaluation=evaluation, top=top
+        )
+        with atomic_write(html) as out:
+            out.write(page.encode())
     n = len(model.labels)
     history = model.weights[: n + 1, :n] if problem.history else np.zeros((0, n))
     weights = model.weights[problem.history :, :n]

@@ -200,6 +200,7 @@ class SequenceTagger(Labelling, Estimator):
             "epochs": optimizer._epochs_done, "dev_scores": scores,
             "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
             "support_patterns": optimizer.n_support_patterns_, "data": training.fingerprint(*examples),
+            "curve": training.thin_curve(optimizer.curve_),
         }  # fmt: skip
 
     def _new_model(self, X: Any, y: Any, sentences: Sequence[Sequence[Any]]) -> TaggerModel:

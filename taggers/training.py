@@ -114,6 +114,16 @@ def resumed(optimizer: Any, state: dict[str, np.ndarray], old: SequenceProblem, 
         ) from error
 
 
+def thin_curve(points: list[Point]) -> list[tuple[float, float | None, int]]:
+    """(passes, dual, support patterns) for the model file: no times, so that a seed gives the same bytes."""
+    whole = max((point.seen for point in points), default=1)
+    return [
+        (round(point.epoch + point.seen / whole, 4), point.dual if point.dual == point.dual else None,
+         point.n_support_patterns)
+        for point in points
+    ]  # fmt: skip
+
+
 def fingerprint(X: Sequences, y: SequenceLabels) -> int:
     """A checksum by which a training set is known again."""
     value = 0
