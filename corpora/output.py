@@ -12,6 +12,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 
+def check_output(path: str | Path) -> None:
+    """Refuse a place where no file can be written, before any work is done for it."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if str(path) == "-":
+        return
+    if os.path.isdir(path):
+        raise ValueError(f"{path} is a folder: give the name of a file in it")
+    if not os.path.isdir(folder):
+        raise ValueError(f"{path} cannot be written: there is no folder {os.path.dirname(path)}")
+    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise ValueError(f"{path} cannot be written: permission denied")
+
+
 @contextlib.contextmanager
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write that takes its name when it is complete; whatever goes wrong, nothing is left of it.

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from taggers.console import told_in_one_sentence
+from taggers.cli_common import told_in_one_sentence
 
 app = typer.Typer(
     no_args_is_help=True,

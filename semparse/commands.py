@@ -9,7 +9,7 @@ from typing import Any
 
 from corpora.bags import Bag
 from corpora.errors import DataError
-from corpora.output import atomic_write
+from corpora.output import atomic_write, check_output
 from semparse.data import read_bags
 from semparse.evaluation import Score, score_matches, score_parses
 from semparse.meaning import as_mr
@@ -37,6 +37,7 @@ def train(
 
     options are those of `Ospas`. resume: go on from this model, one sentence after the other.
     """
+    check_output(output)
     given = None if schema is None else read_schema(schema)
     bags = [bag for file in files for bag in training_bags(file, format, given)]
     if resume is None:

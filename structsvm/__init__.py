@@ -1,6 +1,14 @@
 """Structured-output SVMs: one dual, many schedules."""
 
-from structsvm._optimizer import ConvergenceWarning, NotFittedError, Point
+from importlib.util import find_spec
+
+if find_spec("structsvm._schedules") is None:
+    raise ImportError(
+        "structsvm is not compiled here: run `make demo` in this folder and use .venv/bin/python, or install "
+        "it with `pip install .` and start Python in another folder"
+    )
+
+from structsvm._training import ConvergenceWarning, NotFittedError, Point
 from structsvm.classifier import LaRankClassifier
 from structsvm.kernel_larank import KernelLaRank, KernelSVMStruct
 from structsvm.larank import LaRank, PassiveAggressive

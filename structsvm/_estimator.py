@@ -6,7 +6,7 @@ import inspect
 import sys
 from typing import Any, Self
 
-from structsvm._optimizer import NotFittedError
+from structsvm._training import NotFittedError, Point
 
 
 class Estimator:
@@ -48,3 +48,44 @@ class Estimator:
         exceptions = sys.modules.get("sklearn.exceptions")
         kind = exceptions.NotFittedError if exceptions else NotFittedError
         return kind(f"This {type(self).__name__} instance is not fitted yet: call fit or partial_fit first.")
+
+
+class TrainedEstimator(Estimator):
+    """An estimator that keeps its optimizer, and tells its results."""
+
+    optimizer_: Any
+
+    def _fitted_optimizer(self) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise self._not_fitted()
+        return self.optimizer_
+
+    @property
+    def dual_(self) -> float:
+        """The dual objective."""
+        return self._fitted_optimizer().dual_
+
+    @property
+    def n_support_patterns_(self) -> int:
+        """Training patterns with a non-zero coefficient."""
+        return self._fitted_optimizer().n_support_patterns_
+
+    @property
+    def n_support_vectors_(self) -> int:
+        """Pairs (pattern, class) with a non-zero coefficient, true classes included."""
+        return self._fitted_optimizer().n_support_vectors_
+
+    @property
+    def n_argmax_(self) -> int:
+        """Calls of the loss-augmented argmax in training."""
+        return self._fitted_optimizer().n_argmax_
+
+    @property
+    def n_kernels_(self) -> int:
+        """Kernel values computed in training; the linear kernel computes none, and has no such attribute."""
+        return self._fitted_optimizer().n_kernels_
+
+    @property
+    def curve_(self) -> list[Point]:
+        """Points of the training curve, with time stamps."""
+        return self._fitted_optimizer().curve_

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Self, cast
 
 import numpy as np
 
-from structsvm._estimator import Estimator
-from structsvm._optimizer import Point
+from structsvm._estimator import TrainedEstimator
 from structsvm.kernel_larank import KernelLaRank
 from structsvm.larank import LaRank
 from structsvm.problems.multiclass import Multiclass, plain_labels
 from structsvm.validation import (
     NUMBERS,
     check_choice,
+    check_class_weight,
     check_matrix,
     check_sample_weight,
     check_targets,
+    same_value,
 )
 
 EPOCHS = 5  # on small data one pass is not enough
@@ -32,7 +33,7 @@ FREE_PARAMETERS = (
 )  # may change before partial_fit
 
 
-class LaRankClassifier(Estimator):
+class LaRankClassifier(TrainedEstimator):
     """Multiclass SVM (Crammer and Singer's) trained by LaRank, online and with or without kernels.
 
         min ||w||^2 / 2 + C sum_i max_y (loss[y_i, y] + <w, Phi(x_i, y)> - <w, Phi(x_i, y_i)>)
@@ -260,41 +261,6 @@ class LaRankClassifier(Estimator):
         X, y = self._checked(X, y, n_features=self.n_features_in_)
         return X, y, self._weights(y, sample_weight, self._fitted_params["class_weight"], self.classes_)
 
-    def _fitted_optimizer(self) -> LaRank:
-        if not self.__sklearn_is_fitted__():
-            raise self._not_fitted()
-        return self.optimizer_
-
-    @property
-    def dual_(self) -> float:
-        """The dual objective."""
-        return self._fitted_optimizer().dual_
-
-    @property
-    def n_support_patterns_(self) -> int:
-        """Training patterns with a non-zero coefficient."""
-        return self._fitted_optimizer().n_support_patterns_
-
-    @property
-    def n_support_vectors_(self) -> int:
-        """Pairs (pattern, class) with a non-zero coefficient, true classes included."""
-        return self._fitted_optimizer().n_support_vectors_
-
-    @property
-    def n_argmax_(self) -> int:
-        """Calls of the loss-augmented argmax in training."""
-        return self._fitted_optimizer().n_argmax_
-
-    @property
-    def n_kernels_(self) -> int:
-        """Kernel values computed in training; the linear kernel computes none, and has no such attribute."""
-        return self._fitted_optimizer().n_kernels_  # type: ignore[attr-defined]
-
-    @property
-    def curve_(self) -> list[Point]:
-        """Points of the training curve, with time stamps."""
-        return self._fitted_optimizer().curve_
-
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the linear kernel, a row for each class."""
@@ -341,24 +307,3 @@ class LaRankClassifier(Estimator):
         from structsvm.classifier_file import load_classifier
 
         return load_classifier(cls, path)
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Whether two values of a parameter are the same."""
-    if a is b:
-        return True
-    if isinstance(a, (list, tuple, np.ndarray)) or isinstance(b, (list, tuple, np.ndarray)):
-        return a is not None and b is not None and np.array_equal(a, b)
-    return bool(a == b)
-
-
-def check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
-    """Refuse what is no {class: factor of at least 0}, or names a class that is not there."""
-    if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be a dict of factors, 'balanced' or None, not {class_weight!r}")
-    known = set(classes.tolist())
-    for label, factor in class_weight.items():
-        if label not in known:
-            raise ValueError(f"class_weight names {label!r}, which is no class of y")
-        if isinstance(factor, bool) or not isinstance(factor, NUMBERS) or not 0 <= factor < np.inf:
-            raise ValueError(f"class_weight of {label!r} must be a number of at least 0, not {factor!r}")

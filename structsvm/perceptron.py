@@ -6,8 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from structsvm._optimizer import Callback, Optimizer, in_slices
+from structsvm._optimizer import Optimizer
 from structsvm._perceptron import PerceptronWeights
+from structsvm._training import Callback, in_slices
 from structsvm.problem import Problem
 from structsvm.validation import check_count
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from structsvm import _schedules
-from structsvm._optimizer import Callback, ConvergenceWarning, DualOptimizer
+from structsvm._dual_optimizer import DualOptimizer
+from structsvm._training import Callback, ConvergenceWarning
 from structsvm.problem import Problem
 from structsvm.validation import check_count, check_positive
 

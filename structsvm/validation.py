@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -131,3 +132,24 @@ def check_targets(y: Any, n: int) -> np.ndarray:
         if np.any(y != np.floor(y)):
             raise ValueError("Unknown label type: continuous. y must hold class labels, not real numbers")
     return y
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two values of a parameter are the same."""
+    if a is b:
+        return True
+    if isinstance(a, (list, tuple, np.ndarray)) or isinstance(b, (list, tuple, np.ndarray)):
+        return a is not None and b is not None and np.array_equal(a, b)
+    return bool(a == b)
+
+
+def check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
+    """Refuse what is no {class: factor of at least 0}, or names a class that is not there."""
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be a dict of factors, 'balanced' or None, not {class_weight!r}")
+    known = set(classes.tolist())
+    for label, factor in class_weight.items():
+        if label not in known:
+            raise ValueError(f"class_weight names {label!r}, which is no class of y")
+        if isinstance(factor, bool) or not isinstance(factor, NUMBERS) or not 0 <= factor < np.inf:
+            raise ValueError(f"class_weight of {label!r} must be a number of at least 0, not {factor!r}")

@@ -142,9 +142,10 @@ cdef class Columns:
                 "comments may only come before a sentence's first token"
             )
         else:
+            by = "one tab" if self.separator == "\t" else "spaces or tabs; plain text has the format text"
             what = (
-                f"{got} columns where the lines before have {self.n_columns}; "
-                f"columns are separated by {'one tab' if self.separator == chr(9) else 'spaces or tabs'}"
+                f"{got} column{'s' * (got != 1)} where the lines before have {self.n_columns}; "
+                f"columns are separated by {by}"
             )
         self._refuse(what, line)
 

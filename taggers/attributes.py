@@ -88,4 +88,3 @@ def attribute(name: str) -> Callable[[str], str | None]:
     if match[1] == "prefix":
         return lambda text: text[:n] if len(text) >= n else None
     return lambda text: text[-n:] if len(text) >= n else None
-

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from taggers.console import told_in_one_sentence
+from taggers.cli_common import Column, Encoding, Format, Jobs, Output, counted, told_in_one_sentence
+from taggers.cli_train import TrainCommand, train
 
 
 class Group(TyperGroup):
@@ -36,13 +37,6 @@ app = typer.Typer(
     help="Structured-output SVMs: train online, predict fast.",
 )
 
-Format = Annotated[str, typer.Option(help="columns, conllu, crfsuite, text, or auto to look.")]
-Encoding = Annotated[str, typer.Option(help="Of the files, such as latin-1.")]
-Column = Annotated[
-    str | None, typer.Option(help="The label column: a number from 0, -1 for the last, upos, xpos ...")
-]
-Jobs = Annotated[int, typer.Option(min=1, help="Threads.")]
-
 
 def show_version(asked: bool) -> None:
     if asked:
@@ -61,95 +55,20 @@ def options(
     """Options of all commands."""
 
 
-@app.command()
-def train(
-    task: Annotated[str, typer.Argument(help="pos, chunk, ner, or label for anything else.")],
-    file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
-    output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
-    dev: Annotated[
-        str | None, typer.Option(help="Held-out file: keep the best pass, stop when it gets worse.")
-    ] = None,
-    template: Annotated[
-        str | None,
-        typer.Option(
-            help="conll2000, pos, chunk, ner, label, a file (ours, or CRF++'s), or patterns, such as "
-            "'w[-1..1], w[-1]|w[0], y[-1]|w[0]', the last of which joins the label before with the word."
-        ),
-    ] = None,
-    algorithm: Annotated[str | None, typer.Option(help="larank, pa, perceptron or svmstruct.")] = None,
-    inference: Annotated[str | None, typer.Option(help="exact or greedy.")] = None,
-    order: Annotated[int | None, typer.Option(help="Labels before that greedy inference looks at.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data.")] = None,
-    c: Annotated[float | None, typer.Option("-C", help="The SVM's C.")] = None,
-    reprocess: Annotated[int | None, typer.Option(min=0, help="LaRank's n_R.")] = None,
-    cutoff: Annotated[int | None, typer.Option(min=1, help="Drop features seen less often.")] = None,
-    labels: Annotated[str | None, typer.Option(help="Scheme to learn in: IOB2, IOBES ... or none.")] = None,
-    label_weight: Annotated[
-        list[str] | None, typer.Option(help="LABEL=FACTOR, of its loss; again for more.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Repeats to the bit.")] = 0,
-    resume: Annotated[str | None, typer.Option(help="Go on from this model.")] = None,
-    keep_state: Annotated[bool, typer.Option(help="Save what --resume needs to go on exactly.")] = False,
-    keep_names: Annotated[
-        bool, typer.Option(help="Keep the names of features, which inspect shows, in the model.")
-    ] = False,
-    dtype: Annotated[str, typer.Option(help="Of the saved weights: float32, float16 or int8.")] = "float32",
-    prune: Annotated[float | None, typer.Option(help="Leave out features with smaller weights.")] = None,
-    curve: Annotated[
-        str | None, typer.Option(help="Write the training curve (seconds, dual ...) to this file.")
-    ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Input columns, such as 0,1; by default all before the labels.")
-    ] = None,
-    column: Column = None,
-    format: Format = "auto",
-    encoding: Encoding = "utf-8",
-    jobs: Jobs = 1,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
-) -> None:
-    """Train a tagger: structsvm train chunk train.txt --dev dev.txt -o chunk.ssvm"""
-    with told_in_one_sentence():
-        from taggers import commands
-        from taggers.layout import column_number
-        from taggers.progress import Progress
-
-        if task not in commands.TASKS:
-            raise ValueError(f"{task!r} is none of {', '.join(commands.TASKS)}")
-        with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
-            tagger = commands.train(
-                task, file, output, dev=dev, resume=resume, template=template, algorithm=algorithm,
-                inference=inference, order=order, epochs=epochs, C=c, reprocess=reprocess, cutoff=cutoff,
-                labels=labels, random_state=seed,
-                label_weight=weights_of(label_weight), jobs=jobs, keep_state=keep_state,
-                keep_names=keep_names or None, curve=curve,
-                inputs=[column_number(part) for part in columns.split(",")] if columns else None,
-                label=None if column is None else column_number(column), format=format, encoding=encoding,
-                save_options={"dtype": dtype, "prune": prune}, callback=progress,
-            )  # fmt: skip
-        if not quiet:
-            print(progress.summary(tagger, output), file=sys.stderr)
-
-
-def weights_of(pairs: list[str] | None) -> dict[str, float] | None:
-    """{label: factor} from LABEL=FACTOR."""
-    weights = {}
-    for pair in pairs or ():
-        name, _, value = pair.rpartition("=")
-        try:
-            weights[name] = float(value)
-        except ValueError:
-            raise ValueError(f"--label-weight {pair!r} is not LABEL=FACTOR") from None
-    return weights or None
+app.command(cls=TrainCommand)(train)
 
 
 @app.command()
 def tag(
     model: Annotated[str, typer.Argument(help="A model file.")],
     file: Annotated[str, typer.Argument(help="Sentences to label; - for standard input.")] = "-",
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Where to write; - for standard output.")
-    ] = "-",
-    nbest: Annotated[int, typer.Option(min=1, help="Append the n best labellings, a column each.")] = 1,
+    output: Output = "-",
+    nbest: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Append the n best labellings, a column each; needs a model with exact inference."
+        ),
+    ] = 1,
     scores: Annotated[
         bool,
         typer.Option(help="Append the margin of each label; with --nbest, the score of each labelling."),
@@ -162,7 +81,13 @@ def tag(
     encoding: Encoding = "utf-8",
     jobs: Jobs = 1,
 ) -> None:
-    """Label a file, every other byte kept: structsvm tag chunk.ssvm input.txt > output.txt"""
+    """Label the tokens of a file, every other byte kept.
+
+    structsvm tag chunk.ssvm input.txt > output.txt
+
+    A margin is by how much the best labelling of the sentence beats the best one that has another label at
+    this token: near 0, the label is in doubt (with greedy inference: by how much it beats the second label).
+    """
     with told_in_one_sentence():
         from taggers import commands
         from taggers.layout import column_number
@@ -190,7 +115,12 @@ def evaluate(
     encoding: Encoding = "utf-8",
     jobs: Jobs = 1,
 ) -> None:
-    """Compare labels with gold ones, as conlleval does: structsvm evaluate chunk.ssvm test.txt"""
+    """Compare labels with gold ones, as conlleval does.
+
+    structsvm evaluate chunk.ssvm test.txt
+
+    structsvm evaluate tagged.txt
+    """
     with told_in_one_sentence():
         from taggers import commands
         from taggers.layout import column_number
@@ -226,15 +156,31 @@ def inspect(
         typer.Option(help="A file (such as the training data) to name features by that were not kept."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    html: Annotated[str | None, typer.Option(help="Write one self-contained page to this file.")] = None,
+    test: Annotated[str | None, typer.Option(help="Labelled sentences; the page shows the errors.")] = None,
 ) -> None:
-    """Show what a model holds: structsvm inspect chunk.ssvm --names train.txt"""
+    """Show what a model holds and has learned.
+
+    structsvm inspect chunk.ssvm --names train.txt
+
+    structsvm inspect chunk.ssvm --names train.txt --html report.html --test test.txt
+
+    features: how many the model has; zero_features: those of them whose weights are all 0, which
+    train --prune 0 leaves out. transitions: what a label says of the next one. strongest: what a feature says
+    of a label.
+    """
     with told_in_one_sentence():
         from taggers import commands
 
-        found = commands.inspect(model, top=top, names=names)
+        if test is not None and html is None:
+            raise ValueError("--test is for the page that --html writes; see also: structsvm evaluate")
+        found = commands.inspect(model, top=top, names=names, html=html, test=test)
+        if html is not None:
+            return
         if as_json:
             print(json.dumps(found, indent=1))
             return
+        found["training"].pop("curve", None)  # for --json and --html
         for key, value in found.items():
             if key not in ("transitions", "strongest"):
                 print(f"{key:15} {' '.join(map(str, value)) if isinstance(value, list) else value}")
@@ -250,9 +196,7 @@ def inspect(
 def convert(
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
     to: Annotated[str, typer.Option(help="IOB1, IOB2, IOBES or BILUO.")],
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Where to write; - for standard output.")
-    ] = "-",
+    output: Output = "-",
     source: Annotated[
         str | None, typer.Option("--from", help="The scheme of the file; by default what fits best.")
     ] = None,
@@ -260,7 +204,10 @@ def convert(
     format: Format = "auto",
     encoding: Encoding = "utf-8",
 ) -> None:
-    """Write labels in another scheme: structsvm convert train.txt --to IOBES > train.iobes"""
+    """Write labels in another scheme.
+
+    structsvm convert train.txt --to IOBES > train.iobes
+    """
     with told_in_one_sentence():
         from taggers import commands
         from taggers.layout import column_number
@@ -270,7 +217,8 @@ def convert(
             file, output, to=to, source=source, label=label, format=format, encoding=encoding
         )
         if repaired:
-            print(f"{repaired} labels were out of place and have been repaired", file=sys.stderr)
+            was = "was out of place and has" if repaired == 1 else "were out of place and have"
+            print(f"{counted(repaired, 'label')} {was} been repaired", file=sys.stderr)
 
 
 @app.command()
@@ -282,9 +230,7 @@ def simulate(
         typer.Option(min=0, help="Wrong meanings beside the right one, on average; not of sportscast."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Repeats to the letter.")] = 0,
-    output: Annotated[
-        str, typer.Option("-o", "--output", help="Where to write; - for standard output.")
-    ] = "-",
+    output: Output = "-",
 ) -> None:
     """Make sentences with candidate meanings, as JSONL: structsvm simulate sportscast -n 500 > game.jsonl"""
     with told_in_one_sentence():

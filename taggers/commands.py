@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -11,69 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from taggers import presets, schemes
+from taggers import schemes
 from taggers._columns import Columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.errors import DataError
-from taggers.files import CHUNK, atomic_write, encoded, read_all, read_columns, write
-from taggers.layout import describe, inputs_of, label_of, read_labelled
+from taggers.files import CHUNK, atomic_write, check_output, encoded, is_model, read_all, read_columns, write
+from taggers.layout import inputs_of, label_of, warn_of_misfit
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
-from taggers.training import TrainingPoint
+from taggers.train_file import TASKS, train
 
-TASKS = {
-    "pos": presets.PosTagger,
-    "chunk": presets.Chunker,
-    "ner": presets.NerTagger,
-    "label": presets.SequenceTagger,
-}
-
-
-def train(
-    task: str,
-    file: str | Path,
-    output: str | Path,
-    *,
-    dev: str | Path | None = None,
-    resume: str | Path | None = None,
-    inputs: Sequence[int] | None = None,
-    label: int | None = None,
-    format: str = "auto",
-    encoding: str = "utf-8",
-    keep_state: bool = False,
-    curve: str | Path | None = None,
-    save_options: dict[str, Any] | None = None,
-    **options: Any,
-) -> Any:
-    """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`.
-
-    curve: a file for the training curve, tab-separated, its columns those of `TrainingPoint`.
-    """
-    columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
-    reading = {
-        "format": columns.format,
-        "encoding": encoding,
-        "inputs": columns.wanted[:-1],
-        "label": columns.wanted[-1],
-    }
-    held_out = None if dev is None else read_labelled(dev, **reading)
-    options = {name: value for name, value in options.items() if value is not None}
-    place = columns.width - 1
-    dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
-    if resume is None:
-        tagger = TASKS[task](**options)
-        tagger.fit(columns, place, **dev_data)
-    else:
-        tagger = TASKS[task].load(resume, **options)
-        tagger.resume(columns, place, **dev_data)
-    tagger.model_.files = describe(columns) | {"task": task}
-    tagger.save(output, training_state=keep_state, **(save_options or {}))
-    if curve is not None:
-        with atomic_write(curve) as out:
-            for point in (TrainingPoint._fields, *tagger.curve_):
-                out.write(("\t".join(map(str, point)) + "\n").encode())
-    return tagger
+__all__ = ["TASKS", "convert", "evaluate", "inspect", "tag", "train"]
 
 
 def tag(
@@ -99,6 +48,7 @@ def tag(
     name = "<stdin>" if str(file) == "-" else str(file)
     if nbest > 1 and (replace or model.inference == "greedy"):
         raise ValueError("n-best labels need a model with exact inference, and do not go with --replace")
+    check_output(output)
     if format == "auto" and model.template is None:
         format = "crfsuite"
 
@@ -119,6 +69,8 @@ def tag(
     def counted() -> Iterator[Columns]:
         nonlocal tokens
         for columns in chunks:
+            if not tokens:
+                warn_of_misfit(model, columns, format)
             tokens += columns.n_tokens
             yield columns
 
@@ -178,9 +130,10 @@ def evaluate(
     jobs: int = 1,
 ) -> Evaluation:
     """Compare a model's labels with the gold ones; without a model, the last column with the one before."""
+    if strict is not None:
+        schemes.check(strict)
     if model is None:
-        columns = read_all(file, format, wanted=(-2, -1), encoding=encoding)
-        return compare(columns.sentences(0), columns.sentences(1), strict=strict)
+        return _compared(file, format, encoding, strict)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     if format == "auto" and model.template is None:
         format = "crfsuite"
@@ -200,13 +153,37 @@ def evaluate(
     return compare(gold, predicted, words=words, known=known.__contains__, strict=strict)
 
 
+def _compared(file: str | Path, format: str, encoding: str, strict: str | None) -> Evaluation:
+    """The last column compared with the one before."""
+    if is_model(file):
+        raise ValueError(f"{file} is a model: give a labelled file too, as in structsvm evaluate MODEL FILE")
+    columns = read_all(file, format, wanted=(-1,), encoding=encoding)
+    help = "label the file first, or give a model: structsvm evaluate MODEL FILE"
+    if columns.n_columns < 2:
+        raise DataError(f"one column, where gold and predicted labels are needed; {help}", columns.name)
+    columns = Columns(columns.data, (-2, -1), format=columns.format, separator=columns.separator)
+    gold, predicted = columns.sentences(0), columns.sentences(1)
+    if not {name for labels in gold for name in labels} & {name for labels in predicted for name in labels}:
+        raise DataError(
+            "the last two columns have no label in common, so they are not gold and predicted labels; "
+            + help,
+            str(file),
+        )
+    return compare(gold, predicted, strict=strict)
+
+
 def inspect(
-    model: TaggerModel | str | Path, *, top: int = 20, names: str | Path | None = None
+    model: TaggerModel | str | Path,
+    *,
+    top: int = 20,
+    names: str | Path | None = None,
+    html: str | Path | None = None,
+    test: str | Path | None = None,
 ) -> dict[str, Any]:
     """What a model holds: labels, sizes, its training, the strongest transitions and features.
 
     Features are stored as hashes, unless they were trained with `keep_names`; `names` is a file (say, the
-    training file) to name them by.
+    training file) to name them by. html: a page to write, with the errors on the file `test` if there is one.
     """
     path = None if isinstance(model, TaggerModel) else model
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
@@ -216,6 +193,15 @@ def inspect(
         format = model.files.get("format", "columns")
         wanted = inputs_of(model, format, str(names)) or [0]
         named = feature_names(model, read_all(names, format, wanted=wanted), named)
+    if html is not None:
+        from taggers.report import html_report
+
+        evaluation = None if test is None else evaluate(model, test)
+        page = html_report(
+            model, title=Path(path or "model").name, names=named, evaluation=evaluation, top=top
+        )
+        with atomic_write(html) as out:
+            out.write(page.encode())
     n = len(model.labels)
     history = model.weights[: n + 1, :n] if problem.history else np.zeros((0, n))
     weights = model.weights[problem.history :, :n]
@@ -247,6 +233,11 @@ def convert(
     format: str = "auto", encoding: str = "utf-8",
 ) -> int:  # fmt: skip
     """Write the file with its labels in another scheme, and return how many were out of place."""
+    for scheme in (to, source or to):
+        schemes.check(scheme)
+        if scheme == "none":
+            raise ValueError("labels can be converted from and to IOB1, IOB2, IOBES and BILUO")
+    check_output(output)
     columns = read_all(file, format, wanted=(label,), encoding=encoding)
     sentences = columns.sentences(0)
     source = source or schemes.detect(sentences)

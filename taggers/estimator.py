@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,16 +12,16 @@ import numpy as np
 from structsvm._estimator import Estimator
 from structsvm.problems.relayout import wider_state
 from structsvm.validation import check_count
-from taggers import data, explanation, gold, training
-from taggers._columns import Columns
+from taggers import data, gold, training
 from taggers._labels import Labels
 from taggers.features import Features, KeyTable
+from taggers.labelling import Labelling
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
 from taggers.templates import NAMED, Template, load_template, parse_template
 
 
-class SequenceTagger(Estimator):
+class SequenceTagger(Labelling, Estimator):
     """Label the tokens of sentences with a structured SVM.
 
     X: sentences, each a list of str, of tuples of str (columns: word, part of speech, ...) or of features
@@ -202,6 +200,7 @@ class SequenceTagger(Estimator):
             "epochs": optimizer._epochs_done, "dev_scores": scores,
             "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
             "support_patterns": optimizer.n_support_patterns_, "data": training.fingerprint(*examples),
+            "curve": training.thin_curve(optimizer.curve_),
         }  # fmt: skip
 
     def _new_model(self, X: Any, y: Any, sentences: Sequence[Sequence[Any]]) -> TaggerModel:
@@ -232,7 +231,7 @@ class SequenceTagger(Estimator):
         )
 
     def _optimizer(self, model: TaggerModel) -> Any:
-        loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.inner)
+        loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.outer, model.inner)
         return training.new_optimizer(
             self._setting("algorithm"), model.problem(loss), C=self._setting("C"),
             reprocess=self._setting("reprocess"),
@@ -260,7 +259,7 @@ class SequenceTagger(Estimator):
             return fresh
         warnings.warn(
             "this model was saved without its training state: it goes on from its weights alone, and old "
-            "examples can no longer be worked on; save with training_state=True to keep them",
+            "examples can no longer be worked on; save with training_state=True (--keep-state) to keep them",
             UserWarning, stacklevel=3,
         )  # fmt: skip
         named = {"dual.weights": np.array(weights, np.float64).reshape(-1)}
@@ -292,8 +291,6 @@ class SequenceTagger(Estimator):
             return data.accuracy(golden, predicted)
         return evaluate(golden, predicted).f1
 
-    # -- labelling ------------------------------------------------------------------------------
-
     def _ready(self) -> TaggerModel:
         """The model, with the weights of the last partial_fit."""
         if not hasattr(self, "model_"):
@@ -302,59 +299,6 @@ class SequenceTagger(Estimator):
             self.model_ = self._with_weights(self.model_, self.optimizer_.weights_)
             self._stale = False
         return self.model_
-
-    def predict(self, X: Any) -> list[list[str]]:
-        """The labels of each sentence."""
-        model = self._ready()
-        if isinstance(X, Columns) or self.jobs == 1:
-            features = data.features_of(data.materialised(X), model)
-            return data.split(model.tag(features, jobs=self.jobs), model.names, features.sentence_ptr)
-        X = data.materialised(X)
-        parts = [X[k * len(X) // self.jobs : (k + 1) * len(X) // self.jobs] for k in range(self.jobs)]
-        with ThreadPoolExecutor(self.jobs) as pool:
-            found = pool.map(lambda part: data.features_of(part, model), [part for part in parts if part])
-            tagged = [data.split(model.tag(f), model.names, f.sentence_ptr) for f in found]
-        return [labels for part in tagged for labels in part]
-
-    def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
-        """The labels of one sentence; `forced` says which label the tokens at some places must get."""
-        model = self._ready()
-        features = data.features_of([list(tokens)], model)
-        force = None
-        if forced:
-            force = np.full(features.n_tokens, -1, np.int32)
-            for at, name in forced.items():
-                if name not in model.labels:
-                    raise ValueError(
-                        f"label {name!r} cannot be forced: this tagger has {', '.join(model.labels)}"
-                    )
-                force[at] = model.labels.index(name)
-        ids = model.tag(features, forced=force)
-        return [model.names[k] for k in ids]
-
-    def predict_margins(self, X: Any) -> list[list[float]]:
-        """For each token, by how much the best labelling beats the best one with another label there."""
-        model = self._ready()
-        features = data.features_of(data.materialised(X), model)
-        margins = np.zeros(features.n_tokens, np.float32)
-        model.tag(features, margins=margins, jobs=self.jobs)
-        ptr = features.sentence_ptr.tolist()
-        return [margins[a:b].tolist() for a, b in pairwise(ptr)]
-
-    def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
-        """The n best labellings of each sentence, as (score, labels); exact inference only."""
-        model = self._ready()
-        features = data.features_of(data.materialised(X), model)
-        return [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
-
-    def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
-        """For each token of a sentence its label and what speaks for it, with weights."""
-        return explanation.explain(self._ready(), list(tokens))
-
-    def score(self, X: Any, y: Any) -> float:
-        """The share of tokens with the right label, among those with gold."""
-        X = data.materialised(X)
-        return data.accuracy(data.gold_of(X, y), self.predict(X))
 
     # -- results and files ----------------------------------------------------------------------
 

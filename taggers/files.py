@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from corpora.output import atomic_write
+from corpora.output import atomic_write, check_output
 from taggers._columns import Columns, find_last_boundary
 from taggers._write import write
 from taggers.errors import DataError
@@ -23,6 +23,7 @@ from taggers.tokenizer import to_columns
 __all__ = [
     "CONLLU",
     "atomic_write",
+    "check_output",
     "detect_format",
     "encoded",
     "open_input",
@@ -223,3 +224,10 @@ def _tokenized(data: bytes, name: str, line: int) -> bytes:
     except UnicodeDecodeError as error:
         where = line + data.count(b"\n", 0, error.start)
         raise DataError("not valid UTF-8; give the file's encoding, such as latin-1", name, where) from None
+
+
+def is_model(path: str | Path) -> bool:
+    """Whether a file is a model rather than text."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(4) == b"PK\3\4"
+    return False

@@ -102,17 +102,44 @@ def inner_labels(classes: Sequence[str], outer: str, inner: str) -> list[str]:
     return list(classes) if outer == inner else schemes.Rewriter(list(classes), outer, inner).names
 
 
-def loss_matrix(labels: Sequence[str], weight: dict[str, float] | None, inner: str) -> np.ndarray | None:
-    """loss[right, answered]: the weight of the right label, found under its name or its type (B-x or x)."""
+def loss_matrix(
+    labels: Sequence[str], weight: dict[str, float] | None, outer: str, inner: str
+) -> np.ndarray | None:
+    """loss[right, answered]: the weight of the right label, given under its name or its type (B-x or x).
+
+    Names are those of the outer scheme: B-x of IOB2 is B-x and S-x of IOBES.
+    """
     if not weight:
         return None
-    types = [label if inner == "none" else schemes.split(label)[1] for label in labels]
-    missing = [name for name in weight if name not in labels and name not in types]
+    types = {label: label if inner == "none" else schemes.split(label)[1] for label in labels}
+    factor = {label: float(weight.get(types[label], 1.0)) for label in labels}
+    names = set(types.values())
+    for label in set(labels) if inner == "none" else sorted(_outer_names(labels, outer, inner)):
+        names.add(label)
+        if label in weight:
+            for form in _inner_forms(label, outer, inner):
+                factor[form] = float(weight[label])
+    missing = [name for name in weight if name not in names]
     if missing:
-        raise ValueError(f"label_weight names {missing[0]!r}, but the labels are {', '.join(sorted(labels))}")
-    factor = [
-        float(weight.get(label, weight.get(type_, 1.0))) for label, type_ in zip(labels, types, strict=True)
-    ]
-    if not all(0 < value < np.inf for value in factor):
+        raise ValueError(
+            f"label_weight names {missing[0]!r}, but the labels are {', '.join(sorted(names - {''}))}"
+        )
+    if not all(0 < value < np.inf for value in factor.values()):
         raise ValueError("weights of labels must be numbers above 0")
-    return np.array(factor)[:, None] * (1 - np.eye(len(labels)))
+    return np.array([factor[label] for label in labels])[:, None] * (1 - np.eye(len(labels)))
+
+
+def _outer_names(labels: Sequence[str], outer: str, inner: str) -> list[str]:
+    return list(labels) if outer == inner else schemes.Rewriter(labels, inner, outer).names
+
+
+def _inner_forms(label: str, outer: str, inner: str) -> set[str]:
+    """What a label can be in the inner scheme, by its neighbours."""
+    if outer == inner or label == OUTSIDE:
+        return {label}
+    type_ = schemes.split(label)[1]
+    around = (OUTSIDE, f"I-{type_}" if type_ else "I")
+    triples = [
+        triple for triple in product(around, (label,), around) if 1 not in schemes.violations(triple, outer)
+    ]
+    return {schemes.convert(triple, outer, inner)[1] for triple in triples}

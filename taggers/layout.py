@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -101,3 +102,29 @@ def label_of(model: TaggerModel, format: str, name: str, chosen: int | None = No
     if format == "conllu":
         raise DataError("which column is meant? give --column upos, xpos or another", name)
     return -1
+
+
+def warn_of_misfit(model: TaggerModel, columns: Columns, format: str) -> None:
+    """Say so where what was read as columns looks like plain text: too many columns, or no known label."""
+    if format != "auto" or columns.format != "columns" or model.template is None:
+        return
+    same = model.files.get("format", "columns") == "columns"
+    usual = model.files.get("n_columns", columns.n_columns) if same else 1
+    odd = columns.n_columns > usual + same  # a column of predicted labels may have been added
+    if same and usual <= columns.n_columns <= usual + 1 and "label" in model.files:
+        odd = not set(_first_values(columns, model.files["label"])) & {*model.names, "_"}
+    if odd:
+        read = " and ".join(map(str, columns.wanted[: max(model.template.width, 1)]))
+        warnings.warn(
+            f"{columns.name} has {columns.n_columns} columns that do not look like those of the training "
+            f"file; column {read} of each line is read (from 0). Give --format text if it is plain text, and "
+            "--format columns if all is right",
+            UserWarning, stacklevel=2,
+        )  # fmt: skip
+
+
+def _first_values(columns: Columns, column: int) -> list[str]:
+    """What the first tokens have in a column of the file."""
+    separator = b"\t" if columns.separator == "\t" else None
+    lines = [columns.data[:end].rpartition(b"\n")[2] for end in columns.ends[:50].tolist()]
+    return [line.split(separator)[column].decode() for line in lines]

@@ -6,6 +6,8 @@ import time
 from types import TracebackType
 from typing import Any, Self
 
+from taggers.cli_common import counted
+
 
 class Progress:
     """A callback of taggers: sentences seen, dual, score on held-out data; silent unless `shown`."""
@@ -39,8 +41,9 @@ class Progress:
         """What was trained, in one line."""
         report = tagger.model_.report
         parts = [
-            f"{output}: {report['sentences']} sentences, {report['tokens']} tokens, "
-            f"{len(tagger.classes_)} labels, {report['features']} features, {report['epochs']} passes"
+            f"{output}: {counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}, "
+            f"{counted(len(tagger.classes_), 'label')}, {counted(report['features'], 'feature')}, "
+            f"{counted(report['epochs'], 'pass')}"
         ]
         if report["dual"] is not None:
             parts.append(f"dual {report['dual']:.2f}")

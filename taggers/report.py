@@ -94,7 +94,7 @@ def _curves(report: dict[str, Any]) -> str:
     curve, scores = report.get("curve") or [], report.get("dev_scores") or []
     passes = [point[0] for point in curve]
     return (
-        _plot(passes, [point[1] for point in curve], "passes", "dual")
+        _plot(passes, [np.nan if point[1] is None else point[1] for point in curve], "passes", "dual")
         + _plot(passes, [point[2] for point in curve], "passes", "support patterns")
         + _plot(range(1, len(scores) + 1), [100 * score for score in scores], "passes", "held-out score")
     )

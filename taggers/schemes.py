@@ -56,8 +56,8 @@ def convert(labels: Sequence[str], source: str, target: str, *, strict: bool = F
 
     Labels out of place are repaired, unless `strict` makes them a ValueError; `violations` counts them.
     """
-    _check(source)
-    _check(target)
+    check(source)
+    check(target)
     if "none" in (source, target):
         if source != target:
             raise ValueError(f"Labels cannot be converted from scheme {source} to {target}.")
@@ -104,7 +104,7 @@ def allowed(labels: Sequence[str], scheme: str) -> tuple[np.ndarray, np.ndarray,
     ok[i, j] is whether labels[j] may follow labels[i]. A sequence passes all three exactly when `violations`
     finds nothing in it. With `O` among the labels, sequences of every length pass.
     """
-    _check(scheme)
+    check(scheme)
     if scheme == "none":
         size = len(labels)
         return np.ones(size, bool), np.ones((size, size), bool), np.ones(size, bool)
@@ -178,7 +178,8 @@ def _join(prefix: str, type_: str) -> str:
     return f"{prefix}-{type_}" if type_ else prefix
 
 
-def _check(scheme: str) -> None:
+def check(scheme: str) -> None:
+    """Refuse what is no scheme."""
     if scheme not in SCHEMES:
         raise ValueError(f"Label scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}.")
 

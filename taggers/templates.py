@@ -124,7 +124,7 @@ def load_template(name_or_path: str | Path) -> Template:
         return parse_template(NAMED[str(name_or_path)], file=str(name_or_path))
     path = Path(name_or_path)
     if not path.is_file():
-        raise DataError(f"no template file, and no template of that name ({', '.join(NAMED)})", str(path))
+        raise ValueError(f"{path}: no template file, and no template of that name ({', '.join(NAMED)})")
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:

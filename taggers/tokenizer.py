@@ -22,7 +22,8 @@ ABBREVIATIONS = re.compile(
 
 TOKEN = re.compile(
     r"""
-      (?:https?://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)\]}]          # addresses of pages
+      [^\W\d_]+(?=\s)                                           # most words
+    | (?:https?://|www\.)[^\s<>"']*[^\s<>"'.,;:!?)\]}]          # addresses of pages
     | [\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+                          # and of people
     | [@\#]\w+                                                 # names and topics of posts
     | \d+(?:[.,:/]\d+)*(?:%|(?:st|nd|rd|th|s)\b)?              # 1,000.5  12:30  3/4  5%  1990s
@@ -59,12 +60,12 @@ def tokenize(text: str, start: int = 0) -> list[Token]:
     """
     tokens: list[Token] = []
     for match in TOKEN.finditer(text):
-        token = Token(match[0], match.start() + start, match.end() + start)
+        word, (first, end) = match[0], match.span()
         # An abbreviation takes its full stop back.
-        if token.text == "." and tokens and _is_abbreviation(tokens[-1], token.start):
+        if word == "." and tokens and _is_abbreviation(tokens[-1], first + start):
             before = tokens.pop()
-            token = Token(before.text + ".", before.start, token.end)
-        tokens.append(token)
+            word, first = before.text + ".", before.start - start
+        tokens.append(Token(word, first + start, end + start))
     return tokens
 
 
@@ -87,12 +88,13 @@ def _split_line(tokens: list[Token]) -> list[list[Token]]:
     current: list[Token] = []
     ended = False
     for token in tokens:
-        spaced = bool(current) and token.start > current[-1].end
-        if ended and not (token.text[0] in CLOSERS and not spaced):
-            if spaced and _opens(token.text):
-                sentences.append(current)
-                current = []
-            ended = False
+        if ended:
+            spaced = token.start > current[-1].end
+            if spaced or token.text[0] not in CLOSERS:
+                if spaced and _opens(token.text):
+                    sentences.append(current)
+                    current = []
+                ended = False
         current.append(token)
         ended = ended or token.text[0] in ENDERS
     return [*sentences, current] if current else sentences
@@ -109,5 +111,5 @@ def _is_abbreviation(token: Token, end: int) -> bool:
 
 def to_columns(text: str) -> bytes:
     """The text as a file of one column, a token in each line and a blank line after each sentence."""
-    sentences = split_sentences(text)
-    return "".join("".join(f"{token.text}\n" for token in sentence) + "\n" for sentence in sentences).encode()
+    sentences = ("\n".join([token.text for token in tokens]) for tokens in split_sentences(text))
+    return "".join([f"{sentence}\n\n" for sentence in sentences]).encode()

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structsvm._optimizer import Optimizer, Point
+from structsvm._optimizer import Optimizer
+from structsvm._training import Point
 from structsvm.larank import LaRank, PassiveAggressive
 from structsvm.perceptron import Perceptron
 from structsvm.persist import ModelFileError
@@ -111,6 +112,16 @@ def resumed(optimizer: Any, state: dict[str, np.ndarray], old: SequenceProblem, 
         raise ModelFileError(
             f"the model's training state does not fit together ({error}): train it anew"
         ) from error
+
+
+def thin_curve(points: list[Point]) -> list[tuple[float, float | None, int]]:
+    """(passes, dual, support patterns) for the model file: no times, so that a seed gives the same bytes."""
+    whole = max((point.seen for point in points), default=1)
+    return [
+        (round(point.epoch + point.seen / whole, 4), point.dual if point.dual == point.dual else None,
+         point.n_support_patterns)
+        for point in points
+    ]  # fmt: skip
 
 
 def fingerprint(X: Sequences, y: SequenceLabels) -> int:

@@ -15,6 +15,7 @@ from structsvm.validation import check_choice, check_count
 
 LANES = 8  # labels are padded to a multiple of it
 UNKNOWN = -1
+MOST_ORDER = 99
 
 
 @dataclass
@@ -73,6 +74,8 @@ class SequenceProblem(Problem):
         check_choice(inference=(inference, ("exact", "greedy")))
         check_count(n_labels=n_labels, low=1)
         check_count(order=order)
+        if order > MOST_ORDER:
+            raise ValueError(f"order must be at most {MOST_ORDER}, not {order}")
         if inference == "exact" and order != 1:
             raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for others")
         if min(bigrams, default=1) < 1 or (inference == "exact" and max(bigrams, default=1) > 1):

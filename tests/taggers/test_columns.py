@@ -59,7 +59,7 @@ def test_conllu_skips_ranges_empty_nodes_and_comments_but_no_hashtag():
 @pytest.mark.parametrize(
     ("data", "options", "line", "words"),
     [
-        (b"a X\nb\n", {}, 2, "1 columns where the lines before have 2"),
+        (b"a X\nb\n", {}, 2, "1 column where the lines before have 2"),
         (b"a X\nb Y Z\n", {}, 2, "3 columns"),
         (b"\na\n", {"wanted": (0, 1)}, 2, "too few for columns 0, 1"),
         (b"a\n", {"wanted": (0, -1)}, 1, "too few"),

@@ -58,7 +58,7 @@ def test_chunks_are_the_whole(tmp_path_factory, data, size):
 def test_later_chunks_must_have_the_columns_of_the_first(tmp_path):
     path = tmp_path / "bad.txt"
     path.write_bytes(b"a X\n\n" * 50 + b"b\n\n")
-    with pytest.raises(DataError, match=r"bad\.txt:101: 1 columns where the lines before have 2"):
+    with pytest.raises(DataError, match=r"bad\.txt:101: 1 column where the lines before have 2"):
         list(read_columns(path, chunk_size=20))
 
 

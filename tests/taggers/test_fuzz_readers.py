@@ -13,6 +13,8 @@ from taggers.files import read_columns
 from taggers.history import History
 from taggers.templates import parse_template
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*do not look like those of the training file")
+
 LABELS = ["O", "B-X", "I-X", "I-Y", "E-X", "-", "B-", "_"]
 tokens = st.tuples(st.sampled_from(["a", "bé", "-DOCSTART-", "#", "1", "\ufeff"]), st.sampled_from(LABELS))
 columns = st.lists(st.none() | tokens, max_size=12).map(

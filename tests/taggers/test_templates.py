@@ -71,7 +71,7 @@ def test_files_are_read(tmp_path):
     path = tmp_path / "template"
     path.write_bytes(b"\xef\xbb\xbfU00:%x[0,0]\r\nB\r\n")
     assert load_template(path).text == "U00:%x[0,0]\nB"
-    with pytest.raises(DataError, match="no template of that name"):
+    with pytest.raises(ValueError, match="no template of that name"):
         load_template(tmp_path / "absent")
     path.write_bytes(b"\xff")
     with pytest.raises(DataError, match="UTF-8"):

@@ -1,0 +1,64 @@
+"""What the commands of the command line share: options, and how errors are told."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+Format = Annotated[str, typer.Option(help="columns, conllu, crfsuite, text, or auto to look.")]
+Encoding = Annotated[str, typer.Option(help="Of the files, such as latin-1.")]
+Column = Annotated[
+    str | None, typer.Option(help="The label column: a number from 0, -1 for the last, upos, xpos ...")
+]
+Jobs = Annotated[int, typer.Option(min=1, help="Threads.")]
+Output = Annotated[str, typer.Option("-o", "--output", help="Where to write; - for standard output.")]
+
+
+@contextlib.contextmanager
+def told_in_one_sentence() -> Iterator[None]:
+    """Errors as one line on stderr and an exit code: 1 data, 2 usage and model files, 130 Ctrl-C."""
+    import warnings
+
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    code = 0
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; the interpreter must not try to flush the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        code = 130
+    except (ValueError, OSError, MemoryError, OverflowError) as error:
+        from taggers.errors import DataError
+
+        print(f"error: {sentence(error)}", file=sys.stderr)
+        code = 1 if isinstance(error, (DataError, OSError, MemoryError, OverflowError)) else 2
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+    if code:
+        raise typer.Exit(code)
+
+
+def sentence(error: BaseException) -> str:
+    """What went wrong, in words."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or 'the output cannot be written'}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return str(error) or "there is not enough memory for this"
+    return str(error) or type(error).__name__
+
+
+def counted(n: int, noun: str) -> str:
+    """
+    >>> counted(1, "pass"), counted(2, "pass"), counted(0, "label")
+    ('1 pass', '2 passes', '0 labels')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -1,0 +1,101 @@
+"""What `structsvm train` does: from a labelled file to a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from structsvm.quantisation import DTYPES
+from taggers import presets
+from taggers.files import atomic_write, check_output
+from taggers.layout import describe, read_labelled
+from taggers.training import TrainingPoint
+
+TASKS = {
+    "pos": presets.PosTagger,
+    "chunk": presets.Chunker,
+    "ner": presets.NerTagger,
+    "label": presets.SequenceTagger,
+}
+
+
+def train(
+    task: str,
+    file: str | Path,
+    output: str | Path,
+    *,
+    dev: str | Path | None = None,
+    resume: str | Path | None = None,
+    inputs: Sequence[int] | None = None,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    keep_state: bool = False,
+    curve: str | Path | None = None,
+    dtype: str = "float32",
+    prune: float | None = None,
+    **options: Any,
+) -> Any:
+    """Train a tagger on a file, save it, and return it; options are those of `SequenceTagger`.
+
+    curve: a file for the training curve, tab-separated, its columns those of `TrainingPoint`.
+    """
+    options = {name: value for name, value in options.items() if value is not None}
+    tagger = _new_tagger(task, resume, options)
+    check_saving(output, dtype, prune, keep_state)
+    if curve is not None:
+        check_output(curve)
+    columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
+    reading = {
+        "format": columns.format,
+        "encoding": encoding,
+        "inputs": columns.wanted[:-1],
+        "label": columns.wanted[-1],
+    }
+    held_out = None if dev is None else read_labelled(dev, **reading)
+    place = columns.width - 1
+    dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
+    (tagger.fit if resume is None else tagger.resume)(columns, place, **dev_data)
+    tagger.model_.files = describe(columns) | {"task": task}
+    tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
+    if curve is not None:
+        with atomic_write(curve) as out:
+            for point in (TrainingPoint._fields, *tagger.curve_):
+                out.write(("\t".join(map(str, point)) + "\n").encode())
+    return tagger
+
+
+def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -> Any:
+    """A tagger of the task, or the one to go on with; refuses options that would have no effect."""
+    if task not in TASKS:
+        raise ValueError(f"there is no task {task!r}: choose one of {', '.join(TASKS)}")
+    if resume is None:
+        tagger = TASKS[task](**options)
+    else:
+        fixed = [name for name in ("template", "inference", "order", "cutoff", "labels") if name in options]
+        if fixed:
+            raise ValueError(f"--{fixed[0]} is the model's own and cannot change with --resume: leave it out")
+        tagger = TASKS[task].load(resume, **options)
+        was = tagger.model_.files.get("task", task)
+        if was != task:
+            raise ValueError(f"{resume} is a model of the task {was}, not {task}: go on with train {was}")
+    algorithm = tagger._setting("algorithm")
+    if "reprocess" in options and algorithm != "larank":
+        raise ValueError(f"--reprocess is LaRank's and has no effect on {algorithm}: leave it out")
+    if "C" in options and algorithm == "perceptron":
+        raise ValueError("-C has no effect on a perceptron: leave it out")
+    return tagger
+
+
+def check_saving(output: str | Path, dtype: str, prune: float | None, keep_state: bool) -> None:
+    """Refuse before the training what would be refused after it."""
+    if str(output) == "-":
+        raise ValueError("a model cannot be written to standard output: give -o a file name")
+    check_output(output)
+    if Path(output).exists() and not Path(output).is_file():
+        raise ValueError(f"{output} is no regular file: give the model another name")
+    if dtype not in DTYPES:
+        raise ValueError(f"--dtype must be one of {', '.join(DTYPES)}, not {dtype!r}")
+    if keep_state and (prune is not None or dtype != "float32"):
+        raise ValueError("--keep-state keeps all weights as they are: leave out --prune and --dtype")

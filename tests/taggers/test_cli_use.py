@@ -1,0 +1,253 @@
+"""The command line as newcomers use it: wrong options, files that do not fit, and what is said of them."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sentences import as_columns, as_conllu
+from test_cli import refused, run
+
+import taggers.presets as presets
+from taggers.commands import TASKS
+from taggers.gold import loss_matrix
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("use")
+    (path / "train.txt").write_bytes(as_columns(60))
+    (path / "test.txt").write_bytes(as_columns(10, seed=1))
+    (path / "train.conllu").write_bytes(as_conllu(60))
+    for task, source in (("chunk", "txt"), ("pos", "conllu")):
+        assert run("train", task, f"train.{source}", "-o", f"{task}.ssvm", "-q", cwd=path).returncode == 0
+    return path
+
+
+TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        ((*TRAIN, "--template", "absent"), "no template of that name"),
+        ((*TRAIN, "--encoding", "klingon"), "unknown encoding 'klingon'"),
+        ((*TRAIN, "--encoding", "zip"), "unknown encoding 'zip'"),
+        ((*TRAIN, "--dtype", "int4"), "--dtype must be one of"),
+        ((*TRAIN, "--dtype", "int8", "--keep-state"), "leave out --prune and --dtype"),
+        ((*TRAIN, "--format", "xml"), "format 'xml' is none of"),
+        ((*TRAIN, "--labels", "FOO"), "scheme"),
+        ((*TRAIN, "--inference", "greedy", "--order", "100"), "order must be at most 99"),
+        ((*TRAIN, "--order", "2"), "exact inference has order 1"),
+        ((*TRAIN, "--template", "w[0], y[-2]|w[0]"), "one label back"),
+        ((*TRAIN, "--algorithm", "svmstruct", "--reprocess", "2"), "no effect on svmstruct"),
+        ((*TRAIN, "--algorithm", "perceptron", "-C", "2"), "no effect on a perceptron"),
+        ((*TRAIN, "--label-weight", "B-VP"), "LABEL=FACTOR"),
+        ((*TRAIN, "--label-weight", "B-QQ=2"), "'B-QQ'"),
+        ((*TRAIN, "--resume", "chunk.ssvm", "--template", "pos"), "cannot change with --resume"),
+        (("train", "pos", "train.txt", "-o", "x.ssvm", "--resume", "chunk.ssvm"), "task chunk, not pos"),
+        (("train", "chunks", "train.txt", "-o", "x.ssvm"), "choose one of pos, chunk, ner, label"),
+        (("train", "chunk", "train.txt", "-o", "no/such/x.ssvm"), "there is no folder no/such"),
+        (("train", "chunk", "train.txt", "-o", "."), "is a folder"),
+        (("train", "chunk", "train.txt", "-o", "-"), "standard output"),
+        (("train", "chunk", "train.txt", "-o", "/dev/null"), "no regular file"),
+        ((*TRAIN, "--curve", "no/such/curve"), "there is no folder no/such"),
+        (("tag", "chunk.ssvm", "test.txt", "-o", "no/such/out"), "there is no folder no/such"),
+        (("tag", "chunk.ssvm", "test.txt", "--nbest", "2", "--replace"), "do not go with --replace"),
+        (("convert", "train.txt", "--to", "FOO"), "must be one of"),
+        (("convert", "train.txt", "--to", "none"), "IOB1, IOB2, IOBES and BILUO"),
+        (("convert", "train.txt", "--to", "IOBES", "--from", "FOO"), "must be one of"),
+        (("convert", "train.txt", "--to", "IOBES", "-o", "no/such/out"), "there is no folder"),
+        (("evaluate", "chunk.ssvm"), "is a model: give a labelled file too"),
+        (("evaluate", "chunk.ssvm", "test.txt", "--strict", "FOO"), "must be one of"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_refused_before_any_work(folder, arguments, part):
+    refused(run(*arguments, cwd=folder), 2, part)
+    assert not (folder / "x.ssvm").exists()
+
+
+def test_gold_alone_is_not_compared_with_the_column_beside_it(folder):
+    refused(run("evaluate", "test.txt", cwd=folder), 1, "no label in common", "evaluate MODEL FILE")
+    refused(run("evaluate", "-", cwd=folder, stdin=b"a\nb\n"), 1, "one column", "evaluate MODEL FILE")
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        ("pos.ssvm", b"Anna sees the cat.\n"),
+        ("chunk.ssvm", b"Anna sees the cat.\n"),
+        ("chunk.ssvm", b"Anna likes trains\n"),
+        ("chunk.ssvm", b"Anna may like the old train in Turin .\n"),
+    ],
+)
+def test_text_that_is_read_as_columns_gets_a_warning(folder, model, text):
+    done = run("tag", model, cwd=folder, stdin=text)
+    assert b"warning: <stdin> has" in done.stderr
+    assert b"--format text" in done.stderr
+    assert run("tag", model, "--format", "columns", cwd=folder, stdin=text).stderr == b""
+
+
+def test_files_that_fit_get_no_warning(folder):
+    tagged = run("tag", "chunk.ssvm", "test.txt", cwd=folder)
+    assert tagged.stderr == b""
+    assert run("tag", "chunk.ssvm", cwd=folder, stdin=tagged.stdout).stderr == b""
+    assert run("tag", "chunk.ssvm", cwd=folder, stdin=b"the DT\ncat NN\n").stderr == b""
+    assert run("tag", "pos.ssvm", cwd=folder, stdin=b"the\ncat\n").stderr == b""
+
+
+def test_text_with_lines_of_different_lengths_names_the_format(folder):
+    done = run("tag", "pos.ssvm", cwd=folder, stdin=b"Anna sees the cat .\nOtto sleeps .\n")
+    refused(done, 1, "<stdin>:2: 3 columns where the lines before have 5", "the format text")
+
+
+def test_a_file_is_labelled_in_place(folder):
+    expected = run("tag", "chunk.ssvm", "test.txt", cwd=folder).stdout
+    shutil.copy(folder / "test.txt", folder / "own.txt")
+    assert run("tag", "chunk.ssvm", "own.txt", "-o", "own.txt", cwd=folder).returncode == 0
+    assert (folder / "own.txt").read_bytes() == expected
+    bad = b"the DT B-NP\ncat NN\n"
+    (folder / "own.txt").write_bytes(bad)
+    refused(run("tag", "chunk.ssvm", "own.txt", "-o", "own.txt", cwd=folder), 1, "own.txt:2:")
+    assert (folder / "own.txt").read_bytes() == bad
+
+
+def test_resuming_without_state_says_how_to_keep_it(folder):
+    done = run("train", "chunk", "test.txt", "--resume", "chunk.ssvm", "-o", "more.ssvm", cwd=folder)
+    assert b"--keep-state" in done.stderr
+
+
+def test_weights_of_labels_reach_all_their_forms():
+    labels = ["O", "B-x", "I-x", "E-x", "S-x"]
+
+    def factors(weight, outer="IOB2"):
+        return dict(zip(labels, loss_matrix(labels, weight, outer, "IOBES").max(axis=1), strict=True))
+
+    assert factors({"B-x": 2}) == {"O": 1, "B-x": 2, "I-x": 1, "E-x": 1, "S-x": 2}
+    assert factors({"I-x": 3, "O": 5}) == {"O": 5, "B-x": 1, "I-x": 3, "E-x": 3, "S-x": 1}
+    assert factors({"x": 4, "B-x": 2}) == {"O": 1, "B-x": 2, "I-x": 4, "E-x": 4, "S-x": 2}
+    assert factors({"S-x": 2}, outer="IOBES") == {"O": 1, "B-x": 1, "I-x": 1, "E-x": 1, "S-x": 2}
+    with pytest.raises(ValueError, match="'S-x'"):
+        factors({"S-x": 2})
+
+
+def test_weights_of_labels_reach_the_training_on_the_command_line(folder):
+    for weight in ("1", "3"):
+        run(
+            "train",
+            "chunk",
+            "train.txt",
+            "-o",
+            f"w{weight}.ssvm",
+            "--label-weight",
+            f"B-PP={weight}",
+            cwd=folder,
+        )
+    assert (folder / "w1.ssvm").read_bytes() != (folder / "w3.ssvm").read_bytes()
+
+
+def test_help_shows_whole_summaries_examples_and_defaults(folder):
+    summaries = run("--help", cwd=folder).stdout.decode()
+    assert "..." not in summaries.split("Commands:")[1]
+    told = run("train", "--help", cwd=folder).stdout.decode()
+    assert "structsvm train chunk train.txt --dev dev.txt -o chunk.ssvm" in told
+    lines = {
+        line.split()[0]: line.split()[1:] for line in told.split("Defaults by task")[1].splitlines() if line
+    }
+    for name, option in (("epochs", "--epochs"), ("C", "-C"), ("inference", "--inference")):
+        assert lines[option] == [
+            str(TASKS[task]()._setting(name)) for task in ("pos", "chunk", "ner", "label")
+        ]
+    assert TASKS["chunk"] is presets.Chunker
+    assert "margin" in run("tag", "--help", cwd=folder).stdout.decode()
+    assert "zero_features" in run("inspect", "--help", cwd=folder).stdout.decode()
+
+
+def test_numbers_and_nouns_agree(folder):
+    done = run("train", "chunk", "train.txt", "-o", "one.ssvm", "--epochs", "1", cwd=folder)
+    assert b", 1 pass, " in done.stderr
+    done = run("convert", "-", "--to", "IOB2", "--from", "IOB2", cwd=folder, stdin=b"a I-X\n\nb I-X\n")
+    assert done.stderr == b"2 labels were out of place and have been repaired\n"
+
+
+def test_the_training_curve_is_a_table(folder):
+    run(*TRAIN[:3], "-o", "c.ssvm", "--curve", "curve.tsv", "-q", cwd=folder)
+    header, *rows = [line.split("\t") for line in (folder / "curve.tsv").read_text().splitlines()]
+    assert header[:4] == ["seconds", "epoch", "sentences", "sentences_per_second"]
+    assert len(rows) == 40
+    duals = [float(row[header.index("dual")]) for row in rows]
+    assert duals == sorted(duals)
+
+
+def test_kept_names_need_no_file(folder):
+    run(*TRAIN[:3], "-o", "named.ssvm", "--keep-names", "-q", cwd=folder)
+    assert b"p[0]=" in run("inspect", "named.ssvm", cwd=folder).stdout
+    plain = run("inspect", "chunk.ssvm", cwd=folder).stdout
+    assert b"p[0]=" not in plain
+    assert b"--keep-names" in plain
+
+
+def test_a_line_of_plain_text_with_ten_million_characters(folder):
+    done = run("tag", "pos.ssvm", "--format", "text", cwd=folder, stdin=b"x" * 10_000_000 + b" sees it.\n")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1].startswith(b"sees\t")
+
+
+def test_a_folder_of_sources_says_that_it_is_not_compiled(tmp_path):
+    shutil.copytree(
+        ROOT / "structsvm", tmp_path / "structsvm", ignore=shutil.ignore_patterns("*.so", "*.pyd")
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", "import structsvm"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "structsvm is not compiled here: run `make demo`" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("column", ["upos", "xpos", "feats"])
+def test_any_column_of_conllu_is_learned_and_replaced(folder, column):
+    data = (folder / "train.conllu").read_bytes().replace(b"NNS\t_\t", b"NNS\tNumber=Plur\t")
+    (folder / "some.conllu").write_bytes(data)
+    model = f"{column}.ssvm"
+    assert (
+        run("train", "pos", "some.conllu", "--column", column, "-o", model, "-q", cwd=folder).returncode == 0
+    )
+    done = run("tag", model, "some.conllu", cwd=folder)
+    # An underscore is a missing label: only those tokens may change.
+    at = {"upos": 3, "xpos": 4, "feats": 5}[column]
+    for old, new in zip(data.splitlines(), done.stdout.splitlines(), strict=True):
+        old, new = old.split(b"\t"), new.split(b"\t")
+        assert old == new or (old[at] == b"_" and old[:at] + old[at + 1 :] == new[:at] + new[at + 1 :])
+
+
+def test_iob1_is_read_and_answered(folder):
+    iob1 = run("convert", "train.txt", "--to", "IOB1", cwd=folder).stdout
+    (folder / "iob1.txt").write_bytes(iob1)
+    assert iob1 != (folder / "train.txt").read_bytes()
+    run("train", "chunk", "iob1.txt", "-o", "iob1.ssvm", "-q", cwd=folder)
+    assert run("tag", "iob1.ssvm", "iob1.txt", "--replace", cwd=folder).stdout == iob1
+
+
+def test_a_seed_repeats_to_the_bit_and_another_does_not(folder):
+    models = []
+    for seed in (5, 5, 6):
+        run(*TRAIN[:3], "-o", "s.ssvm", "--seed", seed, "-q", cwd=folder)
+        models.append((folder / "s.ssvm").read_bytes())
+    assert models[0] == models[1] != models[2]
+
+
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_crfpp_bigrams_with_cells_work_from_file_to_file(folder, inference):
+    (folder / "template").write_text("U00:%x[0,1]\nB\nB01:%x[0,1]\n")
+    options = ("--template", "template", "--inference", inference)
+    run("train", "label", "train.txt", "-o", "b.ssvm", "--keep-names", "-q", *options, cwd=folder)
+    assert b"B01:" in run("inspect", "b.ssvm", "--top", "200", cwd=folder).stdout
+    done = run("tag", "b.ssvm", "test.txt", "--replace", cwd=folder)
+    assert done.stdout == (folder / "test.txt").read_bytes()
