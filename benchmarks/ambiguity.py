@@ -92,9 +92,9 @@ def main(*, quick: bool = False) -> None:
 
 READING = """
 
-How to read it: where the thesis is silent on AmbigHouse (weights that predict, empty labels of a bag), the reading
-was chosen by the curves of two of these seeds. All curves fall and going left to right is the slowest, as in the
-thesis; its order of the levels holds early on, not at the end."""
+How to read it: where the thesis is silent on AmbigHouse (weights that predict, empty labels of a bag), the
+reading was chosen by the curves of two of these seeds. All curves fall and going left to right is the
+slowest, as in the thesis; its order of the levels holds early on, not at the end."""
 
 
 def report(scores: dict[Any, list[float]], by_level: Any, by_strategy: Any, seeds: int) -> str:
