@@ -33,8 +33,8 @@ SVMS: dict[str, tuple[tuple[str, ...], float]] = {
 READING = """
 
 How to read it: the grammar of the simulated house was adjusted until NN_OF with locations came before NN_LR,
-as in the thesis, so that the order of these two rows confirms nothing by itself; rate and passes of the networks
-were chosen on test sentences of one of these worlds."""
+as in the thesis, so that the order of these two rows confirms nothing by itself; rate and passes of the
+networks were chosen on test sentences of one of these worlds."""
 PRONOUNS = 0.64  # makes 55% of the sentences ambiguous
 
 
