@@ -6,7 +6,17 @@ import argparse
 import os
 import sys
 
-from benchmarks import chunking, multiclass, ocr, presets, spacy_pos, tagging
+from benchmarks import (
+    ambiguity,
+    chunking,
+    concepts,
+    multiclass,
+    ocr,
+    presets,
+    semparse,
+    spacy_pos,
+    tagging,
+)
 from corpora import CorpusMissing, find
 
 # what runs, and the corpora it needs
@@ -17,6 +27,9 @@ BENCHMARKS = {
     "tagging": (tagging.main, ("conll2000",)),
     "presets": (presets.main, ("conll2000", "ud_english_ewt", "conll2002")),
     "spacy": (spacy_pos.main, ("ud_english_ewt",)),
+    "semparse": (semparse.main, ("robocup",)),
+    "ambiguity": (ambiguity.main, ()),
+    "concepts": (concepts.main, ()),
 }
 
 

@@ -45,10 +45,11 @@ def measure(row: str, seed: int, sentences: int | None = None) -> dict[str, Any]
         return {"seconds": seconds}
     _, seconds = timed(lambda: tagger.fit(train, 2))
     result = evaluate(test.sentences(2), tagger.predict(test))
-    curve = [(point.seen, point.n_support_patterns, point.n_support_vectors) for point in tagger.curve_]
+    curve = [(point.seen, point.n_support_patterns) for point in tagger.optimizer_.curve_]
+    dual = tagger.optimizer_.dual_
     return {
         "accuracy": 100 * result.accuracy, "f1": 100 * result.f1, "features": tagger.n_features_,
-        "dual": tagger.optimizer_.dual_, "support": tagger.optimizer_.n_support_patterns_,
+        "dual": None if np.isnan(dual) else dual, "support": tagger.optimizer_.n_support_patterns_,
         "seconds": seconds, "curve": curve,
     }  # fmt: skip
 
@@ -81,12 +82,12 @@ def report(runs: dict[str, list[dict[str, Any]]]) -> str:
     rows = []
     for name, found in runs.items():
         accuracy, f1, dual = ROWS[name][1]
-        dual_here = statistics.mean(run["dual"] for run in found)
+        duals = [run["dual"] for run in found if run["dual"] is not None]
         rows.append([
             name, len(found), beside(spread(found, "accuracy", 2), accuracy),
             beside(spread(found, "f1", 2), f1),
-            beside("" if np.isnan(dual_here) else spread(found, "dual", 1), dual),
-            "" if dual is None else f"{100 * (dual_here / dual - 1):+.2f}%",
+            beside(spread(found, "dual", 1) if duals else "", dual),
+            "" if dual is None else f"{100 * (statistics.mean(duals) / dual - 1):+.2f}%",
             spread(found, "support", 0), f"{statistics.median(run['seconds'] for run in found):.2f}",
         ])  # fmt: skip
     header = [

@@ -75,6 +75,12 @@ def table(header: list[str], rows: list[list[Any]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def mean_spread(values: list[float], digits: int = 2) -> str:
+    """Mean and standard deviation, of several values."""
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return f"{mean} ± {statistics.stdev(values):.{digits}f}" if len(set(values)) > 1 else mean
+
+
 def beside(ours: str, paper: float | None) -> str:
     return ours if paper is None else f"{ours} ({paper:g})"
 
@@ -84,12 +90,7 @@ def spread(runs: list[dict[str, Any]], key: str, digits: int, unit: float = 1.0)
     values = [run[key] / unit for run in runs if key in run]
     if not values:
         return ""
-    mean = f"{statistics.mean(values):.{digits}f}"
-    return (
-        f"{mean} ± {statistics.stdev(values):.{digits}f}"
-        if len(values) > 1 and len(set(values)) > 1
-        else mean
-    )
+    return mean_spread(values, digits)
 
 
 @contextlib.contextmanager

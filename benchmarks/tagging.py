@@ -1,4 +1,7 @@
-"""CoNLL-2000 chunking, file to model and file to file: LaRank beside python-crfsuite, one template."""
+"""CoNLL-2000 chunking, file to model and file to file: LaRank beside python-crfsuite, one template.
+
+Features seen fewer than three times are dropped in both; crfsuite counts them with each label: it has fewer.
+"""
 
 from __future__ import annotations
 

@@ -1,13 +1,19 @@
 """What data there is: readers, simulators, and where to get the real corpora (never their text)."""
 
+from corpora.bags import Bag, Event, windows
+from corpora.child_world import simulate_child_world
 from corpora.handwriting import Words, load_ocr
+from corpora.house import simulate_house
 from corpora.multiclass import Split, TextSplit, load_letter, load_mnist, load_r8, load_usps, tfidf
 from corpora.registry import CORPORA, Corpus, CorpusMissing, find, verify
+from corpora.sportscast import simulate_sportscast
 
 __all__ = [
     "CORPORA",
+    "Bag",
     "Corpus",
     "CorpusMissing",
+    "Event",
     "Split",
     "TextSplit",
     "Words",
@@ -17,6 +23,10 @@ __all__ = [
     "load_ocr",
     "load_r8",
     "load_usps",
+    "simulate_child_world",
+    "simulate_house",
+    "simulate_sportscast",
     "tfidf",
     "verify",
+    "windows",
 ]

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from taggers.cli_common import Column, Encoding, Format, Jobs, Output, counted, told_in_one_sentence
 from taggers.cli_train import TrainCommand, train
 
+
+class Group(TyperGroup):
+    """The commands of this module, and those of `semparse`, imported only when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted([*super().list_commands(ctx), "parse"])
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name != "parse":
+            return super().get_command(ctx, cmd_name)
+        from semparse.cli import app as parse
+
+        return typer.main.get_command(parse)
+
+
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -205,11 +222,32 @@ def convert(
 
 
 @app.command()
-def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
-    """Train every optimizer on generated data."""
-    from taggers.demo import demo as run
+def simulate(
+    what: Annotated[str, typer.Argument(help="house, child-world or sportscast.")],
+    n: Annotated[int, typer.Option("-n", min=1, help="Sentences.")] = 1000,
+    level: Annotated[
+        int | None,
+        typer.Option(min=0, help="Wrong meanings beside the right one, on average; not of sportscast."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Repeats to the letter.")] = 0,
+    output: Output = "-",
+) -> None:
+    """Make sentences with candidate meanings, as JSONL: structsvm simulate sportscast -n 500 > game.jsonl"""
+    with told_in_one_sentence():
+        from corpora.simulate import simulate as make
 
-    run(seed=seed)
+        make(what, n, output, level=level, seed=seed)
+
+
+@app.command()
+def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
+    """Train a tagger, a semantic parser and every optimizer on generated data."""
+    from semparse.demo import demo as parse_sentences
+    from structsvm.demo import demo as compare_optimizers
+    from taggers.demo import demo as tag_sentences
+
+    for show in (tag_sentences, parse_sentences, compare_optimizers):
+        show(seed=seed)
 
 
 def main() -> None:

@@ -1,17 +1,5 @@
-"""What is said when the data, not the program, is wrong."""
+"""What is said when the data, not the program, is wrong: the class is shared with the other packages."""
 
-from __future__ import annotations
+from corpora.errors import DataError
 
-
-class DataError(ValueError):
-    """Wrong input data, told as ``file:line: what is wrong; what to do``."""
-
-    def __init__(self, what: str, file: str = "", line: int = 0) -> None:
-        place = f"{file or '<input>'}:{line}: " if line else f"{file}: " if file else ""
-        super().__init__(place + what)
-        self.what = what
-        self.file = file
-        self.line = line
-
-    def __reduce__(self) -> tuple[type[DataError], tuple[str, str, int]]:
-        return type(self), (self.what, self.file, self.line)
+__all__ = ["DataError"]

@@ -6,10 +6,7 @@ import codecs
 import contextlib
 import gzip
 import io
-import os
 import re
-import secrets
-import stat
 import sys
 import zlib
 from collections import Counter
@@ -17,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from corpora.output import atomic_write, check_output
 from taggers._columns import Columns, find_last_boundary
 from taggers._write import write
 from taggers.errors import DataError
@@ -25,6 +23,7 @@ from taggers.tokenizer import to_columns
 __all__ = [
     "CONLLU",
     "atomic_write",
+    "check_output",
     "detect_format",
     "encoded",
     "open_input",
@@ -227,53 +226,8 @@ def _tokenized(data: bytes, name: str, line: int) -> bytes:
         raise DataError("not valid UTF-8; give the file's encoding, such as latin-1", name, where) from None
 
 
-def check_output(path: str | Path) -> None:
-    """Refuse a place where no file can be written, before any work is done for it."""
-    folder = os.path.dirname(os.path.realpath(path))
-    if str(path) == "-":
-        return
-    if os.path.isdir(path):
-        raise ValueError(f"{path} is a folder: give the name of a file in it")
-    if not os.path.isdir(folder):
-        raise ValueError(f"{path} cannot be written: there is no folder {os.path.dirname(path)}")
-    if not os.access(path if os.path.exists(path) else folder, os.W_OK):
-        raise ValueError(f"{path} cannot be written: permission denied")
-
-
 def is_model(path: str | Path) -> bool:
     """Whether a file is a model rather than text."""
     with contextlib.suppress(OSError), open(path, "rb") as file:
         return file.read(4) == b"PK\3\4"
     return False
-
-
-@contextlib.contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write that takes its name when it is complete; whatever goes wrong, nothing is left of it.
-
-    ``-`` is standard output, and a device or pipe is written as it is: neither can be taken back.
-    """
-    if str(path) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = os.path.realpath(path)
-    try:
-        mode: int | None = os.stat(target).st_mode
-    except FileNotFoundError:
-        mode = None
-    if mode is not None and not stat.S_ISREG(mode):
-        with open(target, "wb") as file:
-            yield file
-        return
-    partial = f"{target}.{os.getpid()}-{secrets.token_hex(4)}.part"
-    try:
-        with open(partial, "xb") as file:
-            yield file
-        if mode is not None:
-            os.chmod(partial, stat.S_IMODE(mode))
-        os.replace(partial, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(partial)
-        raise

@@ -41,7 +41,7 @@ cdef class SparseInputs(Oracle):
         return self.add_rows(X.indptr, X.indices, X.data, pointers, targets)
 
     def add_rows(self, indptr, indices, data, pointers, targets) -> np.ndarray:
-        """Store inputs given as the arrays of a CSR matrix, targets likewise: all are checked, then stored."""
+        """Store inputs, the arrays of a CSR matrix, and targets; all are checked before any is stored."""
         indptr, pointers = check_pointers(indptr, len(indices)), check_pointers(pointers, len(targets))
         if len(indptr) != len(pointers) or np.shape(data) != np.shape(indices):
             raise ValueError("the arrays of the stored patterns do not fit each other")

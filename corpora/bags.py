@@ -1,0 +1,76 @@
+"""What ambiguous supervision looks like: a text and meanings it may have, with the rule of time windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+NO_SYMBOL = "-"
+
+
+@dataclass(frozen=True)
+class Bag:
+    """A text with candidate meanings, such as "pass(purple10,purple8)"; `gold` is None where unknown."""
+
+    text: str
+    candidates: Sequence[str] = ()
+    gold: Sequence[str] | None = None
+    time: float | None = None
+    id: str = ""
+    tokens: Sequence[str] | None = None  # where given, used in place of the text's words
+    symbols: Sequence[str] | None = None  # what each word stands for, "-" for nothing; as simulators know it
+    line: int = field(default=0, compare=False)  # of the file that it was read from
+
+    @property
+    def sentence(self) -> str | list[str]:
+        return self.text if self.tokens is None else list(self.tokens)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of a line of JSONL; what is unknown is left out."""
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if value is not None and value != "" and name != "line"
+        }
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened from `start` to `end`."""
+
+    start: float
+    end: float
+    meaning: str
+
+
+def meaning_text(rel: str, args: Iterable[str]) -> str:
+    """A relation and its arguments as text."""
+    inside = ", ".join(args)
+    return f"{rel}({inside})" if inside else rel
+
+
+def windows(texts: Iterable[tuple[float, str]], events: Iterable[Event], width: float = 5) -> list[Bag]:
+    """The bag of each (time, text): meanings of all events that touch [time - width, time], each once.
+
+    Events may come in any order, and so may texts; candidates keep the order of the events.
+    """
+    if not width >= 0:
+        raise ValueError(f"a window is {width} wide: it must be 0 or more")
+    timed = sorted(enumerate(events), key=lambda pair: pair[1].start)
+    for number, event in timed:
+        if not event.end >= event.start:
+            raise ValueError(f"event {number} ends at {event.end}, before it starts at {event.start}")
+    wanted = sorted(enumerate(texts), key=lambda pair: pair[1][0])
+    bags: list[Bag | None] = [None] * len(wanted)
+    alive: list[tuple[int, Event]] = []
+    arriving = iter([*timed, None])
+    following = next(arriving)
+    for place, (time, text) in wanted:
+        while following is not None and following[1].start <= time:
+            alive.append(following)
+            following = next(arriving)
+        alive = [pair for pair in alive if pair[1].end >= time - width]
+        meanings = dict.fromkeys(event.meaning for _, event in sorted(alive, key=lambda pair: pair[0]))
+        bags[place] = Bag(text, tuple(meanings), time=time)
+    return [bag for bag in bags if bag is not None]

@@ -1,0 +1,46 @@
+/* Dense single-precision loops: one binary, the machine's own width chosen when it is loaded.
+   AVX2 without FMA and always eight sums, so that every machine rounds alike. */
+#ifndef SEMPARSE_FLOATS_H
+#define SEMPARSE_FLOATS_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define SEMPARSE_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define SEMPARSE_CLONES
+#endif
+
+/* y += a x */
+static inline void axpy(float *restrict y, float a, const float *restrict x, ptrdiff_t n) {
+    for (ptrdiff_t k = 0; k < n; k++) y[k] += a * x[k];
+}
+
+static inline float dot(const float *restrict x, const float *restrict y, ptrdiff_t n) {
+    float sums[8] = {0};
+    ptrdiff_t k = 0;
+    for (; k + 8 <= n; k += 8)
+        for (int lane = 0; lane < 8; lane++) sums[lane] += x[k + lane] * y[k + lane];
+    for (; k < n; k++) sums[0] += x[k] * y[k];
+    return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+/* y += x W, for W of `rows` rows and `columns` columns */
+SEMPARSE_CLONES static void add_product(float *restrict y, const float *restrict x, const float *restrict W,
+                                        ptrdiff_t rows, ptrdiff_t columns) {
+    for (ptrdiff_t k = 0; k < rows; k++) axpy(y, x[k], W + k * columns, columns);
+}
+
+/* x += W y */
+SEMPARSE_CLONES static void add_back_product(float *restrict x, const float *restrict y, const float *restrict W,
+                                             ptrdiff_t rows, ptrdiff_t columns) {
+    for (ptrdiff_t k = 0; k < rows; k++) x[k] += dot(y, W + k * columns, columns);
+}
+
+/* W += a x y' */
+SEMPARSE_CLONES static void add_outer(float *restrict W, float a, const float *restrict x, const float *restrict y,
+                                      ptrdiff_t rows, ptrdiff_t columns) {
+    for (ptrdiff_t k = 0; k < rows; k++) axpy(W + k * columns, a * x[k], y, columns);
+}
+
+#endif

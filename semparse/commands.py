@@ -1,0 +1,182 @@
+"""What the commands `structsvm parse ...` do, as functions; `semparse.cli` only reads their options."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from corpora.bags import Bag
+from corpora.errors import DataError
+from corpora.output import atomic_write, check_output
+from semparse.data import read_bags
+from semparse.evaluation import Score, score_matches, score_parses
+from semparse.meaning import as_mr
+from semparse.ospas import Ospas
+from semparse.parse import Parse
+from semparse.picture import html_page, text_picture
+from semparse.schema import Schema, SchemaError
+from semparse.words import as_tokens
+
+SHOWN = ("mr", "json", "picture", "html")
+Progress = Callable[[int, int], Any]
+
+
+def train(
+    files: Sequence[str | Path],
+    output: str | Path,
+    *,
+    resume: str | Path | None = None,
+    schema: str | Path | None = None,
+    format: str | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Ospas:
+    """Train a parser on files of sentences with candidate meanings, save it, and return it.
+
+    options are those of `Ospas`. resume: go on from this model, one sentence after the other.
+    """
+    check_output(output)
+    given = None if schema is None else read_schema(schema)
+    bags = [bag for file in files for bag in training_bags(file, format, given)]
+    if resume is None:
+        chosen = {name: value for name, value in options.items() if value is not None}
+        parser = Ospas(schema=given, **chosen)
+        parser.fit([bag.sentence for bag in bags], [bag.candidates for bag in bags], progress=progress)
+    else:
+        parser = Ospas.load(resume)
+        for bag in seen(bags, progress):
+            parser.partial_fit(bag.sentence, bag.candidates)
+    parser.save(output)
+    return parser
+
+
+def training_bags(file: str | Path, format: str | None, schema: Schema | None) -> list[Bag]:
+    """The bags of a file, each with words and candidates; raises DataError where one has none."""
+    bags = sentences(file, format)
+    for bag in bags:
+        if not bag.candidates:
+            what = "the sentence has no candidates: leave it out, there is nothing to learn from it"
+            raise DataError(what, str(file), bag.line)
+        for candidate in bag.candidates if schema is not None else ():
+            fault = schema.fault(as_mr(candidate)) if schema is not None else None
+            if fault:
+                raise DataError(f"{fault}: correct it, or the schema", str(file), bag.line)
+    return bags
+
+
+def sentences(file: str | Path, format: str | None = None) -> list[Bag]:
+    """The bags of a file, each with at least one word."""
+    bags = read_bags(file, format)
+    if not bags:
+        raise DataError("no sentence in it; is this the right file?", str(file))
+    for bag in bags:
+        if not as_tokens(bag.sentence):
+            raise DataError("the sentence has no words: leave it out", str(file), bag.line)
+    return bags
+
+
+def read_schema(path: str | Path) -> Schema:
+    """A schema from a JSON file; raises DataError."""
+    try:
+        return Schema.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise DataError(f"cannot be read: {error.strerror}", str(path)) from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"no JSON: {error.msg}", str(path), error.lineno) from None
+    except (SchemaError, UnicodeDecodeError) as error:
+        raise DataError(str(error), str(path)) from None
+
+
+def apply(
+    model: Ospas | str | Path,
+    file: str | Path = "-",
+    output: str | Path = "-",
+    *,
+    n: int = 1,
+    show: str = "mr",
+    width: int | None = None,
+    format: str | None = None,
+) -> int:
+    """Write the n best meanings of each sentence of a file; return how many sentences had one.
+
+    show: mr, a line `text TAB mr;mr` a sentence; json, an object a line; picture, words in columns over their
+    symbols and roles, folded at `width`; html, a page of such pictures.
+    """
+    if show not in SHOWN:
+        raise ValueError(f"{show!r} is none of {', '.join(SHOWN)}")
+    parser = model if isinstance(model, Ospas) else Ospas.load(model)
+    found = [(bag, parser.parse(bag.sentence, n)) for bag in sentences(file, format)]
+    _write(output, _shown(found, show, width))
+    return sum(bool(parses) for _, parses in found)
+
+
+def _shown(found: Sequence[tuple[Bag, list[Parse]]], show: str, width: int | None) -> Iterator[str]:
+    if show == "html":
+        yield html_page((bag.text, parses) for bag, parses in found)
+        return
+    for bag, parses in found:
+        if show == "mr":
+            yield _line(bag, [str(parse) for parse in parses])
+        elif show == "json":
+            value = {"text": bag.text, "parses": [parse.to_json() for parse in parses]}
+            yield json.dumps(value, ensure_ascii=False) + "\n"
+        else:
+            pictures = [f"{text_picture(parse, width)}=> {parse}\n\n" for parse in parses]
+            yield "".join(pictures) or f"{' '.join(bag.text.split())}\n=> no meaning found\n\n"
+
+
+def match(
+    model: Ospas | str | Path,
+    file: str | Path = "-",
+    output: str | Path = "-",
+    *,
+    format: str | None = None,
+) -> int:
+    """Write which candidate each sentence means, `text TAB mr`, nothing after the tab for none; count."""
+    parser = model if isinstance(model, Ospas) else Ospas.load(model)
+    lines, matched = [], 0
+    for bag in sentences(file, format):
+        pick = parser.match(bag.sentence, bag.candidates) if bag.candidates else None
+        matched += pick is not None
+        lines.append(_line(bag, [] if pick is None else [str(pick)]))
+    _write(output, lines)
+    return matched
+
+
+def evaluate(
+    model: Ospas | str | Path,
+    file: str | Path,
+    *,
+    format: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Score]:
+    """Compare with the right meanings of a file: `parsing` and, if sentences have candidates, `matching`."""
+    parser = model if isinstance(model, Ospas) else Ospas.load(model)
+    bags = sentences(file, format)
+    if not any(bag.gold for bag in bags):
+        what = 'no sentence has a right meaning: give "gold" in JSONL, {"text": ..., "gold": ["mr"]}'
+        raise DataError(what, str(file))
+    scores = {"parsing": score_parses(parser, seen(bags, progress))}
+    if any(bag.candidates for bag in bags):
+        scores["matching"] = score_matches(parser, seen(bags, progress))
+    return scores
+
+
+def seen(bags: Sequence[Bag], progress: Progress | None) -> Iterator[Bag]:
+    """The bags, while `progress` is told how many there have been."""
+    for done, bag in enumerate(bags, 1):
+        yield bag
+        if progress is not None:
+            progress(done, len(bags))
+
+
+def _line(bag: Bag, meanings: Sequence[str]) -> str:
+    return f"{' '.join(bag.text.split())}\t{';'.join(meanings)}\n"
+
+
+def _write(output: str | Path, parts: Iterable[str]) -> None:
+    with atomic_write(output) as file:
+        for part in parts:
+            file.write(part.encode())

@@ -1,0 +1,60 @@
+"""How well a parser does: precision, recall and F1 of its parses and of its matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from corpora.bags import Bag
+from semparse.meaning import as_mr
+
+
+@dataclass(frozen=True)
+class Score:
+    """Counts, and what is computed from them: a meaning counts only if it is right as a whole."""
+
+    correct: int
+    answered: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        return self.correct / self.answered if self.answered else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.correct / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.correct / (self.answered + self.gold) if self.answered + self.gold else 0.0
+
+    def __str__(self) -> str:
+        return f"precision {self.precision:.3f}, recall {self.recall:.3f}, F1 {self.f1:.3f}"
+
+
+def score_parses(parser: Any, bags: Iterable[Bag]) -> Score:
+    """Parse every sentence that has a gold meaning: correct of those answered, and of those meant."""
+    correct = answered = meant = 0
+    for bag in bags:
+        if bag.gold:
+            gold = {as_mr(mr) for mr in bag.gold}
+            found = {parse.mr for parse in parser.parse(bag.sentence)}
+            correct += len(gold & found)
+            answered += len(found)
+            meant += len(gold)
+    return Score(correct, answered, meant)
+
+
+def score_matches(parser: Any, bags: Iterable[Bag], n_gold: int | None = None) -> Score:
+    """Match every sentence with its candidates; `n_gold` counts also meanings of sentences without a bag."""
+    correct = answered = meant = 0
+    for bag in bags:
+        gold = {as_mr(mr) for mr in bag.gold or ()}
+        meant += len(gold)
+        if bag.candidates:
+            match = parser.match(bag.sentence, bag.candidates)
+            answered += match is not None
+            correct += match in gold
+    return Score(correct, answered, meant if n_gold is None else n_gold)

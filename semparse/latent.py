@@ -1,0 +1,236 @@
+"""The default parser: a linear model of whole meanings, whose right candidate and alignment are hidden.
+
+    S(x, mr) = max over alignments of  <w, Phi(x, mr, alignment)>
+
+`Alignment` (EM over all bags) says which words may stand for which symbols, and which candidates of a bag are
+likely. Then, passing over the sentences: the best candidate of the bag, by S and by that posterior, should
+score higher than any other MR that the schema allows, by a margin of 1; if not, a passive-aggressive step of
+at most C is made. Bags none of whose candidates can be aligned are noise and passed over. Predictions use the
+mean of all weights.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from semparse.alignment import Alignment
+from semparse.meaning import MR, distinct
+from semparse.parse import EMPTY, Node, Parse
+from semparse.schema import Schema, SchemaLearner
+from semparse.search import Found, Search
+from semparse.view import Tables, View, Viewer
+
+
+class LatentParser:
+    """Alignment, weights, and how often each relation is meant where it could be."""
+
+    def __init__(self, *, C: float, iterations: int, reprocess: int) -> None:
+        self.C, self.iterations, self.reprocess = C, iterations, reprocess
+        self.alignment = Alignment()
+        self.tables = Tables()
+        self.schemas = SchemaLearner()
+        self.given: Schema | None = None
+        self.steps = 1
+        self.possible: Counter[str] = Counter()  # bags with a candidate of this relation that words can say
+        self.meant: Counter[str] = Counter()  # of these, those where such a candidate is the best parse
+        self.memory: list[tuple[list[str], list[MR]]] = []
+        self._viewer: Viewer | None = None
+
+    @property
+    def schema(self) -> Schema:
+        return self.given or self.schemas.schema()
+
+    @property
+    def viewer(self) -> Viewer:
+        if self._viewer is None:
+            self._viewer = Viewer(self.alignment, self.schema, self.tables)
+        return self._viewer
+
+    def fit(
+        self,
+        X: Sequence[list[str]],
+        bags: Sequence[list[MR]],
+        passes: int,
+        rng: np.random.Generator,
+        progress: Callable[[int, int], Any],
+    ) -> None:
+        """EM, then passes over the sentences in random order."""
+        bags = [distinct(bag) for bag in bags]
+        for bag in bags:
+            self._meet(bag)
+        posteriors = self.alignment.fit(X, bags, self.iterations)
+        self._viewer = None
+        views = [self.viewer.view(x, grow=True) for x in X]
+        self._fit_sizes()
+        done = 0
+        for number in range(passes):
+            self.possible.clear()
+            self.meant.clear()
+            for i in rng.permutation(len(X)):
+                self._step(views[i], bags[i], posteriors[i], trusting=number > 0)
+                done += 1
+                progress(done, passes * len(X))
+        self.memory = list(zip(X, bags, strict=True))
+
+    def learn(self, x: list[str], bag: list[MR], rng: np.random.Generator) -> None:
+        """One sentence more, then some of the old ones again."""
+        bag = distinct(bag)
+        self._meet(bag)
+        self.alignment.see(x, bag)
+        self._viewer = None
+        again = rng.integers(len(self.memory), size=min(self.reprocess, len(self.memory)))
+        for words, candidates in [(x, bag), *[self.memory[i] for i in again]]:
+            view = self.viewer.view(words, grow=True)
+            self._fit_sizes()
+            self._step(view, candidates, self.alignment.posteriors(words, candidates), trusting=True)
+        self.memory.append((x, bag))
+
+    def _meet(self, bag: list[MR]) -> None:
+        for mr in bag:
+            self.schemas.see(mr)
+
+    def _fit_sizes(self) -> None:
+        """A column for each relation, role and constant of the schema, and rows for all features."""
+        schema, tables = self.schema, self.tables
+        for rel, relation in schema.relations.items():
+            tables.relations.label(rel)
+            for slot in range(len(relation.slots)):
+                tables.roles.label((rel, slot))
+        for symbols in schema.types.values():
+            for symbol in sorted(symbols):
+                tables.constants.label(symbol)
+        for table in tables.all.values():
+            table.fit_size()
+
+    def _step(self, view: View, bag: list[MR], posteriors: np.ndarray, *, trusting: bool) -> None:
+        """One sentence: its hidden candidate, its best rival, and a step if they are too close."""
+        self.steps += 1
+        search = Search(view, self.tables, {name: t.w for name, t in self.tables.all.items()}, self.schema)
+        sayable = [(found, p) for mr, p in zip(bag, posteriors, strict=True) if (found := search.align(mr))]
+        self.possible.update({found.node.symbol for found, _ in sayable})
+        aligned = [(found, p) for found, p in sayable if self._fits(search, found)]
+        if not aligned:
+            return
+        parses = search.parses()
+        if parses and any(found.node.value == parses[0].node.value for found, _ in aligned):
+            self.meant[parses[0].node.symbol] += 1
+        right, _ = max(aligned, key=lambda pair: float(np.log(pair[1] + 1e-9)) + trusting * pair[0].score)
+        rival = next((found for found in parses if found.node.value != right.node.value), None)
+        if rival is None or right.score - rival.score >= 1:
+            return
+        change: Counter[tuple[str, int, int]] = Counter()
+        for sign, found in ((1, right), (-1, rival)):
+            for table, rows, label in search.features(found):
+                for row in rows.tolist():
+                    change[table, row, label] += sign
+        norm = sum(value * value for value in change.values())
+        if norm == 0:
+            return
+        size = min(self.C, (1 - right.score + rival.score) / norm)
+        for (table, row, label), value in change.items():
+            if value:
+                self.tables.all[table].add(row, label, size * value, self.steps)
+        for table_ in self.tables.all.values():
+            table_.changed()
+
+    def _fits(self, search: Search, found: Found) -> bool:
+        """Whether, where a sentence names things, a candidate is about one of them."""
+        return not search.view.named or any(found.used >> i & 1 for i in search.view.mentions)
+
+    def knows(self, symbol: str) -> bool:
+        return symbol in self.schema.relations or symbol in self.viewer.type_of
+
+    def salience(self, rel: str) -> float:
+        """How often a relation is meant where words could say it; 1 where nothing is known."""
+        return self.meant[rel] / self.possible[rel] if self.possible[rel] else 1.0
+
+    def _search(self, x: list[str]) -> Search:
+        weights = {name: table.mean(self.steps) for name, table in self.tables.all.items()}
+        return Search(self.viewer.view(x, grow=False), self.tables, weights, self.schema)
+
+    def parse(self, x: list[str], n: int) -> list[Parse]:
+        """The n best MRs."""
+        search = self._search(x)
+        found = search.parses(n)
+        return [self._answer(search, tree, found) for tree in found[:n]]
+
+    def _answer(self, search: Search, found: Found, others: list[Found]) -> Parse:
+        rival = max((other.score for other in others if other is not found), default=-np.inf)
+        node = found.node
+        if node.place is None:  # for show: the word that is most likely the relation's
+            free = [
+                (share.get(node.symbol, 0.0), -i)
+                for i, share in enumerate(search.view.shares)
+                if not found.used >> i & 1
+            ]
+            share, place = max(free, default=(0.0, 0))
+            node = Node(node.symbol, -place if share > 0 else None, node.children, True)
+        return node.parse(found.score, search.view.tokens, found.score - rival)
+
+    def align(self, x: list[str], mr: MR) -> Parse | None:
+        """A given MR with the words that say it, or None where they cannot."""
+        search = self._search(x)
+        found = search.align(mr)
+        return None if found is None else self._answer(search, found, search.parses())
+
+    def match(self, x: list[str], candidates: list[MR], salience: float) -> MR | None:
+        """The best parse, if it is a candidate and no mere background."""
+        parses = self._search(x).parses()
+        if not parses:
+            return None
+        best = parses[0].node.value
+        known = isinstance(best, MR) and best in candidates and self.salience(best.rel) >= salience
+        return best if known else None  # type: ignore[return-value]
+
+    def lexicon(self) -> dict[str, dict[str, float]]:
+        """Of each word the symbols that it may stand for, with their shares of its counts."""
+        found = {}
+        for word in self.alignment.counts:
+            share = self.alignment.share(word)
+            ranked = sorted(((p, s) for s, p in share.items() if s != EMPTY), reverse=True)
+            found[word] = {symbol: p for p, symbol in ranked}
+        return found
+
+    def explain(self, x: list[str], mr: MR | None) -> list[tuple[str, str, float]]:
+        """The weights that a score is the sum of: (what, feature, weight), largest first."""
+        search = self._search(x)
+        found = search.align(mr) if mr is not None else next(iter(search.parses()), None)
+        if found is None:
+            return []
+        parts = []
+        for name, rows, label in search.features(found):
+            table = self.tables.all[name]
+            features, labels = list(table.features), list(table.labels)
+            for row in rows.tolist():
+                parts.append(
+                    (_label_text(name, labels[label]), features[row], float(search.weights[name][row, label]))
+                )
+        return sorted(parts, key=lambda part: -abs(part[2]))
+
+    def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        arrays, meta = self.alignment.state()
+        parts: dict[str, Any] = {"alignment": meta, "steps": self.steps}
+        parts |= {"possible": dict(self.possible), "meant": dict(self.meant)}
+        for name, table in self.tables.all.items():
+            more, parts[name] = table.state(name)
+            arrays |= more
+        return arrays, parts
+
+    def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
+        self.alignment.set_state(arrays, meta["alignment"])
+        self.steps = int(meta["steps"])
+        self.possible, self.meant = Counter(meta["possible"]), Counter(meta["meant"])
+        for name, table in self.tables.all.items():
+            table.set_state(name, arrays, meta[name])
+        self._fit_sizes()
+        self._viewer = None
+
+
+def _label_text(table: str, label: Any) -> str:
+    if table == "unused":
+        return "stands for nothing"
+    return f"{label[0]} A{label[1]}" if isinstance(label, tuple) else str(label)

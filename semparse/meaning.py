@@ -1,0 +1,171 @@
+"""Meaning representations (MRs): relations over constants and other relations, as text, JSON and objects.
+
+    pass(purple10, purple8)                a relation with two constants
+    believe(mother, break(dog, box))       relations nest
+    ballstopped                            a relation without arguments; as an argument it is `ballstopped()`
+    cityid('new york', _)                  quotes, single or double, where a name has blanks or marks
+
+JSON has `{"rel": "pass", "args": ["purple10", "purple8"]}`; an argument is a string or such an object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+DEEPEST = 100
+
+_TOKEN = re.compile(r"""\s*(?: (?P<mark>[(),;]) | '(?P<single>[^']*)' | "(?P<double>[^"]*)" | (?P<name>[^\s(),;'"]+) )""", re.VERBOSE)  # fmt: skip # noqa: E501
+_PLAIN = re.compile(r"[^\s(),;'\"]+")
+
+
+class MeaningError(ValueError):
+    """A text or an object is no meaning representation; the message says where and why."""
+
+
+@dataclass(frozen=True)
+class MR:
+    """A relation and its arguments: constants (strings) or MRs."""
+
+    rel: str
+    args: tuple[MR | str, ...] = ()
+
+    def __str__(self) -> str:
+        return _text(self) if self.args else _quoted(self.rel)
+
+    def relations(self) -> Iterator[MR]:
+        """This relation and those nested in it, from the outside in and from left to right."""
+        yield self
+        for arg in self.args:
+            if isinstance(arg, MR):
+                yield from arg.relations()
+
+    def symbols(self) -> list[str]:
+        """Names of relations and constants, each as often as it occurs, in the order of the text."""
+        found = [self.rel]
+        for arg in self.args:
+            found += arg.symbols() if isinstance(arg, MR) else [arg]
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        args = [arg.to_json() if isinstance(arg, MR) else arg for arg in self.args]
+        return {"rel": self.rel, "args": args}
+
+
+def parse_mr(text: str) -> MR:
+    """Read one MR; raises MeaningError."""
+    mrs = parse_mrs(text)
+    if len(mrs) != 1:
+        raise MeaningError(f"{text!r} holds {len(mrs)} meaning representations; one was expected")
+    return mrs[0]
+
+
+def parse_mrs(text: str) -> list[MR]:
+    """Read MRs separated by semicolons; an empty text holds none."""
+    return _Reader(text).mrs()
+
+
+def as_mr(value: Any) -> MR:
+    """An MR from an MR, its text or its JSON object."""
+    if isinstance(value, MR):
+        return value
+    if isinstance(value, str):
+        return parse_mr(value)
+    return _from_json(value, 0)
+
+
+def _from_json(value: Any, depth: int) -> MR:
+    if not isinstance(value, dict) or set(value) - {"rel", "args"} or "rel" not in value:
+        raise MeaningError(f'{value!r} is no meaning representation: write {{"rel": name, "args": [...]}}')
+    rel, args = value["rel"], value.get("args", [])
+    if not isinstance(rel, str) or not rel or not isinstance(args, (list, tuple)):
+        raise MeaningError(f"{value!r}: rel must be a name and args a list")
+    if depth > DEEPEST:
+        raise MeaningError(f"relations nest deeper than {DEEPEST}")
+    for arg in args:
+        if not isinstance(arg, dict) and not (isinstance(arg, str) and arg):
+            raise MeaningError(f"{arg!r} is no argument: give a name or an object with rel and args")
+    for name in (rel, *(arg for arg in args if isinstance(arg, str))):
+        if "'" in name and '"' in name:
+            raise MeaningError(f"{name!r} holds both kinds of quotes, so it could not be written as text")
+    return MR(rel, tuple(_from_json(arg, depth + 1) if isinstance(arg, dict) else arg for arg in args))
+
+
+def distinct(mrs: Iterable[MR]) -> list[MR]:
+    """The MRs without repetitions, in order."""
+    return list(dict.fromkeys(mrs))
+
+
+def _text(mr: MR) -> str:
+    args = ", ".join(_text(arg) if isinstance(arg, MR) else _quoted(arg) for arg in mr.args)
+    return f"{_quoted(mr.rel)}({args})"
+
+
+def _quoted(name: str) -> str:
+    if _PLAIN.fullmatch(name):
+        return name
+    return f'"{name}"' if "'" in name else f"'{name}'"
+
+
+class _Reader:
+    """A recursive descent over the tokens of a text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.place = 0
+        self.next()
+
+    def next(self) -> None:
+        """Step to the next token: a mark, a name, or the end (both None)."""
+        self.mark = self.name = None
+        if not self.text[self.place :].strip():
+            self.place = len(self.text)
+            return
+        match = _TOKEN.match(self.text, self.place)
+        if match is None:
+            raise self.error("a quote is not closed")
+        self.mark = match["mark"]
+        self.name = match["name"] or match["single"] or match["double"]
+        if self.mark is None and self.name is None:
+            raise self.error("a name is empty")
+        self.place = match.end()
+
+    def error(self, what: str) -> MeaningError:
+        return MeaningError(
+            f"{self.text!r} is no meaning representation: {what}, near character {self.place}"
+        )
+
+    def mrs(self) -> list[MR]:
+        found: list[MR] = []
+        while self.mark is not None or self.name is not None:
+            value = self.value(0)
+            found.append(value if isinstance(value, MR) else MR(value))
+            if self.mark == ";":
+                self.next()
+            elif self.mark is not None or self.name is not None:
+                raise self.error(f"{self.mark or self.name!r} comes after its end")
+        return found
+
+    def value(self, depth: int) -> MR | str:
+        """A constant, or a relation with its arguments."""
+        if self.name is None:
+            raise self.error(f"a name was expected{f' in place of {self.mark!r}' if self.mark else ''}")
+        if depth > DEEPEST:
+            raise self.error(f"relations nest deeper than {DEEPEST}")
+        name = self.name
+        self.next()
+        if self.mark != "(":
+            return name
+        self.next()
+        args: list[MR | str] = []
+        if self.mark != ")":
+            args.append(self.value(depth + 1))
+            while self.mark == ",":
+                self.next()
+                args.append(self.value(depth + 1))
+        if self.mark != ")":
+            raise self.error('a ")" is missing')
+        self.next()
+        return MR(name, tuple(args))

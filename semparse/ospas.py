@@ -1,0 +1,225 @@
+"""Ospas: a semantic parser that learns from sentences with candidate meanings, the right one not marked."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from semparse.latent import LatentParser
+from semparse.meaning import MR, MeaningError, as_mr
+from semparse.paper import EMPTIES, PaperParser
+from semparse.parse import Parse
+from semparse.schema import Schema
+from semparse.words import as_tokens
+from structsvm._estimator import Estimator
+from structsvm.validation import check_choice, check_count, check_positive, check_seed
+
+Sentence = str | Sequence[str]
+ALGORITHMS = ("latent", "paper")
+STRATEGIES = ("random", "left-right", "order-free")
+
+
+class Ospas(Estimator):
+    """Learn a parser from sentences and, beside each, candidate meanings of which at most one is meant.
+
+    A sentence is a text or a list of words; a candidate an `MR`, its text such as "pass(purple10, purple8)"
+    or its JSON object. Candidates may repeat, and none of them need be right.
+
+    algorithm: "latent", a linear model of whole meanings (see `semparse.latent`), or "paper", Algorithms 23
+    and 24 of Bordes' thesis (see `semparse.paper`). C: the largest step. passes: of `fit` over the data; None
+    is 4 for "latent" and 1 for "paper". schema: a `Schema` (or its JSON object) that every candidate must
+    conform to; learned from the candidates if None. threshold: answer nothing where the best meaning leads
+    the next by less. random_state: the seed of all that is random.
+
+    Of "latent" only: iterations, those of EM for the alignment; reprocess, how many old sentences
+    `partial_fit` takes up again; salience, for `match`: a relation meant in a smaller share of the bags where
+    it could be is background, and never matched.
+
+    Of "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many
+    empty labels complete a bag (min, max or total); average, to predict with mean or with last weights.
+    """
+
+    model_: LatentParser | PaperParser
+
+    def __init__(
+        self,
+        *,
+        algorithm: str = "latent",
+        C: float = 0.1,
+        passes: int | None = None,
+        schema: Any = None,
+        threshold: float = 0.0,
+        iterations: int = 8,
+        reprocess: int = 2,
+        salience: float = 0.25,
+        strategy: str = "order-free",
+        empties: str = "min",
+        average: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.algorithm = algorithm
+        self.C = C
+        self.passes = passes
+        self.schema = schema
+        self.threshold = threshold
+        self.iterations = iterations
+        self.reprocess = reprocess
+        self.salience = salience
+        self.strategy = strategy
+        self.empties = empties
+        self.average = average
+        self.random_state = random_state
+
+    # -- training -------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        sentences: Sequence[Sentence],
+        candidates: Sequence[Sequence[Any]],
+        *,
+        progress: Callable[[int, int], Any] | None = None,
+    ) -> Self:
+        """Learn from scratch; `progress` is called with the sentences done and those to do in all."""
+        if len(sentences) != len(candidates):
+            raise ValueError(f"{len(sentences)} sentences but {len(candidates)} lists of candidates")
+        if not len(sentences):
+            raise ValueError("there are no sentences: nothing to learn from")
+        model, rng = self._new_model()
+        X, bags = [], []
+        for number, (sentence, bag) in enumerate(zip(sentences, candidates, strict=True)):
+            X.append(_tokens(sentence, f"sentence {number}"))
+            bags.append(_bag(bag, f"sentence {number}", model.given))
+        passes = self.passes or (4 if self.algorithm == "latent" else 1)
+        model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
+        self._adopt(model, rng)
+        return self
+
+    def partial_fit(self, sentence: Sentence, candidates: Sequence[Any]) -> Self:
+        """Learn from one sentence more."""
+        fresh = not hasattr(self, "model_")
+        model, rng = self._new_model() if fresh else (self.model_, self._rng)
+        x, bag = _tokens(sentence, "the sentence"), _bag(candidates, "the sentence", model.given)
+        model.learn(x, bag, rng)
+        if fresh:
+            self._adopt(model, rng)
+        return self
+
+    def _new_model(self) -> tuple[LatentParser | PaperParser, np.random.Generator]:
+        self._check_options()
+        seed = check_seed(self.random_state)
+        model: LatentParser | PaperParser
+        if self.algorithm == "latent":
+            model = LatentParser(C=self.C, iterations=self.iterations, reprocess=self.reprocess)
+        else:
+            model = PaperParser(
+                C=self.C, seed=seed, strategy=self.strategy, empties=self.empties, average=self.average
+            )
+        if self.schema is not None:
+            model.given = self.schema if isinstance(self.schema, Schema) else Schema.from_json(self.schema)
+        return model, np.random.default_rng(seed)
+
+    def _check_options(self) -> None:
+        check_choice(
+            algorithm=(self.algorithm, ALGORITHMS),
+            strategy=(self.strategy, STRATEGIES),
+            empties=(self.empties, EMPTIES),
+        )
+        check_positive(C=self.C)
+        check_count(iterations=self.iterations, low=1)
+        check_count(reprocess=self.reprocess, low=0)
+        if self.passes is not None:
+            check_count(passes=self.passes, low=1)
+        for name in ("threshold", "salience"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < np.inf:
+                raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
+
+    def _adopt(self, model: LatentParser | PaperParser, rng: np.random.Generator) -> None:
+        self.model_ = model
+        self._rng = rng
+
+    # -- what it knows --------------------------------------------------------------------------
+
+    @property
+    def schema_(self) -> Schema:
+        """Relations, arities and types: those given, or those that the candidates have shown."""
+        return self._fitted().schema
+
+    def _fitted(self) -> LatentParser | PaperParser:
+        if not hasattr(self, "model_"):
+            raise self._not_fitted()
+        return self.model_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def parse(self, sentence: Sentence, n: int = 1) -> list[Parse]:
+        """The n best meanings of a sentence, best first; none if the best is not sure enough.
+
+        With "paper", all that its labels spell, since one labelling may hold several meanings.
+        """
+        check_count(n=n, low=1)
+        parses = self._fitted().parse(_tokens(sentence, "the sentence"), n)
+        return parses if parses and parses[0].margin >= self.threshold else []
+
+    def match(self, sentence: Sentence, candidates: Sequence[Any]) -> MR | None:
+        """The candidate that a sentence means, or None: the best meaning of all must be among them."""
+        model = self._fitted()
+        bag = _bag(candidates, "the sentence", None)
+        unknown = [s for mr in bag for s in mr.symbols() if not model.knows(s)]
+        if unknown:
+            warnings.warn(f"{unknown[0]!r} was in no candidate so far: it cannot be matched", stacklevel=2)
+        return model.match(_tokens(sentence, "the sentence"), bag, self.salience)
+
+    def align(self, sentence: Sentence, candidate: Any) -> Parse | None:
+        """A given meaning with the words that say it; None where they cannot."""
+        return self._fitted().align(_tokens(sentence, "the sentence"), as_mr(candidate))
+
+    def explain(self, sentence: Sentence, candidate: Any = None) -> list[tuple[str, str, float]]:
+        """Why the best meaning, or a given one, has its score: (label, feature, weight), weightiest first."""
+        given = None if candidate is None else as_mr(candidate)
+        return self._fitted().explain(_tokens(sentence, "the sentence"), given)
+
+    def lexicon(self) -> dict[str, dict[str, float]]:
+        """Of each word the symbols that it may stand for, best first, with their shares or weights."""
+        return self._fitted().lexicon()
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, all of it or nothing; sentences are not kept in it."""
+        from semparse.model_file import save_ospas
+
+        save_ospas(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file, or raise ModelFileError."""
+        from semparse.model_file import load_ospas
+
+        return load_ospas(cls, path)
+
+
+def _tokens(sentence: Sentence, what: str) -> list[str]:
+    tokens = as_tokens(sentence)
+    if not tokens:
+        raise ValueError(f"{what} has no words: leave it out")
+    return tokens
+
+
+def _bag(candidates: Sequence[Any], what: str, schema: Schema | None) -> list[MR]:
+    if isinstance(candidates, (str, MR, dict)):
+        raise ValueError(f"the candidates of {what} must be a list, not {candidates!r}")
+    try:
+        bag = [as_mr(candidate) for candidate in candidates]
+    except MeaningError as error:
+        raise MeaningError(f"{what}: {error}") from None
+    if not bag:
+        raise ValueError(f"{what} has no candidates: leave it out, there is nothing to learn from it")
+    for mr in bag if schema is not None else ():
+        schema.check(mr)  # type: ignore[union-attr]
+    return bag

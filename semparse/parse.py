@@ -1,0 +1,88 @@
+"""What a parser answers: a meaning, how sure it is, and the words that it came from."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from semparse.meaning import MR
+
+EMPTY = "-"
+
+
+@dataclass(frozen=True)
+class Parse:
+    """A meaning read from a sentence.
+
+    margin: how far its score is above that of the next best meaning.
+    symbols: of each word, the symbol that it stands for, "-" for none. roles: a row for each relation that
+    has a word, from the outside in; of each word REL, A0, A1, ..., or "-".
+    """
+
+    mr: MR
+    score: float
+    margin: float
+    tokens: tuple[str, ...]
+    symbols: tuple[str, ...]
+    roles: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        return str(self.mr)
+
+    def words(self, symbol: str) -> list[str]:
+        """The words that a symbol came from."""
+        return [token for token, found in zip(self.tokens, self.symbols, strict=True) if found == symbol]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "mr": str(self.mr),
+            "score": round(self.score, 6),
+            "margin": round(self.margin, 6) if math.isfinite(self.margin) else None,
+            "tokens": list(self.tokens),
+            "symbols": list(self.symbols),
+            "roles": [list(row) for row in self.roles],
+        }
+
+
+@dataclass(frozen=True)
+class Node:
+    """A relation or a constant of an MR, and the position of its word (None: it has none)."""
+
+    symbol: str
+    place: int | None
+    children: tuple[Node, ...] = ()
+    is_relation: bool = False
+
+    @property
+    def value(self) -> MR | str:
+        return (
+            MR(self.symbol, tuple(child.value for child in self.children))
+            if self.is_relation
+            else self.symbol
+        )
+
+    def parse(self, score: float, tokens: list[str], margin: float) -> Parse:
+        """This tree as an answer."""
+        symbols = [EMPTY] * len(tokens)
+        rows: list[tuple[str, ...]] = []
+        self._fill(symbols, rows)
+        value = self.value
+        assert isinstance(value, MR)
+        return Parse(value, score, margin, tuple(tokens), tuple(symbols), tuple(rows))
+
+    def _fill(self, symbols: list[str], rows: list[tuple[str, ...]]) -> None:
+        if self.place is not None:
+            symbols[self.place] = self.symbol
+        if not self.is_relation:
+            return
+        row = [EMPTY] * len(symbols)
+        for k, child in enumerate(self.children):
+            if child.place is not None and row[child.place] == EMPTY:
+                row[child.place] = f"A{k}"
+        if self.place is not None:
+            row[self.place] = "REL"
+        if any(tag != EMPTY for tag in row):
+            rows.append(tuple(row))
+        for child in self.children:
+            child._fill(symbols, rows)

@@ -1,0 +1,195 @@
+"""Which meaning representations make sense: relations, how many arguments they take, and of which types.
+
+A schema is given, or learned from MRs: slots that share a symbol are of one type (so all slots of players
+are), and a slot that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from semparse.meaning import MR
+
+ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The types of the slots; the first `least` must be filled; `copies` has pairs (slot, one it repeats)."""
+
+    slots: tuple[str, ...]
+    least: int
+    copies: tuple[tuple[int, int], ...] = ()
+
+
+class SchemaError(ValueError):
+    """An MR does not conform to a schema, or a schema is not well formed; the message says why."""
+
+
+class Schema:
+    """Relations by name, and the symbols of each type."""
+
+    def __init__(self, relations: Mapping[str, Relation], types: Mapping[str, Iterable[str]]) -> None:
+        self.relations = dict(relations)
+        self.types = {name: frozenset(symbols) for name, symbols in types.items()}
+        for name, relation in self.relations.items():
+            unknown = [slot for slot in relation.slots if slot not in self.types]
+            if unknown:
+                raise SchemaError(
+                    f"relation {name!r} has a slot of type {unknown[0]!r}, which the schema lacks"
+                )
+            if not 0 <= relation.least <= len(relation.slots):
+                raise SchemaError(
+                    f"relation {name!r} has {len(relation.slots)} slots but needs {relation.least}"
+                )
+
+        inner = [
+            sum(bool(self.types[s] & self.relations.keys()) for s in r.slots) for r in self.relations.values()
+        ]
+        self.most_inner = max(inner, default=0)  # arguments of one relation that may be relations
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and self.to_json() == other.to_json()
+
+    def fault(self, mr: MR) -> str | None:
+        """Why an MR does not conform, or None if it does."""
+        relation = self.relations.get(mr.rel)
+        if relation is None:
+            return f"{mr}: the schema has no relation {mr.rel!r}"
+        if not relation.least <= len(mr.args) <= len(relation.slots):
+            return f"{mr}: {mr.rel!r} takes {_arity(relation)} argument(s), not {len(mr.args)}"
+        for arg, slot in zip(mr.args, relation.slots, strict=False):
+            name = arg.rel if isinstance(arg, MR) else arg
+            if name not in self.types[slot]:
+                return f"{mr}: {name!r} is no {slot}"
+            if isinstance(arg, MR) and (fault := self.fault(arg)):
+                return fault
+        return None
+
+    def valid(self, mr: MR) -> bool:
+        return self.fault(mr) is None
+
+    def check(self, mr: MR) -> None:
+        """Raise SchemaError if an MR does not conform."""
+        if fault := self.fault(mr):
+            raise SchemaError(f"{fault}: correct the data, or the schema")
+
+    @classmethod
+    def learn(cls, mrs: Iterable[MR]) -> Schema:
+        """The narrowest schema of this form that every one of the MRs conforms to."""
+        learner = SchemaLearner()
+        for mr in mrs:
+            learner.see(mr)
+        return learner.schema()
+
+    def to_json(self) -> dict[str, Any]:
+        relations = {
+            name: {"slots": list(r.slots), "least": r.least, "copies": [list(pair) for pair in r.copies]}
+            for name, r in sorted(self.relations.items())
+        }
+        return {"relations": relations, "types": {name: sorted(s) for name, s in sorted(self.types.items())}}
+
+    @classmethod
+    def from_json(cls, value: Any) -> Schema:
+        """From the object that `to_json` makes; `least` and `copies` may be left out."""
+        try:
+            relations = {
+                name: Relation(
+                    tuple(r["slots"]),
+                    r.get("least", len(r["slots"])),
+                    tuple((int(a), int(b)) for a, b in r.get("copies", [])),
+                )
+                for name, r in value["relations"].items()
+            }
+            return cls(relations, value["types"])
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            if isinstance(error, SchemaError):
+                raise
+            raise SchemaError(
+                'a schema is {"relations": {name: {"slots": [type, ...]}}, "types": {type: [symbol, ...]}}; '
+                f"this one is not ({error})"
+            ) from error
+
+
+def _arity(relation: Relation) -> str:
+    most = len(relation.slots)
+    return str(most) if relation.least == most else f"{relation.least} to {most}"
+
+
+class SchemaLearner:
+    """What MRs have shown of their schema so far."""
+
+    def __init__(self) -> None:
+        self.fillers: dict[str, list[set[str]]] = {}
+        self.least: dict[str, int] = {}
+        self.repeats: dict[tuple[str, int, int], int] = {}  # MRs with equal arguments; -1: seen different
+        self._schema: Schema | None = None
+
+    def see(self, mr: MR) -> None:
+        """Take in one MR and those nested in it."""
+        for inner in mr.relations():
+            self._see(inner)
+
+    def _see(self, mr: MR) -> None:
+        slots = self.fillers.setdefault(mr.rel, [])
+        least = self.least.get(mr.rel, len(mr.args))
+        names = [arg.rel if isinstance(arg, MR) else arg for arg in mr.args]
+        known = len(slots) >= len(names) and len(names) >= least and mr.rel in self.least
+        known = known and all(name in slot for name, slot in zip(names, slots, strict=False))
+        while len(slots) < len(names):
+            slots.append(set())
+        self.least[mr.rel] = min(least, len(names))
+        for slot, name in zip(slots, names, strict=False):
+            slot.add(name)
+        for later in range(1, len(names)):
+            for earlier in range(later):
+                key = (mr.rel, later, earlier)
+                count = self.repeats.get(key, 0)
+                if count >= 0:
+                    self.repeats[key] = count + 1 if mr.args[later] == mr.args[earlier] else -1
+                    known = known and count + 1 != ENOUGH_TO_COPY
+        if not known:
+            self._schema = None
+
+    def schema(self) -> Schema:
+        if self._schema is None:
+            self._schema = self._made()
+        return self._schema
+
+    def _made(self) -> Schema:
+        types: list[set[str]] = []
+        for slots in self.fillers.values():
+            for symbols in slots:
+                same = [known for known in types if known & symbols]
+                types = [known for known in types if not known & symbols]
+                types.append(symbols.union(*same))
+        ordered = sorted(types, key=lambda symbols: min(symbols))
+        names = {symbol: f"type{k}" for k, symbols in enumerate(ordered, 1) for symbol in symbols}
+        relations = {
+            rel: Relation(tuple(names[min(symbols)] for symbols in slots), self.least[rel], self._copies(rel))
+            for rel, slots in self.fillers.items()
+        }
+        return Schema(relations, {f"type{k}": symbols for k, symbols in enumerate(ordered, 1)})
+
+    def to_json(self) -> dict[str, Any]:
+        """All that was seen, to go on from later."""
+        return {
+            "fillers": {rel: [sorted(slot) for slot in slots] for rel, slots in self.fillers.items()},
+            "least": self.least,
+            "repeats": [[*key, count] for key, count in self.repeats.items()],
+        }
+
+    def set_json(self, value: Any) -> None:
+        self.fillers = {rel: [set(slot) for slot in slots] for rel, slots in value["fillers"].items()}
+        self.least = {rel: int(value["least"][rel]) for rel in self.fillers}
+        self.repeats = {(rel, int(a), int(b)): int(count) for rel, a, b, count in value["repeats"]}
+        self._schema = None
+
+    def _copies(self, rel: str) -> tuple[tuple[int, int], ...]:
+        found: dict[int, int] = {}
+        for (name, later, earlier), count in self.repeats.items():
+            if name == rel and count >= ENOUGH_TO_COPY:
+                found[later] = min(earlier, found.get(later, earlier))
+        return tuple(sorted(found.items()))

@@ -1,0 +1,203 @@
+"""The best meanings of a sentence: any that the schema allows, or given ones, with the words behind them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from semparse.meaning import MR
+from semparse.parse import Node
+from semparse.schema import Schema
+from semparse.view import Tables, View
+
+BEAM = 16  # partial trees kept
+SPARE = 4  # whole trees kept of a relation beside those asked for: some differ in their words only
+
+Way = tuple[
+    float, tuple[Node, ...], int
+]  # the score so far, the arguments so far, the places taken (as bits)
+
+
+class Found(NamedTuple):
+    """A tree with its score, and the places that its nodes take, as bits."""
+
+    score: float
+    node: Node
+    used: int
+
+
+class Search:
+    """Scores of one view by given weights.
+
+    The score of a tree is the sum of: for each relation its weight; for each argument the weight of its role,
+    and of its constant; and for each open place that the tree leaves out, the weight of standing for nothing.
+    """
+
+    def __init__(self, view: View, tables: Tables, weights: dict[str, np.ndarray], schema: Schema) -> None:
+        self.view, self.tables, self.schema, self.weights = view, tables, schema, weights
+        unused = weights["unused"][:, 0]
+        self.unused = {i: float(unused[rows].sum()) for i, rows in view.unused_rows.items()}
+        self.base = sum(self.unused.values())
+        self.relation = {a: _sums(weights["relations"], rows) for a, rows in view.relation_rows.items()}
+        self.role: dict[tuple[int | None, int | None], list[float]]
+        self.role = {key: _sums(weights["roles"], rows) for key, rows in view.role_rows.items()}
+        self.options: list[tuple[float, Node, int]] = []  # gain, constant at its place, the place as a bit
+        columns = tables.constants.labels
+        for i, found in view.mentions.items():
+            known = [(c, share) for c, share in found if c in columns]
+            labels = np.array([columns[c] for c, _ in known], np.intp)
+            scores = weights["constants"][view.constant_rows[i][:, None], labels].sum(0)
+            for (constant, share), score in zip(known, scores.tolist(), strict=True):
+                self.options.append((score + share / 2 - self.unused[i], Node(constant, i), 1 << i))
+
+    def _start(self, rel: str, anchor: int | None, used: int) -> Way:
+        score = self.relation[anchor][self.tables.relations.labels[rel]]
+        return (score, (), used) if anchor is None else (score - self.unused[anchor], (), used | 1 << anchor)
+
+    def _extended(self, ways: list[Way], rel: str, slot: int, anchor: int | None, allowed: Any) -> list[Way]:
+        """Each way with each constant that may come next."""
+        label = self.tables.roles.labels[rel, slot]
+        role = self.role
+        fitting = [
+            (gain + role[node.place, anchor][label], node, bit)
+            for gain, node, bit in self.options
+            if node.symbol in allowed and node.place != anchor
+        ]
+        return [
+            (score + gain, (*children, node), taken | bit)
+            for score, children, taken in ways
+            for gain, node, bit in fitting
+            if not taken & bit
+        ]
+
+    def _filled(
+        self, rel: str, anchor: int | None, trees: tuple[Node, ...], used: int, keep: int
+    ) -> list[Way]:
+        """The best ways to fill the slots of a relation with constants and with trees built already."""
+        relation = self.schema.relations[rel]
+        copies = dict(relation.copies)
+        ways = [self._start(rel, anchor, used)]
+        whole = list(ways) if relation.least == 0 else []
+        for slot, kind in enumerate(relation.slots):
+            allowed = self.schema.types[kind]
+            if slot in copies:
+                ways = [(s, (*children, children[copies[slot]]), taken) for s, children, taken in ways]
+            else:
+                longer = self._extended(ways, rel, slot, anchor, allowed)
+                for tree in trees:
+                    if tree.symbol in allowed:
+                        gain = self.role[tree.place, anchor][self.tables.roles.labels[rel, slot]]
+                        longer += [(s + gain, (*c, tree), taken) for s, c, taken in ways if tree not in c]
+                ways = longer
+            ways.sort(key=_score, reverse=True)
+            del ways[BEAM:]
+            if slot + 1 >= relation.least:
+                whole += ways
+        whole.sort(key=_score, reverse=True)
+        return whole[:keep]
+
+    def parses(self, n: int = 1) -> list[Found]:
+        """Trees of the schema, best first, each MR once; the n best and a rival are among them."""
+        found = self._flat(n + SPARE) if None in self.view.relation_rows else self._nested(n + SPARE)
+        found.sort(key=_score, reverse=True)
+        best: dict[Any, Found] = {}
+        for tree in found:
+            if len(best) <= n:
+                best.setdefault(tree.node.value, tree)
+        return list(best.values())
+
+    def _flat(self, keep: int) -> list[Found]:
+        ways = [(rel, way) for rel in self.view.anchors for way in self._filled(rel, None, (), 0, keep)]
+        ways.sort(key=lambda pair: pair[1][0], reverse=True)
+        return [
+            Found(self.base + s, Node(rel, None, c, True), used) for rel, (s, c, used) in ways[: keep + SPARE]
+        ]
+
+    def _nested(self, keep: int) -> list[Found]:
+        """From right to left, a word is left out or becomes a relation over what lies open; with a beam."""
+        at: dict[int, list[str]] = {}
+        for rel, places in self.view.anchors.items():
+            for place in places:
+                if place is not None:
+                    at.setdefault(place, []).append(rel)
+        states: list[Way] = [(self.base, (), 0)]
+        for place in sorted(at, reverse=True):
+            grown = list(states)
+            for score, trees, used in states:
+                if used >> place & 1:
+                    continue
+                for rel in at[place]:
+                    for gain, children, taken in self._filled(rel, place, trees, used, BEAM):
+                        left = tuple(tree for tree in trees if tree not in children)
+                        if len(left) < max(self.schema.most_inner, 1):
+                            grown.append((score + gain, (*left, Node(rel, place, children, True)), taken))
+            grown.sort(key=_score, reverse=True)
+            states = grown[: 4 * BEAM]
+        return [Found(score, trees[0], used) for score, trees, used in states if len(trees) == 1]
+
+    def align(self, mr: MR) -> Found | None:
+        """The best way that the words can say an MR; None where a symbol of it has no word."""
+        if mr.rel not in self.tables.relations.labels or not self.schema.valid(mr):
+            return None
+        ways = self._aligned(mr, 0)
+        return ways[0]._replace(score=self.base + ways[0].score) if ways else None
+
+    def _aligned(self, mr: MR, used: int) -> list[Found]:
+        copies = dict(self.schema.relations[mr.rel].copies)
+        found: list[Found] = []
+        for anchor in self.view.anchors.get(mr.rel, []):
+            if anchor is not None and used >> anchor & 1:
+                continue
+            ways = [self._start(mr.rel, anchor, used)]
+            for slot, arg in enumerate(mr.args):
+                if slot in copies and arg == mr.args[copies[slot]]:
+                    ways = [(s, (*children, children[copies[slot]]), taken) for s, children, taken in ways]
+                elif isinstance(arg, MR):
+                    label = self.tables.roles.labels[mr.rel, slot]
+                    ways = [
+                        (
+                            score + inner.score + self.role[inner.node.place, anchor][label],
+                            (*c, inner.node),
+                            inner.used,
+                        )
+                        for score, c, taken in ways
+                        for inner in self._aligned(arg, taken)
+                    ]
+                else:
+                    ways = self._extended(ways, mr.rel, slot, anchor, (arg,))
+                ways.sort(key=_score, reverse=True)
+                del ways[BEAM:]
+            found += [Found(s, Node(mr.rel, anchor, children, True), taken) for s, children, taken in ways]
+        found.sort(key=_score, reverse=True)
+        return found[:BEAM]
+
+    def features(self, found: Found) -> list[tuple[str, np.ndarray, int]]:
+        """What a score is the sum of: tables, rows and columns."""
+        view, tables = self.view, self.tables
+        parts = [("unused", rows, 0) for i, rows in view.unused_rows.items() if not found.used >> i & 1]
+        waiting = [found.node]
+        while waiting:
+            node = waiting.pop()
+            parts.append(("relations", view.relation_rows[node.place], tables.relations.labels[node.symbol]))
+            copies = dict(self.schema.relations[node.symbol].copies)
+            for slot, child in enumerate(node.children):
+                if slot in copies and child == node.children[copies[slot]]:
+                    continue
+                assert child.place is not None
+                role = tables.roles.labels[node.symbol, slot]
+                parts.append(("roles", view.role_rows[child.place, node.place], role))
+                if child.is_relation:
+                    waiting.append(child)
+                else:
+                    label = tables.constants.labels[child.symbol]
+                    parts.append(("constants", view.constant_rows[child.place], label))
+        return parts
+
+
+def _score(way: Any) -> float:
+    return way[0]
+
+
+def _sums(weights: np.ndarray, rows: np.ndarray) -> list[float]:
+    return weights[rows].sum(0).tolist()

@@ -1,0 +1,57 @@
+"""`structsvm simulate`: JSONL of any world, complete or not at all."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from corpora.simulate import NAMES, simulate
+
+COMMAND = [sys.executable, "-c", "from taggers.cli import main; main()", "simulate"]
+
+
+def run(*arguments, cwd):
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lines_are_objects_and_seeds_repeat(name, tmp_path):
+    done = run(name, "-n", 20, "--seed", 3, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, b"")
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(objects) == 20
+    assert all(one["text"] and one["candidates"] and isinstance(one["gold"], list) for one in objects)
+    assert run(name, "-n", 20, "--seed", 3, "-o", "out.jsonl", cwd=tmp_path).stdout == b""
+    assert (tmp_path / "out.jsonl").read_bytes() == done.stdout
+    assert run(name, "-n", 20, "--seed", 4, cwd=tmp_path).stdout != done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["farm"], "'farm' is none of house, child-world, sportscast"),
+        (["sportscast", "--level", 2], "leave the level out"),
+        (["house", "--level", -1], "--level"),
+        (["house", "-n", 0], "-n"),
+    ],
+)
+def test_wrong_use_is_told_and_leaves_nothing(arguments, part, tmp_path):
+    done = run(*arguments, "-o", "out.jsonl", cwd=tmp_path)
+    assert done.returncode == 2
+    assert part in done.stderr.decode()
+    assert "Traceback" not in done.stderr.decode()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    done = run("house", "-n", 2, "-o", "nowhere/out.jsonl", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr.decode()
+
+
+def test_simulate_returns_what_it_wrote(tmp_path):
+    bags = simulate("child-world", 10, tmp_path / "out.jsonl", level=2, seed=1)
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line)["candidates"] for line in lines] == [list(bag.candidates) for bag in bags]

@@ -1,0 +1,118 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semparse import MR, MeaningError, Schema, SchemaError, as_mr, parse_mr, parse_mrs
+
+names = st.one_of(
+    st.from_regex(r"[a-z][a-z0-9_]{0,6}", fullmatch=True),
+    st.sampled_from(["new york", "it's", "a,b", "(", '"', "_"]),
+)
+mrs = st.recursive(
+    st.builds(MR, names),
+    lambda inner: st.builds(
+        lambda rel, args: MR(rel, tuple(args)), names, st.lists(st.one_of(names, inner), max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(mrs)
+def test_text_and_json_come_back_as_they_were(mr):
+    assert parse_mr(str(mr)) == mr
+    assert as_mr(json.loads(json.dumps(mr.to_json()))) == mr
+    assert as_mr(mr) is mr
+
+
+@given(st.lists(mrs, max_size=4))
+def test_lists_of_mrs_come_back_as_they_were(found):
+    assert parse_mrs(";".join(map(str, found))) == found
+
+
+def test_blanks_around_marks_do_not_matter():
+    assert parse_mr(" pass ( ann , bob ) ") == parse_mr("pass(ann,bob)") == MR("pass", ("ann", "bob"))
+    assert str(parse_mr("pass(ann,bob)")) == "pass(ann, bob)"
+
+
+def test_a_nested_mr_tells_its_relations_and_symbols():
+    mr = parse_mr("believe(mother, break(dog, box))")
+    assert [inner.rel for inner in mr.relations()] == ["believe", "break"]
+    assert mr.symbols() == ["believe", "mother", "break", "dog", "box"]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("pass(ann", r'"\)" is missing'),
+        ("pass(ann,)", "name was expected"),
+        ("pass ann", "'ann' comes after its end"),
+        ("pass(ann))", r"'\)' comes after its end"),
+        ("(ann)", "name was expected in place of"),
+        ("pass('ann)", "quote is not closed"),
+        ("pass('')", "name is empty"),
+        ("", "holds 0 meaning representations"),
+        ("a(" * 200 + ")" * 200, "nest deeper"),
+    ],
+)
+def test_what_is_no_mr_is_told_with_its_place(text, what):
+    with pytest.raises(MeaningError, match=what):
+        parse_mr(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [3, None, {}, {"rel": ""}, {"rel": "a", "args": "b"}, {"rel": "a", "args": [1]}, {"rel": "a", "more": 1},
+     {"rel": "it's \"so\""}],
+)  # fmt: skip
+def test_what_is_no_json_of_an_mr_is_refused(value):
+    with pytest.raises(MeaningError):
+        as_mr(value)
+
+
+GAME = parse_mrs(
+    "pass(ann,bob);pass(bob,cid);kick(cid);start(half1);defend(ann,ann);defend(bob,bob);defend(cid,cid);halt"
+)
+
+
+def test_a_schema_learns_arity_types_and_copies():
+    schema = Schema.learn(GAME)
+    assert schema.relations["pass"].slots == schema.relations["kick"].slots * 2
+    assert schema.relations["start"].slots != schema.relations["kick"].slots
+    assert schema.relations["defend"].copies == ((1, 0),)
+    assert schema.relations["pass"].copies == ()
+    assert schema.valid(parse_mr("pass(cid, ann)"))
+    assert "no relation 'shot'" in schema.fault(parse_mr("shot(ann)"))
+    assert "takes 2 argument(s), not 1" in schema.fault(parse_mr("pass(ann)"))
+    assert "'half1' is no" in schema.fault(parse_mr("kick(half1)"))
+
+
+def test_a_schema_learns_nesting_and_optional_arguments():
+    schema = Schema.learn(parse_mrs("say(ann, run(dog));get(ann, dog);get(ann, dog, box)"))
+    assert schema.valid(parse_mr("say(ann, run(dog))"))
+    assert not schema.valid(parse_mr("say(ann, dog)"))
+    assert not schema.valid(parse_mr("say(ann, run(box))"))
+    assert (schema.relations["get"].least, len(schema.relations["get"].slots)) == (2, 3)
+
+
+@given(st.lists(mrs, max_size=6))
+def test_every_mr_conforms_to_the_schema_learned_from_it(found):
+    schema = Schema.learn(found)
+    assert [schema.fault(mr) for mr in found] == [None] * len(found)
+    assert Schema.from_json(json.loads(json.dumps(schema.to_json()))) == schema
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"relations": {"a": {}}, "types": {}},
+        {"relations": {"a": {"slots": ["person"]}}, "types": {}},
+        {"relations": {"a": {"slots": [], "least": 2}}, "types": {}},
+        {"relations": [], "types": {}},
+    ],
+)
+def test_a_malformed_schema_is_refused(value):
+    with pytest.raises(SchemaError):
+        Schema.from_json(value)

@@ -1,0 +1,269 @@
+import pickle
+
+import numpy as np
+import pytest
+from commentary import commentary
+
+from semparse import MR, MeaningError, Ospas, Schema, SchemaError, parse_mr
+from structsvm.persist import ModelFileError, load_model, save_model
+
+ALGORITHMS = ("latent", "paper")
+DATA = commentary(200)
+
+
+@pytest.fixture(scope="module", params=ALGORITHMS)
+def parser(request):
+    return Ospas(algorithm=request.param).fit(*DATA[:2])
+
+
+def share_right(parser, seed=9):
+    sentences, _, gold = commentary(100, seed=seed)
+    best = [[parse.mr for parse in parser.parse(sentence)][:1] for sentence in sentences]
+    return np.mean([found == [parse_mr(mr)] for found, mr in zip(best, gold, strict=True)])
+
+
+def test_the_default_learns_a_small_world_though_bags_are_ambiguous_and_noisy():
+    assert share_right(Ospas().fit(*DATA[:2])) == 1.0
+
+
+@pytest.mark.parametrize("strategy", ["random", "left-right", "order-free"])
+def test_the_papers_algorithm_learns_most_of_it(strategy):
+    assert share_right(Ospas(algorithm="paper", strategy=strategy, empties="total").fit(*DATA[:2])) > 0.5
+
+
+@pytest.mark.parametrize(("algorithm", "least"), [("latent", 0.9), ("paper", 0.4)])
+def test_one_sentence_after_the_other_is_enough(algorithm, least):
+    parser = Ospas(algorithm=algorithm)
+    for sentence, bag in zip(*DATA[:2], strict=True):
+        parser.partial_fit(sentence, bag)
+    assert share_right(parser) > least
+
+
+def test_new_words_and_symbols_may_come_later():
+    parser = Ospas().fit(*DATA[:2])
+    for _ in range(3):
+        parser.partial_fit("gus passes to anna", ["pass(gus, anna)"])
+        parser.partial_fit("gus shoots", ["shot(gus)"])
+        parser.partial_fit("gus sleeps", ["rest(gus)"])
+    assert str(parser.parse("bob passes to gus")[0]) == "pass(bob, gus)"
+    assert parser.schema_.valid(parse_mr("rest(gus)"))
+
+
+def test_a_parse_says_which_words_it_came_from():
+    parse = Ospas().fit(*DATA[:2]).parse("Anna passes to Bob.")[0]
+    assert parse.mr == MR("pass", ("anna", "bob"))
+    assert parse.tokens == ("anna", "passes", "to", "bob")
+    assert (parse.symbols[0], parse.symbols[3]) == ("anna", "bob")
+    assert parse.words("bob") == ["bob"]
+    assert sorted(tag for tag in parse.roles[0] if tag != "-") == ["A0", "A1", "REL"]
+    assert parse.margin > 0
+
+
+def test_n_best_are_distinct_and_in_order():
+    parses = Ospas().fit(*DATA[:2]).parse("anna passes to bob", n=4)
+    assert len({parse.mr for parse in parses}) == 4
+    assert [p.score for p in parses] == sorted((p.score for p in parses), reverse=True)
+
+
+def test_nested_meanings_are_learned():
+    rng = np.random.default_rng(0)
+    who, what, verbs = ("anna", "bob", "carl"), ("box", "cup", "toy"), {"broke": "break", "found": "find"}
+    sentences, bags = [], []
+    for _ in range(80):
+        a, b, o, v = rng.choice(who), rng.choice(who), rng.choice(what), rng.choice(list(verbs))
+        inner = f"{verbs[v]}({b}, {o})"
+        told = rng.random() < 0.5
+        sentences.append(f"{a} says that {b} {v} the {o}" if told else f"{b} {v} the {o}")
+        bags.append([f"say({a}, {inner})" if told else inner, f"find({a}, box)"])
+    parser = Ospas().fit(sentences, bags)
+    assert str(parser.parse("carl says that anna broke the cup")[0]) == "say(carl, break(anna, cup))"
+    assert str(parser.parse("bob found the toy")[0]) == "find(bob, toy)"
+
+
+def test_a_relation_that_repeats_its_argument_is_learned():
+    data = [(f"good save by {p}", [f"save({p}, {p})"]) for p in ("ann", "bob", "cid")] * 4
+    data += [(f"{p} shoots", [f"shot({p})"]) for p in ("ann", "bob", "cid", "dan")] * 3
+    parser = Ospas().fit([text for text, _ in data], [bag for _, bag in data])
+    assert str(parser.parse("good save by dan")[0]) == "save(dan, dan)"
+
+
+def test_match_picks_the_candidate_that_is_meant_or_none():
+    parser = Ospas().fit(*DATA[:2])
+    assert parser.match("anna passes to bob", ["shot(anna)", "pass(anna, bob)"]) == parse_mr(
+        "pass(anna, bob)"
+    )
+    assert parser.match("anna passes to bob", ["pass(bob, anna)", "halt"]) is None
+
+
+def test_background_is_not_matched():
+    parser = Ospas().fit(*DATA[:2])
+    bag = [DATA[2][0]]
+    assert parser.match(DATA[0][0], bag) is not None
+    assert parser.set_params(salience=2).match(DATA[0][0], bag) is None
+
+
+def test_an_unsure_parser_abstains(parser):
+    threshold = parser.threshold
+    assert parser.parse("bob shoots")
+    assert parser.set_params(threshold=1e6).parse("bob shoots") == []
+    parser.set_params(threshold=threshold)
+
+
+def test_the_lexicon_knows_names(parser):
+    lexicon = parser.lexicon()
+    assert next(iter(lexicon["dora"])) == "dora"
+
+
+def test_explanations_name_labels_features_and_weights(parser):
+    parts = parser.explain("anna shoots")
+    assert parts
+    assert all(isinstance(label, str) and isinstance(feature, str) for label, feature, _ in parts)
+    assert [abs(w) for *_, w in parts] == sorted((abs(w) for *_, w in parts), reverse=True)
+
+
+def test_the_weights_of_an_explanation_add_up_to_the_score():
+    parser = Ospas().fit(*DATA[:2])
+    first, second = parser.parse("anna passes to bob", n=2)
+    gap = sum(w for *_, w in parser.explain("anna passes to bob"))
+    gap -= sum(w for *_, w in parser.explain("anna passes to bob", second.mr))
+    shares = parser.lexicon()
+    prior = {parse: sum(np.log(shares[parse.tokens[i]][s]) / 2 for i, s in enumerate(parse.symbols)
+                        if s in parse.mr.args) for parse in (first, second)}  # fmt: skip
+    assert first.score - second.score == pytest.approx(gap + prior[first] - prior[second])
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_seed_repeats_to_the_bit_and_prediction_changes_nothing(algorithm, tmp_path):
+    files = []
+    for k in range(2):
+        parser = Ospas(algorithm=algorithm, random_state=3).fit(*DATA[:2])
+        if k:
+            parser.parse("anna shoots")
+            parser.match("anna shoots", ["shot(anna)"])
+            parser.explain("who is this")
+        parser.save(tmp_path / f"{k}.ssvm")
+        files.append((tmp_path / f"{k}.ssvm").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_a_saved_parser_answers_and_goes_on_as_before(parser, tmp_path):
+    parser.save(tmp_path / "a.ssvm")
+    loaded = Ospas.load(tmp_path / "a.ssvm")
+    loaded.save(tmp_path / "b.ssvm")
+    assert (tmp_path / "a.ssvm").read_bytes() == (tmp_path / "b.ssvm").read_bytes()
+    assert loaded.get_params() == parser.get_params()
+    for sentence in [*commentary(20, seed=4)[0], "someone unheard of"]:
+        assert loaded.parse(sentence) == parser.parse(sentence)
+    loaded.partial_fit("gus shoots", ["shot(gus)"])
+    assert loaded.schema_.valid(parse_mr("shot(gus)"))
+
+
+def test_a_parser_survives_pickling(parser):
+    copy = pickle.loads(pickle.dumps(parser))
+    for sentence in commentary(20, seed=5)[0]:
+        assert copy.parse(sentence) == parser.parse(sentence)
+    copy.partial_fit("gus shoots", ["shot(gus)"])
+
+
+def test_other_models_and_damaged_ones_are_refused(parser, tmp_path):
+    path = tmp_path / "m.ssvm"
+    save_model(path, {}, {"kind": "tagger"})
+    with pytest.raises(ModelFileError, match="no semantic parser"):
+        Ospas.load(path)
+    parser.save(path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(ModelFileError, match="damaged"):
+        Ospas.load(path)
+
+
+def test_forged_files_are_refused_not_trusted(parser, tmp_path):
+    path = tmp_path / "m.ssvm"
+    parser.save(path)
+    arrays, meta = load_model(path)
+    for name, array in arrays.items():
+        for forged in (array[:0], array[..., None], array.astype("U8")):
+            if forged.shape == array.shape and forged.dtype == array.dtype:
+                continue
+            save_model(path, {**arrays, name: forged}, meta)
+            with pytest.raises(ModelFileError):
+                Ospas.load(path)
+    for key in meta["model"]:
+        save_model(path, arrays, {**meta, "model": {k: v for k, v in meta["model"].items() if k != key}})
+        with pytest.raises(ModelFileError):
+            Ospas.load(path)
+    save_model(path, arrays, {**meta, "parameters": {**meta["parameters"], "C": -1}})
+    with pytest.raises(ModelFileError):
+        Ospas.load(path)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("sentences", "candidates", "what"),
+    [
+        (["a b"], [], "1 sentences but 0 lists"),
+        ([], [], "no sentences"),
+        (["a b", "..."], [["f(a)"], ["f(b)"]], "sentence 1 has no words"),
+        (["a b"], [[]], "sentence 0 has no candidates"),
+        (["a b"], ["f(a)"], "must be a list"),
+        (["a b"], [["f(a"]], "sentence 0: 'f\\(a' is no meaning"),
+        ([[1, 2]], [["f(a)"]], "1 is no word"),
+    ],
+)
+def test_bad_training_data_are_told_and_change_nothing(algorithm, sentences, candidates, what):
+    parser = Ospas(algorithm=algorithm).fit(*DATA[:2])
+    before = parser.parse("anna shoots")
+    with pytest.raises(ValueError, match=what):
+        parser.fit(sentences, candidates)
+    assert parser.parse("anna shoots") == before
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_bad_candidates_do_not_harm_a_parser_that_learns_online(algorithm, tmp_path):
+    parser = Ospas(algorithm=algorithm).fit(*DATA[:2])
+    parser.save(tmp_path / "before.ssvm")
+    for sentence, bag in (("anna shoots", ["shot(("]), ("anna shoots", []), ("", ["shot(anna)"])):
+        with pytest.raises(ValueError, match=r"is no meaning|no candidates|no words"):
+            parser.partial_fit(sentence, bag)
+    parser.save(tmp_path / "after.ssvm")
+    assert (tmp_path / "before.ssvm").read_bytes() == (tmp_path / "after.ssvm").read_bytes()
+
+
+def test_a_schema_that_contradicts_the_data_is_told():
+    schema = Schema.learn([parse_mr("shot(anna)")])
+    with pytest.raises(SchemaError, match="takes 1 argument"):
+        Ospas(schema=schema).fit(["anna shoots bob"], [["shot(anna, bob)"]])
+    with pytest.raises(SchemaError, match="no relation 'pass'"):
+        Ospas(schema=schema.to_json()).partial_fit("anna passes", ["pass(anna)"])
+
+
+def test_a_given_schema_is_kept(tmp_path):
+    schema = Schema.learn([*map(parse_mr, {mr for bag in DATA[1] for mr in bag})])
+    parser = Ospas(schema=schema).fit(*DATA[:2])
+    assert parser.schema_ is schema
+    parser.save(tmp_path / "m.ssvm")
+    assert Ospas.load(tmp_path / "m.ssvm").schema_ == schema
+
+
+def test_unknown_words_and_symbols_at_prediction_do_no_harm(parser):
+    assert isinstance(parser.parse("xyzzy plugh"), list)
+    with pytest.warns(UserWarning, match="'zed' was in no candidate"):
+        assert parser.match("zed shoots", ["shot(zed)"]) is None
+    with pytest.raises(ValueError, match="no words"):
+        parser.parse(" .")
+    with pytest.raises(MeaningError):
+        parser.align("anna shoots", "shot(")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"algorithm": "magic"}, {"C": 0}, {"passes": 0}, {"strategy": "up"}, {"empties": "few"},
+     {"threshold": -1}, {"salience": "high"}, {"random_state": -1}, {"iterations": 0}, {"schema": {}}],
+)  # fmt: skip
+def test_bad_options_are_refused(options):
+    with pytest.raises(ValueError):  # noqa: PT011
+        Ospas(**options).fit(*DATA[:2])
+
+
+def test_a_parser_that_has_not_learned_says_so():
+    with pytest.raises(Exception, match="not fitted"):
+        Ospas().parse("anna shoots")

@@ -1,0 +1,205 @@
+"""`structsvm parse`: train, apply, match, evaluate; bad input, exit codes, nothing half-written."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from corpora.simulate import simulate
+from semparse import Ospas, commands
+
+COMMAND = [sys.executable, "-c", "from taggers.cli import main; main()"]
+
+
+def run(*arguments, cwd, stdin=""):
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a game, another one, and a parser trained on the first."""
+    path = tmp_path_factory.mktemp("parse")
+    simulate("sportscast", 400, path / "train.jsonl", seed=1)
+    simulate("sportscast", 100, path / "test.jsonl", seed=2)
+    done = run("parse", "train", "train.jsonl", "-o", "game.ssvm", cwd=path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert done.stderr.startswith("game.ssvm: 9 relations")
+    return path
+
+
+def refused(done, code, *parts):
+    assert done.returncode == code, done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    for part in parts:
+        assert part in done.stderr
+
+
+def test_apply_writes_a_line_for_each_sentence(folder):
+    done = run("parse", "apply", "game.ssvm", cwd=folder, stdin="purple3 feeds purple7\npink2 strikes\n")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "purple3 feeds purple7\tpass(purple3, purple7)\npink2 strikes\tkick(pink2)\n"
+
+
+def test_apply_shows_pictures(folder):
+    done = run(
+        "parse", "apply", "game.ssvm", "--show", "picture", cwd=folder, stdin="purple3 feeds purple7\n"
+    )
+    lines = done.stdout.split("\n")
+    assert lines[0] == "purple3  feeds  purple7"
+    assert lines[1] == "purple3  pass   purple7"
+    assert lines[2] == "A0       REL    A1"
+    assert lines[3] == "=> pass(purple3, purple7)"
+
+
+def test_apply_writes_json_and_html(folder):
+    arguments = ["parse", "apply", "game.ssvm", "test.jsonl", "-n", 2]
+    done = run(*arguments, "--show", "json", cwd=folder)
+    objects = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(objects) == 100
+    assert all(set(one) == {"text", "parses"} and len(one["parses"]) <= 2 for one in objects)
+    done = run(*arguments, "--show", "html", "-o", "page.html", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert (folder / "page.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_match_picks_candidates_only(folder):
+    done = run("parse", "match", "game.ssvm", "test.jsonl", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    bags = [json.loads(line) for line in (folder / "test.jsonl").read_text().splitlines()]
+    picks = [line.split("\t") for line in done.stdout.splitlines()]
+    assert [text for text, _ in picks] == [bag["text"] for bag in bags]
+    assert all(pick in ("", *bag["candidates"]) for (_, pick), bag in zip(picks, bags, strict=True))
+    assert sum(bool(pick) for _, pick in picks) > 50
+
+
+def test_evaluate_reports_parsing_and_matching(folder):
+    done = run("parse", "evaluate", "game.ssvm", "test.jsonl", "--json", cwd=folder)
+    scores = json.loads(done.stdout)
+    bags = [json.loads(line) for line in (folder / "test.jsonl").read_text().splitlines()]
+    assert scores["parsing"]["gold"] == sum(bool(bag["gold"]) for bag in bags)
+    assert scores["parsing"]["f1"] > 0.7
+    assert scores["matching"]["f1"] > 0.6
+    text = run("parse", "evaluate", "game.ssvm", "test.jsonl", cwd=folder).stdout.splitlines()
+    assert [line.split()[0] for line in text] == ["parsing", "matching"]
+    assert f"F1 {scores['parsing']['f1']:.3f}" in text[0]
+
+
+def test_a_seed_repeats_to_the_byte_and_the_paper_s_algorithm_has_its_options(folder):
+    options = ["--algorithm", "paper", "--empties", "max", "--strategy", "random", "--last", "-C", 1, "-q"]
+    for name in ("a.ssvm", "b.ssvm"):
+        done = run("parse", "train", "train.jsonl", "-o", name, *options, "--seed", 5, cwd=folder)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (folder / "a.ssvm").read_bytes() == (folder / "b.ssvm").read_bytes()
+    parser = Ospas.load(folder / "a.ssvm")
+    assert (parser.algorithm, parser.empties, parser.strategy, parser.average) == (
+        "paper",
+        "max",
+        "random",
+        False,
+    )
+
+
+def test_resume_goes_on_with_new_sentences(folder):
+    (folder / "more.tsv").write_text("purple3 telegraphs purple7\tpass(purple3, purple7)\n" * 3)
+    done = run("parse", "train", "more.tsv", "--resume", "game.ssvm", "-o", "newer.ssvm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "telegraphs" in Ospas.load(folder / "newer.ssvm").lexicon()
+    assert "telegraphs" not in Ospas.load(folder / "game.ssvm").lexicon()
+    refused(
+        run("parse", "train", "more.tsv", "--resume", "game.ssvm", "-C", 1, "-o", "no.ssvm", cwd=folder), 2,
+        "without them",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "parts"),
+    [
+        (['{"text": "a", "candidates": ["r"]}', '{"text": "b", "candidates": []}'], ["l:2:", "candidates"]),
+        (['{"text": "a b"}'], ["bad.jsonl:1:", "candidates"]),
+        (["", '{"text": "a b", "candidates": ["r(x"]}'], ["bad.jsonl:2:", "r(x"]),
+        (['{"text": "a b", "candidates": ["r(x)"]'], ["bad.jsonl:1:"]),
+        (['{"text": "...", "candidates": ["r(x)"]}'], ["bad.jsonl:1:", "no words"]),
+        (['{"text": "", "candidates": ["r(x)"]}'], ["bad.jsonl:1:"]),
+        (["[1, 2]"], ["bad.jsonl:1:"]),
+        ([""], ["bad.jsonl", "no sentence"]),
+    ],
+)  # fmt: skip
+def test_bad_training_data_are_told_by_file_and_line(lines, parts, tmp_path):
+    (tmp_path / "bad.jsonl").write_text("\n".join(lines) + "\n")
+    refused(run("parse", "train", "bad.jsonl", "-o", "out.ssvm", cwd=tmp_path), 1, *parts)
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.jsonl"]
+
+
+def test_a_schema_that_contradicts_the_data_is_told(tmp_path):
+    (tmp_path / "data.tsv").write_text("ann runs\trun(ann)\nbob runs\trun(bob)\n")
+    (tmp_path / "schema.json").write_text(
+        '{"relations": {"run": {"slots": ["who"]}}, "types": {"who": ["ann"]}}'
+    )
+    arguments = ["parse", "train", "data.tsv", "-o", "out.ssvm", "--schema"]
+    refused(run(*arguments, "schema.json", cwd=tmp_path), 1, "data.tsv:2:", "'bob' is no who")
+    (tmp_path / "schema.json").write_text('{"relations":\n [}')
+    refused(run(*arguments, "schema.json", cwd=tmp_path), 1, "schema.json:2:")
+    refused(run(*arguments, "none.json", cwd=tmp_path), 1, "none.json")
+    assert not (tmp_path / "out.ssvm").exists()
+
+
+def test_files_that_are_no_models_or_not_there_are_told(folder):
+    refused(run("parse", "apply", "train.jsonl", "test.jsonl", cwd=folder), 2, "train.jsonl")
+    refused(run("parse", "apply", "missing.ssvm", "test.jsonl", cwd=folder), 2, "missing.ssvm")
+    refused(run("parse", "apply", "game.ssvm", "missing.jsonl", cwd=folder), 1, "missing.jsonl")
+    refused(run("parse", "train", "missing.jsonl", "-o", "out.ssvm", cwd=folder), 1, "missing.jsonl")
+
+
+def test_wrong_use_is_told(folder):
+    refused(run("parse", "apply", "game.ssvm", "test.jsonl", "--show", "poem", cwd=folder), 2, "'poem'")
+    refused(
+        run("parse", "train", "train.jsonl", "-o", "no.ssvm", "--algorithm", "magic", cwd=folder), 2, "magic"
+    )
+    refused(run("parse", "apply", "game.ssvm", "test.jsonl", "--format", "xml", cwd=folder), 2, "xml")
+    assert not (folder / "no.ssvm").exists()
+
+
+def test_evaluation_needs_right_meanings(folder):
+    (folder / "nogold.tsv").write_text("purple3 feeds purple7\tpass(purple3, purple7)\n")
+    refused(run("parse", "evaluate", "game.ssvm", "nogold.tsv", cwd=folder), 1, "nogold.tsv", "gold")
+
+
+def test_output_that_fails_leaves_nothing(folder, monkeypatch):
+    def burst(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(commands, "text_picture", burst)
+    with pytest.raises(OSError, match="disk full"):
+        commands.apply(folder / "game.ssvm", folder / "test.jsonl", folder / "out.txt", show="picture")
+    assert not list(folder.glob("out.txt*"))
+
+
+def test_help_names_every_command(folder):
+    text = run("parse", "--help", cwd=folder).stdout
+    assert all(name in text for name in ("train", "apply", "match", "evaluate"))
+    assert "parse" in run("--help", cwd=folder).stdout
+
+
+def test_tagging_does_not_import_the_parser():
+    code = (
+        "import sys; from typer.testing import CliRunner; from taggers.cli import app;"
+        "CliRunner().invoke(app, ['tag', '--help']); assert 'semparse' not in sys.modules;"
+        "assert 'numpy' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_demo_parses_sentences():
+    done = run("demo", cwd=None)
+    assert done.returncode == 0, done.stderr
+    assert "SVMstruct" in done.stdout
+    assert "=> pass(" in done.stdout
+    assert done.stderr == ""
