@@ -175,7 +175,7 @@ class SequenceTagger(Labelling, Estimator):
         if self.callback is None:
             optimizer.callback = None
         elif isinstance(optimizer.callback, training.Curve):
-            optimizer.callback.patterns = self._patterns
+            optimizer.callback.patterns, optimizer.callback.callback = self._patterns, self.callback
         else:
             optimizer.callback = training.Curve(self._patterns, self.callback)
 

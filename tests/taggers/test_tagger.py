@@ -322,3 +322,17 @@ def test_files_of_other_kinds_and_hashes_are_refused(tmp_path):
     save_model(tmp_path / "bad", {k: v for k, v in arrays.items() if k != "slots"}, meta)
     with pytest.raises(ModelFileError, match="does not fit"):
         TaggerModel.load(tmp_path / "bad")
+
+
+def test_a_sentence_without_tokens_has_no_explanation():
+    assert SequenceTagger().fit(X, Y).explain([]) == []
+    assert SequenceTagger().fit(as_dicts(X), Y).explain([]) == []
+
+
+def test_a_callback_may_be_changed_between_parts():
+    first, second = [], []
+    tagger = SequenceTagger(callback=first.append).partial_fit(X[:40], Y[:40])
+    seen = len(first)
+    tagger.set_params(callback=second.append).partial_fit(X[40:], Y[40:])
+    assert len(first) == seen
+    assert second
