@@ -336,3 +336,15 @@ def test_a_callback_may_be_changed_between_parts():
     tagger.set_params(callback=second.append).partial_fit(X[40:], Y[40:])
     assert len(first) == seen
     assert second
+
+
+def test_n_best_labellings_differ_in_what_they_mean():
+    tagger = SequenceTagger(labels="IOBES", constrained=False, epochs=1).fit(X, Y)
+    for listed in tagger.predict_nbest(X_TEST[:10], 10):
+        assert len({tuple(labels) for _, labels in listed}) == len(listed) == 10
+        assert all(a[0] >= b[0] for a, b in pairwise(listed))
+    (one,) = tagger.predict_nbest([[("the", "DT")]], 100)
+    assert sorted(labels for _, labels in one) == [[n] for n in tagger.classes_ if not n.startswith("I-")]
+    for n in (0, -1):
+        with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
+            tagger.predict_nbest(X_TEST[:1], n)
