@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -126,16 +127,27 @@ class SequenceTagger(Labelling, Estimator):
         labels = Labels(model.labels)
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
         examples = data.examples(data.features_of(X, model), *coded)
-        if model.state is not None and training.fingerprint(*examples) == model.report.get("data"):
+        known = training.fingerprint(*examples) == model.report.get("data")
+        state = self._training_state() if known else None
+        if state is not None and training.has_places(state):
             optimizer = self._optimizer(model)
-            training.resumed(optimizer, model.state, model.problem(), *examples, sample_weight)
+            training.resumed(optimizer, state, model.problem(), *examples, sample_weight)
+            training.carry_over(getattr(self, "optimizer_", None), optimizer)
+            taken = True
         else:
-            optimizer = self._widened(model, labels.names)
-            features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
-            examples = data.examples(features, *coded)
-            optimizer.take(*examples, sample_weight)
-        self._note(model, X)
-        self._train(model, optimizer, examples, X_dev, y_dev)
+            model, optimizer = self._widened(model, labels.names)
+            taken = False
+        try:
+            if not taken:
+                features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
+                examples = data.examples(features, *coded)
+                optimizer.take(*examples, sample_weight)
+                model.report = {**model.report, "data": training.fingerprint(*examples)}
+            self._note(model, X)
+            self._train(model, optimizer, examples, X_dev, y_dev)
+        except BaseException:
+            self._hold(model, optimizer)
+            raise
         return self
 
     def partial_fit(
@@ -151,14 +163,24 @@ class SequenceTagger(Labelling, Estimator):
             labels.encode([gold.inner_labels(list(classes), model.outer, model.inner)], grow=True)
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
         data.check_codes(coded[0])
-        self.optimizer_ = self._widened(model, labels.names)
-        self.model_, self._stale = model, True
-        features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
-        examples = data.examples(features, *coded)
-        self._note(model, X)
-        self._watch(self.optimizer_, examples)
-        self.optimizer_.partial_fit(*examples, sample_weight)
+        model, optimizer = self._widened(model, labels.names)
+        try:
+            features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
+            examples = data.examples(features, *coded)
+            self._note(model, X)
+            self._watch(optimizer, examples)
+            optimizer.partial_fit(*examples, sample_weight)
+        finally:
+            self._hold(model, optimizer)
         return self
+
+    def _hold(self, model: TaggerModel, optimizer: Any) -> None:
+        """Take a model whose weights are the optimizer's, however far that has come; `_ready` fetches them."""
+        if not hasattr(optimizer, "_machine"):
+            return  # refused before there was anything to learn from
+        if not len(optimizer._held):
+            model.report = {name: value for name, value in model.report.items() if name != "data"}
+        self.model_, self.optimizer_, self._stale = model, optimizer, True
 
     def _note(self, model: TaggerModel, X: Any) -> None:
         """Note the words seen in training, and the names of new features where they are kept."""
@@ -238,40 +260,42 @@ class SequenceTagger(Labelling, Estimator):
             random_state=self.random_state,
         )  # fmt: skip
 
-    def _widened(self, model: TaggerModel, names: list[str]) -> Any:
-        """The optimizer for these labels: the one at hand, or one from a saved state or the weights."""
+    def _widened(self, model: TaggerModel, names: list[str]) -> tuple[TaggerModel, Any]:
+        """Model and optimizer for these labels: those at hand, or new ones from the state or the weights."""
         optimizer = getattr(self, "optimizer_", None)
         if optimizer is not None and len(names) == optimizer.problem.n_labels:
-            return optimizer
-        old = model.problem() if model.labels else None
-        state = optimizer.training_state() if optimizer is not None else model.state
-        weights = model.weights
-        model.labels, model.state = names, None
-        for stale in ("rewriter", "pair_rows"):
-            model.__dict__.pop(stale, None)
-        fresh = self._optimizer(model)
-        if old is None:
-            return fresh
+            return model, optimizer
+        wider = replace(model, labels=names, state=None)
+        fresh = self._optimizer(wider)
+        fresh._check()
+        if not model.labels:
+            return wider, fresh
+        old, state = model.problem(), self._training_state()
         if state is not None:
             training.resumed(fresh, state, old)
-            if optimizer is not None:
-                fresh.curve_, fresh._elapsed = optimizer.curve_, optimizer._elapsed
-            return fresh
+            training.carry_over(optimizer, fresh)
+            return wider, fresh
         warnings.warn(
             "this model was saved without its training state: it goes on from its weights alone, and old "
             "examples can no longer be worked on; save with training_state=True (--keep-state) to keep them",
             UserWarning, stacklevel=3,
         )  # fmt: skip
-        named = {"dual.weights": np.array(weights, np.float64).reshape(-1)}
-        return fresh.start_from(wider_state(named, old, fresh.problem)["dual.weights"])
+        named = {"dual.weights": np.array(model.weights, np.float64).reshape(-1)}
+        return wider, fresh.start_from(wider_state(named, old, fresh.problem)["dual.weights"])
+
+    def _training_state(self) -> dict[str, np.ndarray] | None:
+        """That of the optimizer at hand, or the one in the model file."""
+        return self.optimizer_.training_state() if hasattr(self, "optimizer_") else self.model_.state
 
     def _with_weights(self, model: TaggerModel, weights: np.ndarray) -> TaggerModel:
         """The model with an optimizer's weights; rows that no example has used are zero."""
         problem = model.problem()
         table = np.zeros((problem.history + len(model.table), problem.stride), np.float32)
         table.reshape(-1)[: len(weights)] = weights[: table.size]
-        state = {k: v for k, v in model.__getstate__().items() if k not in ("weights", "state")}
-        return TaggerModel(weights=table, **state)
+        names = model.feature_names
+        if names is not None:  # a call that was broken off may have left the last ones without
+            names = [*names, *[None] * (len(model.table) - len(names))]
+        return replace(model, weights=table, state=None, feature_names=names)
 
     def _plain_parameters(self) -> dict[str, Any]:
         skipped = ("callback", "random_state", "template", "jobs")
@@ -335,8 +359,8 @@ class SequenceTagger(Labelling, Estimator):
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **options: Any) -> None:
         """Write a model file; options are those of `TaggerModel.save`."""
         model = self._ready()
-        if training_state and hasattr(self, "optimizer_"):
-            model.state = self.optimizer_.training_state()
+        if training_state:
+            model.state = self._training_state()
         model.save(path, training_state=training_state, **options)
 
     @classmethod

@@ -114,6 +114,18 @@ def resumed(optimizer: Any, state: dict[str, np.ndarray], old: SequenceProblem, 
         ) from error
 
 
+def has_places(state: dict[str, np.ndarray]) -> bool:
+    """Whether a training state still knows where in its data set its support patterns are."""
+    place = state.get("place")  # a perceptron has none; `resumed` refuses forged ones
+    return place is None or place.dtype.kind != "i" or bool(np.any(place >= 0))
+
+
+def carry_over(optimizer: Any, fresh: Any) -> None:
+    """Let a new optimizer go on with the curve of the one before, if there is one."""
+    if optimizer is not None:
+        fresh.curve_, fresh._elapsed = list(optimizer.curve_), optimizer._elapsed
+
+
 def thin_curve(points: list[Point]) -> list[tuple[float, float | None, int]]:
     """(passes, dual, support patterns) for the model file: no times, so that a seed gives the same bytes."""
     whole = max((point.seen for point in points), default=1)
