@@ -189,17 +189,20 @@ class SequenceTagger(Labelling, Estimator):
             model.feature_names = feature_names(model, X, model.feature_names)
 
     def _watch(self, optimizer: Any, examples: Any) -> None:
-        """Have the callback see the training, and note how many patterns a sentence is."""
+        """Have the callback see the training, and note how many patterns a sentence is, from this pass on."""
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function of one TrainingPoint, not {self.callback!r}")
         known = int((examples[1].codes != -1).sum())
-        self._patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
+        patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
+        done = getattr(optimizer, "_epochs_done", 0)
+        past = getattr(optimizer, "patterns", [patterns])[:done]
+        optimizer.patterns = [*past, *past[-1:] * (done - len(past)), patterns]
         if self.callback is None:
             optimizer.callback = None
         elif isinstance(optimizer.callback, training.Curve):
-            optimizer.callback.patterns, optimizer.callback.callback = self._patterns, self.callback
+            optimizer.callback.patterns, optimizer.callback.callback = optimizer.patterns, self.callback
         else:
-            optimizer.callback = training.Curve(self._patterns, self.callback)
+            optimizer.callback = training.Curve(optimizer.patterns, self.callback)
 
     def _train(self, model: TaggerModel, optimizer: Any, examples: Any, X_dev: Any, y_dev: Any) -> None:
         self._watch(optimizer, examples)
@@ -341,7 +344,7 @@ class SequenceTagger(Labelling, Estimator):
         self._ready()
         if not hasattr(self, "optimizer_"):
             return []
-        curve = training.Curve(self._patterns)
+        curve = training.Curve(self.optimizer_.patterns)
         return [curve.point(point) for point in self.optimizer_.curve_]
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -196,7 +196,8 @@ def test_the_training_curve_is_data(inference):
         SequenceTagger(callback=3).fit(X, Y)
 
 
-def test_a_file_is_learned_from_part_by_part(tmp_path):
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_a_file_is_learned_from_part_by_part(tmp_path, inference):
     from sentences import as_columns
 
     from taggers.files import read_columns
@@ -205,12 +206,17 @@ def test_a_file_is_learned_from_part_by_part(tmp_path):
     path.write_bytes(as_columns(200))
     parts = list(read_columns(path, wanted=(0, 1, 2), chunk_size=2000))
     assert len(parts) > 5
-    tagger = Chunker()
+    tagger = Chunker(inference=inference)
     for columns in parts:
         tagger.partial_fit(columns, 2)
     assert tagger.score(X_TEST, Y_TEST) > 0.97
-    assert tagger.optimizer_._machine.oracle.n_stored < 200
-    assert sum({point.epoch: point.sentences for point in tagger.curve_}.values()) == 200
+    patterns = 200 if inference == "exact" else sum(columns.n_tokens for columns in parts)
+    assert tagger.optimizer_._machine.oracle.n_stored < patterns
+    sizes = [len(columns.sentence_ptr) - 1 for columns in parts]
+    assert list({point.epoch: point.sentences for point in tagger.curve_}.values()) == sizes
+    assert sum(sizes) == 200
+    last = tagger.curve_[-1]
+    assert last.sentences_per_second == pytest.approx(200 / last.seconds)
     assert tagger.model_.knows(["the", "Quito", "unheard"]) == {"the", "Quito"}
 
 
