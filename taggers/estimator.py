@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structsvm._estimator import Estimator
-from structsvm.problems.relayout import wider_state
+from structsvm.problems.relayout import wider_weights
 from structsvm.validation import check_count
 from taggers import data, gold, training
 from taggers._labels import Labels
@@ -129,16 +129,15 @@ class SequenceTagger(Labelling, Estimator):
         examples = data.examples(data.features_of(X, model), *coded)
         known = training.fingerprint(*examples) == model.report.get("data")
         state = self._training_state() if known else None
-        if state is not None and training.has_places(state):
+        known = state is not None and training.has_places(state)
+        if known:
             optimizer = self._optimizer(model)
             training.resumed(optimizer, state, model.problem(), *examples, sample_weight)
             training.carry_over(getattr(self, "optimizer_", None), optimizer)
-            taken = True
         else:
             model, optimizer = self._widened(model, labels.names)
-            taken = False
         try:
-            if not taken:
+            if not known:
                 features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
                 examples = data.examples(features, *coded)
                 optimizer.take(*examples, sample_weight)
@@ -175,7 +174,7 @@ class SequenceTagger(Labelling, Estimator):
         return self
 
     def _hold(self, model: TaggerModel, optimizer: Any) -> None:
-        """Take a model whose weights are the optimizer's, however far that has come; `_ready` fetches them."""
+        """Take a model whose weights are the optimizer's, however far that came; `_ready` fetches them."""
         if not hasattr(optimizer, "_machine"):
             return  # refused before there was anything to learn from
         if not len(optimizer._held):
@@ -278,13 +277,9 @@ class SequenceTagger(Labelling, Estimator):
             training.resumed(fresh, state, old)
             training.carry_over(optimizer, fresh)
             return wider, fresh
-        warnings.warn(
-            "this model was saved without its training state: it goes on from its weights alone, and old "
-            "examples can no longer be worked on; save with training_state=True (--keep-state) to keep them",
-            UserWarning, stacklevel=3,
-        )  # fmt: skip
-        named = {"dual.weights": np.array(model.weights, np.float64).reshape(-1)}
-        return wider, fresh.start_from(wider_state(named, old, fresh.problem)["dual.weights"])
+        warnings.warn(training.NO_STATE, UserWarning, stacklevel=3)
+        weights = np.array(model.weights, np.float64).reshape(-1)
+        return wider, fresh.start_from(wider_weights(weights, old, fresh.problem))
 
     def _training_state(self) -> dict[str, np.ndarray] | None:
         """That of the optimizer at hand, or the one in the model file."""

@@ -18,6 +18,10 @@ from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequenc
 from structsvm.svmstruct import SVMStruct
 from structsvm.validation import check_choice
 
+NO_STATE = (
+    "this model was saved without its training state: it goes on from its weights alone, and old examples can "
+    "no longer be worked on; save with training_state=True (--keep-state) to keep them"
+)
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 
 

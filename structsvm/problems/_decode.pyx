@@ -62,7 +62,7 @@ cdef class Decoder:
         result = np.zeros(len(X.token_ptr) - 1, dtype=np.int32) if out is None else out
         self.check(X, forced)
         if not 0 <= start <= end <= len(X.sentence_ptr) - 1:
-            raise ValueError(f"sentences {start} to {end} are not among the {len(X.sentence_ptr) - 1} there are")
+            raise ValueError(f"sentences {start} to {end} are not among the {len(X.sentence_ptr) - 1} given")
         for name, array in (("margins", margins), ("out", result)):
             if array is not None and len(array) != len(X.token_ptr) - 1:
                 raise ValueError(f"{name} must have {len(X.token_ptr) - 1} places, one for each token")
