@@ -6,7 +6,17 @@ import argparse
 import os
 import sys
 
-from benchmarks import ambiguity, chunking, concepts, multiclass, ocr, presets, semparse, tagging
+from benchmarks import (
+    ambiguity,
+    chunking,
+    concepts,
+    multiclass,
+    ocr,
+    presets,
+    semparse,
+    spacy_pos,
+    tagging,
+)
 from corpora import CorpusMissing, find
 
 # what runs, and the corpora it needs
@@ -16,6 +26,7 @@ BENCHMARKS = {
     "ocr": (ocr.main, ("ocr_letters",)),
     "tagging": (tagging.main, ("conll2000",)),
     "presets": (presets.main, ("conll2000", "ud_english_ewt", "conll2002")),
+    "spacy": (spacy_pos.main, ("ud_english_ewt",)),
     "semparse": (semparse.main, ("robocup",)),
     "ambiguity": (ambiguity.main, ()),
     "concepts": (concepts.main, ()),

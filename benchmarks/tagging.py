@@ -1,6 +1,6 @@
 """CoNLL-2000 chunking, file to model and file to file: LaRank beside python-crfsuite, one template.
 
-Features seen fewer than three times are dropped in both; crfsuite counts them with each label, so it has fewer.
+Features seen fewer than three times are dropped in both; crfsuite counts them with each label: it has fewer.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 """`Dual`: the three steps of LaRank, which `LinearDual` (with w) and `KernelDual` (with scores) spell out."""
 from structsvm._rng cimport rng_below
 
+import numpy as np
+
 
 cdef class Dual:
     """A dual objective that PROCESSNEW, PROCESSOLD and OPTIMIZE increase; a step returns 1 if it moved."""
@@ -50,3 +52,15 @@ cdef class Dual:
     cdef Py_ssize_t pick(self) noexcept nogil:
         """A support pattern drawn at random, or -1 if there is none."""
         return rng_below(&self.rng, self.n_patterns) if self.n_patterns else -1
+
+
+def lengthened(array, Py_ssize_t n):
+    """The array with zeros up to length n. It may begin a longer one: growing bit by bit costs little.
+
+    To be used on arrays that it made itself, and on those that own their memory.
+    """
+    whole = array if array.base is None else array.base
+    if n > len(whole):
+        whole = np.zeros(2 * n if len(array) else n)
+        whole[:len(array)] = array
+    return whole[:n]

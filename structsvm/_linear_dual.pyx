@@ -24,6 +24,8 @@ from structsvm._sparse cimport add_to, canonical, dot_dense, dot_sparse
 
 import numpy as np
 
+from structsvm._dual import lengthened
+
 cdef extern from "_vector.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
 
@@ -300,12 +302,10 @@ cdef class LinearDual(Dual):
         cdef double[::1] view
         cdef Py_ssize_t old = 0 if self.weights is None else len(self.weights)
         if n_weights > old or self.weights is None:
-            grown = np.zeros(n_weights, dtype=np.float64)
-            grown[:old] = self.weights if old else 0
-            view = grown
-            self.weights = grown
+            self.weights = lengthened(self.weights if old else np.zeros(0), n_weights)
+            view = self.weights
             self.w = &view[0] if n_weights else NULL
-            self.oracle.attach(grown)
+            self.oracle.attach(self.weights)
 
     def admit(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight):
         """Take slots of the oracle into the training set, with their sample weights."""

@@ -246,6 +246,10 @@ class Optimizer(ABC):
         """w, a copy."""
         return self._fitted().weights.copy()
 
+    def weights_at(self, places: np.ndarray) -> np.ndarray:
+        """Some entries of w, without a copy of all the others."""
+        return self._fitted().weights[places]
+
     @property
     @abstractmethod
     def dual_(self) -> float:

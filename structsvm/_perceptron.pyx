@@ -5,6 +5,8 @@ from structsvm._sparse cimport add_to, canonical, dot_dense
 
 import numpy as np
 
+from structsvm._dual import lengthened
+
 
 cdef class PerceptronWeights:
     """w and the sum of all its past values, kept lazily: an update costs the size of its difference."""
@@ -61,10 +63,9 @@ cdef class PerceptronWeights:
 
     def grow(self, Py_ssize_t n_weights):
         """Make w at least this long; what is new is zero."""
-        missing = n_weights - len(self.weights)
-        if missing > 0:
-            self.weights = np.append(self.weights, np.zeros(missing))
-            self.moments = np.append(self.moments, np.zeros(missing))
+        if n_weights > len(self.weights):
+            self.weights = lengthened(self.weights, n_weights)
+            self.moments = lengthened(self.moments, n_weights)
             self.oracle.attach(self.weights)
 
     def admit(self, slots, sample_weight):

@@ -60,6 +60,12 @@ class Perceptron(Optimizer):
         machine = self._fitted()
         return machine.averaged() if self.average else machine.weights.copy()
 
+    def weights_at(self, places: np.ndarray) -> np.ndarray:
+        """Some entries of w, averaged if so asked, without a copy of all the others."""
+        machine = self._fitted()
+        last = machine.weights[places]
+        return last - machine.moments[places] / max(machine.n_seen, 1) if self.average else last
+
     @property
     def dual_(self) -> float:
         """nan: a perceptron has no dual."""

@@ -1,6 +1,8 @@
 # cython: language_level=3
 """Column files in memory: the bytes as they came, and where each token's columns lie in them."""
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from taggers._hash cimport hash_text
 
 
 cdef class Columns:
@@ -18,9 +20,18 @@ cdef class Columns:
     cdef readonly object ends           # int32 [n_tokens]: where the last column of the line ends
     cdef readonly object lines          # int32 [n_tokens]: the token's line, counted from first_line
     cdef readonly object sentence_ptr   # int64 [n_sentences + 1]: first token of each sentence
+    cdef readonly object keys           # uint64 [n_tokens, width]: hashes in place of texts; None with texts
+    cdef readonly object strings        # from such a hash to its text
     cdef const char* text_at            # data
     cdef const int32_t* span_at         # spans
     cdef const int32_t* end_at          # ends
     cdef const int64_t* sentence_at     # sentence_ptr
+    cdef const uint64_t* key_at         # keys, or NULL
+
+    cdef inline uint64_t key(self, Py_ssize_t at) noexcept nogil:
+        """The hash of the value at place token * width + column."""
+        if self.key_at != NULL:
+            return self.key_at[at]
+        return hash_text(self.text_at + self.span_at[2 * at], self.span_at[2 * at + 1])
 
     cdef int _point(self) except -1

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Column files in memory: the bytes as they came, and where each token's columns lie in them."""
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memchr
 
 from taggers._scan cimport (
@@ -158,6 +158,10 @@ cdef class Columns:
         self.span_at = &spans[0] if spans.shape[0] else NULL
         self.end_at = &ends[0] if ends.shape[0] else NULL
         self.sentence_at = &sentences[0]
+        cdef const uint64_t[:, ::1] keys
+        if self.keys is not None and self.keys.size:
+            keys = self.keys
+            self.key_at = &keys[0, 0]
         return 0
 
     @staticmethod
@@ -189,17 +193,43 @@ cdef class Columns:
         self._point()
         return self
 
+    @staticmethod
+    def from_keys(keys, sentence_ptr, strings, *, str name="<memory>"):
+        """Columns whose values are known by their hashes, uint64 [n_tokens, width].
+
+        The hashes are those of `hash_string`. strings is a function from a hash to its text; it is asked once
+        for each value that is new to whoever derives attributes from it.
+        """
+        cdef Columns self = Columns.__new__(Columns)
+        self.keys = np.ascontiguousarray(keys, np.uint64)
+        self.sentence_ptr = ptr = np.ascontiguousarray(sentence_ptr, np.int64)
+        ends = [0, len(self.keys)]
+        if self.keys.ndim != 2 or ptr[[0, len(ptr) - 1]].tolist() != ends or np.any(np.diff(ptr) < 0):
+            raise ValueError("keys must have two dimensions, and sentence_ptr rise from 0 to their length")
+        self.n_tokens, self.width = self.keys.shape
+        self.n_sentences = len(ptr) - 1
+        self.data, self.name, self.format, self.separator, self.strings = b"", name, "memory", "\t", strings
+        self.wanted, self.n_columns = tuple(range(self.width)), self.width
+        self.spans, self.ends = np.zeros((0, self.width, 2), np.int32), np.zeros(self.n_tokens, np.int32)
+        self.lines = self.ends
+        self._point()
+        return self
+
     def line(self, Py_ssize_t token):
         """The token's line in the file, counted from 1."""
         return self.first_line + int(self.lines[token])
 
     def text(self, Py_ssize_t token, Py_ssize_t column=0):
         """The token's text in one of the wanted columns (its place among them)."""
+        if self.keys is not None:
+            return self.strings(int(self.keys[token, column]))
         start, length = self.spans[token, column].tolist()
         return self.data[start:start + length].decode()
 
     def texts(self, Py_ssize_t column=0):
         """One wanted column as a flat list of str."""
+        if self.keys is not None:
+            return list(map(self.strings, self.keys[:, column].tolist()))
         data = self.data
         spans = self.spans[:, column].tolist()
         return [data[start:start + length].decode() for start, length in spans]

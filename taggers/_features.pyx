@@ -7,7 +7,7 @@ from libc.stdlib cimport free, malloc
 from murmurhash.mrmr cimport hash64
 
 from taggers._columns cimport Columns
-from taggers._hash cimport MARKER_SEED, PATTERN_SEED, hash_text, mix
+from taggers._hash cimport MARKER_SEED, PATTERN_SEED, mix
 from taggers._lexicon cimport Lexicon
 from taggers._table cimport KeyTable, prefetch
 
@@ -44,6 +44,22 @@ cdef void put_markers(const Plan* plan, uint64_t* values, Py_ssize_t n) noexcept
             values[(plan.pad + n + d) * plan.n_values + v] = plan.behind[d]
 
 
+cdef const uint64_t* attributes(
+    Columns columns, Lexicon lexicon, uint64_t key, Py_ssize_t at
+) except NULL nogil:
+    """The attributes of a value; where values came as hashes, the text is only asked for when it is new."""
+    cdef const uint64_t* known
+    if columns.key_at == NULL:
+        return lexicon.entry(key, columns.text_at + columns.span_at[2 * at], columns.span_at[2 * at + 1])
+    known = lexicon.known(key)
+    return known if known != NULL else from_hash(columns, lexicon, key)
+
+
+cdef const uint64_t* from_hash(Columns columns, Lexicon lexicon, uint64_t key) except NULL with gil:
+    cdef bytes text = columns.strings(key).encode()
+    return lexicon.entry(key, text, len(text))
+
+
 cdef int put_values(
     const Plan* plan, Columns columns, Lexicon lexicon, Py_ssize_t first, Py_ssize_t n, uint64_t* values,
 ) except -1 nogil:
@@ -51,13 +67,11 @@ cdef int put_values(
     cdef Py_ssize_t i, c, v, at
     cdef uint64_t key
     cdef const uint64_t* derived
-    cdef const char* text
     cdef uint64_t* out = values + plan.pad * plan.n_values
     for i in range(n):
         for c in range(plan.n_sources):
-            at = 2 * ((first + i) * columns.width + plan.source_column[c])
-            text = columns.text_at + columns.span_at[at]
-            key = hash_text(text, columns.span_at[at + 1])
+            at = (first + i) * columns.width + plan.source_column[c]
+            key = columns.key(at)
             derived = NULL
             for v in range(plan.value_ptr[c], plan.value_ptr[c + 1]):
                 if plan.value_attribute[v] < 0:
@@ -66,7 +80,7 @@ cdef int put_values(
                     out[v] = 0
                 else:
                     if derived == NULL:
-                        derived = lexicon.entry(key, text, columns.span_at[at + 1])
+                        derived = attributes(columns, lexicon, key, at)
                     out[v] = derived[plan.value_attribute[v]]
         out += plan.n_values
     return 0

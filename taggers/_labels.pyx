@@ -44,17 +44,16 @@ cdef class Labels:
         """
         if not 0 <= column < columns.width and columns.n_tokens:
             raise ValueError(f"column {column} is none of the {columns.width} that were read")
-        cdef Py_ssize_t token, at
+        cdef Py_ssize_t token
         cdef int32_t label
         cdef uint64_t key
         result = np.empty(columns.n_tokens, np.int32)
         cdef int32_t[::1] out = result
         with nogil:
             for token in range(columns.n_tokens):
-                at = 2 * (token * columns.width + column)
-                key = hash_text(columns.text_at + columns.span_at[at], columns.span_at[at + 1])
+                key = columns.key(token * columns.width + column)
                 label = self.table.find(key)
-                if label < 0 and grow and columns.span_at[at + 1] > 0:
+                if label < 0 and grow and key != 0:
                     with gil:
                         label = self._add(columns.text(token, column))
                 out[token] = label

@@ -20,6 +20,11 @@ cdef class Lexicon:
     cdef uint64_t* values               # [room, width]: the hashes of each word's attributes, 0 for none
     cdef bint compiled                  # no attribute needs Python
 
+    cdef inline const uint64_t* known(self, uint64_t key) noexcept nogil:
+        """The attributes of the word with this hash, until the next call; NULL where it is new."""
+        cdef Py_ssize_t row = self.words.find(key)
+        return self.values + row * self.width if row >= 0 else NULL
+
     cdef const uint64_t* entry(self, uint64_t key, const char* text, Py_ssize_t n) except NULL nogil
     cdef int forget(self) except -1 nogil
     cdef int _derive(self, uint64_t* values, const char* text, Py_ssize_t n) except -1

@@ -156,10 +156,11 @@ cdef class Lexicon:
 
     cdef const uint64_t* entry(self, uint64_t key, const char* text, Py_ssize_t n) except NULL nogil:
         """The attributes of the word with this hash, until the next call."""
-        cdef Py_ssize_t row = self.words.find(key), i
+        cdef const uint64_t* known = self.known(key)
+        cdef Py_ssize_t row, i
         cdef void* grown
-        if row >= 0:
-            return self.values + row * self.width
+        if known != NULL:
+            return known
         if self.words.n_rows >= self.room:
             self.room = 2 * self.room + 1024
             grown = realloc(self.values, self.room * self.width * sizeof(uint64_t))

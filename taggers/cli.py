@@ -242,13 +242,13 @@ def simulate(
 
 @app.command()
 def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
-    """Train every optimizer on generated data, and a semantic parser on a simulated sportscast."""
+    """Train a tagger, a semantic parser and every optimizer on generated data."""
     from semparse.demo import demo as parse_sentences
-    from taggers.demo import demo as compare_optimizers
+    from structsvm.demo import demo as compare_optimizers
+    from taggers.demo import demo as tag_sentences
 
-    compare_optimizers(seed=seed)
-    print()
-    parse_sentences(seed=seed)
+    for show in (tag_sentences, parse_sentences, compare_optimizers):
+        show(seed=seed)
 
 
 def main() -> None:

@@ -41,10 +41,20 @@ def width(X: Any, y: Any) -> int:
 
 
 def words(X: Any) -> np.ndarray:
-    """Keys of the distinct words."""
+    """Keys of the words."""
     if kind(X) == "items":
         return np.zeros(0, np.uint64)
     return TaggerModel.word_keys(X if isinstance(X, Columns) else Columns.from_sentences(X))
+
+
+def merged(known: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Distinct keys, sorted, with more of them; where nothing is new, this costs next to nothing."""
+    if len(known):
+        more = more[known.take(np.searchsorted(known, more), mode="clip") != more]
+    if not len(more):
+        return known
+    more = np.unique(more[more != 0])
+    return np.insert(known, np.searchsorted(known, more), more)
 
 
 def gold_of(X: Any, y: Any) -> list[Sequence[Any]]:

@@ -1,50 +1,72 @@
-"""What `structsvm demo` shows: all optimizers on one generated problem."""
+"""What `structsvm demo` shows of tagging: a file of made-up sentences, learned, tagged and scored."""
 
 from __future__ import annotations
 
+import random
+import tempfile
 import time
-from typing import Any
+from pathlib import Path
 
-import numpy as np
+from taggers import commands
+from taggers.conlleval import phrases
 
-from structsvm import LaRank, LaRankClassifier, Multiclass, PassiveAggressive, Perceptron, SVMStruct
-from structsvm._optimizer import Optimizer
+ENDINGS = {
+    "noun": ("ness", "or", "tin", ""),
+    "verb": ("ed", "es", "ates", ""),
+    "adjective": ("ous", "ish", "al"),
+}
+SYLLABLES = ("ka", "lo", "mi", "ru", "ste", "vo", "bri", "fan", "del", "tor")
+NOUN_PHRASES = (
+    ("the", "noun"), ("the", "adjective", "noun"), ("name",), ("name", "name"), ("noun",), ("noun", "noun"),
+)  # fmt: skip
+SMALL = {"the": "the a this every", "to": "near with under without", "will": "will may can"}
 
 
-def generate(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Points around twenty centres in 50 dimensions, two centres for each of ten classes."""
-    centres = np.random.default_rng(1).normal(size=(20, 50)) * 0.6
-    which = rng.integers(20, size=n)
-    return centres[which] + rng.normal(size=(n, 50)), which % 10
+def lexicon(rng: random.Random) -> dict[str, list[str]]:
+    """Words by kind; a bare stem may be a noun as well as a verb, so that only the context tells."""
+    stems = ["".join(rng.choices(SYLLABLES, k=rng.choice((2, 3)))) for _ in range(400)]
+    words = {
+        kind: [rng.choice(stems) + rng.choice(ends) for _ in range(500)] for kind, ends in ENDINGS.items()
+    }
+    words["name"] = [stem.title() for stem in stems[:80]]
+    return words | {kind: text.split() for kind, text in SMALL.items()}
+
+
+def sentence(rng: random.Random, words: dict[str, list[str]]) -> str:
+    """A sentence as lines of a word and its chunk."""
+
+    def chunk(kind: str, *parts: str) -> str:
+        return "".join(f"{rng.choice(words[p])} {'I' if k else 'B'}-{kind}\n" for k, p in enumerate(parts))
+
+    def nouns() -> str:
+        return chunk("NP", *rng.choice(NOUN_PHRASES))
+
+    text = nouns() + chunk("VP", *rng.choice((("verb",), ("will", "verb")))) + nouns()
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        text += chunk("PP", "to") + nouns()
+    return text + ". O\n\n"
 
 
 def demo(*, seed: int = 0) -> None:
-    """Train on 4,000 generated patterns and print how far each optimizer gets."""
-    rng = np.random.default_rng(seed)
-    X, y = generate(4000, rng)
-    X_test, y_test = generate(4000, rng)
-    print("4,000 training patterns, 50 features, 10 classes; C = 0.01\n")
-    print(f"{'optimizer':36}{'error %':>8}{'dual':>9}{'gap':>9}{'argmax':>9}{'seconds':>9}")
-    common: dict[str, Any] = {"random_state": seed}
-    optimizers: list[tuple[str, Optimizer]] = [
-        ("perceptron, averaged, 1 pass", Perceptron(Multiclass(), **common)),
-        ("passive-aggressive, 1 pass", PassiveAggressive(Multiclass(), C=0.01, **common)),
-        ("LaRank, fixed schedule, 1 pass", LaRank(Multiclass(), C=0.01, **common)),
-        ("LaRank, adaptive schedule, 1 pass", LaRank(Multiclass(), C=0.01, schedule="adaptive", **common)),
-        ("LaRankGap, until gap < C", LaRank(Multiclass(), C=0.01, gap_tolerance=0.01, **common)),
-        ("SVMstruct, cutting planes", SVMStruct(Multiclass(), C=0.01, **common)),
-    ]
-    for name, optimizer in optimizers:
+    """Train a chunker on a file of 200 sentences and tag another of 500, as on the command line."""
+    rng = random.Random(seed)
+    words = lexicon(rng)
+    with tempfile.TemporaryDirectory() as folder:
+        train, test, model, output = (Path(folder, name) for name in ("train", "test", "model", "tagged"))
+        train.write_text("".join(sentence(rng, words) for _ in range(200)), encoding="utf-8")
+        test.write_text("".join(sentence(rng, words) for _ in range(500)), encoding="utf-8")
+        print(
+            "200 sentences of invented words, the phrases in them marked: structsvm train chunk train.txt\n"
+        )
         start = time.perf_counter()
-        optimizer.fit(X, y)
+        commands.train("chunk", train, model, random_state=seed)
         seconds = time.perf_counter() - start
-        error = 100 * np.mean(optimizer.predict(X_test) != y_test)
-        has_dual = optimizer.dual_ == optimizer.dual_
-        dual, gap = (f"{optimizer.dual_:.2f}", f"{optimizer.gap():.2f}") if has_dual else ("-", "-")
-        print(f"{name:36}{error:8.2f}{dual:>9}{gap:>9}{optimizer.n_argmax_:9}{seconds:9.2f}")
-    start = time.perf_counter()
-    kernel = LaRankClassifier(C=10, kernel="rbf", gamma=0.02, epochs=1, random_state=seed).fit(X, y)
-    seconds = time.perf_counter() - start
-    error = 100 * (1 - kernel.score(X_test, y_test))
-    print(f"{'LaRankClassifier, rbf kernel, 1 pass':36}{error:8.2f}{'':27}{seconds:9.2f}")
-    print(f"\nThe kernel machine kept {kernel.n_support_patterns_} of 4,000 patterns as support patterns.")
+        tokens = commands.tag(model, test, output)
+        print(
+            f"Learned in {seconds:.2f} s. Phrases found in {tokens} words of 500 others: structsvm evaluate\n"
+        )
+        print(commands.evaluate(None, output).report())
+        lines = [line.split() for line in output.read_text(encoding="utf-8").split("\n\n")[0].splitlines()]
+    for kind, start_at, end in phrases([line[-1] for line in lines]):
+        print(f"    {kind:4}{' '.join(line[0] for line in lines[start_at:end])}")
+    print()

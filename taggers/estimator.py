@@ -14,6 +14,7 @@ from structsvm._estimator import Estimator
 from structsvm.problems.relayout import wider_weights
 from structsvm.validation import check_count
 from taggers import data, gold, training
+from taggers._columns import Columns
 from taggers._labels import Labels
 from taggers.features import Features, KeyTable
 from taggers.labelling import Labelling
@@ -129,15 +130,15 @@ class SequenceTagger(Labelling, Estimator):
         examples = data.examples(data.features_of(X, model), *coded)
         known = training.fingerprint(*examples) == model.report.get("data")
         state = self._training_state() if known else None
-        known = state is not None and training.has_places(state)
-        if known:
+        if state is not None and training.has_places(state):
             optimizer = self._optimizer(model)
             training.resumed(optimizer, state, model.problem(), *examples, sample_weight)
             training.carry_over(getattr(self, "optimizer_", None), optimizer)
         else:
             model, optimizer = self._widened(model, labels.names)
+            state = None
         try:
-            if not known:
+            if state is None:
                 features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
                 examples = data.examples(features, *coded)
                 optimizer.take(*examples, sample_weight)
@@ -173,6 +174,21 @@ class SequenceTagger(Labelling, Estimator):
             self._hold(model, optimizer)
         return self
 
+    def declare(self, classes: Sequence[str], *, width: int = 1) -> Self:
+        """Know labels before there are data with them; `width`: how many columns of input there will be."""
+        fresh = not hasattr(self, "model_")
+        model = self._new_model([[("",) * width]], None, [list(classes)]) if fresh else self._ready()
+        labels = Labels(model.labels)
+        labels.encode([gold.inner_labels(list(classes), model.outer, model.inner)], grow=True)
+        if not labels.names:
+            self.model_, self._stale = model, False
+            return self
+        model, optimizer = self._widened(model, labels.names)
+        if not hasattr(optimizer, "_machine"):
+            optimizer.start_from(np.zeros(optimizer.problem.offset))
+        self._hold(model, optimizer)
+        return self
+
     def _hold(self, model: TaggerModel, optimizer: Any) -> None:
         """Take a model whose weights are the optimizer's, however far that came; `_ready` fetches them."""
         if not hasattr(optimizer, "_machine"):
@@ -183,7 +199,7 @@ class SequenceTagger(Labelling, Estimator):
 
     def _note(self, model: TaggerModel, X: Any) -> None:
         """Note the words seen in training, and the names of new features where they are kept."""
-        model.words = np.union1d(model.words, data.words(X))
+        model.words = data.merged(model.words, data.words(X))
         if self.keep_names or model.feature_names is not None:
             model.feature_names = feature_names(model, X, model.feature_names)
 
@@ -194,7 +210,7 @@ class SequenceTagger(Labelling, Estimator):
         known = int((examples[1].codes != -1).sum())
         patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
         done = getattr(optimizer, "_epochs_done", 0)
-        past = getattr(optimizer, "patterns", [patterns])[:done]
+        past = getattr(optimizer, "patterns", [])[:done]
         optimizer.patterns = [*past, *past[-1:] * (done - len(past)), patterns]
         if self.callback is None:
             optimizer.callback = None
@@ -322,6 +338,24 @@ class SequenceTagger(Labelling, Estimator):
             self._stale = False
         return self.model_
 
+    def tag_columns(self, columns: Columns) -> np.ndarray:
+        """For each token the place of its label in `model_.names`.
+
+        Between steps of `partial_fit`, a few sentences cost no more than the weights they need.
+        """
+        if not getattr(self, "_stale", False) or self.model_.history is not None:
+            return self._ready().tag(columns)
+        model, problem = self.model_, self.optimizer_.problem
+        features = model.features(columns)
+        if 4 * len(features.rows) > len(model.table):
+            return self._ready().tag(features)
+        used, rows = np.unique(features.rows, return_inverse=True)
+        taken = np.concatenate([np.arange(problem.history), problem.history + used])
+        places = taken[:, None] * problem.stride + np.arange(problem.stride)
+        weights = self.optimizer_.weights_at(places).astype(np.float32)
+        small = replace(model, weights=weights)
+        return small.tag(replace(features, rows=rows.astype(np.int32)))
+
     # -- results and files ----------------------------------------------------------------------
 
     @property
@@ -339,7 +373,7 @@ class SequenceTagger(Labelling, Estimator):
         self._ready()
         if not hasattr(self, "optimizer_"):
             return []
-        curve = training.Curve(self.optimizer_.patterns)
+        curve = training.Curve(getattr(self.optimizer_, "patterns", []))
         return [curve.point(point) for point in self.optimizer_.curve_]
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -15,6 +15,19 @@ from taggers._columns import Columns
 from taggers.model import TaggerModel
 
 
+class Labellings(list[list[str]]):
+    """The labels of sentences. As an array it has one dimension, whatever their lengths.
+
+    (scikit-learn makes one when it joins what was predicted in the parts of a cross-validation.)
+    """
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = np.empty(len(self), object)
+        for place, labels in enumerate(self):
+            array[place] = labels
+        return array
+
+
 class Labelling(ABC):
     """Labels sentences with a model."""
 
@@ -29,13 +42,14 @@ class Labelling(ABC):
         model = self._ready()
         if isinstance(X, Columns) or self.jobs == 1:
             features = data.features_of(data.materialised(X), model)
-            return data.split(model.tag(features, jobs=self.jobs), model.names, features.sentence_ptr)
+            found = data.split(model.tag(features, jobs=self.jobs), model.names, features.sentence_ptr)
+            return Labellings(found)
         X = data.materialised(X)
         parts = [X[k * len(X) // self.jobs : (k + 1) * len(X) // self.jobs] for k in range(self.jobs)]
         with ThreadPoolExecutor(self.jobs) as pool:
-            found = pool.map(lambda part: data.features_of(part, model), [part for part in parts if part])
-            tagged = [data.split(model.tag(f), model.names, f.sentence_ptr) for f in found]
-        return [labels for part in tagged for labels in part]
+            encoded = pool.map(lambda part: data.features_of(part, model), [part for part in parts if part])
+            tagged = [data.split(model.tag(f), model.names, f.sentence_ptr) for f in encoded]
+        return Labellings(labels for part in tagged for labels in part)
 
     def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
         """The labels of one sentence; `forced` says which label the tokens at some places must get."""

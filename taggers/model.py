@@ -101,10 +101,8 @@ class TaggerModel:
 
     @staticmethod
     def word_keys(columns: Columns) -> np.ndarray:
-        """Keys of the distinct words of the first column, sorted."""
-        table = KeyTable()
-        WORDS.rows(columns, table, grow=True)
-        return np.sort(table.keys)
+        """Keys of the words of the first column."""
+        return WORDS.keys(columns)[:, 0]
 
     def knows(self, words: list[str]) -> set[str]:
         """Those of some words that were seen in training."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from taggers.attributes import attribute
@@ -111,7 +112,7 @@ class Template:
 
         return Template(fitting(self.patterns), fitting(self.bigrams), self.transitions)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """How many columns it needs."""
         patterns = self.patterns + self.bigrams

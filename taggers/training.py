@@ -19,8 +19,8 @@ from structsvm.svmstruct import SVMStruct
 from structsvm.validation import check_choice
 
 NO_STATE = (
-    "this model was saved without its training state: it goes on from its weights alone, and old examples can "
-    "no longer be worked on; save with training_state=True (--keep-state) to keep them"
+    "this model was saved without its training state: it goes on from its weights alone, and old examples "
+    "can no longer be worked on; save with training_state=True (--keep-state) to keep them"
 )
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 
@@ -130,7 +130,7 @@ def carry_over(optimizer: Any, fresh: Any) -> None:
     """Let a new optimizer go on with the curve of the one before, if there is one."""
     if optimizer is not None:
         fresh.curve_, fresh._elapsed = list(optimizer.curve_), optimizer._elapsed
-        fresh.patterns = optimizer.patterns
+        fresh.patterns = getattr(optimizer, "patterns", [])
 
 
 def thin_curve(points: list[Point]) -> list[tuple[float, float | None, int]]:

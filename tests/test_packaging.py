@@ -39,9 +39,9 @@ def test_every_compiled_source_is_an_extension_with_the_flags_of_all():
         assert "-ffp-contract=off" in extension["extra-compile-args"], extension["name"]
 
 
-def test_what_the_compiler_and_type_checkers_need_is_package_data():
+def test_what_the_compiler_type_checkers_and_spacy_need_is_package_data():
     globs = SETUPTOOLS["package-data"]["*"]
-    for path in sources(".pyx", ".pxd", ".h", ".pyi", ".typed"):
+    for path in sources(".pyx", ".pxd", ".h", ".pyi", ".typed", ".cfg"):
         assert any(Path(path).match(glob) for glob in globs), path
 
 
@@ -65,7 +65,7 @@ def test_sdist_and_wheel_install_and_run_in_empty_environments(tmp_path):
         packed = {name.partition("/")[2] for name in archive.getnames()}
     assert sources(".py", ".pyx", ".pxd", ".h", ".pyi") <= packed
     names = zipfile.ZipFile(wheel).namelist()
-    assert sources(".py", ".pxd", ".pyi") | {f"{top}/py.typed" for top in TOP} <= set(names)
+    assert sources(".py", ".pxd", ".pyi", ".cfg") | {f"{top}/py.typed" for top in TOP} <= set(names)
     assert not [name for name in names if name.endswith(".c") or "test" in name or "benchmark" in name]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     block = readme.partition("```python\n")[2].partition("```")[0]

@@ -1,4 +1,4 @@
-"""Every Python block of the README runs, and type-checks."""
+"""Every Python block of the README and of the docs runs, and type-checks."""
 
 import re
 import subprocess
@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
+FOUND = [
+    (f"{page.name} {k}", block)
+    for page in PAGES
+    for k, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+]
+BLOCKS = [block for _, block in FOUND]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=[f"block {k}" for k in range(len(BLOCKS))])
-def test_readme_block_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", BLOCKS, ids=[name for name, _ in FOUND])
+def test_block_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
 

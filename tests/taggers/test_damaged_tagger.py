@@ -129,8 +129,8 @@ def test_any_change_of_the_description_is_refused_or_harmless(whole, data):
     "figures",
     [
         {"curve": [1]}, {"curve": 3}, {"curve": [[1, 2]]}, {"curve": [[1, "x", 2]]},
-        {"curve": [[None, 1.0, 2]]}, {"dev_scores": [None]}, {"dev_scores": "x"}, {"dev_scores": [10**400]}, {"sentences": "x"},
-        {"tokens": None}, {"epochs": 1.5}, {"dual": []}, {"data": "1"},
+        {"curve": [[None, 1.0, 2]]}, {"dev_scores": [None]}, {"dev_scores": "x"}, {"dev_scores": [10**400]},
+        {"sentences": "x"}, {"tokens": None}, {"epochs": 1.5}, {"dual": []}, {"data": "1"},
     ],
 )  # fmt: skip
 def test_figures_of_a_training_that_cannot_be_are_refused(whole, figures):

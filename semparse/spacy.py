@@ -1,0 +1,231 @@
+"""`ospas`, the semantic parser as a spaCy component: meanings in Doc._.mr, symbols in Token._.symbol."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import srsly
+from spacy.language import Language
+from spacy.pipeline import TrainablePipe
+from spacy.tokens import Doc, Span, Token
+from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.util import registry
+from spacy.vocab import Vocab
+
+from structsvm.persist import ModelFileError
+
+if TYPE_CHECKING:
+    from semparse.ospas import Ospas
+    from semparse.parse import Parse
+
+FILE = "parser.ssvm"
+SPANS = "mr"
+EXTENSIONS = ("mr", "mr_score", "mr_margin", "mr_match", "mr_candidates")
+
+for _name in EXTENSIONS:
+    if not Doc.has_extension(_name):
+        Doc.set_extension(_name, default=None)
+if not Token.has_extension("symbol"):
+    Token.set_extension("symbol", default=None)
+
+
+class OspasPipe(TrainablePipe):
+    """Reads the meaning of a Doc, which is one sentence; punctuation and white space are passed over.
+
+    It sets Doc._.mr, the text of the best meaning, or None; Doc._.mr_score and Doc._.mr_margin, by how much
+    it leads; Token._.symbol, what each word stands for; and doc.spans["mr"], the same as spans, for displaCy.
+    Where Doc._.mr_candidates holds meanings, Doc._.mr_match is the one that is meant, or None.
+
+    It learns from references with _.mr_candidates, one online step for each. `score` gives mr_acc and
+    match_acc, the shares of right meanings and matches among references with _.mr.
+
+    model: a file that `Ospas.save` or `structsvm parse train` wrote. options: of `semparse.Ospas`.
+    """
+
+    model: Ospas
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        name: str,
+        *,
+        model: str | None = None,
+        options: dict[str, Any] | None = None,
+        scorer: Callable[..., Any] | None = None,
+    ) -> None:
+        self.vocab, self.name, self.scorer = vocab, name, scorer
+        self.cfg: dict[str, Any] = {}
+        self.source, self.options = model, dict(options or {})
+        try:
+            self._start()
+        except ModelFileError:
+            # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
+            if Path(str(model)).exists():
+                raise
+
+    def _start(self) -> None:
+        """Begin anew, from the model file if there is one."""
+        from semparse.ospas import Ospas
+
+        self.model = Ospas(**self.options)
+        if self.source is not None:
+            self.model = Ospas.load(self.source)
+
+    @property
+    def trained(self) -> bool:
+        """Whether it has learned anything."""
+        return hasattr(self.model, "model_")
+
+    def _require(self) -> None:
+        if not self.trained and self.source is not None:
+            self._start()
+        if not self.trained:
+            raise ValueError(
+                f"the component {self.name!r} has no model: give it one by config={{'model': 'file.ssvm'}}, "
+                "or train it on docs with _.mr_candidates"
+            )
+
+    # -- training -------------------------------------------------------------------------------
+
+    def initialize(
+        self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None
+    ) -> None:
+        """Begin anew; a model file is read again."""
+        validate_get_examples(get_examples, "OspasPipe.initialize")
+        self._start()
+
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Any = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from the candidates of each example, in order; its loss counts those not matched before."""
+        losses = {} if losses is None else losses
+        losses.setdefault(self.name, 0.0)
+        examples = list(examples)
+        validate_examples(examples, "OspasPipe.update")
+        for example in examples:
+            words, candidates = words_of(example.predicted), example.reference._.mr_candidates
+            if words and candidates:
+                tokens = [token.text for token in words]
+                if self.trained:
+                    known = {str(parse.mr) for parse in self.model.parse(tokens)}
+                    losses[self.name] += known.isdisjoint(map(str, candidates))
+                self.model.partial_fit(tokens, candidates)
+        return losses
+
+    def finish_update(self, sgd: Any) -> None:
+        """Nothing: an update is complete."""
+
+    def use_params(self, params: Any) -> Iterator[None]:
+        """Nothing to exchange: there are no averages of a Thinc optimizer here."""
+        yield
+
+    # -- parsing --------------------------------------------------------------------------------
+
+    def predict(self, docs: Iterable[Doc]) -> list[tuple[Parse | None, str | None]]:
+        """For each doc its best parse, and which of its candidates is meant."""
+        self._require()
+        found: list[tuple[Parse | None, str | None]] = []
+        for doc in docs:
+            tokens = [token.text for token in words_of(doc)]
+            parses = self.model.parse(tokens) if tokens else []
+            candidates = doc._.mr_candidates if tokens else None
+            match = self.model.match(tokens, candidates) if candidates else None
+            found.append((parses[0] if parses else None, None if match is None else str(match)))
+        return found
+
+    def set_annotations(self, docs: Iterable[Doc], scores: list[tuple[Parse | None, str | None]]) -> None:
+        for doc, (parse, match) in zip(docs, scores, strict=True):
+            doc._.mr_match = match
+            doc._.mr = None if parse is None else str(parse.mr)
+            doc._.mr_score = None if parse is None else float(parse.score)
+            doc._.mr_margin = None if parse is None else float(parse.margin)
+            spans = []
+            for token, symbol in zip(
+                words_of(doc), () if parse is None else parse.symbols, strict=parse is not None
+            ):
+                if symbol != "-":
+                    token._.symbol = symbol
+                    spans.append(Span(doc, token.i, token.i + 1, label=symbol))
+            doc.spans[SPANS] = spans
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write `parser.ssvm` into a folder, a file that the command line reads too."""
+        self._require()
+        Path(path).mkdir(parents=True, exist_ok=True)
+        self.model.save(Path(path) / FILE)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """Read what `to_disk` wrote."""
+        from semparse.ospas import Ospas
+
+        self.model = Ospas.load(Path(path) / FILE)
+        return self
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """What `to_disk` writes, as bytes."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.to_disk(folder)
+            return srsly.msgpack_dumps({FILE: Path(folder, FILE).read_bytes()})
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """Read what `to_bytes` returned."""
+        content = srsly.msgpack_loads(bytes_data)
+        if not isinstance(content, dict) or not isinstance(content.get(FILE), bytes):
+            raise ModelFileError(f"These bytes hold no model of the component {self.name!r}.")
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, FILE).write_bytes(content[FILE])
+            return self.from_disk(folder)
+
+
+def words_of(doc: Doc) -> list[Token]:
+    """The tokens that may mean something."""
+    return [token for token in doc if not (token.is_space or token.is_punct)]
+
+
+def score_meanings(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+    """mr_acc and match_acc: the shares of right meanings among references with _.mr."""
+    pairs = [(eg.predicted._, eg.reference._) for eg in examples if eg.reference._.mr is not None]
+    matched = [(found, gold) for found, gold in pairs if found.mr_candidates]
+    return {
+        "mr_acc": sum(found.mr == gold.mr for found, gold in pairs) / len(pairs) if pairs else None,
+        "match_acc": sum(f.mr_match == gold.mr for f, gold in matched) / len(matched) if matched else None,
+    }
+
+
+@registry.scorers("structsvm.mr_scorer.v1")
+def make_mr_scorer() -> Callable[..., dict[str, Any]]:
+    return score_meanings
+
+
+@Language.factory(
+    "ospas",
+    assigns=[
+        "doc._.mr",
+        "doc._.mr_score",
+        "doc._.mr_margin",
+        "doc._.mr_match",
+        "doc.spans",
+        "token._.symbol",
+    ],
+    default_config={"model": None, "options": {}, "scorer": {"@scorers": "structsvm.mr_scorer.v1"}},
+    default_score_weights={"mr_acc": 1.0, "match_acc": None},
+)
+def make_ospas(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    options: dict[str, Any],
+    scorer: Callable[..., Any] | None,
+) -> OspasPipe:
+    """A semantic parser for a pipeline; options are those of `semparse.Ospas`."""
+    return OspasPipe(nlp.vocab, name, model=model, options=options, scorer=scorer)

@@ -1,0 +1,1 @@
+"""Our taggers as spaCy components; spaCy finds them by entry points, nothing here need be imported."""

@@ -1,0 +1,156 @@
+"""`structsvm_chunker` and `structsvm_ner`: phrases, as a group of spans and as entities."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+from spacy.language import Language
+from spacy.scorer import Scorer, get_ner_prf
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from spacy.util import filter_spans, registry
+
+from taggers import schemes
+from taggers.presets import Chunker, NerTagger
+from taggers.spacy.component import OPTIONS, SequencePipe
+from taggers.spacy.gold import Gold, entity_gold, phrase_labels, phrase_types, span_gold
+
+
+class PhrasePipe(SequencePipe):
+    """Labels that mark phrases."""
+
+    def _shown(self, names: list[str]) -> list[str]:
+        return phrase_types(names)
+
+    def _all(self, labels: list[str]) -> list[str]:
+        return phrase_labels(labels)
+
+    def predict(self, docs: Iterable[Doc]) -> list[list[schemes.Span]]:
+        """For each doc its phrases, as (type, start, end)."""
+        batch, ids = self._label(docs)
+        model = self.model.model_
+        if model.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
+            raise ValueError(
+                f"the labels of this model ({', '.join(model.names[:5])}, ...) mark no phrases: "
+                "use it in structsvm_tagger"
+            )
+        found: list[list[schemes.Span]] = [[] for _ in batch.lengths]
+        if model.outer != "none":
+            places, labels = batch.places.tolist(), [model.names[k] for k in ids.tolist()]
+            for doc, first, end in batch.sentences():
+                for type_, start, stop in schemes.spans(labels[first:end], model.outer):
+                    found[doc].append((type_, places[first + start], places[first + stop - 1] + 1))
+        return found
+
+    def set_annotations(self, docs: Iterable[Doc], scores: list[list[schemes.Span]]) -> None:
+        for doc, phrases in zip(docs, scores, strict=True):
+            self._set(doc, [Span(doc, start, end, label=type_) for type_, start, end in phrases])
+
+    @abstractmethod
+    def _set(self, doc: Doc, spans: list[Span]) -> None:
+        """Put the spans into the doc."""
+
+
+class StructSVMChunker(PhrasePipe):
+    """Chunks, in doc.spans[spans_key]: displacy.render(doc, style="span") shows spans_key="sc" at once."""
+
+    TAGGER: ClassVar[Any] = Chunker
+    COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH", "TAG")
+
+    def __init__(self, *args: Any, spans_key: str = "chunks", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.spans_key = spans_key
+        self.cfg["spans_key"] = spans_key
+
+    def _gold(self, example: Example) -> Gold:
+        return span_gold(example, self.spans_key)
+
+    def _set(self, doc: Doc, spans: list[Span]) -> None:
+        if self.overwrite or self.spans_key not in doc.spans:
+            doc.spans[self.spans_key] = spans
+
+
+class StructSVMNer(PhrasePipe):
+    """Named entities, in doc.ents; without `overwrite`, those that are there stay and win."""
+
+    TAGGER: ClassVar[Any] = NerTagger
+
+    def _gold(self, example: Example) -> Gold:
+        return entity_gold(example)
+
+    def _set(self, doc: Doc, spans: list[Span]) -> None:
+        if not self.overwrite and doc.ents:
+            taken = {token.i for entity in doc.ents for token in entity}
+            spans = [*doc.ents, *[span for span in spans if taken.isdisjoint(range(span.start, span.end))]]
+        doc.set_ents(filter_spans(spans))
+
+
+def score_chunks(examples: Iterable[Example], spans_key: str = "chunks", **kwargs: Any) -> dict[str, Any]:
+    """spans_chunks_p, _r, _f and _per_type."""
+    prefix = "spans_"
+    kwargs.setdefault("getter", lambda doc, attr: doc.spans.get(attr[len(prefix) :], []))
+    kwargs.setdefault("has_annotation", lambda doc: spans_key in doc.spans)
+    return Scorer.score_spans(examples, f"{prefix}{spans_key}", **kwargs)
+
+
+@registry.scorers("structsvm.chunk_scorer.v1")
+def make_chunk_scorer() -> Callable[..., dict[str, Any]]:
+    return score_chunks
+
+
+@registry.scorers("structsvm.ner_scorer.v1")
+def make_ner_scorer() -> Callable[..., dict[str, Any]]:
+    return get_ner_prf
+
+
+@Language.factory(
+    "structsvm_chunker",
+    assigns=["doc.spans"],
+    default_config={**OPTIONS, "spans_key": "chunks", "scorer": {"@scorers": "structsvm.chunk_scorer.v1"}},
+    default_score_weights={"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
+)
+def make_chunker(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    spans_key: str,
+    columns: list[str] | None,
+    options: dict[str, Any],
+    keep_state: bool,
+    prune: float,
+    dtype: str,
+    overwrite: bool,
+    scorer: Callable[..., Any] | None,
+) -> StructSVMChunker:
+    """A chunker for a pipeline; options are those of `taggers.Chunker`."""
+    return StructSVMChunker(
+        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
+        dtype=dtype, overwrite=overwrite, spans_key=spans_key, scorer=scorer,
+    )  # fmt: skip
+
+
+@Language.factory(
+    "structsvm_ner",
+    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    default_config={**OPTIONS, "scorer": {"@scorers": "structsvm.ner_scorer.v1"}},
+    default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
+)
+def make_ner(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    columns: list[str] | None,
+    options: dict[str, Any],
+    keep_state: bool,
+    prune: float,
+    dtype: str,
+    overwrite: bool,
+    scorer: Callable[..., Any] | None,
+) -> StructSVMNer:
+    """An entity recognizer for a pipeline; options are those of `taggers.NerTagger`."""
+    return StructSVMNer(
+        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
+        dtype=dtype, overwrite=overwrite, scorer=scorer,
+    )  # fmt: skip

@@ -1,0 +1,119 @@
+"""`structsvm.Columns.v1`: CoNLL files as a corpus of `spacy train`, each sentence a Doc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+from spacy.util import registry
+from spacy.vocab import Vocab
+
+from taggers import schemes
+from taggers._columns import Columns
+from taggers.errors import DataError
+from taggers.files import CONLLU, read_columns
+
+WORD, CHUNK, NER, SKIP = "ORTH", "CHUNK", "NER", "_"
+# Columns of a file that are attributes of tokens, and what Doc's constructor calls them.
+TOKEN = {"TAG": "tags", "POS": "pos", "LEMMA": "lemmas", "MORPH": "morphs"}
+NAMES = (WORD, *TOKEN, CHUNK, NER, SKIP)
+CONLLU_COLUMNS = {
+    "ORTH": CONLLU["form"],
+    "LEMMA": CONLLU["lemma"],
+    "POS": CONLLU["upos"],
+    "TAG": CONLLU["xpos"],
+}
+
+
+@registry.readers("structsvm.Columns.v1")
+def make_reader(
+    path: str | None,
+    columns: list[str] | None = None,
+    inputs: list[str] = [],  # noqa: B006, spaCy wants a list here, and nobody changes it
+    spans_key: str = "chunks",
+    format: str = "auto",
+    encoding: str = "utf-8",
+    limit: int = 0,
+) -> Callable[[Language], Iterator[Example]]:
+    """A corpus in files of columns (CoNLL-2000/2002/2003) or CoNLL-U.
+
+    columns: what they are, of ORTH, TAG, POS, LEMMA, MORPH, CHUNK, NER and _ for nothing; CoNLL-U's are
+    known. inputs: those that the pipeline finds in the docs already, such as TAG for a chunker.
+    limit: so many sentences, 0 for all.
+    """
+    if path is None:
+        raise ValueError("this corpus has no file: give --paths.train and --paths.dev on the command line")
+    for name in [*(columns or ()), *inputs]:
+        if name not in NAMES:
+            raise ValueError(f"no column is called {name!r}: give some of {', '.join(NAMES)}")
+    for name in inputs:
+        if name not in TOKEN:
+            raise ValueError(f"{name!r} is no input: give some of {', '.join(TOKEN)}")
+
+    def corpus(nlp: Language) -> Iterator[Example]:
+        scheme: dict[str, str] = {}
+        count = 0
+
+        def wanted(kind: str) -> list[int]:
+            return list(places(kind, columns).values())
+
+        for chunk in read_columns(path, format, wanted=wanted, encoding=encoding):
+            names = list(places(chunk.format, columns))
+            for example in examples(nlp.vocab, chunk, names, inputs, spans_key, scheme):
+                yield example
+                count += 1
+                if count == limit:
+                    return
+
+    return corpus
+
+
+def places(format: str, columns: list[str] | None) -> dict[str, int]:
+    """Which column of a file holds what."""
+    if format == "conllu":
+        return CONLLU_COLUMNS
+    if columns is None or columns.count(WORD) != 1:
+        raise ValueError(f'say what the columns are, such as columns = ["{WORD}", "TAG", "{CHUNK}"]')
+    return {name: place for place, name in enumerate(columns) if name != SKIP}
+
+
+def examples(
+    vocab: Vocab, chunk: Columns, names: list[str], inputs: list[str], spans_key: str, scheme: dict[str, str]
+) -> Iterator[Example]:
+    """The sentences of a chunk; `scheme` remembers the label scheme of each column of phrases."""
+    values = {name: chunk.sentences(place) for place, name in enumerate(names)}
+    for name in (CHUNK, NER):
+        if name in values and scheme.get(name, "none") == "none":
+            scheme[name] = schemes.detect(values[name])
+    for number, words in enumerate(values[WORD]):
+        row = {name: sentences[number] for name, sentences in values.items()}
+        try:
+            given: dict[str, Any] = {TOKEN[name]: _present(row[name]) for name in TOKEN if name in row}
+            predicted = Doc(vocab, words=words, **{TOKEN[name]: given[TOKEN[name]] for name in inputs})
+            starts: Any = [True] + [False] * (len(words) - 1)
+            reference = Doc(vocab, words=words, sent_starts=starts, **given)
+            _set_phrases(reference, row, spans_key, scheme)
+        except (KeyError, ValueError) as error:
+            raise DataError(str(error), chunk.name, chunk.line(int(chunk.sentence_ptr[number]))) from None
+        yield Example(predicted, reference)
+
+
+def _present(values: list[str]) -> list[str]:
+    return ["" if value == "_" else value for value in values]
+
+
+def _set_phrases(doc: Doc, row: dict[str, list[str]], spans_key: str, scheme: dict[str, str]) -> None:
+    def spans(name: str) -> list[Span]:
+        if scheme[name] == "none":
+            return []
+        return [
+            Span(doc, start, end, label=type_) for type_, start, end in schemes.spans(row[name], scheme[name])
+        ]
+
+    if NER in row:
+        doc.set_ents(spans(NER))
+    if CHUNK in row:
+        doc.spans[spans_key] = spans(CHUNK)

@@ -1,0 +1,150 @@
+"""`structsvm_tagger`: parts of speech in Token.tag_, in Token.pos_, or in both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from spacy.attrs import IDS
+from spacy.language import Language
+from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
+from spacy.scorer import Scorer
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import registry
+
+from taggers.files import CONLLU
+from taggers.presets import PosTagger
+from taggers.spacy.component import OPTIONS, SequencePipe
+from taggers.spacy.gold import Gold, attribute_gold
+
+UPOS = frozenset(name for name in PARTS_OF_SPEECH if name)
+SPACE = {"TAG": "_SP", "POS": "SPACE"}
+TARGETS = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
+
+
+class StructSVMTagger(SequencePipe):
+    """Labels go to the attribute `target`: TAG, POS, or POS|TAG for labels such as NOUN|NN.
+
+    None takes what the model was trained for, and TAG where there is none.
+    """
+
+    TAGGER: ClassVar[Any] = PosTagger
+
+    def __init__(self, *args: Any, target: str | None = None, **options: Any) -> None:
+        if target is not None and target not in TARGETS:
+            raise ValueError(f"target must be one of {', '.join(TARGETS)}, not {target!r}")
+        super().__init__(*args, **options)
+        self.target = target
+
+    @property
+    def attributes(self) -> list[str]:
+        """The attributes that it sets."""
+        return TARGETS[self.target or self.saved.get("target") or self._target_of_file()]
+
+    def _target_of_file(self) -> str:
+        """What the labels of the command line's model are."""
+        if self.source is None or not self.trained:
+            return "TAG"
+        model = self.model.model_
+        if model.files.get("format") == "conllu" and model.files.get("label") == CONLLU["xpos"]:
+            return "TAG"
+        if all(label in UPOS for label in model.names):
+            return "POS"
+        return "POS|TAG" if all(label.partition("|")[0] in UPOS for label in model.names) else "TAG"
+
+    def _shown(self, names: list[str]) -> list[str]:
+        return sorted(names)
+
+    def _all(self, labels: list[str]) -> list[str]:
+        return labels
+
+    def _gold(self, example: Example) -> Gold:
+        return attribute_gold(example, self.attributes)
+
+    def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
+        """For each doc the places of its tokens' labels among the model's names, -1 for white space."""
+        batch, ids = self._label(docs)
+        found = np.full((len(batch.lengths), max(batch.lengths, default=0)), -1, np.int32)
+        owners = np.repeat(batch.owners, np.diff(batch.columns.sentence_ptr))
+        found[owners.astype(np.intp), batch.places] = ids
+        return [row[:n] for row, n in zip(found, batch.lengths, strict=True)]
+
+    def set_annotations(self, docs: Iterable[Doc], scores: list[np.ndarray]) -> None:
+        names = self.model.model_.names
+        if not names:
+            return
+        attributes = [IDS[name] for name in self.attributes]
+        values = self._values(names)
+        for doc, ids in zip(docs, scores, strict=True):
+            if len(doc):
+                new = values[ids]
+                if not self.overwrite:
+                    old = doc.to_array(attributes).reshape(new.shape)
+                    new = np.where(old, old, new)
+                doc.from_array(attributes, new)
+
+    def _values(self, names: list[str]) -> np.ndarray:
+        """spaCy's ids for each label and, last, for white space; a row has one for each attribute."""
+        attributes = self.attributes
+        rows = [name.split("|", 1) if len(attributes) > 1 else [name] for name in names]
+        rows.append([SPACE[attribute] for attribute in attributes])
+        return np.array(
+            [[self._id(*cell) for cell in zip(attributes, row, strict=True)] for row in rows], np.uint64
+        )
+
+    def _id(self, attribute: str, text: str) -> int:
+        if attribute == "POS" and text not in UPOS:
+            raise ValueError(f"the label {text!r} is no universal part of speech: set it as TAG")
+        return PARTS_OF_SPEECH[text] if attribute == "POS" else self.vocab.strings.add(text)
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        if self.scorer is None:
+            return {}
+        return self.scorer(examples, attributes=self.attributes, **kwargs)
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "target": "|".join(self.attributes)}
+
+
+def score_tags(
+    examples: Iterable[Example], attributes: Iterable[str] = ("TAG",), **kwargs: Any
+) -> dict[str, Any]:
+    """tag_acc, pos_acc: the shares of right tokens."""
+    examples = list(examples)
+    found: dict[str, Any] = {}
+    for name in attributes:
+        found |= Scorer.score_token_attr(examples, name.lower(), **kwargs)
+    return found
+
+
+@registry.scorers("structsvm.tag_scorer.v1")
+def make_tag_scorer() -> Callable[..., dict[str, Any]]:
+    return score_tags
+
+
+@Language.factory(
+    "structsvm_tagger",
+    assigns=["token.tag", "token.pos"],
+    default_config={**OPTIONS, "target": None, "scorer": {"@scorers": "structsvm.tag_scorer.v1"}},
+    default_score_weights={"tag_acc": 0.5, "pos_acc": 0.5},
+)
+def make_tagger(
+    nlp: Language,
+    name: str,
+    model: str | None,
+    columns: list[str] | None,
+    options: dict[str, Any],
+    keep_state: bool,
+    prune: float,
+    dtype: str,
+    overwrite: bool,
+    target: str | None,
+    scorer: Callable[..., Any] | None,
+) -> StructSVMTagger:
+    """A tagger for a pipeline; options are those of `taggers.PosTagger`."""
+    return StructSVMTagger(
+        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
+        dtype=dtype, overwrite=overwrite, target=target, scorer=scorer,
+    )  # fmt: skip

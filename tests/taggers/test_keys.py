@@ -1,0 +1,102 @@
+"""Columns that came as hashes: the features of the texts behind them, which are asked for once."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from sentences import chunk_data, sentences
+
+from taggers import Chunker
+from taggers._columns import Columns
+from taggers._labels import Labels
+from taggers._lexicon import hash_string
+from taggers.features import Extractor, KeyTable, encode
+from taggers.templates import load_template
+
+MADE = [
+    [token[:2] for token in tokens] for tokens in [*sentences(30), [("naïve", "JJ"), ("x" * 150, "NN")], []]
+]
+TEXTS = Columns.from_sentences(MADE)
+
+
+class Strings(Counter):
+    """From hashes to texts, counting who asks."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts = {hash_string(text): text for tokens in MADE for token in tokens for text in token}
+
+    def __call__(self, key):
+        self[key] += 1
+        return self.texts[key]
+
+
+def keyed(strings):
+    keys = [[hash_string(text) for text in token] for tokens in MADE for token in tokens]
+    return Columns.from_keys(np.array(keys, np.uint64), TEXTS.sentence_ptr, strings)
+
+
+@pytest.mark.parametrize("template", ["chunk", "pos", "conll2000"])
+def test_hashes_give_the_features_of_their_texts(template):
+    extractor, tables = Extractor(load_template(template)), (KeyTable(), KeyTable())
+    strings = Strings()
+    a, b = (encode(x, extractor, t, grow=True) for x, t in zip((TEXTS, keyed(strings)), tables, strict=True))
+    np.testing.assert_array_equal(a.rows, b.rows)
+    np.testing.assert_array_equal(a.token_ptr, b.token_ptr)
+    np.testing.assert_array_equal(tables[0].keys, tables[1].keys)
+    assert not strings  # the extractor has met every word in the texts
+
+
+def test_a_text_is_asked_for_once_for_each_distinct_word():
+    strings = Strings()
+    extractor = Extractor(load_template("pos"))
+    for _ in range(2):
+        extractor.keys(keyed(strings))
+    assert set(strings.values()) == {1}
+    assert len(strings) == len({word for tokens in MADE for word, _ in tokens})
+
+
+def test_columns_of_hashes_read_as_texts_and_as_labels():
+    columns = keyed(Strings())
+    assert columns.sentences(1) == TEXTS.sentences(1)
+    assert columns.text(1, 0) == TEXTS.text(1, 0)
+    ours, theirs = Labels(), Labels()
+    np.testing.assert_array_equal(ours.ids(columns, 1, grow=True), theirs.ids(TEXTS, 1, grow=True))
+    assert ours.names == theirs.names
+
+
+@pytest.mark.parametrize(
+    ("shape", "ptr"),
+    [((3, 1), [0, 2]), ((3, 1), [0, 2, 1, 3]), ((3, 1), [1, 3]), ((3, 1), [0, 4]), ((3,), [0, 3])],
+)
+def test_pointers_that_do_not_fit_are_refused(shape, ptr):
+    with pytest.raises(ValueError, match="rise from 0"):
+        Columns.from_keys(np.ones(shape, np.uint64), ptr, str)
+
+
+def test_labels_declared_before_the_data_make_the_same_model():
+    X, y = chunk_data(40)
+    classes = ["B-NP", "I-NP", "B-PP", "I-PP", "B-VP", "I-VP", "O"]
+    early = Chunker().declare(classes, width=2)
+    assert set(early.predict(X)[0]) <= set(classes)  # untrained, and no error
+    early.partial_fit(X, y)
+    late = Chunker().partial_fit(X, y, classes=classes)
+    np.testing.assert_array_equal(early._ready().weights, late._ready().weights)
+    assert early.classes_ == late.classes_
+    early.declare(["B-ADVP"])
+    assert "I-ADVP" in early.classes_
+    assert early.predict(X) == late.predict(X)
+
+
+@pytest.mark.parametrize("algorithm", ["larank", "perceptron"])
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_labels_between_steps_are_those_of_the_whole_model(algorithm, inference):
+    X, y = chunk_data(60)
+    tagger = Chunker(algorithm=algorithm, inference=inference)
+    for start in range(0, 60, 20):
+        tagger.partial_fit(X[start : start + 20], y[start : start + 20])
+        few = Columns.from_sentences(X[30:32])
+        between = tagger.tag_columns(few)
+        assert tagger._stale  # nothing was made of all weights
+        np.testing.assert_array_equal(between, tagger._ready().tag(few))
+    assert len(set(between.tolist())) > 1

@@ -1,0 +1,114 @@
+"""`spacy train` on our own files of columns, with the configs that we ship."""
+
+import subprocess
+import sys
+
+import pytest
+
+spacy = pytest.importorskip("spacy")
+
+from sentences import as_columns, sentences  # noqa: E402
+from spacy.cli.train import train as spacy_train  # noqa: E402
+from spacy_docs import as_entity_columns, as_universal  # noqa: E402
+
+from taggers.commands import evaluate  # noqa: E402
+from taggers.errors import DataError  # noqa: E402
+from taggers.spacy.__main__ import config  # noqa: E402
+from taggers.spacy.reader import make_reader  # noqa: E402
+
+MADE = {"pos": as_universal, "chunk": as_columns, "ner": as_entity_columns}
+COMPONENT = {"pos": "structsvm_tagger", "chunk": "structsvm_chunker", "ner": "structsvm_ner"}
+
+
+def prepared(task, tmp_path):
+    for name, seed in (("train", 0), ("dev", 1)):
+        (tmp_path / name).write_bytes(MADE[task](100, seed))
+    (tmp_path / "config.cfg").write_text(config(task), encoding="utf-8")
+    return {
+        "paths.train": str(tmp_path / "train"),
+        "paths.dev": str(tmp_path / "dev"),
+        "training.eval_frequency": 2,
+    }
+
+
+@pytest.mark.parametrize("task", ["chunk", "ner"])
+def test_spacy_train_learns_from_columns(task, tmp_path):
+    overrides = prepared(task, tmp_path)
+    spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides=overrides)
+    nlp = spacy.load(tmp_path / "out" / "model-best")
+    columns, inputs = (["ORTH", "TAG", "CHUNK"], ["TAG"]) if task == "chunk" else (["ORTH", "NER"], [])
+    dev = list(make_reader(overrides["paths.dev"], columns=columns, inputs=inputs)(nlp))
+    score = nlp.evaluate(dev)["spans_chunks_f" if task == "chunk" else "ents_f"]
+    assert score > 0.95
+    # The command line reads the same model, and finds the same in the same file.
+    file = tmp_path / "out" / "model-best" / COMPONENT[task] / "model.ssvm"
+    assert evaluate(file, overrides["paths.dev"]).f1 == pytest.approx(score)
+
+
+def test_spacy_train_as_a_command_then_two_processes(tmp_path):
+    overrides = prepared("pos", tmp_path)
+    command = [sys.executable, "-m", "spacy", "train", "config.cfg", "--output", "out"]
+    command += [part for name, value in overrides.items() for part in (f"--{name}", str(value))]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    nlp = spacy.load(tmp_path / "out" / "model-last")
+    texts = [" ".join(token[0] for token in tokens) for tokens in sentences(40, seed=2)]
+    docs = list(nlp.pipe(texts, n_process=2, batch_size=10))
+    assert [[t.tag_ for t in doc] for doc in docs] == [
+        [token[1] for token in s] for s in sentences(40, seed=2)
+    ]
+
+
+def test_training_goes_on_from_a_pipeline(tmp_path):
+    overrides = prepared("pos", tmp_path)
+    spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides={**overrides, "training.max_epochs": 1})
+    text = config("pos").replace(
+        'factory = "structsvm_tagger"\ntarget = "TAG"', f'source = "{tmp_path}/out/model-last"'
+    )
+    (tmp_path / "again.cfg").write_text(text, encoding="utf-8")
+    with pytest.warns(UserWarning, match="from its weights alone"):
+        spacy_train(tmp_path / "again.cfg", tmp_path / "more", overrides=overrides)
+    first, second = (spacy.load(tmp_path / name / "model-last") for name in ("out", "more"))
+    sizes = [nlp.get_pipe("structsvm_tagger").model.n_features_ for nlp in (first, second)]
+    dev = list(make_reader(overrides["paths.dev"])(second))
+    assert second.evaluate(dev)["tag_acc"] > 0.95
+    assert sizes[1] >= sizes[0] > 0
+
+
+def test_the_reader_gives_all_that_the_columns_say(tmp_path):
+    nlp = spacy.blank("en")
+    (tmp_path / "f").write_text(
+        "Anna NNP I-NP I-PER\nsleeps VBZ I-VP O\n\nOtto NNP I-NP I-PER\nTurin NNP B-NP I-LOC\n"
+    )
+    read = make_reader(str(tmp_path / "f"), columns=["ORTH", "TAG", "CHUNK", "NER"], inputs=["TAG"])
+    first, second = read(nlp)
+    assert [token.tag_ for token in first.predicted] == ["NNP", "VBZ"]
+    assert [(e.text, e.label_) for e in second.reference.ents] == [("Otto", "PER"), ("Turin", "LOC")]
+    assert [(s.text, s.label_) for s in second.reference.spans["chunks"]] == [("Otto", "NP"), ("Turin", "NP")]
+    assert not first.predicted.ents
+    assert len(list(make_reader(str(tmp_path / "f"), columns=["ORTH", "_", "_", "NER"], limit=1)(nlp))) == 1
+
+
+def test_the_reader_says_what_is_wrong_and_where(tmp_path):
+    nlp = spacy.blank("en")
+    file = tmp_path / "f.txt"
+    file.write_text("a DT\n\nb NN extra\n")
+    with pytest.raises(DataError, match=r"f\.txt:3: 3 columns"):
+        list(make_reader(str(file), columns=["ORTH", "TAG"])(nlp))
+    file.write_text("a DT\n\nb NN\n")
+    with pytest.raises(DataError, match=r"f\.txt:1: .*Universal Dependencies tag"):
+        list(make_reader(str(file), columns=["ORTH", "POS"])(nlp))
+    with pytest.raises(ValueError, match="say what the columns are"):
+        list(make_reader(str(file))(nlp))
+    with pytest.raises(ValueError, match="no column is called 'WORD'"):
+        make_reader(str(file), columns=["WORD"])
+    with pytest.raises(ValueError, match=r"--paths\.train"):
+        make_reader(None)
+
+
+def test_an_unknown_config_is_refused():
+    done = subprocess.run(
+        [sys.executable, "-m", "taggers.spacy", "tags"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "chunk, ner, pos" in done.stderr
