@@ -86,7 +86,8 @@ def tag(
     structsvm tag chunk.ssvm input.txt > output.txt
 
     A margin is by how much the best labelling of the sentence beats the best one that has another label at
-    this token: near 0, the label is in doubt (with greedy inference: by how much it beats the second label).
+    this token: near 0, the label is in doubt (with greedy inference: by how much it beats the second label);
+    inf, no other label is possible there.
     """
     with told_in_one_sentence():
         from taggers import commands

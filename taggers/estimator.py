@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from structsvm._estimator import Estimator
-from structsvm.problems.relayout import wider_state
+from structsvm.problems.relayout import wider_weights
 from structsvm.validation import check_count
 from taggers import data, gold, training
 from taggers._columns import Columns
@@ -128,16 +128,26 @@ class SequenceTagger(Labelling, Estimator):
         labels = Labels(model.labels)
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
         examples = data.examples(data.features_of(X, model), *coded)
-        if model.state is not None and training.fingerprint(*examples) == model.report.get("data"):
+        known = training.fingerprint(*examples) == model.report.get("data")
+        state = self._training_state() if known else None
+        if state is not None and training.has_places(state):
             optimizer = self._optimizer(model)
-            training.resumed(optimizer, model.state, model.problem(), *examples, sample_weight)
+            training.resumed(optimizer, state, model.problem(), *examples, sample_weight)
+            training.carry_over(getattr(self, "optimizer_", None), optimizer)
         else:
-            optimizer = self._widened(model, labels.names)
-            features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
-            examples = data.examples(features, *coded)
-            optimizer.take(*examples, sample_weight)
-        self._note(model, X)
-        self._train(model, optimizer, examples, X_dev, y_dev)
+            model, optimizer = self._widened(model, labels.names)
+            state = None
+        try:
+            if state is None:
+                features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
+                examples = data.examples(features, *coded)
+                optimizer.take(*examples, sample_weight)
+                model.report = {**model.report, "data": training.fingerprint(*examples)}
+            self._note(model, X)
+            self._train(model, optimizer, examples, X_dev, y_dev)
+        except BaseException:
+            self._hold(model, optimizer)
+            raise
         return self
 
     def partial_fit(
@@ -153,13 +163,15 @@ class SequenceTagger(Labelling, Estimator):
             labels.encode([gold.inner_labels(list(classes), model.outer, model.inner)], grow=True)
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
         data.check_codes(coded[0])
-        self.optimizer_ = self._widened(model, labels.names)
-        self.model_, self._stale = model, True
-        features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
-        examples = data.examples(features, *coded)
-        self._note(model, X)
-        self._watch(self.optimizer_, examples)
-        self.optimizer_.partial_fit(*examples, sample_weight)
+        model, optimizer = self._widened(model, labels.names)
+        try:
+            features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
+            examples = data.examples(features, *coded)
+            self._note(model, X)
+            self._watch(optimizer, examples)
+            optimizer.partial_fit(*examples, sample_weight)
+        finally:
+            self._hold(model, optimizer)
         return self
 
     def declare(self, classes: Sequence[str], *, width: int = 1) -> Self:
@@ -168,12 +180,22 @@ class SequenceTagger(Labelling, Estimator):
         model = self._new_model([[("",) * width]], None, [list(classes)]) if fresh else self._ready()
         labels = Labels(model.labels)
         labels.encode([gold.inner_labels(list(classes), model.outer, model.inner)], grow=True)
-        if not fresh or labels.names:
-            self.optimizer_ = self._widened(model, labels.names)
-            if fresh:
-                self.optimizer_.start_from(np.zeros(self.optimizer_.problem.offset))
-        self.model_, self._stale = model, hasattr(self, "optimizer_")
+        if not labels.names:
+            self.model_, self._stale = model, False
+            return self
+        model, optimizer = self._widened(model, labels.names)
+        if not hasattr(optimizer, "_machine"):
+            optimizer.start_from(np.zeros(optimizer.problem.offset))
+        self._hold(model, optimizer)
         return self
+
+    def _hold(self, model: TaggerModel, optimizer: Any) -> None:
+        """Take a model whose weights are the optimizer's, however far that came; `_ready` fetches them."""
+        if not hasattr(optimizer, "_machine"):
+            return  # refused before there was anything to learn from
+        if not len(optimizer._held):
+            model.report = {name: value for name, value in model.report.items() if name != "data"}
+        self.model_, self.optimizer_, self._stale = model, optimizer, True
 
     def _note(self, model: TaggerModel, X: Any) -> None:
         """Note the words seen in training, and the names of new features where they are kept."""
@@ -182,17 +204,20 @@ class SequenceTagger(Labelling, Estimator):
             model.feature_names = feature_names(model, X, model.feature_names)
 
     def _watch(self, optimizer: Any, examples: Any) -> None:
-        """Have the callback see the training, and note how many patterns a sentence is."""
+        """Have the callback see the training, and note how many patterns a sentence is, from this pass on."""
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function of one TrainingPoint, not {self.callback!r}")
         known = int((examples[1].codes != -1).sum())
-        self._patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
+        patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
+        done = getattr(optimizer, "_epochs_done", 0)
+        past = getattr(optimizer, "patterns", [])[:done]
+        optimizer.patterns = [*past, *past[-1:] * (done - len(past)), patterns]
         if self.callback is None:
             optimizer.callback = None
         elif isinstance(optimizer.callback, training.Curve):
-            optimizer.callback.patterns = self._patterns
+            optimizer.callback.patterns, optimizer.callback.callback = optimizer.patterns, self.callback
         else:
-            optimizer.callback = training.Curve(self._patterns, self.callback)
+            optimizer.callback = training.Curve(optimizer.patterns, self.callback)
 
     def _train(self, model: TaggerModel, optimizer: Any, examples: Any, X_dev: Any, y_dev: Any) -> None:
         self._watch(optimizer, examples)
@@ -253,40 +278,38 @@ class SequenceTagger(Labelling, Estimator):
             random_state=self.random_state,
         )  # fmt: skip
 
-    def _widened(self, model: TaggerModel, names: list[str]) -> Any:
-        """The optimizer for these labels: the one at hand, or one from a saved state or the weights."""
+    def _widened(self, model: TaggerModel, names: list[str]) -> tuple[TaggerModel, Any]:
+        """Model and optimizer for these labels: those at hand, or new ones from the state or the weights."""
         optimizer = getattr(self, "optimizer_", None)
         if optimizer is not None and len(names) == optimizer.problem.n_labels:
-            return optimizer
-        old = model.problem() if model.labels else None
-        state = optimizer.training_state() if optimizer is not None else model.state
-        weights = model.weights
-        model.labels, model.state = names, None
-        for stale in ("rewriter", "pair_rows"):
-            model.__dict__.pop(stale, None)
-        fresh = self._optimizer(model)
-        if old is None:
-            return fresh
+            return model, optimizer
+        wider = replace(model, labels=names, state=None)
+        fresh = self._optimizer(wider)
+        fresh._check()
+        if not model.labels:
+            return wider, fresh
+        old, state = model.problem(), self._training_state()
         if state is not None:
             training.resumed(fresh, state, old)
-            if optimizer is not None:
-                fresh.curve_, fresh._elapsed = optimizer.curve_, optimizer._elapsed
-            return fresh
-        warnings.warn(
-            "this model was saved without its training state: it goes on from its weights alone, and old "
-            "examples can no longer be worked on; save with training_state=True (--keep-state) to keep them",
-            UserWarning, stacklevel=3,
-        )  # fmt: skip
-        named = {"dual.weights": np.array(weights, np.float64).reshape(-1)}
-        return fresh.start_from(wider_state(named, old, fresh.problem)["dual.weights"])
+            training.carry_over(optimizer, fresh)
+            return wider, fresh
+        warnings.warn(training.NO_STATE, UserWarning, stacklevel=3)
+        weights = np.array(model.weights, np.float64).reshape(-1)
+        return wider, fresh.start_from(wider_weights(weights, old, fresh.problem))
+
+    def _training_state(self) -> dict[str, np.ndarray] | None:
+        """That of the optimizer at hand, or the one in the model file."""
+        return self.optimizer_.training_state() if hasattr(self, "optimizer_") else self.model_.state
 
     def _with_weights(self, model: TaggerModel, weights: np.ndarray) -> TaggerModel:
         """The model with an optimizer's weights; rows that no example has used are zero."""
         problem = model.problem()
         table = np.zeros((problem.history + len(model.table), problem.stride), np.float32)
         table.reshape(-1)[: len(weights)] = weights[: table.size]
-        state = {k: v for k, v in model.__getstate__().items() if k not in ("weights", "state")}
-        return TaggerModel(weights=table, **state)
+        names = model.feature_names
+        if names is not None:  # a call that was broken off may have left the last ones without
+            names = [*names, *[None] * (len(model.table) - len(names))]
+        return replace(model, weights=table, state=None, feature_names=names)
 
     def _plain_parameters(self) -> dict[str, Any]:
         skipped = ("callback", "random_state", "template", "jobs")
@@ -350,7 +373,7 @@ class SequenceTagger(Labelling, Estimator):
         self._ready()
         if not hasattr(self, "optimizer_"):
             return []
-        curve = training.Curve(self._patterns)
+        curve = training.Curve(getattr(self.optimizer_, "patterns", []))
         return [curve.point(point) for point in self.optimizer_.curve_]
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -368,8 +391,8 @@ class SequenceTagger(Labelling, Estimator):
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **options: Any) -> None:
         """Write a model file; options are those of `TaggerModel.save`."""
         model = self._ready()
-        if training_state and hasattr(self, "optimizer_"):
-            model.state = self.optimizer_.training_state()
+        if training_state:
+            model.state = self._training_state()
         model.save(path, training_state=training_state, **options)
 
     @classmethod

@@ -16,6 +16,8 @@ from taggers.templates import cell_value
 
 def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
     """For each token its label, the margin, and (name, weight) of its features and of the labels before."""
+    if not tokens:
+        return []
     columns = None
     if model.extractor is None:
         features = encode_dicts([tokens], model.table)

@@ -68,7 +68,10 @@ class Labelling(ABC):
         return [model.names[k] for k in ids]
 
     def predict_margins(self, X: Any) -> list[list[float]]:
-        """For each token, by how much the best labelling beats the best one with another label there."""
+        """For each token, by how much the best labelling beats the best one with another label there.
+
+        It is inf where no other label is possible.
+        """
         model = self._ready()
         features = data.features_of(data.materialised(X), model)
         margins = np.zeros(features.n_tokens, np.float32)

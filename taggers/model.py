@@ -13,12 +13,14 @@ import numpy as np
 
 from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceProblem, Sequences
+from structsvm.validation import check_count
 from taggers import schemes
 from taggers._columns import Columns
 from taggers.features import Extractor, Features, KeyTable, encode, encode_items
 from taggers.history import History
 from taggers.templates import Template, parse_template
 
+MOST_ALIKE = 64
 WORDS = Extractor(parse_template("w[0]"))
 
 
@@ -155,11 +157,23 @@ class TaggerModel:
         return ids if self.rewriter is None else self.rewriter(ids, sentence_ptr)
 
     def n_best(self, X: Features, sentence: int, n: int) -> list[tuple[float, list[str]]]:
-        """The n best labellings of a sentence with their scores, best first; exact inference only."""
-        found = self.decoder.n_best(_sequences(X), sentence, n)
-        whole = [np.array([0, len(path)], np.int64) for _, path in found]
-        paths = [self.outward(path, ptr) for (_, path), ptr in zip(found, whole, strict=True)]
-        return [(score, [self.names[k] for k in path]) for (score, _), path in zip(found, paths, strict=True)]
+        """The n best labellings of a sentence with their scores, best first; exact inference only.
+
+        Where inner labellings mean the same, the best of them counts; there are fewer than n where the
+        MOST_ALIKE * n best inner ones mean no more.
+        """
+        check_count(n=n, low=1)
+        data, asked = _sequences(X), n
+        while True:
+            found = self.decoder.n_best(data, sentence, asked)
+            scores: dict[tuple[int, ...], float] = {}
+            for score, path in found:
+                ends = np.array([0, len(path)], np.int64)
+                scores.setdefault(tuple(self.outward(path, ends).tolist()), score)
+            if len(scores) >= n or len(found) < asked or asked >= MOST_ALIKE * n:
+                break
+            asked *= 4
+        return [(score, [self.names[k] for k in path]) for path, score in list(scores.items())[:n]]
 
     # -- files ----------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from typing import Any
 
@@ -26,6 +27,8 @@ PARAMETERS: dict[str, type | tuple[type, ...]] = {
     "cutoff": int, "labels": str, "constrained": bool, "label_weight": dict, "keep_names": bool,
     "patience": int, "class": str,
 }  # fmt: skip
+
+COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
 
 
 def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str, training_state: bool) -> None:
@@ -85,7 +88,22 @@ def check_meta(meta: dict[str, Any]) -> None:
         and type(files["inputs"]) is list
     ):
         raise ValueError("its columns are of the wrong kind")
+    check_report(meta["report"])
     json.dumps([meta["labels"], meta["template"]], ensure_ascii=False).encode()  # lone surrogates are no text
+
+
+def check_report(report: dict[str, Any]) -> None:
+    """Refuse figures of a training that are none; any of them may be missing."""
+    counts = [report.get(name, 0) for name in COUNTS]
+    curve, scores = report.get("curve", []), report.get("dev_scores", [])
+    sound = isinstance(curve, list) and isinstance(scores, list) and all(type(n) is int for n in counts)
+    if not sound or any(not isinstance(point, (list, tuple)) or len(point) != 3 for point in curve):
+        raise ValueError("the figures of its training are of the wrong kind")
+    duals = [report.get("dual"), *(dual for _, dual, _ in curve)]
+    figures = [*scores, *(dual for dual in duals if dual is not None)]
+    figures += [value for passes, _, patterns in curve for value in (passes, patterns)]
+    if not all(type(value) in (int, float) and math.isfinite(value) for value in (*counts, *figures)):
+        raise ValueError("the figures of its training are no numbers")
 
 
 def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:

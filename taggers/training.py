@@ -18,6 +18,10 @@ from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequenc
 from structsvm.svmstruct import SVMStruct
 from structsvm.validation import check_choice
 
+NO_STATE = (
+    "this model was saved without its training state: it goes on from its weights alone, and old examples "
+    "can no longer be worked on; save with training_state=True (--keep-state) to keep them"
+)
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 
 
@@ -56,22 +60,24 @@ class TrainingPoint(NamedTuple):
 class Curve:
     """Makes points of a tagger's training from those of its optimizer, in their order.
 
-    patterns: how many the optimizer has for each sentence, on average.
+    patterns: how many the optimizer has for each sentence, on average, by pass; later ones are as the last.
     """
 
-    def __init__(self, patterns: float, callback: Any = None) -> None:
+    def __init__(self, patterns: list[float], callback: Any = None) -> None:
         self.patterns = patterns
         self.callback = callback
-        self.epoch = self.seen = self.before = 0
+        self.epoch = 0
+        self.seen = self.before = 0.0  # sentences
 
     def point(self, point: Point) -> TrainingPoint:
         """The point of the tagger."""
         if point.epoch != self.epoch:
             self.before += self.seen
-        self.epoch, self.seen = point.epoch, point.seen
-        total = (self.before + self.seen) / self.patterns
+        self.epoch = point.epoch
+        self.seen = point.seen / self.patterns[min(point.epoch, len(self.patterns) - 1)]
         return TrainingPoint(
-            point.seconds, point.epoch, round(point.seen / self.patterns), total / max(point.seconds, 1e-9),
+            point.seconds, point.epoch, round(self.seen),
+            (self.before + self.seen) / max(point.seconds, 1e-9),
             point.dual, point.n_support_patterns, point.n_argmax,
         )  # fmt: skip
 
@@ -112,6 +118,19 @@ def resumed(optimizer: Any, state: dict[str, np.ndarray], old: SequenceProblem, 
         raise ModelFileError(
             f"the model's training state does not fit together ({error}): train it anew"
         ) from error
+
+
+def has_places(state: dict[str, np.ndarray]) -> bool:
+    """Whether a training state still knows where in its data set its support patterns are."""
+    place = state.get("place")  # a perceptron has none; `resumed` refuses forged ones
+    return place is None or place.dtype.kind != "i" or bool(np.any(place >= 0))
+
+
+def carry_over(optimizer: Any, fresh: Any) -> None:
+    """Let a new optimizer go on with the curve of the one before, if there is one."""
+    if optimizer is not None:
+        fresh.curve_, fresh._elapsed = list(optimizer.curve_), optimizer._elapsed
+        fresh.patterns = getattr(optimizer, "patterns", [])
 
 
 def thin_curve(points: list[Point]) -> list[tuple[float, float | None, int]]:

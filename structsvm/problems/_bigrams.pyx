@@ -50,6 +50,7 @@ cdef class BigramOracle(ExactOracle):
     ) -> np.ndarray:
         if places is not None:
             Bigrams(bigram_ids, bigram_rows).check(len(token_ptr) - 1, self.kinds, self.n_labels)
+            self.problem.check_size(bigram_rows)
         slots = super().add_rows(sentence_ptr, token_ptr, rows, values, codes, sets, places)
         if places is not None:
             self.know(bigram_rows)

@@ -3,6 +3,7 @@
 
 A `Decoder` is read-only once made, so any number of threads may use it; all work is done without the GIL.
 """
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -54,10 +55,17 @@ cdef class Decoder:
         """The label of each token of sentences start .. stop - 1, at its place in `out` (and `margins`).
 
         forced: for each token a label that it must get, or -1. margins: by how much the score of the best
-        labelling falls if the token must get another label (greedy: how far the second label is behind).
+        labelling falls if the token must get another label (greedy: how far the second label is behind);
+        infinite where no other label is possible.
         """
         cdef Py_ssize_t end = len(X.sentence_ptr) - 1 if stop is None else stop
         result = np.zeros(len(X.token_ptr) - 1, dtype=np.int32) if out is None else out
+        self.check(X, forced)
+        if not 0 <= start <= end <= len(X.sentence_ptr) - 1:
+            raise ValueError(f"sentences {start} to {end} are not among the {len(X.sentence_ptr) - 1} given")
+        for name, array in (("margins", margins), ("out", result)):
+            if array is not None and len(array) != len(X.token_ptr) - 1:
+                raise ValueError(f"{name} must have {len(X.token_ptr) - 1} places, one for each token")
         cdef const int32_t[::1] rows = X.rows
         cdef const long long[::1] token_ptr = X.token_ptr, sentence_ptr = X.sentence_ptr
         cdef const float[::1] values = X.values
@@ -70,14 +78,14 @@ cdef class Decoder:
         cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
         cdef Py_ssize_t kinds = self.distances.shape[0]
         cdef const int32_t[:, ::1] ids, rows_of
-        self.check(X, forced)
+        if kinds:
+            ids, rows_of = X.bigrams.ids, X.bigrams.rows
         for s in range(start, end):
             longest = max(longest, sentence_ptr[s + 1] - sentence_ptr[s])
         if longest == 0:
             return result
         self.allocate(&scratch, longest)
         if kinds:
-            ids, rows_of = X.bigrams.ids, X.bigrams.rows
             scratch.rows_of = &rows_of[0, 0] if rows_of.shape[0] else NULL
         with nogil:
             for s in range(start, end):
@@ -101,8 +109,8 @@ cdef class Decoder:
             X.bigrams.check(len(X.token_ptr) - 1, self.distances.shape[0], self.n_labels)
             if X.bigrams.rows.max(initial=-1) >= self.n_rows:
                 raise ValueError(f"a bigram's row lies outside the {self.n_rows} rows of the model")
-        if forced is not None and len(forced) and (
-                len(forced) != len(X.token_ptr) - 1 or np.max(forced) >= self.n_labels):
+        if forced is not None and (
+                len(forced) != len(X.token_ptr) - 1 or np.max(forced, initial=-1) >= self.n_labels):
             raise ValueError("forced labels must be one for each token: a label of the model, or -1")
 
     cdef int allocate(self, Scratch* scratch, Py_ssize_t n) except -1:
@@ -197,7 +205,7 @@ cdef class Decoder:
                 for y in range(self.n_labels):
                     if y != best and scores[y] > second:
                         second = scores[y]
-                margins[t] = scores[best] - second
+                margins[t] = lead(scores[best], second)
 
     cdef void viterbi(self, Scratch* scratch, Py_ssize_t n, int32_t* answer) noexcept nogil:
         cdef Py_ssize_t t, y, at, stride = self.stride, winner = 0
@@ -241,7 +249,7 @@ cdef class Decoder:
             for y in range(self.n_labels):
                 if y != answer[t] and best[y] + after[y] > other:
                     other = best[y] + after[y]
-            margins[t] = best[answer[t]] + after[answer[t]] - other
+            margins[t] = lead(best[answer[t]] + after[answer[t]], other)
             if t == 0:
                 return
             step = self.transitions(scratch, t)
@@ -315,6 +323,11 @@ cdef class Decoder:
             if forced is not None and forced[t] >= 0:
                 result[t - first, np.arange(self.n_labels) != forced[t]] = FORBIDDEN
         return result
+
+
+cdef inline float lead(float best, float other) noexcept nogil:
+    """A margin: how far the other score is behind, infinitely if it is that of something forbidden."""
+    return INFINITY if other < FORBIDDEN / 2 else best - other
 
 
 cdef void release(Scratch* scratch) noexcept nogil:

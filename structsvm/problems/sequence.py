@@ -78,7 +78,9 @@ class SequenceProblem(Problem):
             raise ValueError(f"order must be at most {MOST_ORDER}, not {order}")
         if inference == "exact" and order != 1:
             raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for others")
-        if min(bigrams, default=1) < 1 or (inference == "exact" and max(bigrams, default=1) > 1):
+        if min(bigrams, default=1) < 1:
+            raise ValueError(f"bigrams look at a label 1 or more places before, not {min(bigrams)}")
+        if inference == "exact" and max(bigrams, default=1) > 1:
             raise ValueError("exact inference looks one label back: use greedy inference to look farther")
         self.n_labels = n_labels
         self.inference = inference
@@ -112,6 +114,12 @@ class SequenceProblem(Problem):
             raise ValueError("the sentences have bigram features exactly where the problem has them")
         if X.bigrams is not None:
             X.bigrams.check(len(X.token_ptr) - 1, len(self.bigrams), self.n_labels)
+            self.check_size(X.bigrams.rows)
+
+    def check_size(self, rows: np.ndarray) -> None:
+        """Refuse feature rows whose weights cannot be counted in 32 bits."""
+        if self.offset + (int(np.max(rows, initial=-1)) + 1) * self.stride >= 2**31:
+            raise ValueError(f"more than 2**31 weights for {self.n_labels} labels: use a higher cutoff")
 
     def check_arrays(self, X: Any, y: Any) -> None:
         """Refuse arrays that do not fit each other: compiled code indexes with them."""
@@ -127,8 +135,7 @@ class SequenceProblem(Problem):
                 raise ValueError(f"{name} must rise from 0 to {end}")
         if len(X.rows) and X.rows.min() < 0:
             raise ValueError(f"feature row {X.rows.min()} is negative")
-        if self.offset + (int(np.max(X.rows, initial=-1)) + 1) * self.stride >= 2**31:
-            raise ValueError(f"more than 2**31 weights for {self.n_labels} labels: use a higher cutoff")
+        self.check_size(X.rows)
         if X.values is not None and (X.values.shape != X.rows.shape or not np.all(np.isfinite(X.values))):
             raise ValueError("feature values must be finite, one for each row")
         if len(y.codes) != n_tokens or not np.array_equal(X.sentence_ptr, y.sentence_ptr):

@@ -98,8 +98,8 @@ def test_exact_labels_margins_and_n_best_are_those_of_brute_force(seed, barred):
         )
         for t in range(stop - start):
             others = [score for score, y in best if y[t] != found[start + t]]
-            if others:
-                assert margins[start + t] == pytest.approx(best[0][0] - others[0], abs=1e-3)
+            expected = best[0][0] - others[0] if others else np.inf
+            assert margins[start + t] == pytest.approx(expected, abs=1e-3)
 
 
 @settings(max_examples=20)
@@ -241,3 +241,20 @@ def test_arrays_that_do_not_fit_are_refused():
         LaRank(SequenceProblem(LABELS)).fit(X, y)
     with pytest.raises(ValueError, match="one label back"):
         SequenceProblem(LABELS, bigrams=(2,))
+    for inference in ("exact", "greedy"):
+        with pytest.raises(ValueError, match="1 or more places before, not 0"):
+            SequenceProblem(LABELS, inference=inference, bigrams=(0,))
+
+
+def test_more_weights_than_can_be_counted_are_refused_also_if_bigrams_have_them():
+    rng = np.random.default_rng(0)
+    _, X = some_data(rng)
+    y, _ = some_labels(rng, X)
+    problem = SequenceProblem(LABELS, bigrams=(1, 1))
+    state = LaRank(problem).fit(X, y).training_state()
+    many = X.bigrams.rows.copy()
+    many[0, 0] = 2**31 // problem.stride
+    with pytest.raises(ValueError, match="more than 2"):
+        problem.check_sequences(replace(X, bigrams=replace(X.bigrams, rows=many)), y)
+    with pytest.raises(ValueError, match="more than 2"):
+        LaRank(problem).resume(state | {"rows.bigram_rows": many})

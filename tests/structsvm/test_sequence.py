@@ -97,8 +97,8 @@ def test_viterbi_margins_and_n_best_are_those_of_brute_force(seed, valued, barre
         )
         for t in range(stop - start):
             others = [score for score, y in best if y[t] != found[start + t]]
-            if others:
-                assert margins[start + t] == pytest.approx(best[0][0] - others[0], abs=1e-3)
+            expected = best[0][0] - others[0] if others else np.inf
+            assert margins[start + t] == pytest.approx(expected, abs=1e-3)
 
 
 @settings(max_examples=25)
@@ -259,3 +259,43 @@ def test_candidates_are_all_sequences():
     assert len(list(SequenceProblem(LABELS).candidates([{}] * 3))) == len(
         list(product(range(LABELS), repeat=3))
     )
+
+
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_a_margin_is_infinite_where_no_other_label_is_possible(inference):
+    rng = np.random.default_rng(0)
+    _, X = some_sentences(rng)
+    n = len(X.token_ptr) - 1
+    margins = np.zeros(n, np.float32)
+    follow, last = np.zeros((LABELS + 1, LABELS), bool), np.zeros(LABELS, bool)
+    follow[LABELS, 1:] = True  # a sentence begins with label 0
+    problem = SequenceProblem(LABELS, inference=inference, barred=(follow, last))
+    first = np.isin(np.arange(n), X.sentence_ptr)
+    found = Decoder(problem, some_weights(rng, problem)).labels(X, margins=margins)
+    assert (found[first] == 0).all()
+    assert np.array_equal(np.isinf(margins), first)
+    forced = np.where(np.arange(n) % 2, -1, 0).astype(np.int32)
+    Decoder(problem, some_weights(rng, problem)).labels(X, margins=margins, forced=forced)
+    assert np.array_equal(np.isinf(margins), first | (forced >= 0))
+    single = SequenceProblem(1, inference=inference)
+    Decoder(single, np.ones((single.history + ROWS, single.stride))).labels(X, margins=margins)
+    assert np.isinf(margins).all()
+
+
+def test_arrays_and_bounds_that_do_not_fit_are_refused_by_the_decoder():
+    rng = np.random.default_rng(0)
+    _, X = some_sentences(rng)
+    problem = SequenceProblem(LABELS)
+    decoder = Decoder(problem, some_weights(rng, problem))
+    n, sentences = len(X.token_ptr) - 1, len(X)
+    for size in (0, n - 1, n + 1):
+        with pytest.raises(ValueError, match="margins must have"):
+            decoder.labels(X, margins=np.zeros(size, np.float32))
+        with pytest.raises(ValueError, match="out must have"):
+            decoder.labels(X, out=np.zeros(size, np.int32))
+        with pytest.raises(ValueError, match="forced labels"):
+            decoder.labels(X, forced=np.full(size, -1, np.int32))
+    for start, stop in [(-1, 1), (0, sentences + 1), (2, 1), (sentences + 1, None), (0, -1)]:
+        with pytest.raises(ValueError, match="not among the"):
+            decoder.labels(X, start, stop)
+    assert decoder.labels(X, sentences, sentences).tolist() == [0] * n

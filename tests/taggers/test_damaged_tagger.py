@@ -16,6 +16,7 @@ from taggers import Chunker, SequenceTagger
 from taggers._columns import Columns
 from taggers.commands import inspect
 from taggers.model import TaggerModel
+from taggers.report import html_report
 from tests.structsvm.test_persist import resealed
 
 FOLDER = Path(__file__).parent
@@ -48,6 +49,7 @@ def use_or_refuse(path):
                 model.n_best(model.features(columns), 0, 2)
         model.knows(["the"])
         json.dumps(inspect(model, top=2))
+        html_report(model)
     except ValueError:
         pass
     return True
@@ -121,6 +123,24 @@ def test_any_change_of_the_description_is_refused_or_harmless(whole, data):
     use_or_refuse(path)
     save_model(path, arrays, {key: value for key, value in meta.items() if key != name})
     assert not use_or_refuse(path)
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"curve": [1]}, {"curve": 3}, {"curve": [[1, 2]]}, {"curve": [[1, "x", 2]]},
+        {"curve": [[None, 1.0, 2]]}, {"dev_scores": [None]}, {"dev_scores": "x"}, {"dev_scores": [10**400]},
+        {"sentences": "x"}, {"tokens": None}, {"epochs": 1.5}, {"dual": []}, {"data": "1"},
+    ],
+)  # fmt: skip
+def test_figures_of_a_training_that_cannot_be_are_refused(whole, figures):
+    arrays, meta = load_model(whole)
+    path = whole.with_name("figures")
+    save_model(path, arrays, meta | {"report": meta["report"] | figures})
+    with pytest.raises(ModelFileError, match="does not fit together"):
+        TaggerModel.load(path)
+    save_model(path, arrays, meta | {"report": {}})
+    assert use_or_refuse(path)
 
 
 DAMAGE = r"""

@@ -196,7 +196,8 @@ def test_the_training_curve_is_data(inference):
         SequenceTagger(callback=3).fit(X, Y)
 
 
-def test_a_file_is_learned_from_part_by_part(tmp_path):
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_a_file_is_learned_from_part_by_part(tmp_path, inference):
     from sentences import as_columns
 
     from taggers.files import read_columns
@@ -205,12 +206,17 @@ def test_a_file_is_learned_from_part_by_part(tmp_path):
     path.write_bytes(as_columns(200))
     parts = list(read_columns(path, wanted=(0, 1, 2), chunk_size=2000))
     assert len(parts) > 5
-    tagger = Chunker()
+    tagger = Chunker(inference=inference)
     for columns in parts:
         tagger.partial_fit(columns, 2)
     assert tagger.score(X_TEST, Y_TEST) > 0.97
-    assert tagger.optimizer_._machine.oracle.n_stored < 200
-    assert sum({point.epoch: point.sentences for point in tagger.curve_}.values()) == 200
+    patterns = 200 if inference == "exact" else sum(columns.n_tokens for columns in parts)
+    assert tagger.optimizer_._machine.oracle.n_stored < patterns
+    sizes = [len(columns.sentence_ptr) - 1 for columns in parts]
+    assert list({point.epoch: point.sentences for point in tagger.curve_}.values()) == sizes
+    assert sum(sizes) == 200
+    last = tagger.curve_[-1]
+    assert last.sentences_per_second == pytest.approx(200 / last.seconds)
     assert tagger.model_.knows(["the", "Quito", "unheard"]) == {"the", "Quito"}
 
 
@@ -322,3 +328,92 @@ def test_files_of_other_kinds_and_hashes_are_refused(tmp_path):
     save_model(tmp_path / "bad", {k: v for k, v in arrays.items() if k != "slots"}, meta)
     with pytest.raises(ModelFileError, match="does not fit"):
         TaggerModel.load(tmp_path / "bad")
+
+
+def test_a_sentence_without_tokens_has_no_explanation():
+    assert SequenceTagger().fit(X, Y).explain([]) == []
+    assert SequenceTagger().fit(as_dicts(X), Y).explain([]) == []
+
+
+def test_a_callback_may_be_changed_between_parts():
+    first, second = [], []
+    tagger = SequenceTagger(callback=first.append).partial_fit(X[:40], Y[:40])
+    seen = len(first)
+    tagger.set_params(callback=second.append).partial_fit(X[40:], Y[40:])
+    assert len(first) == seen
+    assert second
+
+
+def test_n_best_labellings_differ_in_what_they_mean():
+    tagger = SequenceTagger(labels="IOBES", constrained=False, epochs=1).fit(X, Y)
+    for listed in tagger.predict_nbest(X_TEST[:10], 10):
+        assert len({tuple(labels) for _, labels in listed}) == len(listed) == 10
+        assert all(a[0] >= b[0] for a, b in pairwise(listed))
+    (one,) = tagger.predict_nbest([[("the", "DT")]], 100)
+    assert sorted(labels for _, labels in one) == [[n] for n in tagger.classes_ if not n.startswith("I-")]
+    for n in (0, -1):
+        with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
+            tagger.predict_nbest(X_TEST[:1], n)
+
+
+def interrupted(point):
+    raise KeyboardInterrupt
+
+
+NEW = [[("Zorro", "NNP"), ("hums", "VBZ")]] * 30, [["B-NEW", "O"]] * 30
+
+
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+@pytest.mark.parametrize("go_on", ["resume", "partial_fit"])
+@pytest.mark.parametrize("new", [NEW, ([[("Zorro", "NNP"), ("hums", "VBZ")]] * 30, [["B-NP", "O"]] * 30)])
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [({"callback": interrupted}, KeyboardInterrupt), ({"C": -1}, ValueError), ({"callback": 3}, ValueError)],
+)
+def test_a_call_broken_off_or_refused_leaves_a_whole_model(tmp_path, inference, go_on, new, changes, error):
+    options = {"inference": inference, "template": "w[0], p[0], y[-1]|p[0]", "keep_names": True}
+    tagger = SequenceTagger(**options).fit(X, Y)
+    before = tagger.set_params(**changes).predict(X_TEST)
+    if "C" in changes:
+        new = NEW  # the optimizer at hand has a C of its own, until there are new labels
+    with pytest.raises(error, match=None if error is KeyboardInterrupt else "must be"):
+        getattr(tagger, go_on)(*new)
+    if error is ValueError:
+        assert tagger.predict(X_TEST) == before
+    tagger.save(tmp_path / "m", training_state=True)
+    assert SequenceTagger.load(tmp_path / "m").predict(X_TEST) == tagger.predict(X_TEST)
+    tagger.set_params(callback=None, C=0.1)
+    tagger.partial_fit(X + new[0], Y + new[1]).partial_fit(X + new[0], Y + new[1])
+    assert tagger.score(X_TEST + new[0], Y_TEST + new[1]) > 0.97
+    assert tagger.predict(new[0][:1]) == new[1][:1]
+
+
+@pytest.mark.parametrize("options", [{"C": -1}, {"callback": 3}])
+def test_a_first_part_that_is_refused_leaves_no_model(options):
+    tagger = SequenceTagger(**options)
+    with pytest.raises(ValueError, match="must be"):
+        tagger.partial_fit(X, Y)
+    with pytest.raises(ValueError, match="not fitted"):
+        tagger.predict(X)
+    assert tagger.set_params(C=0.1, callback=None).partial_fit(X, Y).score(X_TEST, Y_TEST) > 0.9
+
+
+@pytest.mark.parametrize("algorithm", ["larank", "pa", "perceptron", "svmstruct"])
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_more_passes_in_memory_are_those_of_one_long_training(algorithm, inference):
+    options = {"algorithm": algorithm, "inference": inference}
+    resumed = Chunker(epochs=1, **options).fit(X, Y).resume(X, Y).resume(X, Y)
+    whole = Chunker(epochs=3, **options).fit(X, Y)
+    assert resumed.model_.weights.tobytes() == whole.model_.weights.tobytes()
+    assert resumed.model_.report == whole.model_.report
+    assert [point.epoch for point in resumed.curve_] == [point.epoch for point in whole.curve_]
+
+
+def test_data_of_a_fit_are_new_again_once_they_were_let_go(tmp_path):
+    tagger = SequenceTagger().fit(X[:40], Y[:40])
+    assert "data" in tagger.model_.report
+    copy = pickle.loads(pickle.dumps(tagger))
+    assert copy.resume(X[:40], Y[:40]).optimizer_.n_support_patterns_ > tagger.optimizer_.n_support_patterns_
+    tagger.partial_fit(X[40:], Y[40:])
+    assert "data" not in tagger.model_.report
+    assert tagger.resume(X[:40], Y[:40]).model_.report["sentences"] == 40
