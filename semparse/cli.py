@@ -16,7 +16,7 @@ from taggers.cli_common import told_in_one_sentence
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Semantic parsing: learn meanings from sentences with candidates, the right one not marked.",
+    help="Learn what sentences mean, and parse them.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -71,7 +71,10 @@ def train(
     format: Format = None,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a parser: structsvm parse train game.jsonl -o game.ssvm"""
+    """Learn a parser.
+
+    structsvm parse train game.jsonl -o game.ssvm
+    """
     with told_in_one_sentence():
         from semparse import commands
 
@@ -104,7 +107,10 @@ def apply(
     ] = "mr",
     format: Format = None,
 ) -> None:
-    """Parse sentences: echo "purple3 feeds purple7" | structsvm parse apply game.ssvm --show picture"""
+    """Parse sentences.
+
+    echo "purple3 feeds purple7" | structsvm parse apply game.ssvm --show picture
+    """
     with told_in_one_sentence():
         from semparse import commands
 
@@ -119,7 +125,10 @@ def match(
     output: Output = "-",
     format: Format = None,
 ) -> None:
-    """Tell which candidate each sentence means, if any: structsvm parse match game.ssvm game.jsonl"""
+    """Tell which candidate each sentence means, if any.
+
+    structsvm parse match game.ssvm game.jsonl
+    """
     with told_in_one_sentence():
         from semparse import commands
 
@@ -134,7 +143,10 @@ def evaluate(
     format: Format = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compare with right meanings: structsvm parse evaluate game.ssvm test.jsonl"""
+    """Compare with right meanings.
+
+    structsvm parse evaluate game.ssvm test.jsonl
+    """
     with told_in_one_sentence():
         from semparse import commands
 

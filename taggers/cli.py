@@ -233,7 +233,10 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="Repeats to the letter.")] = 0,
     output: Output = "-",
 ) -> None:
-    """Make sentences with candidate meanings, as JSONL: structsvm simulate sportscast -n 500 > game.jsonl"""
+    """Make sentences with candidate meanings, as JSONL.
+
+    structsvm simulate sportscast -n 500 > game.jsonl
+    """
     with told_in_one_sentence():
         from corpora.simulate import simulate as make
 
@@ -242,7 +245,7 @@ def simulate(
 
 @app.command()
 def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
-    """Train a tagger, a semantic parser and every optimizer on generated data."""
+    """Train taggers and parsers on generated data."""
     from semparse.demo import demo as parse_sentences
     from structsvm.demo import demo as compare_optimizers
     from taggers.demo import demo as tag_sentences

@@ -159,6 +159,8 @@ def _compared(file: str | Path, format: str, encoding: str, strict: str | None) 
         raise ValueError(f"{file} is a model: give a labelled file too, as in structsvm evaluate MODEL FILE")
     columns = read_all(file, format, wanted=(-1,), encoding=encoding)
     help = "label the file first, or give a model: structsvm evaluate MODEL FILE"
+    if columns.format != "columns":
+        raise DataError(f"{columns.format} has no column of predicted labels; {help}", columns.name)
     if columns.n_columns < 2:
         raise DataError(f"one column, where gold and predicted labels are needed; {help}", columns.name)
     columns = Columns(columns.data, (-2, -1), format=columns.format, separator=columns.separator)

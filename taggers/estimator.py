@@ -264,11 +264,15 @@ class SequenceTagger(Labelling, Estimator):
             return template
         if template in NAMED:
             return load_template(template).within(data.width(X, y))
-        return (
-            load_template(template)
-            if os.path.exists(template) or "[" not in str(template)
-            else parse_template(template)
-        )
+        by_name = os.path.exists(template) or "[" not in str(template)
+        found = load_template(template) if by_name else parse_template(template)
+        width = data.width(X, y)
+        if found.width > width:
+            raise ValueError(
+                f"the template reads column {found.width - 1} (counted from 0), but the input has {width} "
+                "columns; that of the labels is none of them"
+            )
+        return found
 
     def _optimizer(self, model: TaggerModel) -> Any:
         loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.outer, model.inner)

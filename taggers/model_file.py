@@ -50,7 +50,8 @@ def read_model(path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerMode
     """Read a model file, or raise ModelFileError."""
     arrays, meta = load_model(path, mmap=mmap)
     if meta.get("kind") != KIND:
-        raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}.")
+        hint = "see structsvm parse" if meta.get("kind") == "ospas" else "give a model of structsvm train"
+        raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}; {hint}.")
     if meta.get("hashing") != HASHING:
         raise ModelFileError(
             f"Model file {path} hashes features in another way ({meta.get('hashing')}): train it anew."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -53,11 +54,21 @@ def train(
         "inputs": columns.wanted[:-1],
         "label": columns.wanted[-1],
     }
+    if columns.format == "crfsuite" and "template" in options:
+        raise ValueError(
+            "--template has no effect on CRFsuite's format, whose features come ready: leave it out"
+        )
     held_out = None if dev is None else read_labelled(dev, **reading)
     place = columns.width - 1
     dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
     (tagger.fit if resume is None else tagger.resume)(columns, place, **dev_data)
     tagger.model_.files = describe(columns) | {"task": task}
+    if len(tagger.model_.labels) == 1:
+        warnings.warn(
+            f"all tokens have the label {tagger.model_.labels[0]}: is this the right column?", stacklevel=2
+        )
+    if not tagger.n_features_:
+        warnings.warn("no feature is left: is the cutoff too high?", stacklevel=2)
     tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
     if curve is not None:
         with atomic_write(curve) as out:

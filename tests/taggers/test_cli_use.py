@@ -251,3 +251,23 @@ def test_crfpp_bigrams_with_cells_work_from_file_to_file(folder, inference):
     assert b"B01:" in run("inspect", "b.ssvm", "--top", "200", cwd=folder).stdout
     done = run("tag", "b.ssvm", "test.txt", "--replace", cwd=folder)
     assert done.stdout == (folder / "test.txt").read_bytes()
+
+
+def test_what_would_be_learned_or_compared_in_vain_is_told(folder):
+    (folder / "gold.conllu").write_bytes(as_conllu(5))
+    refused(
+        run("evaluate", "gold.conllu", cwd=folder), 1, "no column of predicted labels", "evaluate MODEL FILE"
+    )
+    leak = run("train", "label", "train.txt", "--template", "w[0], c2[0]", "-o", "leak.ssvm", cwd=folder)
+    refused(leak, 2, "reads column 2", "that of the labels is none of them")
+    assert not (folder / "leak.ssvm").exists()
+    (folder / "one.txt").write_text("a X\nb X\n\nc X\n")
+    assert (
+        b"all tokens have the label X"
+        in run("train", "label", "one.txt", "-o", "one.ssvm", cwd=folder).stderr
+    )
+    cut = run("train", "label", "train.txt", "--cutoff", 9999, "-o", "cut.ssvm", cwd=folder)
+    assert b"no feature is left" in cut.stderr
+    (folder / "items.txt").write_text("X\ta\nY\tb\n\n")
+    items = ("train", "label", "items.txt", "--format", "crfsuite", "-o", "items.ssvm")
+    refused(run(*items, "--template", "w[0]", cwd=folder), 2, "features come ready")
