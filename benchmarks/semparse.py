@@ -267,8 +267,9 @@ def report(
             f"a bag, and with which weights it predicts (C = 0.1 and one pass always; {FEW_SEEDS} seeds). "
             '`algorithm="paper"` is order-free, min, mean by default.',
             silent,
-            "How to read it: C, passes and salience of the second row were chosen without the games that it "
-            "is measured on. Its features, and those of the first row, are the same, and were designed with "
+            "How to read it: C and passes of the second row were chosen without the game that it is tested "
+            "on; for matching, its salience was, and C and passes by parsing within the games that are "
+            "matched. Its features, and those of the first row, are the same, and were designed with "
             "all four games in sight; so was the default salience: for matching, quote the second row. The "
             "reading of the thesis was chosen as the one that comes near both of its figures.",
         ]

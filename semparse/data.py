@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -139,5 +140,5 @@ def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
                 yield from stream
     except UnicodeDecodeError:
         raise DataError("is not in UTF-8: convert it", str(path)) from None
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read ({error}): check its name", str(path)) from None

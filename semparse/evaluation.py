@@ -51,7 +51,9 @@ def score_matches(parser: Any, bags: Iterable[Bag], n_gold: int | None = None) -
     """Match every sentence with its candidates; `n_gold` counts also meanings of sentences without a bag."""
     correct = answered = meant = 0
     for bag in bags:
-        gold = {as_mr(mr) for mr in bag.gold or ()}
+        if bag.gold is None:  # unknown, unlike (), which says that no candidate is meant
+            continue
+        gold = {as_mr(mr) for mr in bag.gold}
         meant += len(gold)
         if bag.candidates:
             match = parser.match(bag.sentence, bag.candidates)

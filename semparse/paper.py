@@ -238,6 +238,8 @@ class PaperParser:
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON-able values of a model file."""
+        if self.features:  # a relation with more arguments may have come since roles were last learned
+            self.role_learner.grow(len(self.features), self.n_roles)
         arrays: dict[str, np.ndarray] = {}
         for name, learner in (("symbols", self.symbol_learner), ("roles", self.role_learner)):
             w, drift, counts, rng = learner.state()

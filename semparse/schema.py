@@ -44,6 +44,12 @@ class Schema:
                 raise SchemaError(
                     f"relation {name!r} has {len(relation.slots)} slots but needs {relation.least}"
                 )
+            for later, earlier in relation.copies:
+                if not 0 <= earlier < later < len(relation.slots):
+                    raise SchemaError(
+                        f"relation {name!r} copies slot {earlier} to {later}: "
+                        "copy an earlier slot to a later one"
+                    )
 
         inner = [
             sum(bool(self.types[s] & self.relations.keys()) for s in r.slots) for r in self.relations.values()
