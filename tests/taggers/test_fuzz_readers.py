@@ -69,6 +69,7 @@ def test_any_file_is_read_or_refused(tmp_path_factory, content, format, encoding
         assert str(path) in told
 
 
+@pytest.mark.filterwarnings("ignore:all tokens have the label", "ignore:no feature is left")
 @settings(max_examples=200)
 @given(content=anything, format=formats)
 def test_any_training_file_gives_a_model_or_is_refused(folder, content, format):
