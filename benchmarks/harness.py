@@ -7,11 +7,12 @@ import json
 import os
 import platform
 import resource
+import signal
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,19 +23,46 @@ RESULTS = Path(__file__).parent / "results"
 ONE_CORE = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
 
 
+# Where our packages are; -P keeps a folder of the same name, where we happen to be, out of the way.
+PACKAGES = str(Path(__file__).parents[1])
+
+
 def in_own_process(module: str, job: dict[str, Any]) -> dict[str, Any]:
     """Run `module.measure(**job)` in a fresh interpreter on one core; its figures and peak memory."""
     code = f"from benchmarks.harness import child; import {module} as m; child(m.measure)"
+    path = os.pathsep.join(filter(None, [PACKAGES, os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-P", "-c", code],
         input=json.dumps(job),
         capture_output=True,
         text=True,
-        env={**os.environ, **ONE_CORE},
+        env={**os.environ, **ONE_CORE, "PYTHONPATH": path},
     )
+    if done.returncode in (-signal.SIGINT, 130):
+        raise KeyboardInterrupt
     if done.returncode:
         raise RuntimeError(f"{job} failed:\n{done.stderr[-2000:]}")
     return json.loads(done.stdout.splitlines()[-1])
+
+
+_measured: dict[str, dict[str, Any]] = {}
+
+
+def measurements(module: str, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`in_own_process` for each job, with progress on a terminal; what was measured before is not again."""
+    found = []
+    shown = sys.stderr.isatty()
+    for number, job in enumerate(jobs, 1):
+        key = json.dumps([module, job], sort_keys=True)
+        if key not in _measured:
+            if shown:
+                told = ", ".join(f"{name} {value}" for name, value in job.items())
+                print(f"\r\033[K{number} of {len(jobs)}: {told}"[:120], end="", file=sys.stderr, flush=True)
+            _measured[key] = in_own_process(module, job)
+        found.append(_measured[key])
+    if shown:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return found
 
 
 def child(measure: Callable[..., dict[str, Any]]) -> None:
@@ -94,8 +122,10 @@ def spread(runs: list[dict[str, Any]], key: str, digits: int, unit: float = 1.0)
 
 
 @contextlib.contextmanager
-def figure(name: str, x: str, y: str, *, log: bool = False) -> Iterator[Any]:
-    """Axes to draw on; what was drawn is kept as an SVG beside the results."""
+def figure(
+    name: str, x: str, y: str, *, log: bool = False, folder: Path = RESULTS, endings: Sequence[str] = ("svg",)
+) -> Iterator[Any]:
+    """Axes to draw on; what was drawn is kept, as an SVG beside the results unless otherwise asked."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -111,8 +141,9 @@ def figure(name: str, x: str, y: str, *, log: bool = False) -> Iterator[Any]:
         axes.set_yscale("log")
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-    RESULTS.mkdir(exist_ok=True)
-    drawing.savefig(RESULTS / f"{name}.svg", metadata={"Date": None})
+    folder.mkdir(exist_ok=True)
+    for ending in endings:
+        drawing.savefig(folder / f"{name}.{ending}", metadata={"Date": None} if ending == "svg" else None)
     pyplot.close(drawing)
 
 

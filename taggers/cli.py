@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperGroup
@@ -14,17 +15,17 @@ from taggers.cli_train import TrainCommand, train
 
 
 class Group(TyperGroup):
-    """The commands of this module, and those of `semparse`, imported only when they are asked for."""
+    """The commands of this module, and those of other packages, imported only when they are asked for."""
+
+    ELSEWHERE: ClassVar[dict[str, str]] = {"parse": "semparse.cli", "reproduce": "benchmarks.cli"}
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return sorted([*super().list_commands(ctx), "parse"])
+        return sorted([*super().list_commands(ctx), *self.ELSEWHERE])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name != "parse":
+        if cmd_name not in self.ELSEWHERE:
             return super().get_command(ctx, cmd_name)
-        from semparse.cli import app as parse
-
-        return typer.main.get_command(parse)
+        return typer.main.get_command(import_module(self.ELSEWHERE[cmd_name]).app)
 
 
 app = typer.Typer(

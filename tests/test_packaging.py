@@ -66,7 +66,7 @@ def test_sdist_and_wheel_install_and_run_in_empty_environments(tmp_path):
     assert sources(".py", ".pyx", ".pxd", ".h", ".pyi") <= packed
     names = zipfile.ZipFile(wheel).namelist()
     assert sources(".py", ".pxd", ".pyi", ".cfg") | {f"{top}/py.typed" for top in TOP} <= set(names)
-    assert not [name for name in names if name.endswith(".c") or "test" in name or "benchmark" in name]
+    assert not [name for name in names if name.endswith(".c") or "test" in name or "results" in name]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     block = readme.partition("```python\n")[2].partition("```")[0]
     for distribution in (wheel, sdist):

@@ -1,0 +1,74 @@
+"""The command `structsvm reproduce`: a thin function over `benchmarks.reproduce`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from taggers.cli_common import told_in_one_sentence
+
+app = typer.Typer(rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.command()
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Tables and figures, as table-5.5.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="Show all names, and what each needs.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All whose corpora are there; takes hours.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option(help="Few seeds and small sets: minutes, to see that it works.")
+    ] = False,
+    corpora: Annotated[
+        str | None, typer.Option(help="The folder of the corpora; $STRUCTSVM_CORPORA by default.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", help="Folder for Markdown, JSON and figures.")
+    ] = "reproduced",
+) -> None:
+    """Run experiments of the papers, their numbers beside ours.
+
+    structsvm reproduce --list
+
+    structsvm reproduce table-5.5 figure-5.3 --corpora ~/corpora
+
+    structsvm reproduce --all --quick
+    """
+    with told_in_one_sentence():
+        from benchmarks import reproduce as work
+        from benchmarks.experiment import experiments
+        from corpora.registry import ENVIRONMENT_VARIABLE
+        from taggers.errors import DataError
+
+        if corpora is not None:
+            os.environ[ENVIRONMENT_VARIABLE] = os.path.abspath(corpora)
+        if show:
+            for name, entry in experiments().items():
+                needs = f" [{', '.join(entry.corpora)}]" if entry.corpora else ""
+                print(f"{name:20} {entry.what}{needs}")
+            return
+        if everything == bool(names):
+            raise ValueError("name experiments, or give --all; structsvm reproduce --list shows their names")
+        wanted = list(experiments().values()) if everything else work.chosen(names or ())
+        if os.path.exists(output) and not os.path.isdir(output):
+            raise ValueError(f"{output} is a file: -o takes a folder")
+        absent = {entry.name: work.missing_corpora(entry) for entry in wanted}
+        missing = dict.fromkeys(sentence for found in absent.values() for sentence in found)
+        if missing and not everything:
+            raise DataError("\n".join(missing))
+        failed = [name for name, found in absent.items() if found]
+        for entry in wanted:
+            if entry.name in failed:
+                continue
+            try:
+                print(work.reproduce(entry, output, quick=quick), flush=True)
+            except RuntimeError as error:  # one that fails must not take the others with it
+                print(f"error: {entry.name}: {error}", file=sys.stderr)
+                failed.append(entry.name)
+        if failed:
+            told = "".join(f"\n{sentence}" for sentence in missing)
+            raise DataError(f"not reproduced: {', '.join(failed)}{told}")

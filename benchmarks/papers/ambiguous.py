@@ -1,0 +1,51 @@
+"""Table 6.1, figures 6.3 and 6.4 of Bordes' thesis, on simulated worlds, as `benchmarks.ambiguity` measures."""
+
+from __future__ import annotations
+
+import statistics
+
+from benchmarks.ambiguity import LEVELS, POINTS, STRATEGIES, TABLE_6_1
+from benchmarks.experiment import BORDES, Curve, Figure, Outcome, Row, experiment
+from benchmarks.harness import measurements
+
+MODULE = "benchmarks.ambiguity"
+SIMULATED = "the thesis' simulated sentences, of which none are published, by those of our own simulator."
+SHOWN = (100, 400, 1000, 2000)
+
+
+@experiment("table-6.1", "F1 of OSPAS on AmbigChild-World", source=BORDES, instead=SIMULATED)
+def table_6_1(quick: bool) -> Outcome:
+    rows = []
+    for level in LEVELS:
+        for method, paper in (("paper", TABLE_6_1[level][1]), ("default", None)):
+            jobs = [{"level": level, "seed": seed, "method": method} for seed in range(1 if quick else 10)]
+            found = [run["f1"] for run in measurements(MODULE, jobs)]
+            name = "OSPAS" if method == "paper" else "Ospas(), our default"
+            rows.append(Row(f"{name}, level {level}", "F1", paper, found, digits=3))
+    return Outcome(rows, notes="KRISPER in the thesis: 0.940, 0.935, 0.895, 0.815 for levels 0 to 3.")
+
+
+def house(lines: dict[str, dict[str, object]], quick: bool) -> Outcome:
+    """Curves of the alignment error in the simulated house."""
+    curves, rows = [], []
+    for label, job in lines.items():
+        runs = measurements(MODULE, [{**job, "seed": seed} for seed in range(1 if quick else 10)])
+        columns = list(zip(*(run["errors"] for run in runs), strict=True))
+        curves.append(Curve(label, POINTS, [statistics.mean(column) for column in columns], style="-"))
+        for n in SHOWN:
+            rows.append(Row(f"{label}, {n} sentences", "error %", None, columns[POINTS.index(n)], digits=1))
+    return Outcome(
+        rows,
+        [Figure("training sentences", "alignment error, %", curves)],
+        notes="The thesis prints curves without numbers: what to compare is that all fall, and their order.",
+    )
+
+
+@experiment("figure-6.3", "AmbigHouse: error by level of ambiguity", source=BORDES, instead=SIMULATED)
+def figure_6_3(quick: bool) -> Outcome:
+    return house({f"level {n}": {"level": n, "strategy": "random"} for n in LEVELS}, quick)
+
+
+@experiment("figure-6.4", "AmbigHouse, level 3: error by strategy", source=BORDES, instead=SIMULATED)
+def figure_6_4(quick: bool) -> Outcome:
+    return house({name: {"level": 3, "strategy": name} for name in STRATEGIES}, quick)

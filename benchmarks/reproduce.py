@@ -1,0 +1,134 @@
+"""Run experiments of the papers: the paper's number beside ours, figures, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.experiment import Experiment, Figure, Outcome, Row, experiments
+from benchmarks.harness import figure, machine, mean_spread, table
+from corpora.output import atomic_write
+from corpora.registry import ENVIRONMENT_VARIABLE, CorpusMissing, find
+
+
+def chosen(names: Iterable[str]) -> list[Experiment]:
+    """The experiments of these names."""
+    import difflib
+
+    known = experiments()
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 3)
+            hint = f"did you mean {' or '.join(near)}" if near else "structsvm reproduce --list shows them"
+            raise ValueError(f"no experiment is called {name!r}: {hint}")
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def missing_corpora(experiment: Experiment) -> list[str]:
+    """A sentence for each corpus that is not there: which, and where to get it."""
+    missing = []
+    for corpus in experiment.corpora:
+        try:
+            find(corpus)
+        except CorpusMissing as absent:
+            missing.append(str(absent))
+    return missing
+
+
+def reproduce(
+    experiment: Experiment,
+    output: str | Path,
+    *,
+    quick: bool = False,
+    corpora: str | Path | None = None,
+) -> str:
+    """Run one experiment, write what it found into a folder, and return the Markdown."""
+    if corpora is not None:
+        os.environ[ENVIRONMENT_VARIABLE] = str(Path(corpora).resolve())  # for the processes that measure
+    missing = missing_corpora(experiment)
+    if missing:
+        raise CorpusMissing(f"{experiment.name} needs what is not there. {' '.join(missing)}")
+    outcome = experiment.run(quick)
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{experiment.name}-quick" if quick else experiment.name
+    drawn = draw(folder, name, outcome)
+    text = markdown(experiment, outcome, drawn, quick)
+    data = {
+        "experiment": experiment.name,
+        "quick": quick,
+        "machine": machine(),
+        "rows": [asdict(row) | {"difference": difference(row)} for row in outcome.rows],
+        "figures": [asdict(drawing) for drawing in outcome.figures],
+    }
+    for ending, content in ((".json", json.dumps(data, indent=1) + "\n"), (".md", text)):
+        with atomic_write(folder / f"{name}{ending}") as file:
+            file.write(content.encode())
+    return text
+
+
+def difference(row: Row) -> float | None:
+    return None if row.paper is None or not row.ours else statistics.mean(row.ours) - row.paper
+
+
+def markdown(experiment: Experiment, outcome: Outcome, drawn: list[str], quick: bool) -> str:
+    """The report of one experiment."""
+    parts = [f"# {experiment.name}: {experiment.what}", f"Source: {experiment.source}."]
+    if experiment.instead:
+        parts.append(f"Replaced: {experiment.instead}")
+    if quick:
+        parts.append("Quick: few seeds and small sets, to see that it works; not to be compared.")
+    if outcome.rows:
+        header = ["", "measure", "paper", "ours", "difference", "runs"]
+        parts.append(table(header, [cells(row) for row in outcome.rows]))
+    parts += [f"![{name}]({name})" for name in drawn if name.endswith(".svg")]
+    if outcome.figures and not drawn:
+        parts.append('The figures are not drawn, only their data kept: pip install "structsvm[plot]".')
+    if outcome.notes:
+        parts.append(outcome.notes)
+    command = f"structsvm reproduce {experiment.name}{' --quick' if quick else ''}"
+    return "\n\n".join([*parts, f"`{command}`, {machine()}"]) + "\n"
+
+
+def cells(row: Row) -> list[str]:
+    """
+    >>> cells(Row("LaRank", "dual", 500, [495.0, 496.0], digits=1, relative=True))
+    ['LaRank', 'dual', '500', '495.5 ± 0.7', '-4.5 (-0.9%)', '2']
+    """
+    apart = difference(row)
+    ours = mean_spread(list(row.ours), row.digits) if row.ours else ""
+    told = ""
+    if apart is not None and row.paper is not None:
+        told = f"{apart:+.{row.digits}f}"
+        told += f" ({100 * apart / row.paper:+.1f}%)" if row.relative else ""
+    paper = "" if row.paper is None else f"{row.paper:g}"
+    return [row.name, row.measure, paper, ours, told, str(len(row.ours))]
+
+
+def draw(folder: Path, name: str, outcome: Outcome) -> list[str]:
+    """Draw all figures as PNG and SVG, if Matplotlib is there; the names of the files."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return []
+    drawn = []
+    for number, drawing in enumerate(outcome.figures):
+        stem = name if len(outcome.figures) == 1 else f"{name}-{number + 1}"
+        draw_one(folder, stem, drawing)
+        drawn += [f"{stem}.svg", f"{stem}.png"]
+    return drawn
+
+
+def draw_one(folder: Path, stem: str, drawing: Figure) -> None:
+    with figure(stem, drawing.x, drawing.y, folder=folder, endings=("svg", "png")) as axes:
+        for curve in drawing.curves:
+            axes.plot(curve.x, curve.y, curve.style, label=curve.label, markersize=4)
+        axes.set_title(drawing.title, fontsize="medium")
+        if "x" in drawing.log:
+            axes.set_xscale("log")
+        if "y" in drawing.log:
+            axes.set_yscale("log")
