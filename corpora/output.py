@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import secrets
 import stat
@@ -29,8 +30,20 @@ def check_output(path: str | Path) -> None:
 def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
     """A file to write that takes its name when it is complete; whatever goes wrong, nothing is left of it.
 
-    ``-`` is standard output, and a device or pipe is written as it is: neither can be taken back.
+    ``-`` is standard output, and a device or pipe is written as it is: neither can be taken back. What is to
+    be called ``.gz`` is packed, always to the same bytes.
     """
+    with _whole(path) as file:
+        if not str(path).endswith(".gz"):
+            yield file
+            return
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+            yield packed  # type: ignore[misc]
+
+
+@contextlib.contextmanager
+def _whole(path: str | Path) -> Iterator[BinaryIO]:
+    """The bytes as they are: all of them under that name, or none."""
     if str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

@@ -8,7 +8,7 @@ from pathlib import Path
 from corpora.bags import Bag
 from corpora.child_world import simulate_child_world
 from corpora.house import simulate_house
-from corpora.output import atomic_write
+from corpora.output import atomic_write, check_output
 from corpora.sportscast import simulate_sportscast
 
 WORLDS = {"house": simulate_house, "child-world": simulate_child_world}
@@ -21,6 +21,7 @@ def simulate(
     """Write n sentences of a simulated world, and return them."""
     if what not in NAMES:
         raise ValueError(f"{what!r} is none of {', '.join(NAMES)}")
+    check_output(output)
     if what in WORLDS:
         bags = WORLDS[what](n, level=1 if level is None else level, seed=seed)
     elif level is not None:

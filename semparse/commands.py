@@ -106,6 +106,7 @@ def apply(
     """
     if show not in SHOWN:
         raise ValueError(f"{show!r} is none of {', '.join(SHOWN)}")
+    check_output(output)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     found = [(bag, parser.parse(bag.sentence, n)) for bag in sentences(file, format)]
     _write(output, _shown(found, show, width))
@@ -135,6 +136,7 @@ def match(
     format: str | None = None,
 ) -> int:
     """Write which candidate each sentence means, `text TAB mr`, nothing after the tab for none; count."""
+    check_output(output)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     lines, matched = [], 0
     for bag in sentences(file, format):

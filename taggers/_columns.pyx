@@ -124,13 +124,18 @@ cdef class Columns:
         """Columns counted from the end become columns counted from the start."""
         n = self.n_columns
         resolved = tuple(column + n if column < 0 else column for column in wanted)
-        if any(not 0 <= column < n for column in resolved) or len(set(resolved)) < len(resolved):
-            names = ", ".join(map(str, wanted))
-            self._refuse(
-                f"{n} column{'s' * (n != 1)}, too few for columns {names} (counted from 0); "
-                "choose other columns or another separator",
-                self.data.count(b"\n", 0, start),
+        missing = [column for column in wanted if not -n <= column < n]
+        twice = [column for column in wanted if resolved.count(column) > 1]
+        what = ""
+        if missing:
+            what = (
+                f"{n} column{'s' * (n != 1)}, so there is no column {missing[0]} "
+                "(the first is 0, the last -1); choose another column, or another separator"
             )
+        elif twice:
+            what = f"column {twice[0]} is wanted twice (of {n}, the first being 0): inputs and labels differ"
+        if what:
+            self._refuse(what, self.data.count(b"\n", 0, start))
         return resolved
 
     def _explain(self, int fault, int got, Py_ssize_t line):

@@ -15,9 +15,10 @@ from taggers import schemes
 from taggers._columns import Columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
+from taggers.doubts import warn_of_gold
 from taggers.errors import DataError
 from taggers.files import CHUNK, atomic_write, check_output, encoded, is_model, read_all, read_columns, write
-from taggers.layout import inputs_of, label_of, warn_of_misfit
+from taggers.layout import check_fit, format_for, inputs_of, label_of
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
 from taggers.train_file import TASKS, train
@@ -49,8 +50,6 @@ def tag(
     if nbest > 1 and (replace or model.inference == "greedy"):
         raise ValueError("n-best labels need a model with exact inference, and do not go with --replace")
     check_output(output)
-    if format == "auto" and model.template is None:
-        format = "crfsuite"
 
     def wanted(kind: str) -> list[int]:
         replaced = replace or kind in ("conllu", "crfsuite")
@@ -63,14 +62,15 @@ def tag(
         return _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
 
     size = CHUNK if jobs == 1 else CHUNK // 4
-    chunks = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=size)
+    kind = format_for(model, format)
+    chunks = read_columns(file, kind, wanted=wanted, encoding=encoding, chunk_size=size)
     tokens = 0
 
     def counted() -> Iterator[Columns]:
         nonlocal tokens
         for columns in chunks:
             if not tokens:
-                warn_of_misfit(model, columns, format)
+                check_fit(model, columns, format)
             tokens += columns.n_tokens
             yield columns
 
@@ -135,17 +135,19 @@ def evaluate(
     if model is None:
         return _compared(file, format, encoding, strict)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
-    if format == "auto" and model.template is None:
-        format = "crfsuite"
     name = str(file)
 
     def wanted(kind: str) -> list[int]:
         return [*inputs_of(model, kind, name), label_of(model, kind, name, label)]
 
-    (columns,) = read_columns(file, format, wanted=wanted, encoding=encoding, chunk_size=None)
+    kind = format_for(model, format)
+    (columns,) = read_columns(file, kind, wanted=wanted, encoding=encoding, chunk_size=None)
+    if columns.format == "crfsuite":
+        check_fit(model, columns, format)
     ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
     predicted = [[model.names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
     gold = columns.sentences(columns.width - 1)
+    warn_of_gold(gold, model.names, model.outer, columns.name, "the model's")
     if model.outer != "none" or model.template is None:
         return compare(gold, predicted, strict=strict)
     words = columns.sentences(0)
@@ -171,6 +173,8 @@ def _compared(file: str | Path, format: str, encoding: str, strict: str | None) 
             + help,
             str(file),
         )
+    names = sorted({name for labels in predicted for name in labels})
+    warn_of_gold(gold, names, schemes.detect(predicted), columns.name, "the predicted ones")
     return compare(gold, predicted, strict=strict)
 
 

@@ -60,10 +60,11 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def detect_format(data: bytes) -> str:
-    """``conllu``, ``text`` or ``columns``, by the first lines of a file.
+    """``conllu``, ``crfsuite``, ``text`` or ``columns``, by the first lines of a file.
 
-    Text is what has no tabs, and no number of columns that even half of the lines have. CRFsuite's
-    format is never guessed.
+    CRFsuite's lines are a label and features, most of them such as ``w[0]=dog``, between tabs: one name, at
+    least, is on all of them. Text is what has no tabs, and no number of columns that even half of the lines
+    have.
     """
     text = data[:20000].removeprefix(BOM).decode("latin-1")
     lines = [line for line in text.split("\n")[:200] if line.strip()]
@@ -73,6 +74,10 @@ def detect_format(data: bytes) -> str:
             return "conllu"
         if not line.startswith("#"):
             break
+    items = [line.split("\t")[1:] for line in lines]
+    names = [[item.partition("=")[0] for item in line if "=" in item[1:]] for line in items]
+    if lines and set.intersection(*map(set, names)) and 2 * sum(map(len, names)) >= sum(map(len, items)):
+        return "crfsuite"
     if lines and not any("\t" in line for line in lines):
         counts = Counter(len(line.split()) for line in lines)
         number, most = counts.most_common(1)[0]

@@ -43,7 +43,7 @@ def read_labelled(
         )
     if label is None:
         label = {"conllu": CONLLU["upos"], "crfsuite": 0}.get(whole.format, -1)
-    label += whole.n_columns if label < 0 else 0
+    label += whole.n_columns if -whole.n_columns <= label < 0 else 0
     if inputs is None:
         before = {"conllu": [CONLLU["form"]], "crfsuite": []}
         inputs = before.get(whole.format, [column for column in range(whole.n_columns) if column != label])
@@ -104,8 +104,23 @@ def label_of(model: TaggerModel, format: str, name: str, chosen: int | None = No
     return -1
 
 
-def warn_of_misfit(model: TaggerModel, columns: Columns, format: str) -> None:
-    """Say so where what was read as columns looks like plain text: too many columns, or no known label."""
+def format_for(model: TaggerModel, format: str) -> str:
+    """The format to read a file in: where features come ready, files are not looked at to find out."""
+    return "crfsuite" if format == "auto" and model.template is None else format
+
+
+def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
+    """Refuse or tell what does not look like the model's own files, unless the format was given.
+
+    That is a file without one known feature where they come ready, and plain text read as columns: too many
+    of them, or no known label.
+    """
+    if format == "auto" and columns.format == "crfsuite" and not len(model.features(columns).rows):
+        raise DataError(
+            "none of the model's features is in it, which were learned from CRFsuite's format (a label and "
+            "features, between tabs); if all is right, give --format crfsuite",
+            columns.name,
+        )
     if format != "auto" or columns.format != "columns" or model.template is None:
         return
     same = model.files.get("format", "columns") == "columns"

@@ -39,11 +39,7 @@ def split(label: str) -> tuple[str, str]:
 
 def detect(label_sequences: Iterable[Sequence[str]]) -> str:
     """Return the scheme that needs the fewest repairs, or "none" where labels fit no scheme or are all O."""
-    flat: list[str] = []
-    for labels in label_sequences:
-        flat += labels
-        flat.append(OUTSIDE)  # an O between sequences says what their ends say
-    seen = Counter(_neighbours(flat))
+    seen = _counted(label_sequences)
     inside = {split(label)[0] for _, label, _ in seen if label != OUTSIDE}
     candidates = [scheme for scheme in ("IOB2", "IOB1", "IOBES", "BILUO") if inside <= set(_PREFIXES[scheme])]
     if not inside or not candidates:
@@ -71,6 +67,11 @@ def convert(labels: Sequence[str], source: str, target: str, *, strict: bool = F
 def violations(labels: Sequence[str], scheme: str) -> list[int]:
     """Return the positions whose label is out of place, that is, which repairing would change."""
     return [at for at, new in enumerate(convert(labels, scheme, scheme)) if new != labels[at]]
+
+
+def count_violations(label_sequences: Iterable[Sequence[str]], scheme: str) -> int:
+    """Return how many labels are out of place, of a scheme that has them all."""
+    return _repairs(_counted(label_sequences), scheme)
 
 
 def spans(labels: Sequence[str], scheme: str) -> list[Span]:
@@ -168,6 +169,15 @@ def _boundary(label: str, after: str) -> bool:
 
 def _neighbours(labels: Sequence[str]) -> Iterable[Triple]:
     return zip((OUTSIDE, *labels), labels, (*labels[1:], OUTSIDE), strict=False)
+
+
+def _counted(label_sequences: Iterable[Sequence[str]]) -> Counter[Triple]:
+    """How often each label stands between which neighbours."""
+    flat: list[str] = []
+    for labels in label_sequences:
+        flat += labels
+        flat.append(OUTSIDE)  # an O between sequences says what their ends say
+    return Counter(_neighbours(flat))
 
 
 def _repairs(seen: Counter[Triple], scheme: str) -> int:

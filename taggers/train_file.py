@@ -9,6 +9,8 @@ from typing import Any
 
 from structsvm.quantisation import DTYPES
 from taggers import presets
+from taggers._columns import Columns
+from taggers.doubts import check_scheme, warn_of_gold, warn_of_training_labels
 from taggers.files import atomic_write, check_output
 from taggers.layout import describe, read_labelled
 from taggers.training import TrainingPoint
@@ -61,12 +63,11 @@ def train(
     held_out = None if dev is None else read_labelled(dev, **reading)
     place = columns.width - 1
     dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
+    if resume is not None:
+        check_scheme(columns, place, tagger.model_.outer)
     (tagger.fit if resume is None else tagger.resume)(columns, place, **dev_data)
     tagger.model_.files = describe(columns) | {"task": task}
-    if len(tagger.model_.labels) == 1:
-        warnings.warn(
-            f"all tokens have the label {tagger.model_.labels[0]}: is this the right column?", stacklevel=2
-        )
+    _warn_of_labels(tagger, columns, held_out)
     if not tagger.n_features_:
         warnings.warn("no feature is left: is the cutoff too high?", stacklevel=2)
     tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
@@ -75,6 +76,17 @@ def train(
             for point in (TrainingPoint._fields, *tagger.curve_):
                 out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
+
+
+def _warn_of_labels(tagger: Any, columns: Columns, held_out: Columns | None) -> None:
+    """Say what may be wrong with the labels that were learned, and with those held out."""
+    model, place = tagger.model_, columns.width - 1
+    if len(model.labels) == 1:
+        warnings.warn(f"all tokens have the label {model.labels[0]}: is this the right column?", stacklevel=3)
+    elif tagger._setting("labels") != "none":
+        warn_of_training_labels(columns, place, model.outer)
+    if held_out is not None:
+        warn_of_gold(held_out.sentences(place), model.names, model.outer, held_out.name, "the model's")
 
 
 def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -> Any:

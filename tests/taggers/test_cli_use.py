@@ -1,5 +1,7 @@
 """The command line as newcomers use it: wrong options, files that do not fit, and what is said of them."""
 
+import gzip
+import json
 import shutil
 import subprocess
 import sys
@@ -271,3 +273,84 @@ def test_what_would_be_learned_or_compared_in_vain_is_told(folder):
     (folder / "items.txt").write_text("X\ta\nY\tb\n\n")
     items = ("train", "label", "items.txt", "--format", "crfsuite", "-o", "items.ssvm")
     refused(run(*items, "--template", "w[0]", cwd=folder), 2, "features come ready")
+
+
+def items(n, seed=0):
+    """The sentences in CRFsuite's format, some lines with a feature more."""
+    lines = [line.split(" ") for line in as_columns(n, seed).decode().split("\n")]
+    return "\n".join(
+        "\t".join([line[2], f"w={line[0]}", f"p={line[1]}", *["start"] * (k % 4 == 0)])
+        if len(line) == 3
+        else ""
+        for k, line in enumerate(lines)
+    )
+
+
+def test_crfsuite_files_are_known_and_others_are_not_taken_for_them(folder):
+    (folder / "items.txt").write_text(items(40))
+    assert run("train", "label", "items.txt", "-o", "items.ssvm", "-q", cwd=folder).returncode == 0
+    done = run("evaluate", "items.ssvm", "items.txt", "--json", cwd=folder)
+    assert json.loads(done.stdout)["tokens"]["accuracy"] > 0.95
+    for command in ("tag", "evaluate"):
+        refused(run(command, "items.ssvm", "test.txt", cwd=folder), 1, "none of the model's features")
+    assert run("tag", "items.ssvm", "test.txt", "--format", "crfsuite", cwd=folder).returncode == 0
+    refused(run("tag", "chunk.ssvm", "items.txt", cwd=folder), 1, "of the format crfsuite")
+
+
+def test_labels_that_are_not_all_of_one_scheme_are_told(folder):
+    for scheme in ("IOB1", "IOBES"):
+        done = run("convert", "train.txt", "--to", scheme, cwd=folder)
+        (folder / f"{scheme}.txt").write_bytes(done.stdout)
+        (folder / "mixed.txt").write_bytes((folder / "train.txt").read_bytes() + done.stdout)
+        told = run("train", "chunk", "mixed.txt", "-o", "mixed.ssvm", cwd=folder).stderr.decode()
+        assert "out of place in" in told
+        assert "at line " in told
+    (folder / "odd.txt").write_bytes((folder / "train.txt").read_bytes().replace(b" O\n", b" NN\n"))
+    assert b": NN), so that" in run("train", "chunk", "odd.txt", "-o", "odd.ssvm", cwd=folder).stderr
+    tags = run("train", "chunk", "train.txt", "--columns", 0, "--column", 1, "-o", "odd.ssvm", cwd=folder)
+    assert b"mark no phrases" in tags.stderr
+    refused(
+        run("train", "chunk", "IOBES.txt", "--resume", "chunk.ssvm", "-o", "x.ssvm", cwd=folder),
+        1, "IOBES.txt:1: Label 'E-NP' is not of scheme IOB2", "convert --to IOB2",
+    )  # fmt: skip
+    dev = run("train", "chunk", "train.txt", "--dev", "IOB1.txt", "-o", "odd.ssvm", cwd=folder)
+    assert b"warning: IOB1.txt: its labels are in IOB1, the model's in IOB2" in dev.stderr
+
+
+def test_evaluation_tells_of_other_labels_and_schemes(folder):
+    assert run("evaluate", "chunk.ssvm", "test.txt", cwd=folder).stderr == b""
+    iob1 = run("convert", "test.txt", "--to", "IOB1", cwd=folder).stdout
+    (folder / "iob1.test").write_bytes(iob1)
+    told = run("evaluate", "chunk.ssvm", "iob1.test", cwd=folder).stderr
+    assert b"its labels are in IOB1, the model's in IOB2" in told
+    (folder / "both.test").write_bytes(run("tag", "chunk.ssvm", "iob1.test", cwd=folder).stdout)
+    assert b"the predicted ones in IOB2" in run("evaluate", "both.test", cwd=folder).stderr
+    tags = run("evaluate", "pos.ssvm", "test.txt", "--column", 2, cwd=folder).stderr
+    assert b"none of its labels, such as B-NP, is one of the model's" in tags
+
+
+@pytest.mark.parametrize(
+    ("chosen", "part"),
+    [
+        (("--columns", "0,0"), "column 0 is wanted twice"),
+        (("--columns", "0,2", "--column", 2), "column 2 is wanted twice"),
+        (("--column", -5), "so there is no column -5 (the first is 0, the last -1)"),
+        (("--column", 7), "so there is no column 7 "),
+        (("--columns", "0,9"), "so there is no column 9 "),
+    ],
+)
+def test_columns_that_are_not_there_are_named_as_they_were_asked_for(folder, chosen, part):
+    refused(run(*TRAIN, *chosen, cwd=folder), 1, "train.txt:1: ", part)
+
+
+def test_files_called_gz_are_packed_always_to_the_same_bytes(folder):
+    plain = run("tag", "chunk.ssvm", "test.txt", cwd=folder).stdout
+    packed = []
+    for name in ("a.gz", "b.gz"):
+        assert run("tag", "chunk.ssvm", "test.txt", "-o", name, cwd=folder).returncode == 0
+        packed.append((folder / name).read_bytes())
+    assert gzip.decompress(packed[0]) == plain
+    assert packed[0] == packed[1]
+    assert run("tag", "chunk.ssvm", "a.gz", cwd=folder).returncode == 0
+    run("convert", "a.gz", "--column", 2, "--to", "IOBES", "-o", "a.gz", cwd=folder)
+    assert b" E-NP " in gzip.decompress((folder / "a.gz").read_bytes())

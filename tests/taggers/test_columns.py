@@ -61,8 +61,8 @@ def test_conllu_skips_ranges_empty_nodes_and_comments_but_no_hashtag():
     [
         (b"a X\nb\n", {}, 2, "1 column where the lines before have 2"),
         (b"a X\nb Y Z\n", {}, 2, "3 columns"),
-        (b"\na\n", {"wanted": (0, 1)}, 2, "too few for columns 0, 1"),
-        (b"a\n", {"wanted": (0, -1)}, 1, "too few"),
+        (b"\na\n", {"wanted": (0, 1)}, 2, "so there is no column 1 "),
+        (b"a\n", {"wanted": (0, -1)}, 1, "column 0 is wanted twice"),
         (b"a X\nb\xff Y\n", {}, 2, "0xff is not valid UTF-8"),
         (b"a X\n\nb\0 Y\n", {}, 3, "NUL"),
         (b"1\ta\n", {"format": "conllu"}, 1, "2 columns instead of 10"),

@@ -107,6 +107,9 @@ def test_formats_are_detected():
     assert detect_format(PETS + b"a broken line in a file of columns\n") == "columns"
     assert detect_format(b"My cat sleeps all day.\nIt purrs.\n\nWhy not, with all that milk?\n") == "text"
     assert detect_format(b"") == "columns"
+    assert detect_format(b"B-NP\tw=a\tstart\nI-NP\tw=b\n\nO\tw=c\tend\n") == "crfsuite"
+    assert detect_format(b"dog\tN\tNumber=Sing\nand\tC\t_\n") == "columns"
+    assert detect_format(b"dog\tN\tid=1\tO\nand\tC\tid=2\tO\n") == "columns"
 
 
 def test_text_is_tokenized_line_by_line(tmp_path):

@@ -1,0 +1,86 @@
+"""Labels that look wrong, such as mixed schemes or those of another column."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import chain
+
+from taggers import schemes
+from taggers._columns import Columns
+from taggers.errors import DataError
+
+COLUMN = "is this the right column? --column chooses another"
+
+
+def warn_of_training_labels(columns: Columns, place: int, outer: str) -> None:
+    """Say so where the labels are not all of the scheme that they were read in, or of none at all."""
+    sentences = columns.sentences(place)
+    if outer == "none":
+        _warn(columns.name, _strangers(columns, sentences))
+        return
+    wrong = schemes.count_violations(sentences, outer)
+    if wrong:
+        at = next(
+            int(start) + found[0]
+            for labels, start in zip(sentences, columns.sentence_ptr, strict=False)
+            if (found := schemes.violations(labels, outer))
+        )
+        first = f"the first at line {columns.line(at)}: {columns.text(at, place)}"
+        count = "1 label is" if wrong == 1 else f"{wrong} labels are"
+        _warn(
+            columns.name,
+            f"{count} out of place in {outer} ({first}), and read as conlleval reads them; where files of "
+            "several schemes were joined, structsvm convert brings each to the same one",
+        )
+
+
+def check_scheme(columns: Columns, place: int, outer: str) -> None:
+    """Refuse labels that the scheme of a model does not have."""
+    for labels, start in zip(columns.sentences(place), columns.sentence_ptr, strict=False):
+        try:
+            schemes.violations(labels, outer)
+        except ValueError as error:
+            what = f"{str(error).rstrip('.')}; the model has {outer}: structsvm convert --to {outer}"
+            raise DataError(what, columns.name, columns.line(int(start))) from None
+
+
+def _strangers(columns: Columns, sentences: Sequence[Sequence[str]]) -> str:
+    """What is wrong with labels that are of no scheme: all of them, or some among labels of phrases."""
+    marks = {label for label in chain.from_iterable(sentences) if _marks_phrase(label)}
+    if not marks:
+        return f"the labels mark no phrases, as B-x and I-x do, and are learned as they are: {COLUMN}"
+    flat = list(chain.from_iterable(sentences))
+    for at, label in enumerate(flat):
+        if label != schemes.OUTSIDE and label not in marks:
+            return (
+                f"labels of phrases, such as {min(marks)}, stand beside others (line {columns.line(at)}: "
+                f"{label}), so that all are learned as they are, not as phrases"
+            )
+    return f"the labels ({', '.join(sorted(marks)[:6])} ...) mix schemes, and are learned as they are"
+
+
+def _marks_phrase(label: str) -> bool:
+    prefix, type_ = schemes.split(label)
+    return bool(type_) and len(prefix) == 1 and prefix in "BIESLU"
+
+
+def warn_of_gold(
+    gold: Sequence[Sequence[str]], names: Sequence[str], outer: str, file: str, answers: str
+) -> None:
+    """Say so where gold labels cannot be compared with what is answered: other labels, another scheme."""
+    seen = set(chain.from_iterable(gold)) - {schemes.OUTSIDE}
+    if seen and not seen & set(names):
+        _warn(file, f"none of its labels, such as {min(seen)}, is one of {answers}: {COLUMN}")
+        return
+    theirs = schemes.detect(gold)
+    if "none" not in (outer, theirs) and theirs != outer and schemes.count_violations(gold, outer):
+        _warn(
+            file,
+            f"its labels are in {theirs}, {answers} in {outer}: phrases can be compared, but accuracy counts "
+            f"labels as they are written; structsvm convert --to {outer} makes them alike",
+        )
+
+
+def _warn(file: str, what: str) -> None:
+    warnings.warn(f"{file}: {what}", UserWarning, stacklevel=3)
