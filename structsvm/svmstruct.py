@@ -1,4 +1,4 @@
-"""SVMstruct [Tsochantaridis et al. 2005]: n-slack cutting planes, a batch solver to compare with."""
+"""SVMstruct [Tsochantaridis et al. 2005, Joachims et al. 2009]: cutting planes, a batch solver."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy as np
 
 from structsvm import _schedules
 from structsvm._dual_optimizer import DualOptimizer
+from structsvm._linear_dual import LinearDual
+from structsvm._one_slack import MeanOracle, OneSlackDual
 from structsvm._training import Callback, ConvergenceWarning
 from structsvm.problem import Problem
-from structsvm.validation import check_count, check_positive
+from structsvm.validation import check_choice, check_count, check_positive
 
 
 class SVMStruct(DualOptimizer):
@@ -23,6 +25,11 @@ class SVMStruct(DualOptimizer):
     each epoch (1 is Algorithm 3 to the letter; more is faster and ends at the same place). All combinations
     of margin or slack re-scaling with L1 or L2 slacks are solved, where the problem's argmax can find their
     most violated constraint.
+
+    formulation="1-slack" is the same algorithm with one constraint for all examples together, the mean of
+    what each finds: it has many epochs, few constraints, and stops when the mean violation exceeds the mean
+    slack by no more than epsilon, which bounds the duality gap as n slacks do, by epsilon times C times the
+    sum of the sample weights. It has L1 slacks only; `partial_fit` gives each of its batches a slack.
     """
 
     def __init__(
@@ -35,6 +42,7 @@ class SVMStruct(DualOptimizer):
         epochs: int = 1000,
         rescaling: str = "margin",
         slack: str = "l1",
+        formulation: str = "n-slack",
         random_state: Any = 0,
         callback: Callback | None = None,
     ) -> None:
@@ -45,6 +53,7 @@ class SVMStruct(DualOptimizer):
         self.epochs = epochs
         self.rescaling = rescaling
         self.slack = slack
+        self.formulation = formulation
         self.kappa = 1e-10
 
     @property
@@ -55,6 +64,18 @@ class SVMStruct(DualOptimizer):
         check_positive(epsilon=self.epsilon)
         super()._check()
         check_count(new_constraints=self.new_constraints, epochs=self.epochs, low=1)
+
+        check_choice(formulation=(self.formulation, ("n-slack", "1-slack")))
+        if self.formulation == "1-slack" and self.slack != "l1":
+            raise ValueError("one slack for all examples is not squared: use slack='l1', or n-slack")
+
+    def _configured(self, oracle: Any) -> Any:
+        oracle = super()._configured(oracle)
+        return MeanOracle(oracle) if self.formulation == "1-slack" else oracle
+
+    def _new_machine(self, oracle: Any, seed: int) -> Any:
+        kind = OneSlackDual if self.formulation == "1-slack" else LinearDual
+        return kind(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
 
     def _run(self, online: bool) -> None:
         for _ in range(1 if online else self.epochs):

@@ -6,8 +6,8 @@ Each function returns Lambda, a row for each class (Tsochantaridis' thesis, 4.3)
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,6 +46,46 @@ def tree_loss(paths: Sequence[Sequence[Hashable]]) -> np.ndarray:
                 common += 1
             loss[i, j] = max(len(a), len(b)) - common if i != j else 0.0
     return loss
+
+
+class Taxonomy:
+    """Classes in a tree, for `LaRankClassifier` and `Multiclass`: what goes with their sorted classes.
+
+        LaRankClassifier(**Taxonomy.of_names(set(y), ".").options()).fit(X, y)
+
+    paths: for each class its nodes from the top down, as {"dog": ("animal", "dog")}. Every class that the
+    training data may show must be there, and no other, as the classifier lines up its classes with them.
+    """
+
+    def __init__(self, paths: Mapping[Any, Sequence[Hashable]]) -> None:
+        if len(paths) < 2:
+            raise ValueError(f"a taxonomy of {len(paths)} class(es): there is nothing to tell apart")
+        self.classes = np.unique(np.asarray(list(paths)))
+        self.paths = [tuple(paths[label]) for label in self.classes.tolist()]
+        check_paths(self.paths)
+
+    @classmethod
+    def of_names(cls, names: Iterable[str], separator: str) -> Self:
+        """Classes whose names are their paths, as rec.sport.hockey."""
+        return cls({name: name.split(separator) for name in names})
+
+    def options(
+        self, *, features: bool = True, loss: bool = True, node_weight: float = 1.0
+    ) -> dict[str, np.ndarray]:
+        """The options of a classifier: class features, tree loss, or both."""
+        options = {}
+        if features:
+            options["output_features"] = taxonomy_features(self.paths, node_weight=node_weight)
+        if loss:
+            options["loss"] = tree_loss(self.paths)
+        return options
+
+    def mean_loss(self, y: Any, predicted: Any) -> float:
+        """The mean tree loss of predictions: 1 for a sister class, more for one farther away."""
+        place = {label: k for k, label in enumerate(self.classes.tolist())}
+        loss = tree_loss(self.paths)
+        pairs = zip(np.asarray(y).tolist(), np.asarray(predicted).tolist(), strict=True)
+        return float(np.mean([loss[place[a], place[b]] for a, b in pairs]))
 
 
 def description_features(descriptions: Sequence[Sequence[str]]) -> np.ndarray:

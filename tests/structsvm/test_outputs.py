@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from structsvm import LaRank, Multiclass, Problem
-from structsvm.problems.outputs import description_features, similarity_features, taxonomy_features, tree_loss
+from structsvm import LaRank, LaRankClassifier, Multiclass, Problem
+from structsvm.problems.outputs import (
+    Taxonomy,
+    description_features,
+    similarity_features,
+    taxonomy_features,
+    tree_loss,
+)
 from tests.structsvm.helpers import noisy_classes
 from tests.structsvm.qp import multiclass_outputs, solve
 
@@ -103,3 +109,27 @@ def test_classes_below_a_shared_node_help_each_other():
     scores = optimizer.problem.decision_function([[2.0, -1.0]], optimizer.weights_)[0]
     assert scores[0] > scores[2]
     assert scores[1] > scores[2]
+
+
+def test_a_taxonomy_of_names_lines_up_with_the_sorted_classes_of_a_classifier():
+    names = ["rec.sport.hockey", "comp.graphics", "rec.autos", "comp.windows"]
+    taxonomy = Taxonomy.of_names(names, ".")
+    assert taxonomy.classes.tolist() == sorted(names)
+    options = taxonomy.options()
+    assert options["output_features"].shape == (4, 4 + 3)  # comp, rec, rec.sport
+    assert options["loss"].tolist() == [[0, 1, 2, 3], [1, 0, 2, 3], [2, 2, 0, 2], [3, 3, 2, 0]]
+    X, y = noisy_classes(40, noise=0.3)
+    model = LaRankClassifier(**options).fit(X, np.array(names)[y])
+    assert model.score(X, np.array(names)[y]) == 1
+    assert taxonomy.options(features=False).keys() == {"loss"}
+    assert taxonomy.options(loss=False).keys() == {"output_features"}
+
+
+def test_mean_loss_counts_levels():
+    taxonomy = Taxonomy({"dog": ("animal", "dog"), "cat": ("animal", "cat"), "rock": ("rock",)})
+    assert taxonomy.mean_loss(["dog", "dog", "cat", "rock"], ["dog", "cat", "rock", "rock"]) == 3 / 4
+
+
+def test_a_taxonomy_needs_two_classes():
+    with pytest.raises(ValueError, match="nothing to tell apart"):
+        Taxonomy({"a": ("a",)})
