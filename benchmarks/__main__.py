@@ -1,4 +1,4 @@
-"""Run benchmarks by name: `python -m benchmarks [multiclass ...] [--quick] [--corpora DIR]`."""
+"""Run benchmarks by name: `python -m benchmarks [tagging ...] [--quick] [--corpora DIR]`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import sys
 
 from benchmarks import (
     ambiguity,
-    chunking,
     concepts,
-    multiclass,
-    ocr,
     presets,
     semparse,
     spacy_pos,
@@ -21,9 +18,6 @@ from corpora import CorpusMissing, find
 
 # what runs, and the corpora it needs
 BENCHMARKS = {
-    "multiclass": (multiclass.main, ("uci_letter", "usps", "mnist", "reuters_r8")),
-    "chunking": (chunking.main, ("conll2000",)),
-    "ocr": (ocr.main, ("ocr_letters",)),
     "tagging": (tagging.main, ("conll2000",)),
     "presets": (presets.main, ("conll2000", "ud_english_ewt", "conll2002")),
     "spacy": (spacy_pos.main, ("ud_english_ewt",)),

@@ -22,10 +22,10 @@ How to add one: put a module in `benchmarks/papers` (all modules there are found
 
 `structsvm reproduce table-5.5` then checks the corpora, runs it, prints the paper's number beside ours with
 the difference, and writes Markdown, JSON and figures. A figure is data (`Figure`, with a `Curve` for each
-line) and is drawn as PNG and SVG. With `quick`, take one seed and small sets: half a minute at most. Names are
-those of Bordes' thesis (`table-5.5`, `figure-5.3`); other sources get a prefix (`svmstruct-table-4.2`,
-`lasvm-table-1`). Where a corpus of the paper is not to be had, `instead` says what replaces it. `measurements`
-never measures the same job twice, so that tables made of the same runs share them.
+line) and is drawn as PNG and SVG. With `quick`, take one seed and small sets: half a minute at most. Names
+are those of Bordes' thesis (`table-5.5`, `figure-5.3`); other sources get a prefix (`svmstruct-table-4.2`,
+`lasvm-table-1`). Where a corpus of the paper is not to be had, `instead` says what replaces it.
+`measurements` never measures the same job twice, so that tables made of the same runs share them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Table 6.1, figures 6.3 and 6.4 of Bordes' thesis, on simulated worlds, as `benchmarks.ambiguity` measures."""
+"""Table 6.1, figures 6.3 and 6.4 of Bordes' thesis: simulated worlds, measured by `benchmarks.ambiguity`."""
 
 from __future__ import annotations
 
