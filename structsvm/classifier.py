@@ -11,15 +11,15 @@ import numpy as np
 
 from structsvm._estimator import TrainedEstimator
 from structsvm.kernel_larank import KernelLaRank
+from structsvm.kernels import gamma_value
 from structsvm.larank import LaRank
 from structsvm.problems.multiclass import Multiclass, plain_labels
 from structsvm.validation import (
     NUMBERS,
-    check_choice,
-    check_class_weight,
     check_matrix,
     check_sample_weight,
     check_targets,
+    class_factors,
     same_value,
 )
 
@@ -167,30 +167,14 @@ class LaRankClassifier(TrainedEstimator):
         if linear:
             return LaRank(problem, **options)
         return KernelLaRank(
-            problem, kernel=self.kernel, gamma=self._gamma(X), degree=self.degree, coef0=self.coef0,
-            cache_mb=self.cache_size, **options,
+            problem, kernel=self.kernel, gamma=gamma_value(self.gamma, X), degree=self.degree,
+            coef0=self.coef0, cache_mb=self.cache_size, **options,
         )  # fmt: skip
-
-    def _gamma(self, X: Any) -> float:
-        if not isinstance(self.gamma, str):
-            return self.gamma
-        check_choice(gamma=(self.gamma, ("scale", "auto")))
-        if self.gamma == "auto":
-            return 1 / X.shape[1]
-        variance = X.var() if isinstance(X, np.ndarray) else X.multiply(X).mean() - X.mean() ** 2
-        return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
 
     def _weights(self, y: np.ndarray, sample_weight: Any, class_weight: Any, known: np.ndarray) -> np.ndarray:
         """Sample weights times class weights."""
         weight = check_sample_weight(sample_weight, len(y))
-        if class_weight is None:
-            return weight
-        classes, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
-        if isinstance(class_weight, str) and class_weight == "balanced":
-            return weight * (len(y) / (len(classes) * counts))[inverse]
-        check_class_weight(class_weight, known)
-        factor = np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])
-        weight = weight * factor[inverse]
+        weight = weight * class_factors(y, class_weight, known)
         if not weight.any():
             raise ValueError("class_weight and sample_weight leave every sample with weight 0")
         return weight

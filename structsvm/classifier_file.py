@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from structsvm.classifier import check_class_weight
 from structsvm.kernel_larank import KernelLaRank
 from structsvm.kernels import squared_norms
 from structsvm.persist import ModelFileError, load_model, save_model
-from structsvm.validation import LARGEST
+from structsvm.validation import LARGEST, check_class_weight
 
 KIND = "larank-classifier"
 ARRAY_PARAMETERS = ("loss", "output_features")

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from structsvm.validation import check_choice
+
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
@@ -35,6 +37,17 @@ class Rbf:
 
     def __call__(self, a: Any, b: Any, norms_a: np.ndarray, norms_b: np.ndarray) -> np.ndarray:
         return rbf(products(a, b), norms_a, norms_b, self.gamma)
+
+
+def gamma_value(gamma: float | str, X: Any) -> float:
+    """A number as it is; "scale" is 1 / (n_features X.var()), "auto" 1 / n_features."""
+    if not isinstance(gamma, str):
+        return gamma
+    check_choice(gamma=(gamma, ("scale", "auto")))
+    if gamma == "auto":
+        return 1 / X.shape[1]
+    variance = X.var() if isinstance(X, np.ndarray) else X.multiply(X).mean() - X.mean() ** 2
+    return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
 
 
 def products(a: Any, b: Any) -> np.ndarray:

@@ -153,3 +153,14 @@ def check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
             raise ValueError(f"class_weight names {label!r}, which is no class of y")
         if isinstance(factor, bool) or not isinstance(factor, NUMBERS) or not 0 <= factor < np.inf:
             raise ValueError(f"class_weight of {label!r} must be a number of at least 0, not {factor!r}")
+
+
+def class_factors(y: np.ndarray, class_weight: Any, known: np.ndarray) -> np.ndarray:
+    """The factor of each sample's class: of a dict, 1 where it names none, or balanced on these data."""
+    if class_weight is None:
+        return np.ones(len(y))
+    classes, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return (len(y) / (len(classes) * counts))[inverse]
+    check_class_weight(class_weight, known)
+    return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])[inverse]

@@ -1,0 +1,255 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""`KernelRows`: support patterns and the rows of the kernel matrix between them that a cache holds.
+
+New patterns come in blocks: their rows against all support patterns are one matrix product. Rows follow the
+support set as it grows and shrinks, so that k(x_i, x_j) is computed once while both are in it. A row that
+was evicted from the cache, which is the one unused for longest, is computed again when it is needed.
+
+A slot is a pattern of the current batch, a position one of the support patterns.
+"""
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+cdef extern from "_rows.h" nogil:
+    double dot_single(const float* row, const double* x, Py_ssize_t n)
+    double dot_double(const double* row, const double* x, Py_ssize_t n)
+    void axpy_single(double* y, double a, const float* x, Py_ssize_t n)
+    void axpy_double(double* y, double a, const double* x, Py_ssize_t n)
+
+
+cdef class KernelRows:
+
+    def __init__(self, inputs, double cache_mb):
+        self.inputs = inputs
+        self.single = inputs.dtype == np.float32
+        self.size = sizeof(float) if self.single else sizeof(double)
+        self.cache_bytes = cache_mb * 2**20
+        self.diagonal = np.zeros(0)
+        self.slot = np.zeros(0, np.intp)
+        self.used = np.zeros(0, np.int64)
+        self.start(0)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t p
+        for p in range(self.n):
+            free(self.rows[p])
+        self.clear_block()
+        free(self.rows)
+
+    # -- values ---------------------------------------------------------------------------------
+
+    cdef char* fetch(self, Py_ssize_t p) except NULL nogil:
+        """The row of a support pattern; it stays in memory until two others have been fetched."""
+        self.now += 1
+        self.used[p] = self.now
+        if self.rows[p] == NULL:
+            with gil:
+                self.compute_row(p)
+        return self.rows[p]
+
+    cdef char* fresh(self, Py_ssize_t slot) noexcept nogil:
+        """The row of a pattern of the block, or NULL."""
+        return self.block_rows[self.pending[slot]] if self.pending[slot] >= 0 else NULL
+
+    cdef double own(self, Py_ssize_t slot) noexcept nogil:
+        """k(x, x) of a pattern of the block."""
+        return self.block_kernel[self.pending[slot], self.pending[slot]]
+
+    cdef double get(self, char* row, Py_ssize_t at) noexcept nogil:
+        return (<float*>row)[at] if self.single else (<double*>row)[at]
+
+    cdef void put(self, char* row, Py_ssize_t at, double value) noexcept nogil:
+        if self.single:
+            (<float*>row)[at] = <float>value
+        else:
+            (<double*>row)[at] = value
+
+    cdef double dot(self, char* row, const double* x) noexcept nogil:
+        """sum of row[s] x[s] over the support patterns."""
+        return dot_single(<float*>row, x, self.n) if self.single else dot_double(<double*>row, x, self.n)
+
+    cdef void add(self, double* y, double a, char* row) noexcept nogil:
+        """y[s] += a row[s] for the support patterns."""
+        if self.single:
+            axpy_single(y, a, <float*>row, self.n)
+        else:
+            axpy_double(y, a, <double*>row, self.n)
+
+    # -- the support set ------------------------------------------------------------------------
+
+    cdef Py_ssize_t insert(self, Py_ssize_t slot) except -1 nogil:
+        """Make a pattern of the block the last support pattern: its row becomes a column of all others."""
+        cdef Py_ssize_t q, r = self.pending[slot], p = self.n
+        cdef char* row = self.block_rows[r]
+        with gil:
+            self.tell_inputs("insert", p, slot)
+        for q in range(p):
+            if self.rows[q] != NULL:
+                self.put(self.rows[q], p, self.get(row, q))
+        for q in range(self.n_block):
+            if self.block_rows[q] != NULL:
+                self.put(self.block_rows[q], p, self.block_kernel[q, r])
+        self.diagonal[p], self.slot[p], self.position[slot] = self.block_kernel[r, r], slot, p
+        self.rows[p], self.block_rows[r], self.pending[slot] = row, NULL, -1
+        self.now += 1
+        self.used[p] = self.now
+        self.n += 1
+        self.n_rows += 1
+        self.make_room()
+        return p
+
+    cdef int remove(self, Py_ssize_t p) except -1 nogil:
+        """Fill the gap with the last support pattern, in all rows too."""
+        cdef Py_ssize_t q, last = self.n - 1
+        if self.slot[p] >= 0:
+            self.position[self.slot[p]] = -1
+        self.n_rows -= self.rows[p] != NULL
+        free(self.rows[p])
+        self.rows[p] = NULL
+        for q in range(self.n if p != last else 0):
+            if self.rows[q] != NULL:
+                self.put(self.rows[q], p, self.get(self.rows[q], last))
+        for q in range(self.n_block if p != last else 0):
+            if self.block_rows[q] != NULL:
+                self.put(self.block_rows[q], p, self.get(self.block_rows[q], last))
+        if p != last:
+            self.diagonal[p], self.used[p] = self.diagonal[last], self.used[last]
+            self.slot[p] = self.slot[last]
+            self.rows[p], self.rows[last] = self.rows[last], NULL
+            if self.slot[p] >= 0:
+                self.position[self.slot[p]] = p
+        self.n = last
+        with gil:
+            self.tell_inputs("remove", p, last)
+        return 0
+
+    cdef int settle(self) except -1 nogil:
+        """The end of a step, when all books agree: now an interruption is passed on."""
+        if self.interrupted:
+            self.interrupted = False
+            with gil:
+                interrupt, self.interrupt = self.interrupt, None
+                raise interrupt
+        return 0
+
+    cdef void make_room(self) noexcept nogil:
+        """Evict the rows unused for longest until the others fit into the cache; two always do."""
+        cdef Py_ssize_t p, oldest
+        while self.n_rows > 2 and self.n_rows * <double>self.capacity * self.size > self.cache_bytes:
+            oldest = -1
+            for p in range(self.n):
+                if self.rows[p] != NULL and (oldest < 0 or self.used[p] < self.used[oldest]):
+                    oldest = p
+            free(self.rows[oldest])
+            self.rows[oldest] = NULL
+            self.n_rows -= 1
+
+    def tell_inputs(self, change, position, other):
+        """Have the inputs follow the support set; Ctrl-C, which Python code hears, has to wait."""
+        try:
+            getattr(self.inputs, change)(position, other)
+        except KeyboardInterrupt as interrupt:
+            getattr(self.inputs, change)(position, other)   # doing it twice does no harm
+            self.interrupt = interrupt
+            self.interrupted = True
+
+    def compute_row(self, Py_ssize_t p):
+        """Compute an evicted row again."""
+        values = np.ascontiguousarray(self.inputs.row(p), dtype=self.inputs.dtype)
+        cdef const unsigned char[::1] source = values.view(np.uint8)
+        cdef char* row = <char*>allocated(malloc(self.capacity * self.size))
+        memcpy(row, &source[0], self.n * self.size)
+        self.rows[p] = row
+        self.n_kernels += self.n
+        self.n_rows += 1
+        self.make_room()
+
+    # -- from Python ----------------------------------------------------------------------------
+
+    def start(self, Py_ssize_t n_slots):
+        """Begin with a batch of patterns; earlier support patterns stay, without a slot."""
+        cdef Py_ssize_t p
+        self.clear_block()
+        self.position = np.full(n_slots, -1, dtype=np.intp)
+        self.pending = np.full(n_slots, -1, dtype=np.intp)
+        for p in range(self.n):
+            self.slot[p] = -1
+
+    def begin_block(self, slots):
+        """Compute the rows of the patterns to come next, those that are no support patterns."""
+        cdef Py_ssize_t k, n
+        self.clear_block()
+        chosen = np.asarray(slots, dtype=np.intp)
+        chosen = chosen[np.asarray(self.position)[chosen] < 0]
+        n = len(chosen)
+        if self.n + n > self.capacity:
+            self.grow(max(self.n + n, self.capacity + self.capacity // 2))
+        if n == 0:
+            return
+        rows, kernel = self.inputs.block(chosen)
+        self.n_kernels += n * self.n + n * n
+        self.block_kernel = np.ascontiguousarray(kernel, dtype=np.float64).reshape(n, n)
+        self.block_slots = chosen
+        self.block_rows = <char**>allocated(calloc(n, sizeof(char*)))
+        self.n_block = n
+        cdef const unsigned char[:, ::1] source = None
+        if self.n:
+            source = np.ascontiguousarray(rows, dtype=self.inputs.dtype).reshape(n, -1).view(np.uint8)
+        for k in range(n):
+            self.block_rows[k] = <char*>allocated(malloc(self.capacity * self.size))
+            if self.n:
+                memcpy(self.block_rows[k], &source[k, 0], self.n * self.size)
+            self.pending[self.block_slots[k]] = k
+
+    cdef void clear_block(self) noexcept:
+        cdef Py_ssize_t k
+        for k in range(self.n_block):
+            free(self.block_rows[k])
+            self.pending[self.block_slots[k]] = -1
+        free(self.block_rows)
+        self.block_rows = NULL
+        self.n_block = 0
+
+    cdef int grow(self, Py_ssize_t capacity) except -1:
+        """Make room for more support patterns, while there is no block; without memory nothing changes."""
+        cdef Py_ssize_t p
+        cdef char** rows
+        self.diagonal, self.slot, self.used = (
+            longer(self.diagonal, capacity), longer(self.slot, capacity), longer(self.used, capacity))
+        rows = <char**>allocated(realloc(self.rows, capacity * sizeof(char*)))
+        self.rows = rows
+        for p in range(self.n):
+            if rows[p] != NULL:
+                rows[p] = <char*>allocated(realloc(rows[p], capacity * self.size))
+        for p in range(self.n, capacity):
+            rows[p] = NULL
+        self.capacity = capacity
+        self.make_room()
+        return 0
+
+    def restore(self, Py_ssize_t n, diagonal):
+        """Take up a support set whose patterns the inputs hold already; rows are computed when used."""
+        self.grow(n)
+        self.n = n
+        np.asarray(self.diagonal)[:n] = diagonal
+        self.slot[:n] = -1
+
+    def count(self, Py_ssize_t n):
+        """Book kernel values of n patterns with all support patterns that were computed elsewhere."""
+        self.n_kernels += n * self.n
+
+
+def longer(array, n):
+    """A copy with room for n values, zero where new."""
+    values = np.asarray(array)
+    result = np.zeros(n, dtype=values.dtype)
+    result[:len(values)] = values
+    return result
+
+
+cdef void* allocated(void* block) except NULL:
+    if block == NULL:
+        raise MemoryError("no memory for kernel rows: use a smaller cache_size or fewer patterns")
+    return block

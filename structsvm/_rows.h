@@ -1,0 +1,26 @@
+/* Passes over a row of kernel values, in single or double precision; sums of fixed lanes, so that every machine
+   rounds alike. */
+#ifndef STRUCTSVM_ROWS_H
+#define STRUCTSVM_ROWS_H
+
+#include "_vector.h"
+
+#define STRUCTSVM_LANES 8
+
+#define STRUCTSVM_DOT(NAME, TYPE)                                                                     \
+    STRUCTSVM_CLONES static double NAME(const TYPE *restrict row, const double *restrict x, ptrdiff_t n) { \
+        double sums[STRUCTSVM_LANES] = {0};                                                           \
+        ptrdiff_t k = 0;                                                                              \
+        for (; k + STRUCTSVM_LANES <= n; k += STRUCTSVM_LANES)                                        \
+            for (int lane = 0; lane < STRUCTSVM_LANES; lane++)                                        \
+                sums[lane] += (double)row[k + lane] * x[k + lane];                                    \
+        for (; k < n; k++) sums[0] += (double)row[k] * x[k];                                          \
+        double total = 0;                                                                             \
+        for (int lane = 0; lane < STRUCTSVM_LANES; lane++) total += sums[lane];                       \
+        return total;                                                                                 \
+    }
+
+STRUCTSVM_DOT(dot_single, float)
+STRUCTSVM_DOT(dot_double, double)
+
+#endif

@@ -1,0 +1,146 @@
+"""What binary classifiers share: checks of the data, two classes as -1 and +1, scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+
+from structsvm._estimator import Estimator
+from structsvm.problems.multiclass import plain_labels
+from structsvm.validation import (
+    check_matrix,
+    check_sample_weight,
+    check_targets,
+    class_factors,
+    same_value,
+)
+
+
+class BinaryClassifier(Estimator):
+    """A classifier of two classes; the second one, in sorted order, is +1.
+
+    A subclass trains in `_fit(X, labels, weight)` and `_continue(X, labels, weight)`, where labels are -1 and
+    +1, and gives f in `_values(X)`.
+    """
+
+    _estimator_type = "classifier"
+    _multiclass = False
+    _free: tuple[str, ...] = ("class_weight", "epochs", "random_state")  # may change before partial_fit
+    class_weight: Any = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train from scratch; where that is broken off, the model is what it was before."""
+        X, y = self._checked(X, y)
+        classes = self._checked_classes(np.unique(y))
+        self._check_parameters()
+        weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, classes)
+        trained = type(self)(**self.get_params())._prepared(X, classes)
+        trained._fit(X, self._encoded(y, classes), weight)
+        vars(self).update(vars(trained))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """One pass over more data, in their order; the first call needs all classes, in y or in `classes`."""
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                "class_weight 'balanced' is not supported by partial_fit, which does not see all data: "
+                "give a dict of factors"
+            )
+        given = None if classes is None else np.unique(plain_labels(classes, "classes"))
+        first = not self.__sklearn_is_fitted__()
+        X, y = self._checked(X, y, None if first else self.n_features_in_)
+        self._check_parameters()
+        if first:
+            known = self._checked_classes(np.unique(y) if given is None else given)
+        else:
+            known = self.classes_
+            self._check_unchanged()
+            if given is not None and not np.array_equal(given, known):
+                raise ValueError(
+                    f"`classes={given!r}` is not the same as on last call to partial_fit: {known!r}"
+                )
+        if not np.all(np.isin(y, known)):
+            raise ValueError(f"y holds classes other than {known!r}: name all classes in the first call")
+        weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, known)
+        model = type(self)(**self.get_params())._prepared(X, known) if first else self
+        model._continue(X, self._encoded(y, known), weight, first)
+        vars(self).update(vars(model))
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row."""
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            return self.classes_[(values > 0).astype(np.intp)]
+        return self.classes_[np.argmax(values, axis=1)]
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """f(x) of each row: positive for the second class."""
+        if not self.__sklearn_is_fitted__():
+            raise self._not_fitted()
+        return self._values(check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy."""
+        predicted = self.predict(X)
+        right = predicted == check_targets(plain_labels(y), len(predicted))
+        return float(np.average(right, weights=sample_weight))
+
+    # -- for subclasses -------------------------------------------------------------------------
+
+    def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
+        raise NotImplementedError
+
+    def _values(self, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _prepared(self, X: Any, classes: np.ndarray) -> Self:
+        self.classes_ = classes
+        self.n_features_in_ = X.shape[1]
+        self._fitted_params = {k: copy.copy(v) for k, v in self.get_params().items() if k != "callback"}
+        return self
+
+    def _encoded(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        return np.where(y == classes[1], 1.0, -1.0)
+
+    def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = check_matrix(X, n_features=n_features, owner=type(self).__name__)
+        return X, check_targets(plain_labels(y), X.shape[0])
+
+    def _checked_classes(self, classes: np.ndarray) -> np.ndarray:
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs at least two classes to tell apart, but y has one class only"
+            )
+        if len(classes) > 2 and not self._multiclass:
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is multiclass: y has "
+                f"{len(classes)} classes. Use scikit-learn's OneVsRestClassifier({type(self).__name__}(...)) "
+                "or LaRankClassifier"
+            )
+        return classes
+
+    def _check_unchanged(self) -> None:
+        for name, value in self._fitted_params.items():
+            if name not in self._free and not same_value(getattr(self, name), value):
+                raise ValueError(f"{name} was changed since fit: call fit")
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_class=self._multiclass),
+            input_tags=InputTags(sparse=True, pairwise=getattr(self, "kernel", None) == "precomputed"),
+        )

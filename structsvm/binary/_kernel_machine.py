@@ -1,0 +1,209 @@
+"""`KernelMachine`: what makes an estimator of a compiled `Machine`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from structsvm._training import in_slices
+from structsvm.binary._base import BinaryClassifier
+from structsvm.kernels import (
+    Inputs,
+    PrecomputedInputs,
+    SparseInputs,
+    gamma_value,
+    kernel_function,
+    squared_norms,
+)
+from structsvm.validation import NUMBERS, check_bounds, check_count, check_positive, check_seed
+
+BLOCK = 32  # examples whose kernel rows are one matrix product
+
+
+class KernelMachine(BinaryClassifier):
+    """A binary kernel classifier that is trained example by example.
+
+    kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed" or
+    a function of two matrices; gamma: a number, "scale" (1 / (n_features X.var())), "auto" (1 / n_features).
+    cache_size: megabytes for kernel rows of support vectors; those that do not fit are computed again.
+    Values are computed in the precision of X: float32 is twice as fast as float64.
+    """
+
+    _bounded = False  # whether |alpha| of an example stays below C times its weight
+    kernel: Any
+    gamma: Any
+    degree: int
+    coef0: float
+    cache_size: float
+    epochs: int
+    random_state: Any
+    machine_: Any
+    gamma_: float
+
+    # -- for subclasses -------------------------------------------------------------------------
+
+    def _machine(self, inputs: Inputs, seed: int) -> Any:
+        raise NotImplementedError
+
+    def _bound(self) -> float:
+        """The largest |alpha| of an example of weight 1."""
+        return 1.0
+
+    def _train(self, labels: np.ndarray, rng: np.random.Generator) -> None:
+        """Epochs over the batch, each in a new order."""
+        for _ in range(self.epochs):
+            for part in in_slices(rng.permutation(len(labels)), BLOCK):
+                self.machine_.learn(part)
+
+    def _check_parameters(self) -> None:
+        check_positive(cache_size=self.cache_size)
+        check_count(epochs=self.epochs, low=1)
+        check_count(degree=self.degree, low=1)
+        if not isinstance(self.gamma, str):
+            check_positive(gamma=self.gamma)
+        if isinstance(self.coef0, bool) or not isinstance(self.coef0, NUMBERS) or not np.isfinite(self.coef0):
+            raise ValueError(f"coef0 must be a finite number, not {self.coef0!r}")
+
+    # -- training -------------------------------------------------------------------------------
+
+    def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
+        seed = self._begin(X)
+        self.machine_.start(labels, self._uppers(weight))
+        self._train(labels, np.random.default_rng(seed))
+        self._let_go()
+
+    def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(
+                "partial_fit cannot use a precomputed kernel: the values between two batches are missing"
+            )
+        uppers = self._uppers(weight)
+        if first:
+            self._begin(X)
+        else:
+            inputs = self.machine_.rows.inputs
+            inputs.begin(X if X.dtype == inputs.dtype else X.astype(inputs.dtype))
+        self.machine_.start(labels, uppers)
+        try:
+            for part in in_slices(np.arange(len(labels)), BLOCK):
+                self.machine_.learn(part)
+        finally:
+            self._let_go()
+
+    def _uppers(self, weight: np.ndarray) -> np.ndarray:
+        uppers = self._bound() * weight
+        check_bounds(uppers)
+        return uppers
+
+    def _begin(self, X: Any) -> int:
+        """A machine for X, which has learned nothing; returns its seed."""
+        self.gamma_ = gamma_value(self.gamma, X)
+        inputs = self._inputs(X, self.gamma_)
+        seed = check_seed(self.random_state)  # last of all checks: a generator moves on when asked
+        self.machine_ = self._machine(inputs, seed)
+        return seed
+
+    def _inputs(self, X: Any, gamma: float) -> Inputs:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(f"a precomputed kernel must be a square matrix, not one of shape {X.shape}")
+            return PrecomputedInputs(X)
+        function = kernel_function(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
+        return (SparseInputs if sparse.issparse(X) else Inputs)(function, X)
+
+    def _let_go(self) -> None:
+        inputs = self.machine_.rows.inputs
+        inputs.begin(inputs.batch[:0].copy())  # a view would keep the caller's data alive
+        self.machine_.start(np.zeros(0), np.zeros(0))
+
+    # -- results --------------------------------------------------------------------------------
+
+    def _values(self, X: Any) -> np.ndarray:
+        inputs, alpha = self.machine_.rows.inputs, self.machine_.coefficients
+        X = X if X.dtype == inputs.dtype else X.astype(inputs.dtype)
+        parts = (X[part] for part in in_slices(np.arange(X.shape[0]), 512))
+        products = [inputs.with_support(part, squared_norms(part)) @ alpha for part in parts]
+        return np.concatenate(products) + self.machine_.bias
+
+    def _fitted_machine(self) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise self._not_fitted()
+        return self.machine_
+
+    @property
+    def support_vectors_(self) -> Any:
+        """The support vectors, a row each (with a precomputed kernel their positions)."""
+        return self._fitted_machine().rows.inputs.vectors()
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """alpha of the support vectors, with the sign of their class."""
+        return self._fitted_machine().coefficients
+
+    @property
+    def intercept_(self) -> float:
+        """The bias b."""
+        return self._fitted_machine().bias
+
+    @property
+    def n_support_vectors_(self) -> int:
+        """Examples in the kernel expansion."""
+        return self._fitted_machine().rows.n
+
+    @property
+    def n_kernels_(self) -> int:
+        """Kernel values computed in training."""
+        return self._fitted_machine().rows.n_kernels
+
+    @property
+    def n_steps_(self) -> int:
+        """Updates of the coefficients in training."""
+        return self._fitted_machine().n_steps
+
+    # -- copies and files -----------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: a fitted model goes without its callback."""
+        state = dict(vars(self))
+        if "machine_" in state:
+            inputs = self.machine_.rows.inputs
+            state["machine_"] = self.machine_.state(), inputs.vectors().copy(), inputs.dtype
+            if "callback" in state:
+                state["callback"] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "machine_" in state:
+            self.machine_ = self._rebuilt(*state["machine_"])
+
+    def _rebuilt(self, saved: dict[str, np.ndarray], support: Any, dtype: Any) -> Any:
+        """A machine from its state() and its support patterns, with the parameters of the fit."""
+        model = type(self)(**self._fitted_params)
+        if isinstance(model.kernel, str) and model.kernel == "precomputed":
+            inputs: Inputs = PrecomputedInputs(np.zeros((0, 0), dtype))
+            inputs.support, inputs.n = np.array(support), len(support)
+        else:
+            inputs = model._inputs(support, self.gamma_)
+            for position in range(len(saved["alpha"])):
+                inputs.insert(position, position)
+            inputs.begin(inputs.batch[:0].copy())
+        machine = model._machine(inputs, 0)
+        machine.restore(saved)
+        return machine
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file, with the parameters that the model was trained with."""
+        from structsvm.binary._file import save_kernel_machine
+
+        save_kernel_machine(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file."""
+        from structsvm.binary._file import load_kernel_machine
+
+        return load_kernel_machine(cls, path)

@@ -1,0 +1,112 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""`Machine`: a kernel expansion f(x) = sum_s alpha_s k(x_s, x) + b that learns example by example.
+
+Each algorithm says in `visit` what it does with an example. What they share is here: the set S of support
+patterns with alpha, f and y, batches and blocks of examples, and the state as arrays.
+"""
+import numpy as np
+
+from structsvm._kernel_rows import longer
+
+
+cdef class Machine:
+
+    def __init__(self, inputs, *, double cache_mb, uint64_t seed):
+        self.rows = KernelRows(inputs, cache_mb)
+        self.rng = seed
+        self.alpha = self.f = self.y = self.upper = self.labels = self.uppers = np.zeros(0)
+
+    # -- what the algorithms are made of --------------------------------------------------------
+
+    cdef int visit(self, Py_ssize_t slot) except -1 nogil:
+        """Learn from an example of the block."""
+        return 0
+
+    cdef double score(self, Py_ssize_t slot) noexcept nogil:
+        """f of a pattern of the block, or of one that has become a support pattern; without the bias."""
+        if self.rows.position[slot] >= 0:
+            return self.f[self.rows.position[slot]]
+        return self.rows.dot(self.rows.fresh(slot), &self.alpha[0])
+
+    cdef Py_ssize_t insert(self, Py_ssize_t slot, double f) except -1 nogil:
+        """Put a pattern of the block into S, with coefficient 0."""
+        cdef Py_ssize_t p = self.rows.insert(slot)
+        self.alpha[p], self.f[p] = 0, f
+        self.y[p], self.upper[p] = self.labels[slot], self.uppers[slot]
+        return p
+
+    cdef int remove(self, Py_ssize_t p) except -1 nogil:
+        """Take a pattern with coefficient 0 out of S; the last one takes its place."""
+        self.rows.remove(p)
+        cdef Py_ssize_t last = self.rows.n
+        self.alpha[p], self.f[p] = self.alpha[last], self.f[last]
+        self.y[p], self.upper[p] = self.y[last], self.upper[last]
+        return 0
+
+    cdef int change(self, Py_ssize_t p, double step) except -1 nogil:
+        """alpha_p += step, and f with it."""
+        self.alpha[p] += step
+        self.rows.add(&self.f[0], step, self.rows.fetch(p))
+        self.n_steps += 1
+        return 0
+
+    cdef void reserve(self, Py_ssize_t capacity):
+        self.alpha, self.f = longer(self.alpha, capacity), longer(self.f, capacity)
+        self.y, self.upper = longer(self.y, capacity), longer(self.upper, capacity)
+
+    # -- from Python ----------------------------------------------------------------------------
+
+    def start(self, labels, uppers):
+        """Begin with a batch: y = +1 or -1 and the bound on |alpha| of each example; S stays."""
+        self.labels = np.ascontiguousarray(labels, dtype=np.float64)
+        self.uppers = np.ascontiguousarray(uppers, dtype=np.float64)
+        self.rows.start(len(labels))
+
+    def learn(self, slots):
+        """Visit a block of examples, a few dozen, in order; Ctrl-C is heard between two of them."""
+        cdef const Py_ssize_t[::1] order = np.ascontiguousarray(slots, dtype=np.intp)
+        cdef Py_ssize_t k
+        self.rows.begin_block(slots)
+        if len(self.alpha) < self.rows.capacity:
+            self.reserve(self.rows.capacity)
+        with nogil:
+            for k in range(order.shape[0]):
+                if self.uppers[order[k]] > 0 and (
+                        self.rows.position[order[k]] >= 0 or self.rows.fresh(order[k]) != NULL):
+                    self.visit(order[k])
+                    self.rows.settle()
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """alpha of the support patterns."""
+        return np.array(self.alpha[:self.rows.n])
+
+    def state(self) -> dict:
+        """Everything but the inputs, as arrays: what restore() needs to go on."""
+        cdef Py_ssize_t n = self.rows.n
+        return {
+            "alpha": np.array(self.alpha[:n]), "f": np.array(self.f[:n]), "y": np.array(self.y[:n]),
+            "upper": np.array(self.upper[:n]), "diagonal": np.array(self.rows.diagonal[:n]),
+            "scalars": np.array([self.bias, *self.scalars()]),
+            "counters": np.array([self.n_steps, self.rows.n_kernels], dtype=np.int64),
+            "rng": np.array([self.rng], dtype=np.uint64),
+        }
+
+    def restore(self, state: dict):
+        """Take up a state() again; the inputs must hold its support patterns, in order."""
+        n = len(state["alpha"])
+        self.rows.restore(n, state["diagonal"])
+        self.reserve(n)
+        for array, name in ((self.alpha, "alpha"), (self.f, "f"), (self.y, "y"), (self.upper, "upper")):
+            np.asarray(array)[:n] = state[name]
+        self.bias = state["scalars"][0]
+        self.n_steps, self.rows.n_kernels = state["counters"]
+        self.rng = state["rng"][0]
+        self.take_scalars(state["scalars"][1:])
+
+    def scalars(self) -> list:
+        """Numbers of an algorithm's own that belong to its state."""
+        return []
+
+    def take_scalars(self, values):
+        """Take up scalars() again, and what follows from the state."""

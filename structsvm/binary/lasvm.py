@@ -1,0 +1,160 @@
+"""`LaSVMClassifier`: LASVM, online and with active selection of examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import numpy as np
+
+from structsvm._training import in_slices
+from structsvm.binary._kernel_machine import BLOCK, KernelMachine
+from structsvm.binary._lasvm import LaSVM
+from structsvm.binary._selection import SELECTIONS, chosen
+from structsvm.kernels import Inputs
+from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
+
+STEPS = 1000  # REPROCESS between two looks at the keyboard
+
+
+class LaSVMClassifier(KernelMachine):
+    """Binary SVM with kernel and bias, trained by LASVM (Bordes, Ertekin, Weston and Bottou 2005).
+
+        min ||w||^2 / 2 + C sum_i max(0, 1 - y_i (<w, Phi(x_i)> + b))
+
+    For each example PROCESS puts it into the expansion if it violates, then REPROCESS improves the
+    expansion once and drops what has become useless; in the end `finish` repeats REPROCESS until no pair
+    violates by more than tau. One epoch comes close to the exact solution, several converge to it. An
+    iteration costs one kernel value for each support vector, and memory only what cache_size allows.
+
+    selection: which example comes next. "random": every one, in random order. Of `sample` random ones,
+    "gradient" takes the most misclassified, "active" the one nearest to the boundary, which needs no
+    labels; "autoactive" samples until five lie within the margin, at most 100. These stop when `max_labels`
+    examples were taken, and the active ones when none that is left lies within the margin.
+    delta_max: repeat REPROCESS in each iteration until the uncertainty of the bias is below it.
+    callback(model): after each block of examples, with a model that predicts and can be copied.
+
+    After fit: classes_, support_vectors_, dual_coef_, intercept_, dual_, delta_, n_labels_ (examples taken),
+    n_kernels_, n_steps_, n_support_vectors_.
+    """
+
+    _bounded = True
+    _free = (*KernelMachine._free, "callback", "finish_fit", "max_labels", "sample", "selection")
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        selection: str = "random",
+        sample: int = 50,
+        max_labels: int | None = None,
+        epochs: int = 1,
+        tau: float = 1e-3,
+        delta_max: float | None = None,
+        finish_fit: bool = True,
+        class_weight: Any = None,
+        cache_size: float = 200.0,
+        random_state: Any = 0,
+        callback: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.selection = selection
+        self.sample = sample
+        self.max_labels = max_labels
+        self.epochs = epochs
+        self.tau = tau
+        self.delta_max = delta_max
+        self.finish_fit = finish_fit
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.random_state = random_state
+        self.callback = callback
+
+    # -- training -------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(C=self.C, tau=self.tau)
+        check_choice(selection=(self.selection, SELECTIONS))
+        check_count(sample=self.sample, low=1)
+        if self.max_labels is not None:
+            check_count(max_labels=self.max_labels, low=1)
+        if self.delta_max is not None:
+            check_positive(delta_max=self.delta_max)
+
+    def _bound(self) -> float:
+        return self.C
+
+    def _machine(self, inputs: Inputs, seed: int) -> LaSVM:
+        most = np.inf if self.delta_max is None else self.delta_max
+        return LaSVM(inputs, tau=self.tau, delta_max=most, cache_mb=self.cache_size, seed=seed)
+
+    def _train(self, labels: np.ndarray, rng: np.random.Generator) -> None:
+        seen = np.zeros(len(labels), dtype=bool)
+        for _ in range(self.epochs):
+            for part in self._blocks(labels, rng):
+                self.machine_.learn(part)
+                seen[part] = True
+                self.n_labels_ = int(seen.sum())
+                if self.callback is not None:
+                    self.callback(self)
+        if self.finish_fit:
+            self.finish()
+
+    def _blocks(self, labels: np.ndarray, rng: np.random.Generator) -> Iterable[np.ndarray]:
+        """The examples to take, block by block."""
+        most = self.max_labels or len(labels)
+        if self.selection == "random":
+            return in_slices(rng.permutation(len(labels))[:most], BLOCK)
+        return chosen(self.machine_, labels, rng, kind=self.selection, sample=self.sample, most=most)
+
+    def finish(self) -> Self:
+        """The finishing step, which partial_fit leaves out: REPROCESS until no pair in S violates."""
+        machine = self._fitted_machine()
+        while not machine.finish(STEPS):
+            pass
+        return self
+
+    # -- active learning ------------------------------------------------------------------------
+
+    def query(self, pool: Any, n: int = 1, *, sample: int | None = None) -> np.ndarray:
+        """Which rows of a pool of unlabelled patterns to have labelled next: those nearest to the boundary.
+
+        At most n positions, the nearest first, of patterns within the margin: none left is the time to stop.
+        sample: look at that many random rows only. A model without training gives random rows.
+        """
+        check_count(n=n, low=1)
+        fitted = self.__sklearn_is_fitted__()
+        width = self.n_features_in_ if fitted else None
+        pool = check_matrix(pool, n_features=width, owner=type(self).__name__)
+        rng = np.random.default_rng(check_seed(self.random_state))
+        rows = np.arange(pool.shape[0])
+        if sample is not None:
+            check_count(sample=sample, low=1)
+            rows = rng.permutation(len(rows))[:sample]
+        if not fitted:
+            return rng.permutation(rows)[:n]
+        distance = np.abs(self._values(pool[rows]))
+        nearest = np.argsort(distance, kind="stable")[:n]
+        return rows[nearest[distance[nearest] < 1 + self.delta_ / 2]]
+
+    # -- results --------------------------------------------------------------------------------
+
+    @property
+    def dual_(self) -> float:
+        """The dual objective."""
+        return self._fitted_machine().dual
+
+    @property
+    def delta_(self) -> float:
+        """The uncertainty of the bias; at most tau after the finishing step."""
+        return self._fitted_machine().delta
+

@@ -1,0 +1,99 @@
+"""`KernelPerceptron`, with or without a budget, and `KernelPassiveAggressive`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from structsvm.binary._kernel_machine import KernelMachine
+from structsvm.binary._perceptrons import OnlinePerceptron
+from structsvm.kernels import Inputs
+from structsvm.validation import NUMBERS, check_count, check_positive
+
+
+class KernelPerceptron(KernelMachine):
+    """Kernel perceptron (Algorithm 2 of the thesis): alpha_t += y_t where y_t f(x_t) <= margin; no bias.
+
+    budget: at most so many support vectors (Algorithm 4, Crammer, Kandola and Singer 2004): beyond it the one
+    that is classified best without itself leaves. margin: 0 for the plain perceptron.
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        margin: float = 0.0,
+        budget: int | None = None,
+        epochs: int = 1,
+        cache_size: float = 200.0,
+        random_state: Any = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.margin = margin
+        self.budget = budget
+        self.epochs = epochs
+        self.cache_size = cache_size
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.budget is not None:
+            check_count(budget=self.budget, low=1)
+        number = isinstance(self.margin, NUMBERS) and not isinstance(self.margin, bool)
+        if not number or not 0 <= self.margin < 1e100:
+            raise ValueError(f"margin must be a number of at least 0, not {self.margin!r}")
+
+    def _machine(self, inputs: Inputs, seed: int) -> OnlinePerceptron:
+        return OnlinePerceptron(
+            inputs, margin=self.margin, aggressive=False, budget=self.budget or sys.maxsize,
+            cache_mb=self.cache_size, seed=seed,
+        )  # fmt: skip
+
+
+class KernelPassiveAggressive(KernelMachine):
+    """Kernel passive-aggressive algorithm (Algorithm 3 of the thesis; PA-I of Crammer et al. 2006); no bias.
+
+    Where y_t f(x_t) < 1, alpha_t += y_t min(C, (1 - y_t f(x_t)) / k(x_t, x_t)).
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        epochs: int = 1,
+        class_weight: Any = None,
+        cache_size: float = 200.0,
+        random_state: Any = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epochs = epochs
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(C=self.C)
+
+    def _bound(self) -> float:
+        return self.C
+
+    def _machine(self, inputs: Inputs, seed: int) -> OnlinePerceptron:
+        return OnlinePerceptron(
+            inputs, margin=1.0, aggressive=True, budget=sys.maxsize, cache_mb=self.cache_size, seed=seed
+        )

@@ -1,0 +1,242 @@
+"""`SGDQNClassifier`: linear SVMs by stochastic gradient descent with a diagonal estimate of the curvature."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from structsvm._training import in_slices
+from structsvm.binary._base import BinaryClassifier
+from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
+from structsvm.validation import check_choice, check_count, check_positive, check_seed
+
+LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
+ALGORITHMS = ("sgdqn", "svmsgd2", "rescaled")
+SLICE = 2048  # rows between two looks at the keyboard
+DENSITY = 16  # regularize once for so many times the work of a pattern
+TRIED = (1e-2, 1e-1, 1.0, 1e1, 1e2)  # values of t0, in units of E[x' B x]
+CAUTION = 0.1  # gains of 1 / t never make up for a B that is too small, and features work together
+FEWEST = 1000  # rows of the subset on which they are tried
+
+
+class SGDQNClassifier(BinaryClassifier):
+    """Linear SVM trained by SGD-QN (Bordes, Bottou and Gallinari 2009), or by SVMSGD2, its simpler sister.
+
+        min lam ||w||^2 / 2 + mean_i loss(y_i <w, x_i>)
+
+    loss: "squared_hinge" max(0, 1 - m)^2 / 2 or "hinge" max(0, 1 - m).
+    t0: the gain of step t is 1 / (t + t0); by default the best of five on a tenth of the data, one pass each.
+    skip: regularize, and re-estimate the curvature, every so many steps; by default 16 / density of X, and so
+    at no more cost than the steps between. A pass costs a small multiple of the non-zeros of X.
+    algorithm: "sgdqn" as published; its estimate is the same for all features where no feature is ever zero.
+    "svmsgd2" estimates nothing. "rescaled" is svmsgd2 with the fixed B_ii = 1 / (lam + E[x_i^2] / 10), which
+    helps where the scales of features differ.
+    fit_intercept: a constant feature, regularized like the others.
+    More than two classes: one against the rest. There is no stopping rule but the number of epochs.
+
+    After fit: classes_, coef_, intercept_, t0_ and curvature_ (1 / B, between lam and 100 lam for "sgdqn"), a
+    row for each machine.
+    """
+
+    _multiclass = True
+
+    def __init__(
+        self,
+        lam: float = 1e-4,
+        *,
+        loss: str = "squared_hinge",
+        algorithm: str = "sgdqn",
+        epochs: int = 5,
+        t0: float | None = None,
+        skip: int | None = None,
+        fit_intercept: bool = True,
+        class_weight: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.lam = lam
+        self.loss = loss
+        self.algorithm = algorithm
+        self.epochs = epochs
+        self.t0 = t0
+        self.skip = skip
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    # -- training -------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_positive(lam=self.lam)
+        check_choice(loss=(self.loss, tuple(LOSSES)), algorithm=(self.algorithm, ALGORITHMS))
+        check_count(epochs=self.epochs, low=1)
+        if self.t0 is not None:
+            check_positive(t0=self.t0)
+        if self.skip is not None:
+            check_count(skip=self.skip, low=1)
+
+    def _encoded(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Labels -1 and +1, a row for each machine."""
+        rest = classes[1:] if len(classes) == 2 else classes
+        return np.where(y == rest[:, None], 1.0, -1.0)
+
+    def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
+        rows = Rows(X, self.fit_intercept)
+        rng = self._begin(rows, labels, weight)
+        orders = [rng.permutation(len(weight)) for _ in range(self.epochs)]
+        for k, y in enumerate(labels):
+            for order in orders:
+                self._pass(k, rows, y, weight, order)
+
+    def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
+        rows = Rows(X, self.fit_intercept)
+        if first:
+            self._begin(rows, labels, weight)
+        for k, y in enumerate(labels):
+            self._pass(k, rows, y, weight, np.arange(len(weight)))
+
+    def _begin(self, rows: Rows, labels: np.ndarray, weight: np.ndarray) -> np.random.Generator:
+        rng = np.random.default_rng(check_seed(self.random_state))
+        self.skip_ = self.skip or max(1, round(DENSITY / rows.density))
+        part = rng.permutation(len(weight))[: max(FEWEST, len(weight) // 10)]
+        squares, share = rows.squares(part), weight[part] / max(weight[part].sum(), 1e-12)
+        start = np.full(rows.width, self.lam)
+        if self.algorithm == "rescaled":
+            start += CAUTION * (squares.T @ weight[part]) / len(part)
+        # Gains below 1 / E[x' B x] are stable; heavy examples make long steps.
+        unit = max(float((share * weight[part]) @ (squares @ (1 / start))), 1e-12)
+        gains = np.zeros(len(labels))
+        for k, y in enumerate(labels):
+            gains[k] = self.t0 or unit * self._best(k, rows, y, weight, part, start, unit)
+        self._clear(start, gains)
+        return rng
+
+    def _clear(self, start: np.ndarray, t0: np.ndarray) -> None:
+        self.t0_ = t0
+        self.weights_ = np.zeros((len(t0), len(start)))
+        self.scale_ = np.tile(1 / start, (len(t0), 1))
+        self.steps_ = np.tile(np.array([0, self.skip_, 0, 0], dtype=np.int64), (len(t0), 1))
+
+    def _best(
+        self, k: int, rows: Rows, y: np.ndarray, weight: np.ndarray, part: np.ndarray, start: np.ndarray,
+        unit: float,
+    ) -> float:  # fmt: skip
+        """The factor of t0 whose single pass over a part of the data leaves the lowest primal there."""
+        costs = []
+        for factor in TRIED:
+            self._clear(start, np.full(k + 1, factor * unit))
+            self._pass(k, rows, y, weight, part)
+            w = self.weights_[k]
+            with np.errstate(all="ignore"):  # too great a gain may leave anything
+                costs.append(self._primal(w, rows.matrix[part] @ w, y[part], weight[part]))
+        return TRIED[int(np.argmin(np.nan_to_num(costs, nan=np.inf)))]
+
+    def _pass(self, k: int, rows: Rows, y: np.ndarray, weight: np.ndarray, order: np.ndarray) -> None:
+        scratch = np.zeros(rows.width)
+        for part in in_slices(order, SLICE):
+            run(
+                rows.data, rows.indices, rows.indptr, y, weight, part, self.weights_[k], self.scale_[k],
+                scratch, self.steps_[k], loss=LOSSES[self.loss], lam=self.lam, t0=self.t0_[k],
+                skip=self.skip_, second_order=self.algorithm == "sgdqn",
+            )  # fmt: skip
+
+    # -- results --------------------------------------------------------------------------------
+
+    def _primal(self, w: np.ndarray, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+        slack = np.maximum(0, 1 - y * scores)
+        losses = slack if self.loss == "hinge" else slack**2 / 2
+        return float(self.lam * (w @ w) / 2 + np.mean(weight * losses))
+
+    def primal(self, X: Any, y: Any) -> float:
+        """The objective on these data; summed over the machines where there are several."""
+        scores = np.atleast_2d(self.decision_function(X).T)
+        X, y = self._checked(X, y, self.n_features_in_)
+        labels, ones = self._encoded(y, self.classes_), np.ones(len(y))
+        parts = zip(self.weights_, scores, labels, strict=True)
+        return sum(self._primal(w, values, sign, ones) for w, values, sign in parts)
+
+    def _values(self, X: Any) -> np.ndarray:
+        values = np.asarray(X @ self.coef_.T) + self.intercept_
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """w, a row for each machine: one for two classes, else one a class."""
+        return self._trained("weights_")[:, : self.n_features_in_]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Weights of the constant feature."""
+        weights = self._trained("weights_")
+        return weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
+
+    @property
+    def curvature_(self) -> np.ndarray:
+        """The estimated curvature 1 / B along each feature."""
+        return 1 / self._trained("scale_")
+
+    def _trained(self, name: str) -> np.ndarray:
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("there are no weights before fit")
+        return getattr(self, name)
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file, with the parameters that the model was trained with."""
+        from structsvm.binary._file import save
+
+        if not self.__sklearn_is_fitted__():
+            raise self._not_fitted()
+        arrays = {"weights": self.weights_, "scale": self.scale_, "t0": self.t0_, "steps": self.steps_}
+        save(self, path, arrays, {"skip": self.skip_})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file."""
+        from structsvm.binary._file import load
+
+        return load(cls, path, _rebuilt)
+
+
+class Rows:
+    """X as the arrays that compiled code reads, with a constant feature if asked for."""
+
+    def __init__(self, X: Any, constant: bool) -> None:
+        n, self.width = X.shape[0], X.shape[1] + constant
+        if sparse.issparse(X):
+            if constant:
+                X = sparse.csr_array(sparse.hstack([X, np.ones((n, 1), dtype=X.dtype)], format="csr"))
+            self.data, self.indices = X.data, X.indices.astype(np.int32, copy=False)
+            self.indptr = X.indptr.astype(np.int64)
+            self.density = max(X.nnz, 1) / (n * self.width)
+        else:
+            X = np.hstack([X, np.ones((n, 1), dtype=X.dtype)]) if constant else np.ascontiguousarray(X)
+            self.data, self.indices = X.ravel(), np.zeros(0, np.int32)
+            self.indptr = np.arange(n + 1, dtype=np.int64) * self.width
+            self.density = 1.0
+        self.matrix = X
+
+    def squares(self, part: np.ndarray) -> Any:
+        """x^2 of some rows, element by element."""
+        rows = self.matrix[part].astype(np.float64)
+        return rows.multiply(rows).tocsr() if sparse.issparse(rows) else rows * rows
+
+
+def _rebuilt(model: SGDQNClassifier, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> SGDQNClassifier:
+    from structsvm.classifier_file import check_array
+
+    n = 1 if len(model.classes_) == 2 else len(model.classes_)
+    shape = (n, model.n_features_in_ + bool(model.fit_intercept))
+    check_array(arrays, "weights", np.float64, shape)
+    check_array(arrays, "scale", np.float64, shape)
+    check_array(arrays, "t0", np.float64, (n,))
+    check_array(arrays, "steps", np.int64, (n, 4))
+    check_count(skip=meta["skip"], low=1)
+    if np.any(arrays["scale"] <= 0) or np.any(arrays["t0"] <= 0) or np.any(arrays["steps"] < 0):
+        raise ValueError("scales, gains or counters are not above 0")
+    model.weights_, model.scale_ = arrays["weights"], arrays["scale"]
+    model.t0_, model.steps_, model.skip_ = arrays["t0"], arrays["steps"], meta["skip"]
+    return model

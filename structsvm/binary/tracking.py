@@ -1,0 +1,98 @@
+"""`TrackingClassifier`: SVMs that follow the optimum of a growing data set, with a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from structsvm.binary._kernel_machine import KernelMachine
+from structsvm.binary._tracking import Tracker
+from structsvm.kernels import Inputs
+from structsvm.validation import check_count, check_positive
+
+
+class TrackingClassifier(KernelMachine):
+    """The averaged tracking algorithms of section 4.4 of the thesis: Algorithm 16, or 15 without `process`.
+
+        P_t(w) = ||w||^2 / 2 + C sum_{i <= t} max(0, 1 - y_i <w, Phi(x_i)>),      no bias
+
+    After each example, K dual coordinate steps on examples drawn among those so far; the classifier is the
+    average over these steps. If k(x, x) <= 1 for all examples, then with mu(x) = sqrt(2 x) + x / C
+
+        E[ mean over t of (P_t(w_t) - min P_t) / (C t) ]  <=  mu(E[D* - process_gain_] / (K T))
+
+    where D* is the optimum after T examples (Theorems 6 and 7). Every example is kept, so that time and
+    memory grow with T^2: these are algorithms to study.
+
+    After fit: primals_ (P_t(w_t) for each t), dual_, process_gain_ (the rise of the dual in PROCESS, the
+    thesis' delta_T), bound(), and what every kernel machine has.
+    """
+
+    _bounded = True
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        K: int = 10,
+        process: bool = True,
+        epochs: int = 1,
+        class_weight: Any = None,
+        cache_size: float = 200.0,
+        random_state: Any = 0,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.K = K
+        self.process = process
+        self.epochs = epochs
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive(C=self.C)
+        check_count(K=self.K, low=1)
+
+    def _bound(self) -> float:
+        return self.C
+
+    def _machine(self, inputs: Inputs, seed: int) -> Tracker:
+        return Tracker(inputs, K=self.K, process=self.process, cache_mb=self.cache_size, seed=seed)
+
+    def bound(self, optimum: float | None = None) -> float:
+        """The right side of the theorem, with D* = optimum, or with the last primal, which is no smaller."""
+        machine = self._fitted_machine()
+        if machine.largest_norm > 1 + 1e-6:
+            raise ValueError(
+                f"the bound holds where k(x, x) <= 1, but it is {machine.largest_norm:g} for an example: "
+                "scale the inputs, or use the RBF kernel"
+            )
+        best = self.primals_[-1] if optimum is None else optimum
+        x = max(best - machine.process_gain, 0.0) / (self._fitted_params["K"] * len(self.primals_))
+        return float(np.sqrt(2 * x) + x / self._fitted_params["C"])
+
+    @property
+    def primals_(self) -> np.ndarray:
+        """P_t of the classifier after each example."""
+        return np.array(self._fitted_machine().primals)
+
+    @property
+    def dual_(self) -> float:
+        """The dual objective of the last coefficients, not averaged."""
+        return self._fitted_machine().dual
+
+    @property
+    def process_gain_(self) -> float:
+        """By how much the PROCESS operations have raised the dual."""
+        return self._fitted_machine().process_gain
