@@ -1,0 +1,5 @@
+from structsvm.binary._machine import Machine
+
+class Huller(Machine):
+    @property
+    def distance(self) -> float: ...

@@ -1,0 +1,19 @@
+from typing import Any
+
+import numpy as np
+
+from structsvm._kernel_rows import KernelRows
+from structsvm.kernels import Inputs
+
+class Machine:
+    rows: KernelRows
+    bias: float
+    n_steps: int
+
+    def __init__(self, inputs: Inputs, *, cache_mb: float, seed: int) -> None: ...
+    def start(self, labels: np.ndarray, uppers: np.ndarray) -> None: ...
+    def learn(self, slots: Any) -> None: ...
+    @property
+    def coefficients(self) -> np.ndarray: ...
+    def state(self) -> dict[str, np.ndarray]: ...
+    def restore(self, state: dict[str, np.ndarray]) -> None: ...

@@ -1,0 +1,7 @@
+from structsvm.binary._machine import Machine
+from structsvm.kernels import Inputs
+
+class OnlinePerceptron(Machine):
+    def __init__(
+        self, inputs: Inputs, *, margin: float, aggressive: bool, budget: int, cache_mb: float, seed: int
+    ) -> None: ...
