@@ -5,8 +5,10 @@ from corpora.child_world import simulate_child_world
 from corpora.handwriting import Words, load_ocr
 from corpora.house import simulate_house
 from corpora.multiclass import Split, TextSplit, load_letter, load_mnist, load_r8, load_usps, tfidf
+from corpora.questions import load_trec
 from corpora.registry import CORPORA, Corpus, CorpusMissing, find, verify
 from corpora.sportscast import simulate_sportscast
+from corpora.treebank import load_treebank, read_trees
 
 __all__ = [
     "CORPORA",
@@ -22,7 +24,10 @@ __all__ = [
     "load_mnist",
     "load_ocr",
     "load_r8",
+    "load_trec",
+    "load_treebank",
     "load_usps",
+    "read_trees",
     "simulate_child_world",
     "simulate_house",
     "simulate_sportscast",
