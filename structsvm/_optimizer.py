@@ -26,6 +26,12 @@ SLICE_SECONDS = 0.05  # between two looks at Ctrl-C and the progress callback
 UNSAVED = ("_machine", "_held", "_weight", "_trainer", "callback")
 
 
+class _Call:
+    """One call that trains, which a weak reference can be made to."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Optimizer(ABC):
     """Base of all optimizers: subclasses have options and a machine, and say what to do with patterns."""
 
@@ -84,7 +90,7 @@ class Optimizer(ABC):
     @contextmanager
     def _training(self) -> Iterator[None]:
         """Only one thread trains at a time, and no callback trains its own optimizer."""
-        mine = threading.Event()  # should Ctrl-C hit the clearing below, the claim dies with this call
+        mine = _Call()  # should Ctrl-C hit the clearing below, the claim dies with this call
         claim = (threading.get_ident(), weakref.ref(mine))
         if self._trained_by() is None:
             vars(self).pop("_trainer", None)
@@ -193,9 +199,9 @@ class Optimizer(ABC):
     def _pass(self, order: np.ndarray) -> bool:
         """An epoch over `order`, in slices; True if the callback asked to stop."""
         start, at, size, reported = time.perf_counter(), 0, self._block or 16, 0.0
-        marks = {max(1, round(len(order) * (k + 1) / POINTS_PER_EPOCH)) for k in range(POINTS_PER_EPOCH)}
-        ends = sorted(marks | {len(order)})
-        begun = self._elapsed
+        points = min(POINTS_PER_EPOCH, len(order))
+        ends = [round(len(order) * (k + 1) / points) for k in range(points)]
+        begun, self._seen = self._elapsed, 0
         for end in ends:
             while at < end:
                 slice_start = time.perf_counter()

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -91,6 +92,11 @@ class SequenceTagger(Labelling, Estimator):
         self.jobs = jobs
         self.callback = callback
 
+    @cached_property
+    def _new_words(self) -> KeyTable:
+        """Keys of words noted since they were last sorted into those of the model."""
+        return KeyTable()
+
     def _setting(self, name: str) -> Any:
         value = getattr(self, name)
         value = self.DEFAULTS[name] if value is None else value
@@ -158,7 +164,7 @@ class SequenceTagger(Labelling, Estimator):
         sentences = data.gold_of(X, y)
         fresh = not hasattr(self, "model_")
         model = self._new_model(X, y, [*sentences, list(classes or ())]) if fresh else self.model_
-        labels = Labels(model.labels)
+        labels = self._numbered(model)
         if classes is not None:
             labels.encode([gold.inner_labels(list(classes), model.outer, model.inner)], grow=True)
         coded = gold.encode_gold(sentences, labels, model.outer, model.inner)
@@ -167,7 +173,7 @@ class SequenceTagger(Labelling, Estimator):
         try:
             features = data.learnable(data.features_of(X, model, grow=True), coded[0], model)
             examples = data.examples(features, *coded)
-            self._note(model, X)
+            self._note(model, X, later=True)
             self._watch(optimizer, examples)
             optimizer.partial_fit(*examples, sample_weight)
         finally:
@@ -197,11 +203,27 @@ class SequenceTagger(Labelling, Estimator):
             model.report = {name: value for name, value in model.report.items() if name != "data"}
         self.model_, self.optimizer_, self._stale = model, optimizer, True
 
-    def _note(self, model: TaggerModel, X: Any) -> None:
-        """Note the words seen in training, and the names of new features where they are kept."""
-        model.words = data.merged(model.words, data.words(X))
+    def _numbered(self, model: TaggerModel) -> Labels:
+        """The labels of the model, which need not be numbered anew for every sentence."""
+        if getattr(self, "_labels", None) is None or self._labels.names != model.labels:
+            self._labels = Labels(model.labels)
+        return self._labels
+
+    def _note(self, model: TaggerModel, X: Any, *, later: bool = False) -> None:
+        """Note the words seen in training, and the names of new features where they are kept.
+
+        later: `_ready` sorts the words into those of the model, as that takes longer the more there are.
+        """
+        self._new_words.rows(data.words(X), grow=True)
+        if not later:
+            self._sort_words(model)
         if self.keep_names or model.feature_names is not None:
             model.feature_names = feature_names(model, X, model.feature_names)
+
+    def _sort_words(self, model: TaggerModel) -> None:
+        """Sort the words noted into those of the model."""
+        model.words = data.merged(model.words, self._new_words.keys)
+        vars(self).pop("_new_words")
 
     def _watch(self, optimizer: Any, examples: Any) -> None:
         """Have the callback see the training, and note how many patterns a sentence is, from this pass on."""
@@ -210,8 +232,9 @@ class SequenceTagger(Labelling, Estimator):
         known = int((examples[1].codes != -1).sum())
         patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
         done = getattr(optimizer, "_epochs_done", 0)
-        past = getattr(optimizer, "patterns", [])[:done]
-        optimizer.patterns = [*past, *past[-1:] * (done - len(past)), patterns]
+        past = vars(optimizer).setdefault("patterns", [])
+        past[done:] = []  # of a pass that was broken off
+        past += [*past[-1:] * (done - len(past)), patterns]
         if self.callback is None:
             optimizer.callback = None
         elif isinstance(optimizer.callback, training.Curve):
@@ -287,7 +310,7 @@ class SequenceTagger(Labelling, Estimator):
         optimizer = getattr(self, "optimizer_", None)
         if optimizer is not None and len(names) == optimizer.problem.n_labels:
             return model, optimizer
-        wider = replace(model, labels=names, state=None)
+        wider = replace(model, labels=list(names), state=None)
         fresh = self._optimizer(wider)
         fresh._check()
         if not model.labels:
@@ -339,6 +362,7 @@ class SequenceTagger(Labelling, Estimator):
             raise self._not_fitted()
         if getattr(self, "_stale", False):
             self.model_ = self._with_weights(self.model_, self.optimizer_.weights_)
+            self._sort_words(self.model_)
             self._stale = False
         return self.model_
 
