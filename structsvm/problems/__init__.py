@@ -5,6 +5,7 @@ from structsvm.problems.grammar import Grammar
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.outputs import Taxonomy
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
+from structsvm.problems.strings import StringProblem
 from structsvm.problems.trees import TreeProblem
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "SequenceLabels",
     "SequenceProblem",
     "Sequences",
+    "StringProblem",
     "Taxonomy",
     "TreeProblem",
 ]

@@ -3,8 +3,8 @@
 
 Its nodes are symbols over spans, its edges the ways to make them, each after all edges of the nodes that it
 uses: what is best, in whatever sense, is found by one pass over the edges. Edges count: for the F1 loss,
-a = 1 where a bracket is right and b = 1 for every bracket; for the 0/1 loss, a = 1 where anything is not as in the
-right tree.
+a = 1 where a bracket is right and b = 1 for every bracket; for the 0/1 loss, a = 1 where anything is not as
+in the right tree.
 """
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc

@@ -52,7 +52,9 @@ class SequenceProblem(Problem):
     """Label the tokens of a sentence, by Viterbi or greedily.
 
     inference="exact": Phi(x, y) counts label bigrams, the start included, and (feature, label) pairs; a
-    pattern is a sentence, its loss the sum over tokens of loss[right, answered].
+    pattern is a sentence, its loss the sum over tokens of loss[right, answered]. With loss="hamming" (how
+    many labels are wrong) or "0/1" (whether any is), the search keeps the best labelling for each number of
+    wrong labels: slower, and exact for slack re-scaling and L2 slacks too.
     inference="greedy": one decision after the other, given the `order` labels before (true ones in training);
     a pattern is a token (thesis 5.3).
     barred: (n_labels + 1, n_labels) booleans, True where a label may not follow another (last row: may not
@@ -86,6 +88,12 @@ class SequenceProblem(Problem):
         self.inference = inference
         self.order = order
         self.bigrams = tuple(bigrams)
+        self.counted = loss if isinstance(loss, str) else None
+        if self.counted:
+            check_choice(loss=(loss, ("hamming", "0/1")))
+            if inference != "exact" or self.bigrams:
+                raise ValueError(f"the loss {loss!r} needs exact inference without bigram features")
+            loss = None
         self.loss_ = check_loss_matrix(loss, n_labels)
         self.stride = -(-n_labels // LANES) * LANES
         self.history = n_labels + 1 if inference == "exact" else order * (n_labels + 1)
@@ -101,6 +109,11 @@ class SequenceProblem(Problem):
 
         if self.inference == "greedy":
             return GreedyOracle(self, self.n_labels, self.stride, self.loss_, self.order)
+        if self.counted:
+            from structsvm.problems._counted import CountedOracle
+
+            limit = 1 if self.counted == "0/1" else 2**31
+            return CountedOracle(self, self.n_labels, self.stride, self.barred, self.barred_end, limit)
         if self.bigrams:
             from structsvm.problems._bigrams import BigramOracle
 
@@ -172,7 +185,8 @@ class SequenceProblem(Problem):
         return feature
 
     def loss(self, y: Any, other: Any) -> float:
-        return float(sum(self.loss_[a, b] for a, b in zip(y, other, strict=True)))
+        wrong = float(sum(self.loss_[a, b] for a, b in zip(y, other, strict=True)))
+        return min(wrong, 1.0) if self.counted == "0/1" else wrong
 
     def candidates(self, x: Any) -> Any:
         allowed = self.barred == 0
