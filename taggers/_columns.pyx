@@ -208,8 +208,8 @@ cdef class Columns:
         cdef Columns self = Columns.__new__(Columns)
         self.keys = np.ascontiguousarray(keys, np.uint64)
         self.sentence_ptr = ptr = np.ascontiguousarray(sentence_ptr, np.int64)
-        ends = [0, len(self.keys)]
-        if self.keys.ndim != 2 or ptr[[0, len(ptr) - 1]].tolist() != ends or np.any(np.diff(ptr) < 0):
+        inside = self.keys.ndim == 2 and len(ptr) and ptr[0] == 0 and ptr[len(ptr) - 1] == len(self.keys)
+        if not inside or (ptr[1:] < ptr[:len(ptr) - 1]).any():
             raise ValueError("keys must have two dimensions, and sentence_ptr rise from 0 to their length")
         self.n_tokens, self.width = self.keys.shape
         self.n_sentences = len(ptr) - 1

@@ -49,6 +49,7 @@ class SequenceTagger(Labelling, Estimator):
 
     model_: TaggerModel
     optimizer_: Any
+    _labels: Labels
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
         "template": "label", "algorithm": "larank", "inference": "exact", "order": None, "C": 0.1,
@@ -205,7 +206,7 @@ class SequenceTagger(Labelling, Estimator):
 
     def _numbered(self, model: TaggerModel) -> Labels:
         """The labels of the model, which need not be numbered anew for every sentence."""
-        if getattr(self, "_labels", None) is None or self._labels.names != model.labels:
+        if not hasattr(self, "_labels") or self._labels.names != model.labels:
             self._labels = Labels(model.labels)
         return self._labels
 

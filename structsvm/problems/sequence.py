@@ -131,7 +131,7 @@ class SequenceProblem(Problem):
 
     def check_size(self, rows: np.ndarray) -> None:
         """Refuse feature rows whose weights cannot be counted in 32 bits."""
-        if self.offset + (int(np.max(rows, initial=-1)) + 1) * self.stride >= 2**31:
+        if self.offset + (int(rows.max(initial=-1)) + 1) * self.stride >= 2**31:
             raise ValueError(f"more than 2**31 weights for {self.n_labels} labels: use a higher cutoff")
 
     def check_arrays(self, X: Any, y: Any) -> None:
@@ -144,17 +144,20 @@ class SequenceProblem(Problem):
         ends = {"token_ptr": len(X.rows), "sentence_ptr": n_tokens}
         for name, end in ends.items():
             pointers = getattr(X, name)
-            if not len(pointers) or pointers[0] != 0 or pointers[-1] != end or np.any(np.diff(pointers) < 0):
+            rising = len(pointers) and pointers[0] == 0 and pointers[-1] == end
+            if not rising or (pointers[1:] < pointers[:-1]).any():
                 raise ValueError(f"{name} must rise from 0 to {end}")
-        if len(X.rows) and X.rows.min() < 0:
-            raise ValueError(f"feature row {X.rows.min()} is negative")
+        if (least := X.rows.min(initial=0)) < 0:
+            raise ValueError(f"feature row {least} is negative")
         self.check_size(X.rows)
         if X.values is not None and (X.values.shape != X.rows.shape or not np.all(np.isfinite(X.values))):
             raise ValueError("feature values must be finite, one for each row")
-        if len(y.codes) != n_tokens or not np.array_equal(X.sentence_ptr, y.sentence_ptr):
+        same = X.sentence_ptr is y.sentence_ptr or np.array_equal(X.sentence_ptr, y.sentence_ptr)
+        if len(y.codes) != n_tokens or not same:
             raise ValueError(f"labels of {len(y.codes)} tokens for {n_tokens} tokens, or sentences differ")
-        if len(y.codes) and not -2 - len(y.sets) < y.codes.min() <= y.codes.max() < self.n_labels:
-            bad = y.codes.min() if y.codes.min() <= -2 - len(y.sets) else y.codes.max()
+        low, high = y.codes.min(initial=0), y.codes.max(initial=0)
+        if low <= -2 - len(y.sets) or high >= self.n_labels:
+            bad = low if low <= -2 - len(y.sets) else high
             raise ValueError(f"unknown label {bad}: there are {self.n_labels} labels and {len(y.sets)} sets")
         if any(np.shape(one) != (self.n_labels,) or not np.any(one) for one in y.sets):
             raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, not all false")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -208,8 +209,9 @@ class SequencePipe(TrainablePipe):
         return losses
 
     def _sentence_gold(self, batch: Batch, golden: list[Gold]) -> list[Gold]:
-        places = batch.places.tolist()
-        return [[golden[doc][at] for at in places[start:end]] for doc, start, end in batch.sentences()]
+        flat = list(chain.from_iterable(golden))
+        labels = [flat[at] for at in batch.tokens.tolist()]
+        return [labels[start:end] for start, end in pairwise(batch.columns.sentence_ptr.tolist())]
 
     def _objective(self) -> float:
         optimizer = getattr(self.model, "optimizer_", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from spacy.attrs import IDS, IS_SPACE, SENT_START
@@ -26,18 +26,18 @@ _NAMES = {hash_string(name): name for name in SYMBOLS if name}
 class Batch:
     """The sentences of some docs, one after the other, without tokens of white space.
 
-    places: of each token in its doc. owners: the doc of each sentence. lengths: of the docs, in tokens.
+    tokens: the place of each token in the docs, joined. bounds: where each doc begins there, and the end.
     """
 
     columns: Columns
-    places: np.ndarray
-    owners: list[int]
-    lengths: list[int]
+    tokens: np.ndarray
+    bounds: list[int]
 
     def sentences(self) -> list[tuple[int, int, int]]:
         """Doc, first token and end of each sentence."""
-        bounds = pairwise(self.columns.sentence_ptr.tolist())
-        return [(owner, start, end) for owner, (start, end) in zip(self.owners, bounds, strict=True)]
+        ptr = self.columns.sentence_ptr
+        owners = np.searchsorted(self.bounds, self.tokens[ptr[:-1]], "right") - 1
+        return [(doc, start, end) for doc, (start, end) in zip(owners.tolist(), pairwise(ptr.tolist()), strict=True)]
 
 
 def text_of(strings: StringStore) -> Callable[[int], str]:
@@ -65,27 +65,22 @@ def attribute_ids(names: Sequence[str]) -> list[int]:
 def read_docs(docs: Sequence[Doc], columns: Sequence[str], strings: StringStore) -> Batch:
     """The sentences of docs as columns; a doc without sentence boundaries is one sentence."""
     attributes = [*attribute_ids(columns), SENT_START, IS_SPACE]
-    values = np.concatenate(
-        [np.zeros((0, len(attributes)), np.uint64), *[d.to_array(attributes) for d in docs]]
-    )
-    lengths = [len(doc) for doc in docs]
-    offsets = np.cumsum([0, *lengths])[:-1]
-    filled = offsets[np.array(lengths, bool)]
+    arrays = [doc.to_array(attributes) for doc in docs] or [np.zeros((0, len(attributes)), np.uint64)]
+    values = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    bounds = list(accumulate(map(len, docs), initial=0))
     starts = values[:, -2] == 1
-    starts[filled] = True
-    sentence = np.cumsum(starts) - 1
-    owner = np.repeat(np.arange(len(docs)), lengths)
-    places = np.arange(len(values)) - np.repeat(offsets, lengths)
+    starts[[start for start, end in pairwise(bounds) if start < end]] = True
+    ptr = np.append(np.flatnonzero(starts), len(values))
     space = values[:, -1] == 1
+    tokens = np.arange(len(values))
     if space.any():
-        values, sentence, owner, places = (array[~space] for array in (values, sentence, owner, places))
-    first = np.flatnonzero(np.diff(sentence, prepend=-1))
+        tokens = tokens[~space]
+        values, ptr = values[tokens], np.unique(np.searchsorted(tokens, ptr))
     keys = hashes(values[:, :-2])
-    for column, name in enumerate(columns):
-        if len(keys) and not keys[:, column].any():
+    for name, used in zip(columns, keys.any(axis=0), strict=True):
+        if len(keys) and not used:
             raise ValueError(
                 f"no token has {name}, and the features are made of it: put a component that sets it "
                 "before this one, or choose other columns"
             )
-    found = Columns.from_keys(keys, np.append(first, len(keys)), text_of(strings), name="<docs>")
-    return Batch(found, places, owner[first].tolist(), lengths)
+    return Batch(Columns.from_keys(keys, ptr, text_of(strings), name="<docs>"), tokens, bounds)

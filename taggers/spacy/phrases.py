@@ -36,12 +36,13 @@ class PhrasePipe(SequencePipe):
                 f"the labels of this model ({', '.join(model.names[:5])}, ...) mark no phrases: "
                 "use it in structsvm_tagger"
             )
-        found: list[list[schemes.Span]] = [[] for _ in batch.lengths]
+        found: list[list[schemes.Span]] = [[] for _ in batch.bounds[1:]]
         if model.outer != "none":
-            places, labels = batch.places.tolist(), [model.names[k] for k in ids.tolist()]
+            tokens, labels = batch.tokens.tolist(), [model.names[k] for k in ids.tolist()]
             for doc, first, end in batch.sentences():
+                at = batch.bounds[doc]
                 for type_, start, stop in schemes.spans(labels[first:end], model.outer):
-                    found[doc].append((type_, places[first + start], places[first + stop - 1] + 1))
+                    found[doc].append((type_, tokens[first + start] - at, tokens[first + stop - 1] + 1 - at))
         return found
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[list[schemes.Span]]) -> None:

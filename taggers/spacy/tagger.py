@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,10 +67,9 @@ class StructSVMTagger(SequencePipe):
     def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
         """For each doc the places of its tokens' labels among the model's names, -1 for white space."""
         batch, ids = self._label(docs)
-        found = np.full((len(batch.lengths), max(batch.lengths, default=0)), -1, np.int32)
-        owners = np.repeat(batch.owners, np.diff(batch.columns.sentence_ptr))
-        found[owners.astype(np.intp), batch.places] = ids
-        return [row[:n] for row, n in zip(found, batch.lengths, strict=True)]
+        found = np.full(batch.bounds[-1], -1, np.int32)
+        found[batch.tokens] = ids
+        return [found[start:end] for start, end in pairwise(batch.bounds)]
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[np.ndarray]) -> None:
         names = self.model.model_.names
