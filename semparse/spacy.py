@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-import srsly
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span, Token
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import registry
-from spacy.vocab import Vocab
 
-from structsvm.persist import ModelFileError
+from structsvm.spacy import EstimatorPipe, begin_losses
 
 if TYPE_CHECKING:
     from semparse.ospas import Ospas
@@ -32,7 +28,7 @@ if not Token.has_extension("symbol"):
     Token.set_extension("symbol", default=None)
 
 
-class OspasPipe(TrainablePipe):
+class OspasPipe(EstimatorPipe):
     """Reads the meaning of a Doc, which is one sentence; punctuation and white space are passed over.
 
     It sets Doc._.mr, the text of the best meaning, or None; Doc._.mr_score and Doc._.mr_margin, by how much
@@ -45,48 +41,19 @@ class OspasPipe(TrainablePipe):
     model: a file that `Ospas.save` or `structsvm parse train` wrote. options: of `semparse.Ospas`.
     """
 
+    FILES = (FILE,)
+
     model: Ospas
 
-    def __init__(
-        self,
-        vocab: Vocab,
-        name: str,
-        *,
-        model: str | None = None,
-        options: dict[str, Any] | None = None,
-        scorer: Callable[..., Any] | None = None,
-    ) -> None:
-        self.vocab, self.name, self.scorer = vocab, name, scorer
-        self.cfg: dict[str, Any] = {}
-        self.source, self.options = model, dict(options or {})
-        try:
-            self._start()
-        except ModelFileError:
-            # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
-            if Path(str(model)).exists():
-                raise
-
-    def _start(self) -> None:
-        """Begin anew, from the model file if there is one."""
+    def _new(self) -> Ospas:
         from semparse.ospas import Ospas
 
-        self.model = Ospas(**self.options)
-        if self.source is not None:
-            self.model = Ospas.load(self.source)
+        return Ospas(**self.options)
 
-    @property
-    def trained(self) -> bool:
-        """Whether it has learned anything."""
-        return hasattr(self.model, "model_")
+    def _load(self, path: str | Path) -> Ospas:
+        from semparse.ospas import Ospas
 
-    def _require(self) -> None:
-        if not self.trained and self.source is not None:
-            self._start()
-        if not self.trained:
-            raise ValueError(
-                f"the component {self.name!r} has no model: give it one by config={{'model': 'file.ssvm'}}, "
-                "or train it on docs with _.mr_candidates"
-            )
+        return Ospas.load(path)
 
     # -- training -------------------------------------------------------------------------------
 
@@ -106,8 +73,7 @@ class OspasPipe(TrainablePipe):
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
         """Learn from the candidates of each example, in order; its loss counts those not matched before."""
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
+        losses = begin_losses(losses, self.name)
         examples = list(examples)
         validate_examples(examples, "OspasPipe.update")
         for example in examples:
@@ -119,13 +85,6 @@ class OspasPipe(TrainablePipe):
                     losses[self.name] += known.isdisjoint(map(str, candidates))
                 self.model.partial_fit(tokens, candidates)
         return losses
-
-    def finish_update(self, sgd: Any) -> None:
-        """Nothing: an update is complete."""
-
-    def use_params(self, params: Any) -> Iterator[None]:
-        """Nothing to exchange: there are no averages of a Thinc optimizer here."""
-        yield
 
     # -- parsing --------------------------------------------------------------------------------
 
@@ -155,36 +114,6 @@ class OspasPipe(TrainablePipe):
                     token._.symbol = symbol
                     spans.append(Span(doc, token.i, token.i + 1, label=symbol))
             doc.spans[SPANS] = spans
-
-    # -- files ----------------------------------------------------------------------------------
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write `parser.ssvm` into a folder, a file that the command line reads too."""
-        self._require()
-        Path(path).mkdir(parents=True, exist_ok=True)
-        self.model.save(Path(path) / FILE)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """Read what `to_disk` wrote."""
-        from semparse.ospas import Ospas
-
-        self.model = Ospas.load(Path(path) / FILE)
-        return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """What `to_disk` writes, as bytes."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.to_disk(folder)
-            return srsly.msgpack_dumps({FILE: Path(folder, FILE).read_bytes()})
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Read what `to_bytes` returned."""
-        content = srsly.msgpack_loads(bytes_data)
-        if not isinstance(content, dict) or not isinstance(content.get(FILE), bytes):
-            raise ModelFileError(f"These bytes hold no model of the component {self.name!r}.")
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, FILE).write_bytes(content[FILE])
-            return self.from_disk(folder)
 
 
 def words_of(doc: Doc) -> list[Token]:

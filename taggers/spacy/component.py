@@ -1,10 +1,9 @@
-"""What all components share: training on Docs, model files, labels. No Thinc: a `SequenceTagger` learns."""
+"""What the components of taggers share: labels, training on Docs, what their columns are."""
 
 from __future__ import annotations
 
-import tempfile
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,12 +11,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import srsly
 from spacy.language import Language
-from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 
-from structsvm.persist import ModelFileError
+from structsvm.spacy import EstimatorPipe, begin_losses
 from taggers.estimator import SequenceTagger
 from taggers.files import CONLLU_NAMES
 from taggers.spacy.docs import Batch, attribute_ids, read_docs
@@ -33,7 +31,7 @@ OPTIONS: dict[str, Any] = {
 _CONLLU = {"form": "ORTH", "lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "deprel": "DEP"}
 
 
-class SequencePipe(TrainablePipe):
+class SequencePipe(EstimatorPipe):
     """A tagger of ours as a spaCy component: found by `add_pipe`, trained by `update` or `spacy train`.
 
     model: a file of the command line's `train`, from which it starts; None begins with nothing.
@@ -47,6 +45,7 @@ class SequencePipe(TrainablePipe):
     perceptron, the number of its updates).
     """
 
+    FILES = (FILE, SETTINGS)
     TAGGER: ClassVar[type[SequenceTagger]]
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH",)
 
@@ -67,40 +66,17 @@ class SequencePipe(TrainablePipe):
         scorer: Callable[..., Any] | None = None,
     ) -> None:
         attribute_ids(columns or ())
-        self.vocab, self.name = vocab, name
-        self.cfg: dict[str, Any] = {}
         self.saved: dict[str, Any] = {}  # settings of a model that `to_disk` wrote
-        self.source, self.chosen_columns, self.options = model, columns, dict(options or {})
+        self.chosen_columns, self.overwrite = columns, overwrite
         self.keep_state, self.prune, self.dtype = keep_state, prune, dtype
-        self.overwrite, self.scorer = overwrite, scorer
-        try:
-            self._start()
-        except ModelFileError:
-            # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
-            if Path(str(model)).exists():
-                raise
+        super().__init__(vocab, name, model=model, options=options, scorer=scorer)
 
-    # -- the model ------------------------------------------------------------------------------
+    def _new(self) -> SequenceTagger:
+        self.saved = {}
+        return self.TAGGER(**self.options)
 
-    def _start(self) -> None:
-        """Begin anew, from the model file if there is one."""
-        self.model, self.saved = self.TAGGER(**self.options), {}
-        if self.source is not None:
-            self.model = self.TAGGER.load(self.source, **self.options)
-
-    @property
-    def trained(self) -> bool:
-        """Whether there is a model, be it an empty one."""
-        return hasattr(self.model, "model_")
-
-    def _require(self) -> None:
-        if not self.trained and self.source is not None:
-            self._start()
-        if not self.trained:
-            raise ValueError(
-                f"the component {self.name!r} has no model: give it one by config={{'model': 'file.ssvm'}}, "
-                "or call nlp.initialize and train it"
-            )
+    def _load(self, path: str | Path) -> SequenceTagger:
+        return self.TAGGER.load(path, **self.options)
 
     @property
     def columns(self) -> list[str]:
@@ -193,8 +169,7 @@ class SequencePipe(TrainablePipe):
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
         """One online pass over the examples, in their order; `drop` and `sgd` play no part."""
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
+        losses = begin_losses(losses, self.name)
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.update")
         golden = [self._gold(example) for example in examples]
@@ -230,13 +205,6 @@ class SequencePipe(TrainablePipe):
             wrong += sum(a is not None and a != b for a, b in zip(self._gold(example), found, strict=True))
         return float(wrong), None
 
-    def finish_update(self, sgd: Any) -> None:
-        """Nothing: an update is complete."""
-
-    def use_params(self, params: Any) -> Iterator[None]:
-        """Nothing to exchange: there are no averages of a Thinc optimizer here."""
-        yield
-
     # -- labelling ------------------------------------------------------------------------------
 
     def _read(self, docs: list[Doc]) -> Batch:
@@ -252,11 +220,7 @@ class SequencePipe(TrainablePipe):
 
     # -- files ----------------------------------------------------------------------------------
 
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write a folder with `model.ssvm`, a file that the command line reads too, and `cfg`."""
-        self._require()
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
+    def _save(self, folder: Path) -> None:
         srsly.write_json(folder / SETTINGS, self._settings())
         if self.keep_state:
             self.model.save(folder / FILE, training_state=True)
@@ -266,33 +230,11 @@ class SequencePipe(TrainablePipe):
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Read what `to_disk` wrote."""
         settings = srsly.read_json(Path(path) / SETTINGS)
-        self.model = self.TAGGER.load(Path(path) / FILE, **self.options)
-        self._take(settings)
+        super().from_disk(path, exclude=exclude)
+        attribute_ids(settings["columns"])
+        self.saved = settings
         return self
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """What `to_disk` writes, as bytes."""
-        with tempfile.TemporaryDirectory() as folder:
-            self.to_disk(folder, exclude=exclude)
-            return srsly.msgpack_dumps({name: Path(folder, name).read_bytes() for name in (FILE, SETTINGS)})
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Read what `to_bytes` returned."""
-        content = srsly.msgpack_loads(bytes_data)
-        if not isinstance(content, dict) or not all(
-            isinstance(content.get(k), bytes) for k in (FILE, SETTINGS)
-        ):
-            raise ModelFileError(f"These bytes hold no model of the component {self.name!r}.")
-        with tempfile.TemporaryDirectory() as folder:
-            for name in (FILE, SETTINGS):
-                Path(folder, name).write_bytes(content[name])
-            return self.from_disk(folder, exclude=exclude)
 
     def _settings(self) -> dict[str, Any]:
         """What must be known of a model beside its file."""
         return {"columns": self.columns}
-
-    def _take(self, settings: dict[str, Any]) -> None:
-        """Take `_settings` that were saved."""
-        attribute_ids(settings["columns"])
-        self.saved = settings

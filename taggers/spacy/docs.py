@@ -35,9 +35,9 @@ class Batch:
 
     def sentences(self) -> list[tuple[int, int, int]]:
         """Doc, first token and end of each sentence."""
-        ptr = self.columns.sentence_ptr
+        ptr = self.columns.sentence_ptr.tolist()
         owners = np.searchsorted(self.bounds, self.tokens[ptr[:-1]], "right") - 1
-        return [(doc, start, end) for doc, (start, end) in zip(owners.tolist(), pairwise(ptr.tolist()), strict=True)]
+        return [(doc, *bounds) for doc, bounds in zip(owners.tolist(), pairwise(ptr), strict=True)]
 
 
 def text_of(strings: StringStore) -> Callable[[int], str]:
@@ -77,7 +77,7 @@ def read_docs(docs: Sequence[Doc], columns: Sequence[str], strings: StringStore)
         tokens = tokens[~space]
         values, ptr = values[tokens], np.unique(np.searchsorted(tokens, ptr))
     keys = hashes(values[:, :-2])
-    for name, used in zip(columns, keys.any(axis=0), strict=True):
+    for name, used in zip(columns, np.any(keys, axis=0).tolist(), strict=True):
         if len(keys) and not used:
             raise ValueError(
                 f"no token has {name}, and the features are made of it: put a component that sets it "

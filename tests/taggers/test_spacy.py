@@ -258,6 +258,14 @@ def test_tokens_without_gold_and_empty_docs_teach_nothing(nlp):
     assert list(nlp.pipe([])) == []
 
 
+def test_docs_that_are_empty_or_white_space_only_have_no_phrases():
+    nlp = trained("structsvm_ner")
+    texts = ["", "Anna sees Turin .", " \n ", "", "  Turin  "]
+    ents = [[(e.start, e.text) for e in doc.ents] for doc in nlp.pipe(texts)]
+    assert ents == [[], [(0, "Anna"), (2, "Turin")], [], [], [(1, "Turin")]]
+    assert [[e.text for e in nlp(text).ents] for text in ("", " ")] == [[], []]
+
+
 def test_gold_is_aligned_where_tokens_differ(nlp):
     words, parts = ["Annas", "cat"], ["Anna", "s", "cat"]
     gold = Doc(nlp.vocab, words=parts, spaces=[False, True, False], tags=["NNP", "NNP", "NN"])
