@@ -15,8 +15,9 @@ OUTSIDE = schemes.OUTSIDE
 
 
 def outer_scheme(y: Sequence[Sequence[Any]]) -> str:
-    """The scheme that the complete sentences of y are written in."""
-    return schemes.detect([labels for labels in y if all(isinstance(label, str) for label in labels)])
+    """The scheme that the complete sentences of y are written in; IOB2 where they have no phrase as yet."""
+    whole = [labels for labels in y if all(isinstance(label, str) for label in labels)]
+    return "IOB2" if set(chain.from_iterable(whole)) == {OUTSIDE} else schemes.detect(whole)
 
 
 def encode_gold(

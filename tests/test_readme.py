@@ -1,5 +1,6 @@
-"""Every Python block of the README and of the docs runs, and type-checks."""
+"""Every block of code of the README and of the docs runs, and the Python of them type-checks."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,33 +8,70 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[1] / "README.md"
-PAGES = [README, *sorted((README.parent / "docs").glob("*.md"))]
-FOUND = [
-    (f"{page.name} {k}", block)
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "taggers"))
+
+from sentences import as_columns  # noqa: E402
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The blocks of a tutorial go on from one to the next, in one folder; all others stand for themselves.
+TUTORIALS = [page for page in PAGES if page.name.startswith("tutorial-")]
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """(language, code) of each block."""
+    found = re.findall(r"```(python|sh)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return [(language, code) for language, code in found]
+
+
+ALONE = [
+    pytest.param(code, id=f"{page.name} {k}")
     for page in PAGES
-    for k, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL))
+    if page not in TUTORIALS
+    for k, (language, code) in enumerate(blocks(page))
+    if language == "python"
 ]
-BLOCKS = [block for _, block in FOUND]
+PYTHON = [code for page in PAGES for language, code in blocks(page) if language == "python"]
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=[name for name, _ in FOUND])
-def test_block_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("code", ALONE)
+def test_block_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=[page.name for page in TUTORIALS])
+def test_tutorial_runs_from_its_beginning_to_its_end(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "spacy" in page.name:
+        pytest.importorskip("spacy")
+    monkeypatch.chdir(tmp_path)
+    for name, n in (("train", 60), ("dev", 15), ("test", 15), ("input", 15), ("more", 15)):
+        Path(f"{name}.txt").write_bytes(as_columns(n, seed=len(name)))
+    for language, code in blocks(page):
+        if language == "python":
+            exec(compile(code, page.name, "exec"), {"__name__": "page"})
+            continue
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        done = subprocess.run(
+            ["bash", "-euc", code],
+            env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (code, done.stderr)
 
 
 def test_readme_shows_a_users_own_problem_in_under_25_lines() -> None:
-    own = next(block for block in BLOCKS if "(Problem)" in block)
+    own = next(code for code in PYTHON if "(Problem)" in code)
     assert len(own.splitlines()) < 25
 
 
-def test_readme_blocks_type_check(tmp_path: Path) -> None:
+def test_blocks_type_check(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
-    for number, block in enumerate(BLOCKS):
-        (tmp_path / f"block_{number}.py").write_text(block, encoding="utf-8")
+    for number, code in enumerate(PYTHON):
+        (tmp_path / f"block_{number}.py").write_text(code, encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--check-untyped-defs", *map(str, sorted(tmp_path.iterdir()))],
-        cwd=README.parent, capture_output=True, text=True, check=False,
+        cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

@@ -231,6 +231,19 @@ def test_labels_can_be_added_before_and_after_training(nlp):
     assert [entity.label_ for entity in nlp(doc.copy()).ents] == ["PERSON", "PRODUCT"]
 
 
+def test_a_pipeline_that_begins_with_nothing_learns_phrases(nlp):
+    ner = nlp.add_pipe("structsvm_ner")
+    nlp.initialize()
+    data = [pair for pair in examples(nlp.vocab, 60) if pair.reference.ents]
+    plain = Example(nlp.make_doc("no cat sleeps"), nlp.make_doc("no cat sleeps"))
+    plain.reference.set_ents([], default="outside")
+    for pair in [plain, *data]:
+        nlp.update([pair])
+    assert ner.labels == ("PERSON", "PLACE")
+    assert model_of(ner).outer == "IOB2"
+    assert nlp.evaluate(examples(nlp.vocab, 20, seed=3))["ents_f"] > 0.9
+
+
 def test_initialize_takes_given_labels_and_begins_anew(nlp):
     tagger = nlp.add_pipe("structsvm_tagger")
     data = examples(nlp.vocab, 10)
