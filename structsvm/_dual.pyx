@@ -34,7 +34,10 @@ cdef class Dual:
         for stage in range(3):
             for k in range(OPTIMIZE_BURST):
                 self.prefetch(drawn[k], stage)
+        self.prefetch(drawn[0], 3)
         for k in range(OPTIMIZE_BURST):
+            if k + 1 < OPTIMIZE_BURST and drawn[k + 1] < self.n_patterns:
+                self.prefetch(drawn[k + 1], 3)
             if drawn[k] < self.n_patterns:      # a step before may have removed a pattern
                 self.optimize(drawn[k])
         return 0

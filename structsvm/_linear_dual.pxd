@@ -1,6 +1,7 @@
 # cython: language_level=3
 from libc.stdint cimport int32_t
 
+from structsvm._difference cimport Difference
 from structsvm._dual cimport Dual
 from structsvm._oracle cimport Oracle
 
@@ -10,9 +11,7 @@ cdef struct Output:
     double loss             # as the dual sees it: rescaled, or its root with quadratic slacks
     double norm             # squared norm of the difference
     double v                # violation, valid within one step only
-    Py_ssize_t n
-    int32_t* index          # the difference d(y), sorted
-    double* value
+    Difference d            # d(y)
 
 
 cdef struct Pattern:
@@ -20,7 +19,8 @@ cdef struct Pattern:
     double upper            # C times the sample weight
     double beta             # of the true output: the sum of the alphas
     Py_ssize_t n, capacity
-    Output* outputs
+    Output* outputs         # in one block with the products
+    double* products        # <d(a), d(b)>, capacity x capacity, NaN where not known yet; NULL where there are many
 
 
 cdef class LinearDual(Dual):
@@ -33,8 +33,12 @@ cdef class LinearDual(Dual):
     cdef double* upper                      # of a slot
     cdef char* held                         # whether a slot stays when it is no support pattern
     cdef Py_ssize_t n_slots
+    cdef Difference looked                  # what the oracle found, once `pack` was called
+    cdef int32_t* room                      # where it lies
+    cdef Py_ssize_t packable                # entries that there is room for
 
-    cdef double look(self, Py_ssize_t slot, bint counted) except? -1.0 nogil
+    cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil
+    cdef int pack(self) except -1 nogil
     cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil
     cdef double true_violation(self, Pattern* p) noexcept nogil
     cdef void violations(self, Pattern* p) noexcept nogil
@@ -43,6 +47,8 @@ cdef class LinearDual(Dual):
     cdef Py_ssize_t match(self, Pattern* p) noexcept nogil
     cdef int step(self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil
     cdef Pattern* insert_pattern(self, Py_ssize_t slot) except NULL nogil
+    cdef double product(self, Pattern* p, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef bint widen(self, Pattern* p) noexcept nogil
     cdef Py_ssize_t insert_output(self, Pattern* p) except -1 nogil
     cdef void remove_output(self, Pattern* p, Py_ssize_t k) noexcept nogil
     cdef int remove_pattern(self, Py_ssize_t position) except -1 nogil

@@ -14,13 +14,17 @@ slack re-scaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) f
 v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it.
 """
 from libc.float cimport DBL_MAX
+from libc.math cimport NAN
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
+from structsvm._difference cimport (
+    difference_add, difference_dot, difference_equal, difference_inner, difference_norm, pack_sorted, pack_units,
+    unpack)
 from structsvm._dual cimport Dual
 from structsvm._oracle cimport Found, Oracle
-from structsvm._sparse cimport add_to, canonical, dot_dense, dot_sparse
+from structsvm._sparse cimport canonical, dot_dense
 
 import numpy as np
 
@@ -28,9 +32,13 @@ from structsvm._dual import lengthened
 
 cdef extern from "_vector.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
+    void prefetch_line(const void* at)
 
 cdef Py_ssize_t TRUE_OUTPUT = -1
 cdef Py_ssize_t NOBODY = -2
+cdef double CLOSE = 1e-6            # far above what rounding makes of a violation
+cdef Py_ssize_t FETCHED = 256       # entries of a difference to fetch beforehand
+cdef Py_ssize_t MOST_PRODUCTS = 64  # outputs of a pattern whose inner products are kept
 INCONSISTENT = "the saved training state is inconsistent: its arrays do not fit each other"
 
 
@@ -54,6 +62,7 @@ cdef class LinearDual(Dual):
         free(self.position)
         free(self.upper)
         free(self.held)
+        free(self.room)
 
     # -- the three steps ------------------------------------------------------------------------
 
@@ -66,7 +75,7 @@ cdef class LinearDual(Dual):
         cdef Py_ssize_t a, b
         self.violations(p)
         a, b = self.giver(p, &va), self.taker(p, &vb)
-        v = self.look(p.slot, True)
+        v = self.look(p.slot, True, max(vb, va + self.tau))
         if a == NOBODY:
             return 0
         if v > vb and v - va > self.tau:
@@ -92,7 +101,7 @@ cdef class LinearDual(Dual):
             return 0
         if epsilon < 0 and self.position[slot] >= 0:
             return self.process_old(self.position[slot])
-        v = self.look(slot, True)
+        v = self.look(slot, True, 0)
         if self.position[slot] < 0:
             if v <= max(epsilon, self.tau):
                 return 0
@@ -111,15 +120,18 @@ cdef class LinearDual(Dual):
 
     cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
         cdef Pattern* p = &self.patterns[position]
-        cdef Py_ssize_t k, n
+        cdef Py_ssize_t k, j
         if stage == 0:
             prefetch_lines(p, sizeof(Pattern))
         elif stage == 1:
             prefetch_lines(p.outputs, p.n * sizeof(Output))
+        elif stage == 2:
+            for k in range(p.n):
+                prefetch_lines(p.outputs[k].d.index, min(p.outputs[k].d.n, FETCHED) * sizeof(int32_t))
         else:
             for k in range(p.n):
-                n = min(p.outputs[k].n, 64)
-                prefetch_lines(p.outputs[k].value, n * (sizeof(double) + sizeof(int32_t)))
+                for j in range(min(p.outputs[k].d.n, FETCHED)):
+                    prefetch_line(self.w + p.outputs[k].d.index[j])
 
     # -- SMOSTEP and what it needs --------------------------------------------------------------
 
@@ -132,10 +144,8 @@ cdef class LinearDual(Dual):
             return 0
         curvature = self.norm(p, a) + self.norm(p, b)
         if a != TRUE_OUTPUT and b != TRUE_OUTPUT:
-            curvature -= 2 * dot_sparse(
-                p.outputs[a].index, p.outputs[a].value, p.outputs[a].n,
-                p.outputs[b].index, p.outputs[b].value, p.outputs[b].n)
-            self.cost += p.outputs[a].n + p.outputs[b].n
+            curvature -= 2 * self.product(p, a, b)
+            self.cost += p.outputs[a].d.n + p.outputs[b].d.n
         if a != TRUE_OUTPUT:
             room = p.outputs[a].alpha
         else:
@@ -144,13 +154,13 @@ cdef class LinearDual(Dual):
         if a != TRUE_OUTPUT:
             out = &p.outputs[a]
             out.alpha = 0 if step == room else out.alpha - step
-            add_to(self.w, -step, out.index, out.value, out.n)
-            self.cost += out.n
+            difference_add(self.w, -step, &out.d)
+            self.cost += out.d.n
         if b != TRUE_OUTPUT:
             out = &p.outputs[b]
             out.alpha += step
-            add_to(self.w, step, out.index, out.value, out.n)
-            self.cost += out.n
+            difference_add(self.w, step, &out.d)
+            self.cost += out.d.n
         self.dual += step * gap - 0.5 * step * step * curvature
         self.n_steps += 1
         p.beta = 0
@@ -163,20 +173,40 @@ cdef class LinearDual(Dual):
             self.remove_pattern(self.position[p.slot])
         return 1
 
-    cdef double look(self, Py_ssize_t slot, bint counted) except? -1.0 nogil:
-        """Ask the oracle, bring `found` to its canonical form, and return the violation."""
+    cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
+        """Ask the oracle and return the violation of what it found, packed if the violation is above `floor`."""
         cdef Found* found = &self.oracle.found
         cdef Py_ssize_t k
+        cdef double v
         self.oracle.find(slot, self.w, True)
         if counted:
             self.n_argmax += 1
             self.cost += found.cost
         found.loss = self.oracle.scaled_loss(found.loss)
-        found.n = canonical(found.index, found.value, found.n)
         if self.oracle.slack_rescaling:
             for k in range(found.n):
                 found.value[k] *= found.loss
-        return found.loss - dot_dense(self.w, found.index, found.value, found.n)
+        v = found.loss - dot_dense(self.w, found.index, found.value, found.n)
+        # Rounded otherwise than what is packed, so that a tie could be broken in favour of the same output.
+        if v <= floor - CLOSE:
+            return v
+        self.pack()
+        return found.loss - difference_dot(self.w, &self.looked)
+
+    cdef int pack(self) except -1 nogil:
+        """Bring what was found to the form of support outputs."""
+        cdef Found* found = &self.oracle.found
+        cdef int32_t* grown
+        if found.n > self.packable or self.room == NULL:
+            grown = <int32_t*>realloc(self.room, (5 * found.n + 1) * sizeof(int32_t))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError(f"no memory for a difference of {found.n} entries")
+            self.room, self.packable = grown, found.n
+        if not pack_units(&self.looked, found.index, found.value, found.n, self.room):
+            found.n = canonical(found.index, found.value, found.n)
+            pack_sorted(&self.looked, found.index, found.value, found.n, self.room)
+        return 0
 
     cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil:
         if k != TRUE_OUTPUT:
@@ -191,8 +221,8 @@ cdef class LinearDual(Dual):
         cdef Py_ssize_t k
         for k in range(p.n):
             out = &p.outputs[k]
-            out.v = out.loss - dot_dense(self.w, out.index, out.value, out.n)
-            self.cost += out.n
+            out.v = out.loss - difference_dot(self.w, &out.d)
+            self.cost += out.d.n
 
     cdef Py_ssize_t giver(self, Pattern* p, double* v) noexcept nogil:
         """The least violated support output that can give weight (c+ of the papers)."""
@@ -217,13 +247,10 @@ cdef class LinearDual(Dual):
     # -- support patterns and outputs -----------------------------------------------------------
 
     cdef Py_ssize_t match(self, Pattern* p) noexcept nogil:
-        """The support output equal to `found`, or NOBODY: outputs of the same difference and loss are one."""
-        cdef Found* found = &self.oracle.found
-        cdef Py_ssize_t k, n = found.n
+        """The support output equal to the one packed, or NOBODY: of the same difference and loss, they are one."""
+        cdef Py_ssize_t k
         for k in range(p.n):
-            if p.outputs[k].n == n and p.outputs[k].loss == found.loss and (n == 0 or (
-                    memcmp(p.outputs[k].index, found.index, n * sizeof(int32_t)) == 0
-                    and memcmp(p.outputs[k].value, found.value, n * sizeof(double)) == 0)):
+            if p.outputs[k].loss == self.oracle.found.loss and difference_equal(&p.outputs[k].d, &self.looked):
                 return k
         return NOBODY
 
@@ -240,49 +267,85 @@ cdef class LinearDual(Dual):
         p = &self.patterns[self.n_patterns]
         p.slot, p.upper, p.beta = slot, self.upper[slot], 0
         p.n = p.capacity = 0
-        p.outputs = NULL
+        p.outputs, p.products = NULL, NULL
         self.position[slot] = self.n_patterns
         self.n_patterns += 1
         return p
 
+    cdef double product(self, Pattern* p, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """<d(a), d(b)> of two outputs, computed once: they meet in many steps."""
+        cdef double value
+        if p.products == NULL:
+            return difference_inner(&p.outputs[a].d, &p.outputs[b].d)
+        value = p.products[a * p.capacity + b]
+        if value != value:
+            value = difference_inner(&p.outputs[a].d, &p.outputs[b].d)
+            p.products[a * p.capacity + b] = p.products[b * p.capacity + a] = value
+        return value
+
+    cdef bint widen(self, Pattern* p) noexcept nogil:
+        """Room for more outputs and their products; False if there is no memory."""
+        cdef Py_ssize_t k, capacity = 2 * p.capacity + 2
+        cdef Py_ssize_t kept = capacity if capacity <= MOST_PRODUCTS else 0
+        cdef Output* outputs = <Output*>malloc(capacity * sizeof(Output) + kept * kept * sizeof(double))
+        cdef double* products = <double*>(outputs + capacity) if kept else NULL
+        if outputs == NULL:
+            return False
+        if p.n:
+            memcpy(outputs, p.outputs, p.n * sizeof(Output))
+        if products != NULL:
+            for k in range(p.n):
+                memcpy(products + k * capacity, p.products + k * p.capacity, p.n * sizeof(double))
+        free(p.outputs)
+        p.outputs, p.products, p.capacity = outputs, products, capacity
+        return True
+
     cdef Py_ssize_t insert_output(self, Pattern* p) except -1 nogil:
-        """Copy `found` into the pattern's support outputs, alpha = 0; a bare pattern goes if that fails."""
-        cdef Found* found = &self.oracle.found
-        cdef Py_ssize_t k, capacity, n = found.n
+        """Copy the output packed into the pattern's, alpha = 0; a bare pattern goes if that fails."""
+        cdef Py_ssize_t k, capacity, n_values = 0, n = self.looked.n
         cdef Output* out
-        cdef bint short_of_memory = False
-        if p.n == p.capacity:
-            capacity = 2 * p.capacity + 2
-            out = <Output*>realloc(p.outputs, capacity * sizeof(Output))
-            if out == NULL:
-                short_of_memory = True
-            else:
-                p.outputs, p.capacity = out, capacity
+        cdef bint short_of_memory
+        cdef char* block
+        short_of_memory = p.n == p.capacity and not self.widen(p)
         if not short_of_memory:
             out = &p.outputs[p.n]
-            # One block: the values first, for their alignment.
-            out.value = <double*>malloc(n * (sizeof(double) + sizeof(int32_t)) + 1)
-            short_of_memory = out.value == NULL
+            # One block: the values, if any, behind the indices and aligned.
+            capacity = (n + n % 2) * sizeof(int32_t)
+            n_values = n - self.looked.minus
+            block = <char*>malloc(capacity + n_values * sizeof(double) + 1)
+            short_of_memory = block == NULL
         if short_of_memory:
             if p.n == 0:
                 self.remove_pattern(self.position[p.slot])
             with gil:
                 raise MemoryError(f"no memory for a support output of {n} entries")
-        out.index = <int32_t*>(out.value + n)
+        out.d = self.looked
+        out.d.index = <int32_t*>block
         if n:
-            memcpy(out.value, found.value, n * sizeof(double))
-            memcpy(out.index, found.index, n * sizeof(int32_t))
-        out.n, out.alpha, out.loss, out.norm = n, 0, found.loss, 0
-        for k in range(n):
-            out.norm += out.value[k] * out.value[k]
+            memcpy(out.d.index, self.looked.index, n * sizeof(int32_t))
+        out.d.value = <double*>(block + capacity)
+        if n_values:
+            memcpy(block + capacity, self.looked.value, n_values * sizeof(double))
+        out.alpha, out.loss = 0, self.oracle.found.loss
+        out.norm = difference_norm(&out.d)
+        if p.products != NULL:
+            for k in range(p.n):
+                p.products[k * p.capacity + p.n] = p.products[p.n * p.capacity + k] = NAN
         p.n += 1
         self.n_outputs += 1
         return p.n - 1
 
     cdef void remove_output(self, Pattern* p, Py_ssize_t k) noexcept nogil:
-        free(p.outputs[k].value)
-        p.n -= 1
-        p.outputs[k] = p.outputs[p.n]
+        """The last output takes its place."""
+        cdef Py_ssize_t j, last = p.n - 1
+        free(p.outputs[k].d.index)
+        p.outputs[k] = p.outputs[last]
+        if p.products != NULL:
+            for j in range(last):
+                if j != k:
+                    p.products[j * p.capacity + k] = p.products[k * p.capacity + j] = (
+                        p.products[last * p.capacity + j])
+        p.n = last
         self.n_outputs -= 1
 
     cdef int remove_pattern(self, Py_ssize_t position) except -1 nogil:
@@ -341,13 +404,15 @@ cdef class LinearDual(Dual):
         cdef Py_ssize_t k
         with nogil:
             for k in range(slots.shape[0]):
-                xi[k] = max(0, self.look(slots[k], counted))
+                xi[k] = max(0, self.look(slots[k], counted, DBL_MAX))
         return result
 
     def state(self) -> dict:
         """Everything but the oracle's patterns, as arrays: what restore() needs to go on."""
         cdef Py_ssize_t position, k, n
         cdef Pattern* p
+        cdef int32_t[::1] index_view
+        cdef double[::1] value_view
         slots, upper, counts = [], [], []
         alpha, loss, lengths, indices, values = [], [], [], [], []
         for position in range(self.n_patterns):
@@ -356,12 +421,15 @@ cdef class LinearDual(Dual):
             upper.append(p.upper)
             counts.append(p.n)
             for k in range(p.n):
-                n = p.outputs[k].n
                 alpha.append(p.outputs[k].alpha)
                 loss.append(p.outputs[k].loss)
+                n = p.outputs[k].d.n
                 lengths.append(n)
-                indices.append(np.array(<int32_t[:n]>p.outputs[k].index) if n else np.empty(0, np.int32))
-                values.append(np.array(<double[:n]>p.outputs[k].value) if n else np.empty(0))
+                indices.append(np.empty(n, np.int32))
+                values.append(np.empty(n))
+                if n:
+                    index_view, value_view = indices[len(indices) - 1], values[len(values) - 1]
+                    unpack(&p.outputs[k].d, &index_view[0], &value_view[0])
         return {
             "weights": self.weights.copy(),
             "slots": np.array(slots, dtype=np.intp),
@@ -400,6 +468,7 @@ cdef class LinearDual(Dual):
                 found.n, found.loss = lengths[entry], loss[entry]
                 for k in range(lengths[entry]):
                     found.index[k], found.value[k] = indices[at + k], values[at + k]
+                self.pack()
                 self.insert_output(p)
                 p.outputs[j].alpha = alpha[entry]
                 p.beta += alpha[entry]

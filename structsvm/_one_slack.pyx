@@ -9,9 +9,10 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from structsvm._difference cimport difference_add, difference_inner
 from structsvm._linear_dual cimport LinearDual, Output, Pattern
 from structsvm._oracle cimport Found, Oracle
-from structsvm._sparse cimport add_to, dot_dense, dot_sparse
+from structsvm._sparse cimport add_to, dot_dense
 
 import numpy as np
 
@@ -188,10 +189,10 @@ cdef class OneSlackDual(LinearDual):
         free(self.products)
         self.products = NULL
 
-    cdef double look(self, Py_ssize_t slot, bint counted) except? -1.0 nogil:
+    cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
         if counted:
             self.n_argmax += (<MeanOracle>self.oracle).batches[slot].n - 1
-        return LinearDual.look(self, slot, counted)
+        return LinearDual.look(self, slot, counted, floor)
 
     cdef int optimize(self, Py_ssize_t position) except -1 nogil:
         """SMO steps among the outputs of a pattern, on their products alone; then w follows at once."""
@@ -222,9 +223,8 @@ cdef class OneSlackDual(LinearDual):
         if self.n_steps == begun:
             return 0
         for k in range(p.n - 1, -1, -1):
-            add_to(self.w, p.outputs[k].alpha - before[k], p.outputs[k].index, p.outputs[k].value,
-                   p.outputs[k].n)
-            self.cost += p.outputs[k].n
+            difference_add(self.w, p.outputs[k].alpha - before[k], &p.outputs[k].d)
+            self.cost += p.outputs[k].d.n
             if p.outputs[k].alpha <= 0:
                 self.remove_output(p, k)
         if p.n == 0:
@@ -264,8 +264,7 @@ cdef class OneSlackDual(LinearDual):
         k = LinearDual.insert_output(self, p)
         of, room, new = self.products[p.slot].of, self.products[p.slot].room, &p.outputs[k]
         for j in range(k):
-            of[j * room + k] = of[k * room + j] = dot_sparse(
-                new.index, new.value, new.n, p.outputs[j].index, p.outputs[j].value, p.outputs[j].n)
+            of[j * room + k] = of[k * room + j] = difference_inner(&new.d, &p.outputs[j].d)
         of[k * room + k] = new.norm
         return k
 

@@ -29,24 +29,6 @@ cdef inline void add_to(
         w[index[k]] += scale * value[k]
 
 
-cdef inline double dot_sparse(
-    const int32_t* a, const double* a_value, Py_ssize_t n_a,
-    const int32_t* b, const double* b_value, Py_ssize_t n_b
-) noexcept nogil:
-    cdef double total = 0
-    cdef Py_ssize_t i = 0, j = 0
-    while i < n_a and j < n_b:
-        if a[i] == b[j]:
-            total += a_value[i] * b_value[j]
-            i += 1
-            j += 1
-        elif a[i] < b[j]:
-            i += 1
-        else:
-            j += 1
-    return total
-
-
 cdef inline void sift(int32_t* index, double* value, Py_ssize_t root, Py_ssize_t n) noexcept nogil:
     cdef Py_ssize_t child
     cdef int32_t i = index[root]

@@ -18,6 +18,12 @@ static inline void prefetch_lines(const void *block, ptrdiff_t n_bytes) {
 #endif
 }
 
+static inline void prefetch_line(const void *at) {
+#if defined(__GNUC__)
+    __builtin_prefetch(at);
+#endif
+}
+
 /* y += a x */
 STRUCTSVM_CLONES static void axpy_single(double *restrict y, double a, const float *restrict x, ptrdiff_t n) {
     for (ptrdiff_t k = 0; k < n; k++) y[k] += a * (double)x[k];
