@@ -220,8 +220,7 @@ class House:
     def _hidden(self, verb: str, args: tuple[str, ...]) -> int | None:
         """An argument that is the only one its pronoun can mean here, if there is any."""
         places = [k for k, arg in enumerate(args) if pronoun(arg, k)]
-        if self.rng.random() < 0.15:  # subjects are pronouns more often than objects
-            places.reverse()
+        self.rng.shuffle(places)
         for k in places:
             others = [c for c in THINGS if c != args[k] and pronoun(c, k) == pronoun(args[k], k)]
             if not any(coherent(verb, (*args[:k], c, *args[k + 1 :]), self.universe) for c in others):

@@ -5,31 +5,45 @@
 `Alignment` (EM over all bags) says which words may stand for which symbols, and which candidates of a bag are
 likely. Then, passing over the sentences: the best candidate of the bag, by S and by that posterior, should
 score higher than any other MR that the schema allows, by a margin of 1; if not, a passive-aggressive step of
-at most C is made. Bags none of whose candidates can be aligned are noise and passed over. Predictions use the
-mean of all weights.
+at most C is made, or the pair enters the dual that LaRank works on. Bags none of whose candidates can be
+aligned are noise and passed over. Predictions use the mean of all weights, or the last ones.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from semparse.alignment import Alignment
+from semparse.hidden import SATISFIED, HiddenMeanings
 from semparse.meaning import MR, distinct
 from semparse.parse import EMPTY, Node, Parse
 from semparse.schema import Schema, SchemaLearner
 from semparse.search import Found, Search
 from semparse.view import Tables, View, Viewer
+from structsvm.larank import LaRank
 
 
 class LatentParser:
     """Alignment, weights, and how often each relation is meant where it could be."""
 
-    def __init__(self, *, C: float, iterations: int, reprocess: int) -> None:
-        self.C, self.iterations, self.reprocess = C, iterations, reprocess
+    def __init__(
+        self,
+        *,
+        C: float,
+        iterations: int,
+        reprocess: int,
+        solver: str,
+        features: Collection[str],
+        on_topic: bool,
+        prior: float,
+        average: bool,
+    ) -> None:
+        self.C, self.iterations, self.reprocess, self.solver = C, iterations, reprocess, solver
+        self.features, self.on_topic, self.prior, self.average = features, on_topic, prior, average
         self.alignment = Alignment()
         self.tables = Tables()
         self.schemas = SchemaLearner()
@@ -47,7 +61,7 @@ class LatentParser:
     @property
     def viewer(self) -> Viewer:
         if self._viewer is None:
-            self._viewer = Viewer(self.alignment, self.schema, self.tables)
+            self._viewer = Viewer(self.alignment, self.schema, self.tables, self.features)
         return self._viewer
 
     def fit(
@@ -66,15 +80,43 @@ class LatentParser:
         self._viewer = None
         views = [self.viewer.view(x, grow=True) for x in X]
         self._fit_sizes()
+        data = list(zip(views, bags, posteriors, strict=True))
+        if self.solver == "larank":
+            self._larank(data, passes, rng, progress)
+        else:
+            self._passes(data, passes, rng, progress)
+        self.memory = list(zip(X, bags, strict=True))
+
+    def _passes(self, data: Sequence[Any], passes: int, rng: np.random.Generator, progress: Any) -> None:
+        """Passive-aggressive steps."""
         done = 0
         for number in range(passes):
             self.possible.clear()
             self.meant.clear()
-            for i in rng.permutation(len(X)):
-                self._step(views[i], bags[i], posteriors[i], trusting=number > 0)
+            for i in rng.permutation(len(data)):
+                self._step(*data[i], trusting=number > 0)
                 done += 1
-                progress(done, passes * len(X))
-        self.memory = list(zip(X, bags, strict=True))
+                progress(done, passes * len(data))
+
+    def _larank(self, data: Sequence[Any], passes: int, rng: np.random.Generator, progress: Any) -> None:
+        """The core's LaRank on the same constraints: each sentence once a pass, and `reprocess` old ones."""
+        problem = HiddenMeanings(self.tables, self._scored, self.choose)
+        optimizer = LaRank(
+            problem, C=self.C, n_reprocess=self.reprocess, random_state=int(rng.integers(2**31)),
+            callback=lambda at: progress(at.epoch * len(data) + at.seen, passes * len(data)),
+        )  # fmt: skip
+        optimizer.begin(data, [SATISFIED] * len(data))
+        for number in range(passes):
+            problem.trusting = number > 0
+            optimizer.epoch()
+        for name, w in problem.tables(optimizer.weights_).items():
+            self.tables.all[name].w[:] = w
+        self.possible.clear()
+        self.meant.clear()
+        for view, bag, posteriors in data:  # how often each relation is meant, by the weights learned
+            self.choose(
+                self._scored(view, {name: t.w for name, t in self.tables.all.items()}), bag, posteriors
+            )
 
     def learn(self, x: list[str], bag: list[MR], rng: np.random.Generator) -> None:
         """One sentence more, then some of the old ones again."""
@@ -106,22 +148,36 @@ class LatentParser:
         for table in tables.all.values():
             table.fit_size()
 
-    def _step(self, view: View, bag: list[MR], posteriors: np.ndarray, *, trusting: bool) -> None:
-        """One sentence: its hidden candidate, its best rival, and a step if they are too close."""
-        self.steps += 1
-        search = Search(view, self.tables, {name: t.w for name, t in self.tables.all.items()}, self.schema)
+    def _scored(self, view: View, weights: dict[str, np.ndarray]) -> Search:
+        return Search(view, self.tables, weights, self.schema, self.prior)
+
+    def choose(
+        self, search: Search, bag: list[MR], posteriors: np.ndarray, *, trusting: bool = True
+    ) -> tuple[Found, Found] | None:
+        """Of one sentence its hidden candidate and the best rival of it, unless they are far enough apart.
+
+        The candidate is the likeliest by the alignment and, once there are weights to trust, by its score.
+        """
         sayable = [(found, p) for mr, p in zip(bag, posteriors, strict=True) if (found := search.align(mr))]
         self.possible.update({found.node.symbol for found, _ in sayable})
         aligned = [(found, p) for found, p in sayable if self._fits(search, found)]
         if not aligned:
-            return
+            return None
         parses = search.parses()
         if parses and any(found.node.value == parses[0].node.value for found, _ in aligned):
             self.meant[parses[0].node.symbol] += 1
         right, _ = max(aligned, key=lambda pair: float(np.log(pair[1] + 1e-9)) + trusting * pair[0].score)
         rival = next((found for found in parses if found.node.value != right.node.value), None)
-        if rival is None or right.score - rival.score >= 1:
+        return None if rival is None or right.score - rival.score >= 1 else (right, rival)
+
+    def _step(self, view: View, bag: list[MR], posteriors: np.ndarray, *, trusting: bool) -> None:
+        """One sentence: a passive-aggressive step if its hidden candidate and the rival are too close."""
+        self.steps += 1
+        search = self._scored(view, {name: t.w for name, t in self.tables.all.items()})
+        pair = self.choose(search, bag, posteriors, trusting=trusting)
+        if pair is None:
             return
+        right, rival = pair
         change: Counter[tuple[str, int, int]] = Counter()
         for sign, found in ((1, right), (-1, rival)):
             for table, rows, label in search.features(found):
@@ -139,7 +195,11 @@ class LatentParser:
 
     def _fits(self, search: Search, found: Found) -> bool:
         """Whether, where a sentence names things, a candidate is about one of them."""
-        return not search.view.named or any(found.used >> i & 1 for i in search.view.mentions)
+        return (
+            not self.on_topic
+            or not search.view.named
+            or any(found.used >> i & 1 for i in search.view.mentions)
+        )
 
     def knows(self, symbol: str) -> bool:
         return symbol in self.schema.relations or symbol in self.viewer.type_of
@@ -149,8 +209,9 @@ class LatentParser:
         return self.meant[rel] / self.possible[rel] if self.possible[rel] else 1.0
 
     def _search(self, x: list[str]) -> Search:
-        weights = {name: table.mean(self.steps) for name, table in self.tables.all.items()}
-        return Search(self.viewer.view(x, grow=False), self.tables, weights, self.schema)
+        tables = self.tables.all.items()
+        weights = {name: table.mean(self.steps) if self.average else table.w for name, table in tables}
+        return self._scored(self.viewer.view(x, grow=False), weights)
 
     def parse(self, x: list[str], n: int) -> list[Parse]:
         """The n best MRs."""

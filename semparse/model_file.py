@@ -16,7 +16,8 @@ KIND = "ospas"
 def save_ospas(parser: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted parser; see `Ospas.save`."""
     model = parser._fitted()
-    parameters = parser.get_params()
+    # What has been set since training tells nothing of the model, but for what is looked at to answer.
+    parameters = parser._trained_with | {name: getattr(parser, name) for name in ("threshold", "salience")}
     if isinstance(parameters["schema"], Schema):
         parameters["schema"] = parameters["schema"].to_json()
     if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
@@ -44,7 +45,9 @@ def load_ospas(cls: type, path: str | os.PathLike[str]) -> Any:
             "`structsvm parse train` or Ospas.save wrote."
         )
     try:
-        parser = cls(**meta["parameters"])
+        parameters = dict(meta["parameters"])
+        parameters["features"] = tuple(parameters["features"])  # a list in JSON
+        parser = cls(**parameters)
         model, rng = parser._new_model()
         model.schemas.set_json(meta["schema"])
         rng.bit_generator.state = meta["rng"]

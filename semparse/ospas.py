@@ -14,12 +14,16 @@ from semparse.meaning import MR, MeaningError, as_mr
 from semparse.paper import EMPTIES, PaperParser
 from semparse.parse import Parse
 from semparse.schema import Schema
+from semparse.view import FEATURES
 from semparse.words import as_tokens
 from structsvm._estimator import Estimator
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
 Sentence = str | Sequence[str]
-ALGORITHMS = ("latent", "paper")
+# Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
+DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.03, "passes": 2}, "paper": {"C": 0.1, "passes": 1}}
+ALGORITHMS = tuple(DEFAULTS)
+SOLVERS = ("pa", "larank")
 STRATEGIES = ("random", "left-right", "order-free")
 
 
@@ -30,17 +34,22 @@ class Ospas(Estimator):
     or its JSON object. Candidates may repeat, and none of them need be right.
 
     algorithm: "latent", a linear model of whole meanings (see `semparse.latent`), or "paper", Algorithms 23
-    and 24 of Bordes' thesis (see `semparse.paper`). C: the largest step. passes: of `fit` over the data; None
-    is 4 for "latent" and 1 for "paper". schema: a `Schema` (or its JSON object) that every candidate must
-    conform to; learned from the candidates if None. threshold: answer nothing where the best meaning leads
-    the next by less. random_state: the seed of all that is random.
+    and 24 of Bordes' thesis (see `semparse.paper`). C: the largest step; None is 0.03 for "latent" and 0.1
+    for "paper". passes: of `fit` over the data; None is 2 for "latent" and 1 for "paper". schema: a
+    `Schema` (or its JSON object) that every candidate must conform to; learned from the candidates if None.
+    threshold: answer nothing where the best meaning leads the next by less. random_state: the seed of all
+    that is random.
+    average: predict with the mean of all weights that there have been, or with the last ones.
 
-    Of "latent" only: iterations, those of EM for the alignment; reprocess, how many old sentences
-    `partial_fit` takes up again; salience, for `match`: a relation meant in a smaller share of the bags where
-    it could be is background, and never matched.
+    Of "latent" only: solver, "pa" (passive-aggressive steps) or "larank" (the core's LaRank, in `fit`);
+    reprocess, how many old sentences are taken up again after each one, by `partial_fit` and by LaRank;
+    iterations, those of EM for the alignment; prior, the weight of what EM found beside what is learned
+    (0.001 only breaks ties); features, those beside the words (see `semparse.view.Viewer`); on_topic, where
+    a sentence names things, learn only from candidates about them; salience, for `match`: a relation meant
+    in a smaller share of the bags where it could be is background, and never matched.
 
     Of "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many
-    empty labels complete a bag (min, max or total); average, to predict with mean or with last weights.
+    empty labels complete a bag (min, max or total).
     """
 
     model_: LatentParser | PaperParser
@@ -49,16 +58,20 @@ class Ospas(Estimator):
         self,
         *,
         algorithm: str = "latent",
-        C: float = 0.1,
+        C: float | None = None,
         passes: int | None = None,
         schema: Any = None,
         threshold: float = 0.0,
-        iterations: int = 8,
+        average: bool = True,
+        solver: str = "pa",
         reprocess: int = 2,
+        iterations: int = 4,
+        prior: float = 0.001,
+        features: Sequence[str] = ("classes", "neighbours"),
+        on_topic: bool = True,
         salience: float = 0.25,
         strategy: str = "order-free",
         empties: str = "min",
-        average: bool = True,
         random_state: Any = 0,
     ) -> None:
         self.algorithm = algorithm
@@ -66,12 +79,16 @@ class Ospas(Estimator):
         self.passes = passes
         self.schema = schema
         self.threshold = threshold
-        self.iterations = iterations
+        self.average = average
+        self.solver = solver
         self.reprocess = reprocess
+        self.iterations = iterations
+        self.prior = prior
+        self.features = features
+        self.on_topic = on_topic
         self.salience = salience
         self.strategy = strategy
         self.empties = empties
-        self.average = average
         self.random_state = random_state
 
     # -- training -------------------------------------------------------------------------------
@@ -93,7 +110,7 @@ class Ospas(Estimator):
         for number, (sentence, bag) in enumerate(zip(sentences, candidates, strict=True)):
             X.append(_tokens(sentence, f"sentence {number}"))
             bags.append(_bag(bag, f"sentence {number}", model.given))
-        passes = self.passes or (4 if self.algorithm == "latent" else 1)
+        passes = self.passes or DEFAULTS[self.algorithm]["passes"]
         model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
         self._adopt(model, rng)
         return self
@@ -112,11 +129,15 @@ class Ospas(Estimator):
         self._check_options()
         seed = check_seed(self.random_state)
         model: LatentParser | PaperParser
+        C = DEFAULTS[self.algorithm]["C"] if self.C is None else self.C
         if self.algorithm == "latent":
-            model = LatentParser(C=self.C, iterations=self.iterations, reprocess=self.reprocess)
+            model = LatentParser(
+                C=C, iterations=self.iterations, reprocess=self.reprocess, solver=self.solver,
+                features=self.features, on_topic=self.on_topic, prior=self.prior, average=self.average,
+            )  # fmt: skip
         else:
             model = PaperParser(
-                C=self.C, seed=seed, strategy=self.strategy, empties=self.empties, average=self.average
+                C=C, seed=seed, strategy=self.strategy, empties=self.empties, average=self.average
             )
         if self.schema is not None:
             model.given = self.schema if isinstance(self.schema, Schema) else Schema.from_json(self.schema)
@@ -127,13 +148,19 @@ class Ospas(Estimator):
             algorithm=(self.algorithm, ALGORITHMS),
             strategy=(self.strategy, STRATEGIES),
             empties=(self.empties, EMPTIES),
+            solver=(self.solver, SOLVERS),
         )
-        check_positive(C=self.C)
+        if self.C is not None:
+            check_positive(C=self.C)
         check_count(iterations=self.iterations, low=1)
         check_count(reprocess=self.reprocess, low=0)
         if self.passes is not None:
             check_count(passes=self.passes, low=1)
-        for name in ("threshold", "salience"):
+        unknown = set(self.features) - set(FEATURES)
+        if isinstance(self.features, str) or unknown:
+            wrong = repr(self.features) if isinstance(self.features, str) else ", ".join(map(repr, unknown))
+            raise ValueError(f"features must be a list of {', '.join(FEATURES)}, not {wrong}")
+        for name in ("threshold", "salience", "prior"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < np.inf:
                 raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
@@ -141,6 +168,7 @@ class Ospas(Estimator):
     def _adopt(self, model: LatentParser | PaperParser, rng: np.random.Generator) -> None:
         self.model_ = model
         self._rng = rng
+        self._trained_with = self.get_params()
 
     # -- what it knows --------------------------------------------------------------------------
 

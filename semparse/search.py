@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nlargest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,15 @@ from semparse.schema import Schema
 from semparse.view import Tables, View
 
 BEAM = 16  # partial trees kept
+STEPS = 512  # relations tried for kept trees, at most: a lexicon that is still flat must not cost seconds
 SPARE = 4  # whole trees kept of a relation beside those asked for: some differ in their words only
 
 Way = tuple[
     float, tuple[Node, ...], int
 ]  # the score so far, the arguments so far, the places taken (as bits)
+
+
+State = tuple[float, Any, int]  # the score so far, what is being built, the places taken (as bits)
 
 
 class Found(NamedTuple):
@@ -31,11 +36,15 @@ class Search:
     """Scores of one view by given weights.
 
     The score of a tree is the sum of: for each relation its weight; for each argument the weight of its role,
-    and of its constant; and for each open place that the tree leaves out, the weight of standing for nothing.
+    and of its constant, and `prior` times the log of the constant's share of its word; and for each open
+    place that the tree leaves out, the weight of standing for nothing.
     """
 
-    def __init__(self, view: View, tables: Tables, weights: dict[str, np.ndarray], schema: Schema) -> None:
+    def __init__(
+        self, view: View, tables: Tables, weights: dict[str, np.ndarray], schema: Schema, prior: float
+    ) -> None:
         self.view, self.tables, self.schema, self.weights = view, tables, schema, weights
+        self.prior = prior
         unused = weights["unused"][:, 0]
         self.unused = {i: float(unused[rows].sum()) for i, rows in view.unused_rows.items()}
         self.base = sum(self.unused.values())
@@ -43,13 +52,16 @@ class Search:
         self.role: dict[tuple[int | None, int | None], list[float]]
         self.role = {key: _sums(weights["roles"], rows) for key, rows in view.role_rows.items()}
         self.options: list[tuple[float, Node, int]] = []  # gain, constant at its place, the place as a bit
+        self.said: dict[str, list[tuple[float, Node, int]]] = {}  # the same by constant
         columns = tables.constants.labels
         for i, found in view.mentions.items():
             known = [(c, share) for c, share in found if c in columns]
             labels = np.array([columns[c] for c, _ in known], np.intp)
             scores = weights["constants"][view.constant_rows[i][:, None], labels].sum(0)
             for (constant, share), score in zip(known, scores.tolist(), strict=True):
-                self.options.append((score + share / 2 - self.unused[i], Node(constant, i), 1 << i))
+                option = score + prior * share - self.unused[i], Node(constant, i), 1 << i
+                self.options.append(option)
+                self.said.setdefault(constant, []).append(option)
 
     def _start(self, rel: str, anchor: int | None, used: int) -> Way:
         score = self.relation[anchor][self.tables.relations.labels[rel]]
@@ -64,6 +76,8 @@ class Search:
             for gain, node, bit in self.options
             if node.symbol in allowed and node.place != anchor
         ]
+        if len(fitting) > 2 * BEAM:
+            fitting = nlargest(2 * BEAM, fitting, key=_score)
         return [
             (score + gain, (*children, node), taken | bit)
             for score, children, taken in ways
@@ -121,6 +135,7 @@ class Search:
             for place in places:
                 if place is not None:
                     at.setdefault(place, []).append(rel)
+        beam = max(2, min(4 * BEAM, STEPS // max(1, sum(map(len, at.values())))))
         states: list[Way] = [(self.base, (), 0)]
         for place in sorted(at, reverse=True):
             grown = list(states)
@@ -133,44 +148,54 @@ class Search:
                         if len(left) < max(self.schema.most_inner, 1):
                             grown.append((score + gain, (*left, Node(rel, place, children, True)), taken))
             grown.sort(key=_score, reverse=True)
-            states = grown[: 4 * BEAM]
+            states = grown[:beam]
         return [Found(score, trees[0], used) for score, trees, used in states if len(trees) == 1]
 
     def align(self, mr: MR) -> Found | None:
         """The best way that the words can say an MR; None where a symbol of it has no word."""
         if mr.rel not in self.tables.relations.labels or not self.schema.valid(mr):
             return None
-        ways = self._aligned(mr, 0)
-        return ways[0]._replace(score=self.base + ways[0].score) if ways else None
+        ways = self._aligned(mr, [(self.base, None, 0)])
+        return Found(ways[0][0], ways[0][2], ways[0][3]) if ways else None
 
-    def _aligned(self, mr: MR, used: int) -> list[Found]:
+    def _aligned(self, mr: MR, states: list[State]) -> list[tuple[float, Any, Node, int]]:
+        """The best ways to say an MR after what the states have placed, each with what its state was for."""
         copies = dict(self.schema.relations[mr.rel].copies)
-        found: list[Found] = []
-        for anchor in self.view.anchors.get(mr.rel, []):
-            if anchor is not None and used >> anchor & 1:
-                continue
-            ways = [self._start(mr.rel, anchor, used)]
-            for slot, arg in enumerate(mr.args):
-                if slot in copies and arg == mr.args[copies[slot]]:
-                    ways = [(s, (*children, children[copies[slot]]), taken) for s, children, taken in ways]
-                elif isinstance(arg, MR):
-                    label = self.tables.roles.labels[mr.rel, slot]
-                    ways = [
-                        (
-                            score + inner.score + self.role[inner.node.place, anchor][label],
-                            (*c, inner.node),
-                            inner.used,
-                        )
-                        for score, c, taken in ways
-                        for inner in self._aligned(arg, taken)
-                    ]
-                else:
-                    ways = self._extended(ways, mr.rel, slot, anchor, (arg,))
-                ways.sort(key=_score, reverse=True)
-                del ways[BEAM:]
-            found += [Found(s, Node(mr.rel, anchor, children, True), taken) for s, children, taken in ways]
-        found.sort(key=_score, reverse=True)
-        return found[:BEAM]
+        ways: list[State] = []
+        for score, above, used in states:
+            for anchor in self.view.anchors.get(mr.rel, []):
+                if anchor is None or not used >> anchor & 1:
+                    gain, _, taken = self._start(mr.rel, anchor, used)
+                    ways.append((score + gain, (above, anchor, ()), taken))
+        ways = _best(ways)
+        for slot, arg in enumerate(mr.args):
+            label = self.tables.roles.labels[mr.rel, slot]
+            if slot in copies and arg == mr.args[copies[slot]]:
+                ways = [(s, (above, a, (*c, c[copies[slot]])), u) for s, (above, a, c), u in ways]
+            elif isinstance(arg, MR):
+                ways = [
+                    (s + self.role[node.place, a][label], (above, a, (*c, node)), u)
+                    for s, (above, a, c), node, u in self._aligned(arg, ways)
+                ]
+            else:
+                ways = [
+                    (s + gain + self.role[node.place, a][label], (above, a, (*c, node)), u | bit)
+                    for s, (above, a, c), u in ways
+                    for gain, node, bit in self.said.get(arg, ())
+                    if not u & bit and node.place != a
+                ]
+            ways = _best(ways)
+        return [(s, above, Node(mr.rel, a, c, True), u) for s, (above, a, c), u in ways]
+
+    def prior_gain(self, found: Found) -> float:
+        """What the shares of its constants add to the score of a tree."""
+        total, waiting = 0.0, [found.node]
+        while waiting:
+            node = waiting.pop()
+            waiting += node.children
+            if not node.is_relation and node.place is not None:
+                total += dict(self.view.mentions[node.place])[node.symbol]
+        return self.prior * total
 
     def features(self, found: Found) -> list[tuple[str, np.ndarray, int]]:
         """What a score is the sum of: tables, rows and columns."""
@@ -197,6 +222,10 @@ class Search:
 
 def _score(way: Any) -> float:
     return way[0]
+
+
+def _best(ways: list[State]) -> list[State]:
+    return sorted(ways, key=_score, reverse=True)[: 4 * BEAM]
 
 
 def _sums(weights: np.ndarray, rows: np.ndarray) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ from semparse.alignment import Alignment
 from semparse.schema import Schema
 from semparse.tables import Table
 
+FEATURES = ("classes", "pairs", "neighbours", "order", "sentence")
 LEAST_SHARE = 0.1  # of a word's counts that a symbol must have for the word to stand for it
 CLASS_SHARE = 0.4  # of a word's counts that constants of one type must have for the word to be of that class
 SURE_SHARE = 0.5  # a word whose best constant has less is decided by the rest of the sentence, too
@@ -50,10 +52,19 @@ class View:
 
 
 class Viewer:
-    """Makes views, by an alignment and a schema that do not change meanwhile."""
+    """Makes views, by an alignment and a schema that do not change meanwhile.
 
-    def __init__(self, alignment: Alignment, schema: Schema, tables: Tables) -> None:
+    features: what is looked at beside the words themselves. classes: a word that names a thing counts as the
+    type of the thing. pairs: neighbouring words together, for relations. neighbours: the words beside a word,
+    for constants and roles. order: which of the named things a word is, from either end or from the
+    relation's word. sentence: all other words, for a constant that its word leaves open.
+    """
+
+    def __init__(
+        self, alignment: Alignment, schema: Schema, tables: Tables, features: Collection[str]
+    ) -> None:
         self.alignment, self.schema, self.tables = alignment, schema, tables
+        self.features = frozenset(features)
         self.type_of = {symbol: name for name, symbols in schema.types.items() for symbol in symbols}
         self.nested = any(symbol in schema.relations for symbol in self.type_of)
         self._known: dict[str, tuple[list[tuple[str, float]], str | None]] = {}
@@ -79,7 +90,8 @@ class Viewer:
         looked = [self._lookup(word) for word in x]
         mentions = {i: found for i, (found, _) in enumerate(looked) if found}
         named = [i for i in mentions if looked[i][1]]
-        edged = ["^", *[kind or word for word, (_, kind) in zip(x, looked, strict=True)], "$"]
+        seen = [kind or word for word, (_, kind) in zip(x, looked, strict=True)]
+        edged = ["^", *(seen if "classes" in self.features else x), "$"]
         shares = [self.alignment.share(word) for word in x]
         anchors = self._anchors(shares)
         open_places = set(mentions)
@@ -95,10 +107,10 @@ class Viewer:
             mentions,
             anchors,
             named,
-            {a: tables.relations.rows(_relation_features(edged, named, a), grow=grow) for a in places},
+            {a: tables.relations.rows(self._relation_features(edged, named, a), grow=grow) for a in places},
             {i: tables.constants.rows(self._constant_features(x, i), grow=grow) for i in mentions},
             {
-                (i, a): tables.roles.rows(_role_features(edged, named, i, a), grow=grow)
+                (i, a): tables.roles.rows(self._role_features(edged, named, i, a), grow=grow)
                 for i in fillers
                 for a in places
                 if i != a
@@ -120,32 +132,41 @@ class Viewer:
     def _constant_features(self, x: list[str], i: int) -> list[str]:
         """The word and its neighbours; where the word leaves it open, any word of the sentence."""
         word = x[i]
-        left = x[i - 1] if i else "^"
-        right = x[i + 1] if i + 1 < len(x) else "$"
-        names = [f"w {word}", f"l {left} {word}", f"r {word} {right}"]
-        mentions, kind = self._lookup(word)
-        if kind is None or max(p for _, p in mentions) < np.log(SURE_SHARE):
-            names += [f"s {other}" for other in dict.fromkeys(x)]
+        names = [f"w {word}"]
+        if "neighbours" in self.features:
+            left = x[i - 1] if i else "^"
+            right = x[i + 1] if i + 1 < len(x) else "$"
+            names += [f"l {left} {word}", f"r {word} {right}"]
+        if "sentence" in self.features:
+            mentions, kind = self._lookup(word)
+            if kind is None or max(p for _, p in mentions) < np.log(SURE_SHARE):
+                names += [f"s {other}" for other in dict.fromkeys(x)]
         return names
 
+    def _relation_features(self, edged: list[str], named: list[int], anchor: int | None) -> list[str]:
+        """Words and pairs of neighbours: of the whole sentence, or around the relation's own word."""
+        pairs, order = "pairs" in self.features, "order" in self.features
+        if anchor is None:
+            names = ["bias", *([f"mentions {len(named)}"] if order else []), *edged[1:-1]]
+            return list(dict.fromkeys([*names, *(f"{a} {b}" for a, b in pairwise(edged) if pairs)]))
+        i = anchor + 1
+        here, left, right = edged[i], edged[i - 1], edged[i + 1]
+        names = ["bias", f"w {here}"]
+        if "neighbours" in self.features:
+            names += [f"l {left}", f"r {right}"]
+        return [*names, f"lw {left} {here}", f"wr {here} {right}"] if pairs else names
 
-def _relation_features(edged: list[str], named: list[int], anchor: int | None) -> list[str]:
-    """Words and pairs of neighbours: of the whole sentence, or around the relation's own word."""
-    if anchor is None:
-        pairs = [f"{a} {b}" for a, b in pairwise(edged)]
-        return list(dict.fromkeys(["bias", f"mentions {len(named)}", *edged[1:-1], *pairs]))
-    i = anchor + 1
-    here, left, right = edged[i], edged[i - 1], edged[i + 1]
-    return ["bias", f"w {here}", f"l {left}", f"r {right}", f"lw {left} {here}", f"wr {here} {right}"]
-
-
-def _role_features(edged: list[str], named: list[int], i: int, anchor: int | None) -> list[str]:
-    """Neighbours of a word, and which of the named ones it is, from both ends or from the relation's word."""
-    before = edged[i - 1] if i else "^^"
-    names = ["bias", f"l {edged[i]}", f"r {edged[i + 2]}", f"ll {before} {edged[i]}"]
-    if anchor is None:
-        first, last = sum(j < i for j in named), sum(j > i for j in named)
-        return [*names, f"first {first}", f"last {last}", f"both {first} {last}"]
-    side = "before" if i < anchor else "after"
-    between = sum(min(i, anchor) < j < max(i, anchor) for j in named)
-    return [*names, side, f"{side} {between}", f"{side} l {edged[i]}"]
+    def _role_features(self, edged: list[str], named: list[int], i: int, anchor: int | None) -> list[str]:
+        """Neighbours of a word, and which of the named ones it is, from both ends or from the relation's."""
+        side = "" if anchor is None else "before" if i < anchor else "after"
+        names = ["bias", side] if side else ["bias"]
+        if "neighbours" in self.features:
+            before = edged[i - 1] if i else "^^"
+            names += [f"l {edged[i]}", f"r {edged[i + 2]}", f"ll {before} {edged[i]}"]
+            names += [f"{side} l {edged[i]}"] if side else []
+        if "order" not in self.features:
+            return names
+        if anchor is None:
+            first, last = sum(j < i for j in named), sum(j > i for j in named)
+            return [*names, f"first {first}", f"last {last}", f"both {first} {last}"]
+        return [*names, f"{side} {sum(min(i, anchor) < j < max(i, anchor) for j in named)}"]

@@ -1,3 +1,5 @@
+import contextlib
+import itertools
 import pickle
 
 import numpy as np
@@ -5,6 +7,8 @@ import pytest
 from commentary import commentary
 
 from semparse import MR, MeaningError, Ospas, Schema, SchemaError, parse_mr
+from semparse.search import Search
+from semparse.view import FEATURES
 from structsvm.persist import ModelFileError, load_model, save_model
 
 ALGORITHMS = ("latent", "paper")
@@ -16,6 +20,22 @@ def parser(request):
     return Ospas(algorithm=request.param).fit(*DATA[:2])
 
 
+@contextlib.contextmanager
+def guarded_calls(owner, name, most):
+    """Fail when a method is called more often."""
+    calls, method = itertools.count(1), getattr(owner, name)
+
+    def counted(*args, **kwargs):
+        assert next(calls) <= most, f"{name} was called more than {most} times"
+        return method(*args, **kwargs)
+
+    setattr(owner, name, counted)
+    try:
+        yield
+    finally:
+        setattr(owner, name, method)
+
+
 def share_right(parser, seed=9):
     sentences, _, gold = commentary(100, seed=seed)
     best = [[parse.mr for parse in parser.parse(sentence)][:1] for sentence in sentences]
@@ -24,6 +44,17 @@ def share_right(parser, seed=9):
 
 def test_the_default_learns_a_small_world_though_bags_are_ambiguous_and_noisy():
     assert share_right(Ospas().fit(*DATA[:2])) == 1.0
+
+
+def test_larank_on_the_bags_learns_it_too():
+    assert share_right(Ospas(solver="larank").fit(*DATA[:2])) == 1.0
+
+
+@pytest.mark.parametrize("features", [(), ("order",), FEATURES])
+def test_features_can_be_chosen(features):
+    parser = Ospas(features=features).fit(*DATA[:2])
+    assert parser.model_.viewer.features == frozenset(features)
+    assert (share_right(parser) == 1.0) == bool(features)  # words alone do not tell who passes to whom
 
 
 @pytest.mark.parametrize("strategy", ["random", "left-right", "order-free"])
@@ -80,6 +111,13 @@ def test_nested_meanings_are_learned():
     assert str(parser.parse("bob found the toy")[0]) == "find(bob, toy)"
 
 
+def test_meanings_nested_deep_are_learned_from_at_once():
+    parser, sentence = Ospas(), "one two three four five six seven eight nine ten"
+    with guarded_calls(Search, "_start", 20_000):  # a search without bounds made millions
+        parser.partial_fit(sentence, ["a(b(c(d(e(x)))))"])
+        assert parser.parse(sentence)
+
+
 def test_a_relation_that_repeats_its_argument_is_learned():
     data = [(f"good save by {p}", [f"save({p}, {p})"]) for p in ("ann", "bob", "cid")] * 4
     data += [(f"{p} shoots", [f"shot({p})"]) for p in ("ann", "bob", "cid", "dan")] * 3
@@ -122,7 +160,7 @@ def test_explanations_name_labels_features_and_weights(parser):
 
 
 def test_the_weights_of_an_explanation_add_up_to_the_score():
-    parser = Ospas().fit(*DATA[:2])
+    parser = Ospas(prior=0.5).fit(*DATA[:2])
     first, second = parser.parse("anna passes to bob", n=2)
     gap = sum(w for *_, w in parser.explain("anna passes to bob"))
     gap -= sum(w for *_, w in parser.explain("anna passes to bob", second.mr))
@@ -156,6 +194,15 @@ def test_a_saved_parser_answers_and_goes_on_as_before(parser, tmp_path):
         assert loaded.parse(sentence) == parser.parse(sentence)
     loaded.partial_fit("gus shoots", ["shot(gus)"])
     assert loaded.schema_.valid(parse_mr("shot(gus)"))
+
+
+def test_options_changed_after_training_do_not_spoil_the_file(parser, tmp_path):
+    changed = pickle.loads(pickle.dumps(parser))
+    other = "paper" if parser.algorithm == "latent" else "latent"
+    changed.set_params(algorithm=other, features=("order",), C=7.0, threshold=0.25).save(tmp_path / "m.ssvm")
+    loaded = Ospas.load(tmp_path / "m.ssvm")
+    assert (loaded.algorithm, loaded.C, loaded.threshold) == (parser.algorithm, parser.C, 0.25)
+    assert loaded.parse("anna shoots") == changed.parse("anna shoots")
 
 
 def test_a_parser_survives_pickling(parser):
@@ -257,7 +304,8 @@ def test_unknown_words_and_symbols_at_prediction_do_no_harm(parser):
 @pytest.mark.parametrize(
     "options",
     [{"algorithm": "magic"}, {"C": 0}, {"passes": 0}, {"strategy": "up"}, {"empties": "few"},
-     {"threshold": -1}, {"salience": "high"}, {"random_state": -1}, {"iterations": 0}, {"schema": {}}],
+     {"threshold": -1}, {"salience": "high"}, {"random_state": -1}, {"iterations": 0}, {"schema": {}},
+     {"features": ["colour"]}, {"features": "pairs"}, {"solver": "magic"}, {"prior": -1}],
 )  # fmt: skip
 def test_bad_options_are_refused(options):
     with pytest.raises(ValueError):  # noqa: PT011
