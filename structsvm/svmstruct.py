@@ -32,6 +32,8 @@ class SVMStruct(DualOptimizer):
     sum of the sample weights. It has L1 slacks only; `partial_fit` gives each of its batches a slack.
     """
 
+    _entered = 0
+
     def __init__(
         self,
         problem: Problem,
@@ -77,6 +79,16 @@ class SVMStruct(DualOptimizer):
         kind = OneSlackDual if self.formulation == "1-slack" else LinearDual
         return kind(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
 
+    def _begin(self, problem: Problem, X: Any, y: Any) -> tuple[Any, np.ndarray, int]:
+        self._entered = 0
+        return super()._begin(problem, X, y)
+
+    @property
+    def n_constraints_(self) -> int:
+        """Constraints that have entered the working set, those that left it again included."""
+        self._fitted()
+        return self._entered
+
     def _run(self, online: bool) -> None:
         for _ in range(1 if online else self.epochs):
             if self._epoch(self._held if online else self._shuffled()) or online:
@@ -95,6 +107,7 @@ class SVMStruct(DualOptimizer):
         _schedules.converge(self._machine)
         self._elapsed += time.perf_counter() - begun
         self.curve_.append(self._point())
+        self._entered += self._added
         return stopped or self._added == 0
 
     def _slice(self, order: np.ndarray, at: int) -> None:

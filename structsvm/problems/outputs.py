@@ -71,9 +71,9 @@ class Taxonomy:
 
     def options(
         self, *, features: bool = True, loss: bool = True, node_weight: float = 1.0
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, Any]:
         """The options of a classifier: class features, tree loss, or both."""
-        options = {}
+        options: dict[str, Any] = {}
         if features:
             options["output_features"] = taxonomy_features(self.paths, node_weight=node_weight)
         if loss:

@@ -95,6 +95,8 @@ def test_constraints_are_few_and_each_asks_every_example():
     assert one.n_support_patterns_ == 1
     assert one.n_support_vectors_ < many.n_support_vectors_ / 3
     assert one.n_argmax_ % 200 == 0
+    assert one.n_constraints_ == one.n_argmax_ // 200 - 1  # each round but the last adds one
+    assert many.n_constraints_ >= many.n_support_vectors_ - many.n_support_patterns_
 
 
 def test_a_problem_in_python_and_a_pickle_in_between():

@@ -1,0 +1,107 @@
+"""Table 4.5 of Tsochantaridis' thesis: strings mapped to strings, on generated data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.experiment import TSOCHANTARIDIS, Outcome, Row, experiment
+from benchmarks.harness import measurements
+
+LETTERS = "abcd"
+OUTPUTS = ("abad", "abbd", "aabc")
+KERNEL: dict[str, Any] = {"length": 3, "decay": 0.01}
+PAPER = {
+    "baseline: the most frequent output": 0.903,
+    "1-NN with the string kernel": 0.963,
+    "SVM2, 0/1 loss": 0.723,
+    "SVM2, string loss, slack re-scaling": 0.605,
+    "SVM2, string loss, margin re-scaling": 0.600,
+}
+FORMS = {name: ("slack" if "slack" in name else "margin", "0/1" in name) for name in PAPER if "SVM2" in name}
+C = 1.0
+
+
+def generate(n: int, rng: np.random.Generator) -> tuple[list[str], list[str]]:
+    """Inputs by a Markov chain of one of three classes, and the noisy output of the class (thesis 4.6.4)."""
+    X, y = [], []
+    for _ in range(n):
+        kind = int(rng.integers(3))
+        stay, used = (0.25, LETTERS) if kind == 0 else (0.7, LETTERS if kind == 1 else LETTERS[2:])
+        word = str(rng.choice(list(used)))
+        for _ in range(int(rng.integers(9, 15))):
+            others = [letter for letter in used if letter != word[-1]]
+            word += word[-1] if rng.random() < stay else str(rng.choice(others))
+        X.append(word)
+        y.append(noisy(OUTPUTS[kind], rng))
+    return X, y
+
+
+def noisy(word: str, rng: np.random.Generator) -> str:
+    """Up to two letters too many, then up to two gone: one with odds of 0.3, two with 0.15."""
+    for _ in range(int(rng.choice(3, p=[0.55, 0.3, 0.15]))):
+        at = int(rng.integers(len(word) + 1))
+        word = word[:at] + str(rng.choice(list(LETTERS))) + word[at:]
+    for _ in range(int(rng.choice(3, p=[0.55, 0.3, 0.15]))):
+        at = int(rng.integers(len(word)))
+        word = word[:at] + word[at + 1 :]
+    return word
+
+
+def measure(seed: int) -> dict[str, Any]:
+    """The mean of 1 - L, the kernel between what is answered and what is right, over four folds."""
+    X, y = generate(200, np.random.default_rng(seed))
+    errors: dict[str, list[float]] = {name: [] for name in PAPER}
+    for fold in range(4):
+        train, test = ([k for k in range(200) if (k % 4 == fold) == inside] for inside in (False, True))
+        data = [[each[k] for k in part] for part in (train, test) for each in (X, y)]
+        for name, answers in answered(*data[:3]).items():
+            errors[name].append(string_loss(answers, data[3]))
+    return {name: float(np.mean(values)) for name, values in errors.items()}
+
+
+def answered(X: list[str], y: list[str], X_test: list[str]) -> dict[str, list[str]]:
+    """What each method answers."""
+    from structsvm import SVMStruct
+    from structsvm.problems import StringProblem
+    from structsvm.problems.strings import subsequence_features
+
+    class ZeroOne(StringProblem):
+        def prepare(self, X: Any, y: Any) -> None:
+            super().prepare(X, y)
+            self.loss_ = 1.0 - np.eye(len(self.classes_))
+
+    features, others = (subsequence_features(part, alphabet=LETTERS, **KERNEL) for part in (X, X_test))
+    nearest = np.argmax(others @ features.T, axis=1)
+    answers = {
+        "baseline: the most frequent output": [max(sorted(set(y)), key=y.count)] * len(X_test),
+        "1-NN with the string kernel": [y[k] for k in nearest],
+    }
+    for name, (rescaling, zero_one) in FORMS.items():
+        problem = (ZeroOne if zero_one else StringProblem)(alphabet=LETTERS, **KERNEL)
+        learner = SVMStruct(problem, C=C, epsilon=0.01, rescaling=rescaling, slack="l2").fit(X, y)
+        answers[name] = [str(answer) for answer in learner.predict(X_test)]
+    return answers
+
+
+def string_loss(answers: list[str], right: list[str]) -> float:
+    from structsvm.problems.strings import subsequence_features
+
+    a, b = (subsequence_features(part, alphabet=LETTERS, **KERNEL) for part in (answers, right))
+    same = [answer == truth for answer, truth in zip(answers, right, strict=True)]
+    return float(np.mean(np.where(same, 0.0, 1 - np.sum(a * b, axis=1))))
+
+
+@experiment("svmstruct-table-4.5", "String-to-string mapping, generated data", source=TSOCHANTARIDIS)
+def table_4_5(quick: bool) -> Outcome:
+    runs = measurements(__name__, [{"seed": seed} for seed in range(2 if quick else 10)])
+    rows = [Row(name, "test error", paper, [run[name] for run in runs], digits=3)
+            for name, paper in PAPER.items()]  # fmt: skip
+    return Outcome(
+        rows,
+        notes=f"""200 strings, four folds; the spread is over ten data sets. KDE (0.813 in the thesis, from
+another paper, as is its k-NN) is not among our methods; what the thesis' baseline answers is not said. The
+kernel's features are written out (64 of them on each side), which is exact. C = {C:g} for each example; the
+thesis has C = 1 divided by their number.""",
+    )
