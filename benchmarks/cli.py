@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,6 +24,9 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option(help="Few seeds and small sets: minutes, to see that it works.")
     ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Take up a run that was broken off: what it measured is kept.")
+    ] = False,
     corpora: Annotated[
         str | None, typer.Option(help="The folder of the corpora; $STRUCTSVM_CORPORA by default.")
     ] = None,
@@ -41,6 +45,7 @@ def reproduce(
     with told_in_one_sentence():
         from benchmarks import reproduce as work
         from benchmarks.experiment import experiments
+        from benchmarks.harness import drop_measurements, keep_measurements
         from corpora.registry import ENVIRONMENT_VARIABLE
         from taggers.errors import DataError
 
@@ -60,6 +65,8 @@ def reproduce(
         missing = dict.fromkeys(sentence for found in absent.values() for sentence in found)
         if missing and not everything:
             raise DataError("\n".join(missing))
+        os.makedirs(output, exist_ok=True)
+        keep_measurements(Path(output) / "measured.jsonl", resume=resume)
         failed = [name for name, found in absent.items() if found]
         for entry in wanted:
             if entry.name in failed:
@@ -72,3 +79,4 @@ def reproduce(
         if failed:
             told = "".join(f"\n{sentence}" for sentence in missing)
             raise DataError(f"not reproduced: {', '.join(failed)}{told}")
+        drop_measurements()

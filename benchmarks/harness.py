@@ -46,6 +46,24 @@ def in_own_process(module: str, job: dict[str, Any]) -> dict[str, Any]:
 
 
 _measured: dict[str, dict[str, Any]] = {}
+_kept: Path | None = None
+
+
+def keep_measurements(path: Path, *, resume: bool) -> None:
+    """Write each measurement down at once, so that a run that is broken off can be taken up again."""
+    global _kept
+    _kept = path
+    if not resume:
+        path.unlink(missing_ok=True)
+    elif path.exists():
+        # The last line may be half a line, of a run that was killed.
+        lines = path.read_text(encoding="utf-8").splitlines()
+        _measured.update(json.loads(line) for line in lines if line.endswith("]"))
+
+
+def drop_measurements() -> None:
+    if _kept is not None:
+        _kept.unlink(missing_ok=True)
 
 
 def measurements(module: str, jobs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -59,6 +77,9 @@ def measurements(module: str, jobs: Sequence[dict[str, Any]]) -> list[dict[str, 
                 told = ", ".join(f"{name} {value}" for name, value in job.items())
                 print(f"\r\033[K{number} of {len(jobs)}: {told}"[:120], end="", file=sys.stderr, flush=True)
             _measured[key] = in_own_process(module, job)
+            if _kept is not None:
+                with _kept.open("a", encoding="utf-8") as file:
+                    print(json.dumps([key, _measured[key]]), file=file)
         found.append(_measured[key])
     if shown:
         print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -142,8 +142,8 @@ def numbers(methods: tuple[str, ...], wanted: dict[str, tuple[str, int, int]], q
 NOTES = (
     "The schedule of the papers goes by the clock, ours by the number of multiply-adds, so that a seed gives "
     "the same model everywhere: argmax counts differ. SVMstruct is run on LETTER, USPS and R8; on MNIST it "
-    "took the thesis three days, and ten passes of the perceptron take hours: not run. MCSVM is another program. "
-    "USPS is scaled by a factor that was chosen for its dual to be the papers'."
+    "took the thesis three days, and ten passes of the perceptron take hours: not run. MCSVM is another "
+    "program. USPS is scaled by a factor that was chosen for its dual to be the papers'."
 )
 
 

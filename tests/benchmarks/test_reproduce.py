@@ -111,6 +111,29 @@ def test_a_job_is_measured_once_in_a_process_of_its_own(monkeypatch):
     assert [run["n"] for run in measurements("a module of this test", jobs)] == [1, 2, 1]
 
 
+def test_a_run_that_is_broken_off_is_taken_up(registered, tmp_path, monkeypatch):
+    asked = []
+
+    def run(quick):
+        runs = measurements("another module of this test", [{"seed": 0}, {"seed": 1}])
+        return Outcome([Row("LaRank", "F1", None, [run["n"] for run in runs])])
+
+    def measured(module, job):
+        asked.append(job["seed"])
+        if asked == [0, 1]:
+            raise KeyboardInterrupt
+        return {"n": 1.0}
+
+    monkeypatch.setattr("benchmarks.harness._measured", {})
+    monkeypatch.setattr("benchmarks.harness.in_own_process", measured)
+    registered("table-9.4", run)
+    assert reproduce("table-9.4", "-o", tmp_path).exit_code == 130
+    monkeypatch.setattr("benchmarks.harness._measured", {})
+    assert reproduce("table-9.4", "-o", tmp_path, "--resume").exit_code == 0
+    assert asked == [0, 1, 1]
+    assert not (tmp_path / "measured.jsonl").exists()
+
+
 @pytest.mark.parametrize("name", ["table-6.1"])
 def test_a_simulated_experiment_runs(name, tmp_path, monkeypatch):
     """The real thing, in its own processes, from another folder."""
