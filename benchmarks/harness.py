@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import platform
+import re
 import resource
 import signal
 import statistics
@@ -27,10 +28,13 @@ ONE_CORE = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "M
 PACKAGES = str(Path(__file__).parents[1])
 
 
-def in_own_process(module: str, job: dict[str, Any]) -> dict[str, Any]:
-    """Run `module.measure(**job)` in a fresh interpreter on one core; its figures and peak memory."""
+def in_own_process(module: str, job: dict[str, Any], packages: Sequence[str] = ()) -> dict[str, Any]:
+    """Run `module.measure(**job)` in a fresh interpreter on one core; its figures and peak memory.
+
+    packages: folders whose packages come before all others.
+    """
     code = f"from benchmarks.harness import child; import {module} as m; child(m.measure)"
-    path = os.pathsep.join(filter(None, [PACKAGES, os.environ.get("PYTHONPATH", "")]))
+    path = os.pathsep.join(filter(None, [*packages, PACKAGES, os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],
         input=json.dumps(job),
@@ -88,8 +92,19 @@ def measurements(module: str, jobs: Sequence[dict[str, Any]]) -> list[dict[str, 
 
 def child(measure: Callable[..., dict[str, Any]]) -> None:
     figures = measure(**json.load(sys.stdin))
-    figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    figures["peak_mb"] = peak_memory()
     print(json.dumps(figures))
+
+
+def peak_memory() -> float:
+    """The most memory this process has had, in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count what the process that started this one had, if that was more
+        kilobytes = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
+        if kilobytes:
+            return int(kilobytes[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float]:

@@ -1,0 +1,84 @@
+"""`make bench`: all peers on all tasks, how time grows with the corpus, and where ours goes."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import RESULTS, in_own_process, timed
+from benchmarks.peers import measuring, reporting
+from benchmarks.peers.catalogue import METHODS
+from benchmarks.peers.tasks import TASKS, TITLES, prepare
+
+SIZES = [1000, 2000, 4000, 8936]
+SCALED = ("structsvm greedy, 1 pass", "structsvm exact, 2 passes", "crfsuite ap", "VW search")
+
+
+def measure(inference: str, folder: str) -> dict[str, Any]:
+    """Where the time of training and of labelling goes, in ns a token; called in a process of its own."""
+    from benchmarks.tagging import stages
+    from taggers import commands
+    from taggers.layout import read_labelled
+    from taggers.model import TaggerModel
+
+    source, model = Path(folder, "train.txt"), Path(folder, "model")
+    template = Path(folder, "template")
+    template.write_text(TASKS["chunking"].template, encoding="utf-8")
+    settings: dict[str, Any] = {"template": str(template), "cutoff": 3, "C": 0.1, "inference": inference}
+    tagger, total = timed(lambda: commands.train("label", source, model, epochs=1, **settings))
+    columns, reading = timed(lambda: read_labelled(source))
+    learning = tagger.curve_[-1].seconds
+    _, saving = timed(lambda: TaggerModel.load(model).save(Path(folder, "again")))
+    features = max(total - reading - learning - saving, 0.0)
+    parts = {"reading": reading, "features": features, "learning": learning, "writing": saving}
+    tokens = len(columns)
+    return {
+        "training": {name: 1e9 * seconds / tokens for name, seconds in parts.items()},
+        "labelling": stages(model, source, folder)["stages"],
+    }
+
+
+def parts_of_our_time() -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for inference in ("greedy", "exact"):
+        with tempfile.TemporaryDirectory() as folder:
+            prepare("chunking", Path(folder))
+            times = in_own_process("benchmarks.peers.bench", {"inference": inference, "folder": folder})
+        found |= {f"{kind}, {inference}": times[kind] for kind in ("training", "labelling")}
+    return found
+
+
+def scaling(sizes: list[int]) -> dict[str, list[float]]:
+    """Seconds of training on the first sentences of the chunking file."""
+    times: dict[str, list[float]] = {}
+    for size in sizes:
+        for method in METHODS:
+            if method.name in SCALED and measuring.obstacle(method) is None:
+                found = measuring.once(method, "chunking", size)
+                times.setdefault(method.name, []).append(found["train"])
+    return times
+
+
+def main(*, quick: bool = False) -> None:
+    """Publish the tables; quick takes few sentences, once, to see that everything works."""
+    tasks = list(TITLES)
+    few: dict[str, Any] = {"repeats": 1, "sentences": 300} if quick else {}
+    entries = measuring.collect(tasks, **few)
+    name = "peers-quick" if quick else "peers"
+    text = reporting.markdown(entries)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+    print(text)
+    record: dict[str, Any] = {"entries": entries}
+    if quick:
+        measuring.keep(name, record, history=False)
+        return
+    measuring.keep(name, record, history=False)  # the rest takes minutes: what is measured is safe
+    record |= {"sizes": SIZES, "scaling": scaling(SIZES), "parts": parts_of_our_time()}
+    reporting.draw(entries)
+    reporting.draw_scaling(SIZES, record["scaling"])
+    reporting.draw_parts(record["parts"])
+    measuring.keep(name, record)
+    print(f"kept in {RESULTS}: {name}.md, {name}.json, history.jsonl, peers-*.svg", file=sys.stderr)

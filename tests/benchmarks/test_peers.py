@@ -1,0 +1,102 @@
+"""The peers' harness: the same template for all, scores, and peers that fail told in the table."""
+
+import subprocess
+
+import pytest
+
+from benchmarks import guard
+from benchmarks.peers import install, measuring, reporting, tasks
+from benchmarks.peers.catalogue import METHODS, Method
+from taggers import SequenceTagger
+from taggers.templates import cell_value, parse_template
+
+SENTENCE = [["the", "DT", "B-NP"], ["old-fashioned", "JJ", "I-NP"], ["Cat", "NN", "I-NP"]]
+
+
+@pytest.mark.parametrize("task", tasks.TASKS)
+def test_strings_for_peers_are_the_features_of_our_template(task):
+    template = tasks.TASKS[task].template
+    columns = [list(column) for column in zip(*SENTENCE, strict=True)]
+    for token, features in enumerate(tasks.Items(template)(SENTENCE)):
+        expected = []
+        for number, pattern in enumerate(parse_template(template).patterns):
+            values = [cell_value(cell, columns, token, range(3)) for cell in pattern.cells]
+            if None not in values:
+                expected.append(f"{number}={'|'.join(values)}")
+        assert features == expected
+
+
+def test_every_template_is_one_that_our_tagger_takes():
+    for task in tasks.TASKS.values():
+        SequenceTagger(template=parse_template(task.template)).fit(
+            [[tuple(row[:2]) for row in SENTENCE]] * 3, [[row[2] for row in SENTENCE]] * 3
+        )
+
+
+def test_files_are_read_as_written(tmp_path):
+    path = tmp_path / "labelled.txt"
+    tasks.write(path, iter([(SENTENCE, ["A", "B", "C"]), (SENTENCE[:1], ["D"])]))
+    first, second = tasks.read(path)
+    assert first == [[*row, label] for row, label in zip(SENTENCE, "ABC", strict=True)]
+    assert second == [[*SENTENCE[0], "D"]]
+
+
+def test_scores_are_those_of_conlleval(tmp_path):
+    path = tmp_path / "output.txt"
+    tasks.write(path, iter([(SENTENCE, ["B-NP", "I-NP", "I-NP"]), (SENTENCE[:1], ["O"])]))
+    found = measuring.score("chunking", path)
+    assert found["units"] == 4
+    assert found["score"] == pytest.approx(100 * 2 / 3)
+
+
+def test_every_method_has_a_module_and_known_tasks():
+    for method in METHODS:
+        assert set(method.tasks) <= set(tasks.TITLES), method.name
+        assert method.module or method.name in measuring.CANNOT
+
+
+def test_a_peer_that_does_not_install_or_fails_is_told_in_the_table(monkeypatch, tmp_path):
+    monkeypatch.setattr(install, "FOLDER", tmp_path)
+    monkeypatch.setattr(
+        subprocess, "run",
+        lambda command, **_: subprocess.CompletedProcess(command, 1, "", "ERROR: no such package\nnote: x"),
+    )  # fmt: skip
+    assert install.install("nosuchpeer") == {"failed": "ERROR: no such package"}
+    peers = [
+        Method("ours", "ours", "", {"chunking": {}}),
+        Method("absent", "absent", "nosuchpeer", {"chunking": {}}),
+        Method("broken", "broken", "", {"chunking": {}}),
+    ]
+
+    def once(method, task, sentences):
+        if method.name == "broken":
+            raise RuntimeError("failed:\nImportError: gone")
+        return {"train": 2.0, "model_mb": 1.0, "peak_mb": 9.0, "load": 0.1, "rate": 10.0, "score": 90.0}
+
+    monkeypatch.setattr(measuring, "METHODS", peers)
+    monkeypatch.setattr(measuring, "once", once)
+    text = reporting.markdown(measuring.collect(["chunking"], repeats=2))
+    assert "| absent | does not install: ERROR: no such package |" in text
+    assert "| broken | fails: ImportError: gone |" in text
+    assert "| ours | 90.00 | 2.00 (2.00 to 2.00) |" in text
+
+
+def test_what_is_slow_runs_once(monkeypatch):
+    seconds = {"slow": measuring.SLOW + 1, "fast": 1.0}
+    monkeypatch.setattr(measuring, "METHODS", [Method(name, "ours", "", {"ner": {}}) for name in seconds])
+    monkeypatch.setattr(measuring, "once", lambda method, *_: {"train": seconds[method.name]})
+    found = {entry["method"]: len(entry["runs"]) for entry in measuring.collect(["ner"])}
+    assert found == {"slow": 1, "fast": 3}
+
+
+def test_the_guard_ends_with_an_error_where_something_is_worse(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(guard, "REFERENCE", tmp_path / "reference.json")
+    ratios = {"greedy: train, times as fast": 7.0, "greedy: F1": 93.4}
+    monkeypatch.setattr(guard, "ratios", lambda: ratios)
+    guard.main(record=True)
+    guard.main()
+    ratios = ratios | {"greedy: train, times as fast": 5.0}
+    with pytest.raises(SystemExit) as ended:
+        guard.main()
+    assert "greedy: train" in str(ended.value)
+    assert "WORSE" in capsys.readouterr().out
