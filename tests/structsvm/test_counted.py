@@ -47,7 +47,7 @@ def test_the_most_violated_labelling_is_that_of_brute_force(loss, rescaling, sla
 @pytest.mark.parametrize(("rescaling", "slack"), FORMS)
 def test_training_reaches_the_optimum_over_all_labellings(loss, rescaling, slack):
     rng = np.random.default_rng(1)
-    sentences, X = some_sentences(rng, n=5, longest=3)
+    sentences, X = some_sentences(rng, n=4, longest=2)
     y, outputs = some_labels(rng, X)
     slow = SlowSequences(LABELS, loss=loss)
     slow.oracle()
@@ -63,7 +63,7 @@ def test_training_reaches_the_optimum_over_all_labellings(loss, rescaling, slack
          if other != right]
         for x, right in zip(sentences, outputs, strict=True)
     ]  # fmt: skip
-    best = solve(every, np.full(5, 0.5), rescaling=rescaling, slack=slack)
+    best = solve(every, np.full(4, 0.5), rescaling=rescaling, slack=slack)
     problem, form = SequenceProblem(LABELS, loss=loss), {"rescaling": rescaling, "slack": slack, "C": 0.5}
     for optimizer in (SVMStruct(problem, epsilon=1e-6, **form), LaRank(problem, gap_tolerance=1e-5, **form)):
         optimizer.fit(X, y)
