@@ -212,4 +212,9 @@ class KernelLaRank(KernelOptimizer, LaRank):
 
 
 class KernelSVMStruct(KernelOptimizer, SVMStruct):
-    """SVMstruct with kernels: options as in `KernelOptimizer` and `SVMStruct`."""
+    """SVMstruct with kernels: options as in `KernelOptimizer` and `SVMStruct`, n-slack only."""
+
+    def _check(self) -> None:
+        super()._check()
+        if self.formulation != "n-slack":
+            raise ValueError("with kernels there is a slack for each example: use formulation='n-slack'")

@@ -71,6 +71,13 @@ class SVMStruct(DualOptimizer):
         if self.formulation == "1-slack" and self.slack != "l1":
             raise ValueError("one slack for all examples is not squared: use slack='l1', or n-slack")
 
+    def training_state(self) -> dict[str, np.ndarray]:
+        if self.formulation == "1-slack":
+            raise ValueError(
+                "the state of 1-slack training is the whole data set: pickle the optimizer instead"
+            )
+        return super().training_state()
+
     def _configured(self, oracle: Any) -> Any:
         oracle = super()._configured(oracle)
         return MeanOracle(oracle) if self.formulation == "1-slack" else oracle
@@ -79,9 +86,10 @@ class SVMStruct(DualOptimizer):
         kind = OneSlackDual if self.formulation == "1-slack" else LinearDual
         return kind(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
 
-    def _begin(self, problem: Problem, X: Any, y: Any) -> tuple[Any, np.ndarray, int]:
-        self._entered = 0
-        return super()._begin(problem, X, y)
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
+        super()._receive(X, y, sample_weight, fresh=fresh, online=online)
+        if fresh:
+            self._entered = 0
 
     @property
     def n_constraints_(self) -> int:

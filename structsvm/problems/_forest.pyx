@@ -6,13 +6,14 @@ uses: what is best, in whatever sense, is found by one pass over the edges. Edge
 a = 1 where a bracket is right and b = 1 for every bracket; for the 0/1 loss, a = 1 where anything is not as
 in the right tree.
 """
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 
 import numpy as np
 
 cdef int32_t MOST = 1 << 20         # a count without a limit
-cdef Py_ssize_t LONGEST = 1000      # terminals of a sentence
+cdef Py_ssize_t LONGEST = 400      # terminals of a sentence
 
 
 cdef class Forest:
@@ -140,6 +141,7 @@ cdef class Chart:
         cdef int32_t[:, ::1] node = chart
         cdef list spans = []                # of each node: begin and symbol
         for size in range(1, n + 1):
+            PyErr_CheckSignals()
             for i in range(n - size + 1):
                 self.fill(forest, words, node, spans, i, i + size)
         root = forest.trees.n_nodes

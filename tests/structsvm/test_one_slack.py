@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from structsvm import LaRank, Multiclass, SVMStruct
+from structsvm import KernelSVMStruct, LaRank, Multiclass, SVMStruct
 from structsvm.problems import SequenceLabels, SequenceProblem, Sequences
 from tests.structsvm.helpers import (
     Ordinal,
@@ -130,6 +130,10 @@ def test_squared_slacks_and_unknown_formulations_are_refused():
         SVMStruct(Multiclass(), formulation="1-slack", slack="l2").fit(X, y)
     with pytest.raises(ValueError, match="formulation must be"):
         SVMStruct(Multiclass(), formulation="2-slack").fit(X, y)
+    with pytest.raises(ValueError, match="a slack for each example"):
+        KernelSVMStruct(Multiclass(), kernel="rbf", formulation="1-slack").fit(X, y)
+    with pytest.raises(ValueError, match="pickle the optimizer"):
+        SVMStruct(Multiclass(), formulation="1-slack").fit(X, y).training_state()
 
 
 @pytest.mark.parametrize("where", [0, 100])
