@@ -10,7 +10,17 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperGroup
 
-from taggers.cli_common import Column, Encoding, Format, Jobs, Output, counted, told_in_one_sentence
+from taggers.cli_common import (
+    Column,
+    Encoding,
+    Format,
+    Jobs,
+    Output,
+    counted,
+    no_more_output,
+    sentence,
+    told_in_one_sentence,
+)
 from taggers.cli_train import TrainCommand, train
 
 
@@ -88,7 +98,7 @@ def tag(
 
     A margin is by how much the best labelling of the sentence beats the best one that has another label at
     this token: near 0, the label is in doubt (with greedy inference: by how much it beats the second label);
-    inf, no other label is possible there.
+    inf, no other label is possible there. In CoNLL-U it stands in MISC, as Margin=0.87.
     """
     with told_in_one_sentence():
         from taggers import commands
@@ -257,4 +267,9 @@ def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the tr
 
 def main() -> None:
     """Entry point of the `structsvm` command."""
-    app()
+    try:
+        app()
+    except OSError as error:  # of --help and --version: the commands tell their own
+        print(f"error: {sentence(error)}", file=sys.stderr)
+        no_more_output()
+        sys.exit(1)

@@ -30,8 +30,7 @@ def told_in_one_sentence() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; the interpreter must not try to flush the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        no_more_output()
         code = 141
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
@@ -45,6 +44,11 @@ def told_in_one_sentence() -> Iterator[None]:
             sys.stdout.flush()
     if code:
         raise typer.Exit(code)
+
+
+def no_more_output() -> None:
+    """Nobody takes our output any more: the interpreter must not try to flush the rest of it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def sentence(error: BaseException) -> str:

@@ -17,7 +17,17 @@ from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.doubts import warn_of_gold
 from taggers.errors import DataError
-from taggers.files import CHUNK, atomic_write, check_output, encoded, is_model, read_all, read_columns, write
+from taggers.files import (
+    CHUNK,
+    atomic_write,
+    check_output,
+    encoded,
+    in_misc,
+    is_model,
+    read_all,
+    read_columns,
+    write,
+)
 from taggers.layout import check_fit, format_for, inputs_of, label_of
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
@@ -55,6 +65,8 @@ def tag(
         replaced = replace or kind in ("conllu", "crfsuite")
         if replaced and nbest > 1:
             raise DataError(f"n-best labels are appended as columns, and {kind} has no room for them", name)
+        if scores and kind == "crfsuite":
+            raise DataError("scores are appended, and would be features in CRFsuite's format", name)
         return inputs_of(model, kind, name) + ([label_of(model, kind, name, label)] if replaced else [])
 
     def work(columns: Columns) -> bytes:
@@ -101,7 +113,8 @@ def _tagged(model: TaggerModel, columns: Columns, nbest: int, scores: bool, plac
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
     ids = model.tag(columns, margins=margins)
     shown = None if margins is None else margins.astype(np.float64)[:, None]
-    return write(columns, ids, model.names, column=place, scores=shown)
+    data = write(columns, ids, model.names, column=place, scores=shown)
+    return in_misc(data) if scores and columns.format == "conllu" else data
 
 
 def _n_best(model: TaggerModel, columns: Columns, n: int, scores: bool) -> bytes:
@@ -191,6 +204,8 @@ def inspect(
     Features are stored as hashes, unless they were trained with `keep_names`; `names` is a file (say, the
     training file) to name them by. html: a page to write, with the errors on the file `test` if there is one.
     """
+    if html is not None:
+        check_output(html)
     path = None if isinstance(model, TaggerModel) else model
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     problem = model.problem()

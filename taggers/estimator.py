@@ -17,6 +17,7 @@ from structsvm.validation import check_count
 from taggers import data, gold, training
 from taggers._columns import Columns
 from taggers._labels import Labels
+from taggers.errors import DataError
 from taggers.features import Features, KeyTable
 from taggers.labelling import Labelling
 from taggers.model import TaggerModel
@@ -289,7 +290,10 @@ class SequenceTagger(Labelling, Estimator):
         if template in NAMED:
             return load_template(template).within(data.width(X, y))
         by_name = os.path.exists(template) or "[" not in str(template)
-        found = load_template(template) if by_name else parse_template(template)
+        try:
+            found = load_template(template) if by_name else parse_template(template)
+        except DataError as error:
+            raise error if by_name else ValueError(f"{template!r}: {error.what}") from None
         width = data.width(X, y)
         if found.width > width:
             raise ValueError(

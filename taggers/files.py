@@ -231,6 +231,17 @@ def _tokenized(data: bytes, name: str, line: int) -> bytes:
         raise DataError("not valid UTF-8; give the file's encoding, such as latin-1", name, where) from None
 
 
+def in_misc(data: bytes) -> bytes:
+    """CoNLL-U whose tokens have a score as an eleventh column, with the scores in the tenth, MISC."""
+    whole = re.compile(rb"^(\d+\t(?:[^\t\n]*\t){8})(_|[^\t\n]*)\t([^\t\r\n]+)", re.MULTILINE)
+
+    def moved(line: re.Match[bytes]) -> bytes:
+        before, misc, score = line.groups()
+        return before + (b"" if misc == b"_" else misc + b"|") + b"Margin=" + score
+
+    return whole.sub(moved, data)
+
+
 def is_model(path: str | Path) -> bool:
     """Whether a file is a model rather than text."""
     with contextlib.suppress(OSError), open(path, "rb") as file:

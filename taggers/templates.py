@@ -125,7 +125,9 @@ def load_template(name_or_path: str | Path) -> Template:
         return parse_template(NAMED[str(name_or_path)], file=str(name_or_path))
     path = Path(name_or_path)
     if not path.is_file():
-        raise ValueError(f"{path}: no template file, and no template of that name ({', '.join(NAMED)})")
+        raise ValueError(
+            f"{str(name_or_path)!r}: no template file, and no template of that name ({', '.join(NAMED)})"
+        )
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -81,8 +81,9 @@ def train(
 def _warn_of_labels(tagger: Any, columns: Columns, held_out: Columns | None) -> None:
     """Say what may be wrong with the labels that were learned, and with those held out."""
     model, place = tagger.model_, columns.width - 1
-    if len(model.labels) == 1:
-        warnings.warn(f"all tokens have the label {model.labels[0]}: is this the right column?", stacklevel=3)
+    seen = set(columns.texts(place)) if len(model.labels) == 1 else ()
+    if len(seen) == 1:
+        warnings.warn(f"all tokens have the label {min(seen)}: is this the right column?", stacklevel=3)
     elif tagger._setting("labels") != "none":
         warn_of_training_labels(columns, place, model.outer)
     if held_out is not None:

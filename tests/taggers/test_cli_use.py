@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from sentences import as_columns, as_conllu
-from test_cli import refused, run
+from test_cli import COMMAND, refused, run
 
 import taggers.presets as presets
 from taggers.commands import TASKS
@@ -36,6 +36,10 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
     ("arguments", "part"),
     [
         ((*TRAIN, "--template", "absent"), "no template of that name"),
+        ((*TRAIN, "--template", ""), "'': no template file"),
+        ((*TRAIN, "--template", "w[0], q[0]"), "no attribute is called 'q'"),
+        ((*TRAIN, "--template", "w["), "'w[' is no cell"),
+        (("inspect", "chunk.ssvm", "--html", "no/such/page.html"), "there is no folder no/such"),
         ((*TRAIN, "--encoding", "klingon"), "unknown encoding 'klingon'"),
         ((*TRAIN, "--encoding", "zip"), "unknown encoding 'zip'"),
         ((*TRAIN, "--dtype", "int4"), "--dtype must be one of"),
@@ -168,6 +172,35 @@ def test_help_shows_whole_summaries_examples_and_defaults(folder):
     assert "zero_features" in run("inspect", "--help", cwd=folder).stdout.decode()
 
 
+def test_help_on_a_full_disk_is_told_in_a_sentence(folder):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    for arguments in (["--help"], ["tag", "--help"], ["--version"]):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*COMMAND, *arguments], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False
+            )
+        assert done.returncode == 1
+        assert done.stderr == b"error: the output cannot be written: No space left on device\n"
+
+
+def test_scores_in_conllu_stand_in_misc_and_the_file_stays_conllu(folder):
+    data = as_conllu(3).replace(b"\t_\n", b"\tSpaceAfter=No\n", 1)
+    data = data.replace(b"1\t", b"1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\t", 1)
+    done = run("tag", "pos.ssvm", "--scores", cwd=folder, stdin=data)
+    lines, source = done.stdout.decode().splitlines(), data.decode().splitlines()
+    for line, was in zip(lines, source, strict=True):
+        fields = line.split("\t")
+        if fields[0].isdigit():
+            *others, misc = fields
+            assert others == was.split("\t")[:9]
+            assert float(misc.rpartition("Margin=")[2]) > 0
+        else:
+            assert line == was
+    assert "\tSpaceAfter=No|Margin=" in done.stdout.decode()
+    assert run("evaluate", "pos.ssvm", "-", cwd=folder, stdin=done.stdout).returncode == 0
+
+
 def test_numbers_and_nouns_agree(folder):
     done = run("train", "chunk", "train.txt", "-o", "one.ssvm", "--epochs", "1", cwd=folder)
     assert b", 1 pass, " in done.stderr
@@ -291,6 +324,7 @@ def test_crfsuite_files_are_known_and_others_are_not_taken_for_them(folder):
     assert run("train", "label", "items.txt", "-o", "items.ssvm", "-q", cwd=folder).returncode == 0
     done = run("evaluate", "items.ssvm", "items.txt", "--json", cwd=folder)
     assert json.loads(done.stdout)["tokens"]["accuracy"] > 0.95
+    refused(run("tag", "items.ssvm", "items.txt", "--scores", cwd=folder), 1, "would be features")
     for command in ("tag", "evaluate"):
         refused(run(command, "items.ssvm", "test.txt", cwd=folder), 1, "none of the model's features")
     assert run("tag", "items.ssvm", "test.txt", "--format", "crfsuite", cwd=folder).returncode == 0
