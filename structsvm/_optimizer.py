@@ -252,8 +252,8 @@ class Optimizer(ABC):
         """w, a copy."""
         return self._fitted().weights.copy()
 
-    def weights_at(self, places: np.ndarray) -> np.ndarray:
-        """Some entries of w, without a copy of all the others."""
+    def weights_at(self, places: Any) -> np.ndarray:
+        """Some entries of w, without a copy of all the others; a slice is only good until the next step."""
         return self._fitted().weights[places]
 
     @property

@@ -203,7 +203,7 @@ class SequenceTagger(Labelling, Estimator):
             return  # refused before there was anything to learn from
         if not len(optimizer._held):
             model.report = {name: value for name, value in model.report.items() if name != "data"}
-        self.model_, self.optimizer_, self._stale = model, optimizer, True
+        self.model_, self.optimizer_, self._stale, self._fetched = model, optimizer, True, 0
 
     def _numbered(self, model: TaggerModel) -> Labels:
         """The labels of the model, which need not be numbered anew for every sentence."""
@@ -366,7 +366,7 @@ class SequenceTagger(Labelling, Estimator):
         if not hasattr(self, "model_"):
             raise self._not_fitted()
         if getattr(self, "_stale", False):
-            self.model_ = self._with_weights(self.model_, self.optimizer_.weights_)
+            self.model_ = self._with_weights(self.model_, self.optimizer_.weights_at(slice(None)))
             self._sort_words(self.model_)
             self._stale = False
         return self.model_
@@ -374,13 +374,15 @@ class SequenceTagger(Labelling, Estimator):
     def tag_columns(self, columns: Columns) -> np.ndarray:
         """For each token the place of its label in `model_.names`.
 
-        Between steps of `partial_fit`, a few sentences cost no more than the weights they need.
+        Between steps of `partial_fit`, a few sentences cost no more than the weights they need; once that
+        would have cost as much, all weights are fetched.
         """
         if not getattr(self, "_stale", False) or self.model_.history is not None:
             return self._ready().tag(columns)
         model, problem = self.model_, self.optimizer_.problem
         features = model.features(columns)
-        if 4 * len(features.rows) > len(model.table):
+        self._fetched += 4 * len(features.rows)
+        if self._fetched > len(model.table):
             return self._ready().tag(features)
         used, rows = np.unique(features.rows, return_inverse=True)
         taken = np.concatenate([np.arange(problem.history), problem.history + used])
