@@ -115,9 +115,11 @@ cdef class Extractor:
     Parameters
     ----------
     template : a `taggers.templates.Template`.
+    clusters : a `taggers.clusters.Clusters`, where the template asks for some.
     lexicon_limit : distinct words kept with their attributes, for each thread.
     """
     cdef readonly object template
+    cdef readonly object clusters
     cdef readonly tuple attributes
     cdef Plan plan
     cdef tuple arrays               # what the plan points into
@@ -125,8 +127,9 @@ cdef class Extractor:
     cdef Py_ssize_t lexicon_limit
     cdef list idle                  # lexicons that no thread is using
 
-    def __init__(self, template, *, Py_ssize_t lexicon_limit=1_000_000):
+    def __init__(self, template, clusters=None, *, Py_ssize_t lexicon_limit=1_000_000):
         self.template = template
+        self.clusters = clusters
         self.width = template.width
         self.lexicon_limit = lexicon_limit
         self.idle = []
@@ -222,7 +225,7 @@ cdef class Extractor:
         try:
             return self.idle.pop()
         except IndexError:
-            return Lexicon(self.attributes, limit=self.lexicon_limit)
+            return Lexicon(self.attributes, limit=self.lexicon_limit, clusters=self.clusters)
 
     cdef uint64_t* _scratch(self, Columns columns) except NULL:
         """Room for the values of the longest sentence, and for the keys of a block behind them."""
@@ -268,11 +271,11 @@ cdef class Extractor:
         return used
 
     def __reduce__(self):
-        return _restore, (self.template, self.lexicon_limit)
+        return _restore, (self.template, self.clusters, self.lexicon_limit)
 
 
-def _restore(template, lexicon_limit):
-    return Extractor(template, lexicon_limit=lexicon_limit)
+def _restore(template, clusters, lexicon_limit):
+    return Extractor(template, clusters, lexicon_limit=lexicon_limit)
 
 
 def _seeded(str text, uint64_t seed):

@@ -19,11 +19,17 @@ cdef class Lexicon:
     cdef Recipe* recipes
     cdef uint64_t* values               # [room, width]: the hashes of each word's attributes, 0 for none
     cdef bint compiled                  # no attribute needs Python
+    cdef KeyTable clustered             # the words that have a cluster, in lower case
+    cdef const uint64_t[::1] cluster_values
 
     cdef inline const uint64_t* known(self, uint64_t key) noexcept nogil:
         """The attributes of the word with this hash, until the next call; NULL where it is new."""
         cdef Py_ssize_t row = self.words.find(key)
         return self.values + row * self.width if row >= 0 else NULL
+
+    cdef inline uint64_t cluster(self, uint64_t lower) noexcept nogil:
+        cdef Py_ssize_t row = self.clustered.find(lower)
+        return self.cluster_values[row] if row >= 0 else 0
 
     cdef const uint64_t* entry(self, uint64_t key, const char* text, Py_ssize_t n) except NULL nogil
     cdef int forget(self) except -1 nogil

@@ -9,9 +9,9 @@ from libc.stdlib cimport calloc, free, realloc
 from taggers._hash cimport hash_text
 from taggers._table cimport KeyTable
 
-import re
+import numpy as np
 
-from taggers.attributes import ATTRIBUTES, attribute
+from taggers.attributes import AFFIX, ATTRIBUTES, attribute
 
 cdef enum Kind:
     PYTHON
@@ -25,6 +25,9 @@ cdef enum Kind:
     IS_TITLE
     PREFIX
     SUFFIX
+    LOWER_PREFIX
+    LOWER_SUFFIX
+    CLUSTER
 
 cdef enum:
     SHORT = 100         # attributes.LONG: beyond it, words go to Python
@@ -32,8 +35,10 @@ cdef enum:
 cdef dict KINDS = {
     "lower": LOWER, "shape": SHAPE, "short_shape": SHORT_SHAPE, "digits": DIGITS, "has_digit": HAS_DIGIT,
     "has_hyphen": HAS_HYPHEN, "is_upper": IS_UPPER, "is_title": IS_TITLE, "prefix": PREFIX, "suffix": SUFFIX,
+    "lower_prefix": LOWER_PREFIX, "lower_suffix": LOWER_SUFFIX, "cluster": CLUSTER,
 }
 cdef dict DEFINED = dict(ATTRIBUTES)
+cdef object NONE = np.zeros(0, np.uint64)
 cdef uint64_t YES = hash_text(b"1", 1)
 
 
@@ -70,10 +75,10 @@ cdef uint64_t mapped(const char* text, Py_ssize_t n, int kind) noexcept nogil:
     cdef char[SHORT] out
     cdef Py_ssize_t i
     for i in range(n):
-        if kind == LOWER:
-            out[i] = text[i] + 32 if is_up(text[i]) else text[i]
-        else:
+        if kind == DIGITS:
             out[i] = b"0" if is_digit(text[i]) else text[i]
+        else:
+            out[i] = text[i] + 32 if is_up(text[i]) else text[i]
     return hash_text(out, n)
 
 
@@ -101,14 +106,18 @@ cdef uint64_t is_cased(const char* text, Py_ssize_t n, bint title) noexcept nogi
 
 
 cdef uint64_t ascii_attribute(Recipe recipe, const char* text, Py_ssize_t n) noexcept nogil:
-    """The hash of one attribute of a short ASCII word."""
-    if recipe.kind == PREFIX:
-        return hash_text(text, recipe.n) if n >= recipe.n else 0
-    if recipe.kind == SUFFIX:
-        return hash_text(text + n - recipe.n, recipe.n) if n >= recipe.n else 0
+    """The hash of one attribute of a short ASCII word; for its cluster, that of its lower-case form."""
+    if recipe.n:
+        if n < recipe.n:
+            return 0
+        if recipe.kind == SUFFIX or recipe.kind == LOWER_SUFFIX:
+            text += n - recipe.n
+        if recipe.kind == PREFIX or recipe.kind == SUFFIX:
+            return hash_text(text, recipe.n)
+        return mapped(text, recipe.n, LOWER)
     if recipe.kind == SHAPE or recipe.kind == SHORT_SHAPE:
         return shape(text, n, 4 if recipe.kind == SHAPE else 1)
-    if recipe.kind == LOWER or recipe.kind == DIGITS:
+    if recipe.kind == LOWER or recipe.kind == DIGITS or recipe.kind == CLUSTER:
         return mapped(text, n, recipe.kind)
     if recipe.kind == HAS_DIGIT or recipe.kind == HAS_HYPHEN:
         return contains(text, n, recipe.kind)
@@ -130,11 +139,14 @@ cdef class Lexicon:
     ----------
     names : the attributes, as `taggers.attributes` calls them.
     limit : forget all words when there are more than this. Results do not depend on it.
+    clusters : a `taggers.clusters.Clusters`, where there is one: what the attribute ``cluster`` is.
     """
 
-    def __init__(self, names, *, Py_ssize_t limit=1_000_000):
+    def __init__(self, names, *, Py_ssize_t limit=1_000_000, clusters=None):
         self.names = tuple(names)
-        self.functions = [attribute(name) for name in self.names]
+        self.functions = [attribute(name, clusters) for name in self.names]
+        self.clustered = KeyTable() if clusters is None else clusters.table
+        self.cluster_values = NONE if clusters is None else clusters.values
         self.limit = limit
         self.width = len(self.names)
         self.words = KeyTable()
@@ -143,11 +155,11 @@ cdef class Lexicon:
             raise MemoryError()
         self.compiled = True
         for i, name in enumerate(self.names):
-            stem = re.fullmatch(r"(prefix|suffix)([1-9])", name)
-            self.recipes[i].n = int(stem[2]) if stem else 0
+            affix = AFFIX.fullmatch(name)
+            self.recipes[i].n = int(affix[3]) if affix else 0
             # One that the user defined anew is theirs, whatever its name.
             ours = ATTRIBUTES.get(name) is DEFINED.get(name)
-            self.recipes[i].kind = KINDS.get(stem[1] if stem else name, PYTHON) if ours else PYTHON
+            self.recipes[i].kind = KINDS.get(name[:-1] if affix else name, PYTHON) if ours else PYTHON
             self.compiled &= self.recipes[i].kind != PYTHON
 
     def __dealloc__(self):
@@ -158,6 +170,7 @@ cdef class Lexicon:
         """The attributes of the word with this hash, until the next call."""
         cdef const uint64_t* known = self.known(key)
         cdef Py_ssize_t row, i
+        cdef uint64_t value
         cdef void* grown
         if known != NULL:
             return known
@@ -172,7 +185,10 @@ cdef class Lexicon:
         row = self.words.n_rows
         if self.compiled and n < SHORT and is_ascii(text, n):
             for i in range(self.width):
-                self.values[row * self.width + i] = ascii_attribute(self.recipes[i], text, n)
+                value = ascii_attribute(self.recipes[i], text, n)
+                self.values[row * self.width + i] = (
+                    self.cluster(value) if self.recipes[i].kind == CLUSTER else value
+                )
         else:
             with gil:
                 self._derive(self.values + row * self.width, text, n)

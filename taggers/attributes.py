@@ -2,7 +2,8 @@
 
 An attribute is a function from a text to a text, or to None where the word has nothing to say, which drops
 the features that ask for it. To add one, add a line to ATTRIBUTES. Short words of plain ASCII take a compiled
-path to the same results for those listed here.
+path to the same results for those listed here. One attribute, `cluster`, is not defined here but found in the
+training text, see `taggers.clusters`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+AFFIX = re.compile(r"(lower_)?(prefix|suffix)([1-9])")
+CLUSTER = "cluster"
 LONG = 100  # longer texts have no shape worth telling apart (spaCy's limit)
 
 
@@ -72,19 +75,37 @@ ATTRIBUTES: dict[str, Callable[[str], str | None]] = {
 }
 
 
-def attribute(name: str) -> Callable[[str], str | None]:
-    """The function of that name; ``prefix3`` and ``suffix3`` exist for any length up to 9.
+def attribute(name: str, clusters: Callable[[str], str | None] | None = None) -> Callable[[str], str | None]:
+    """The function of that name.
 
-    >>> attribute("suffix3")("walking"), attribute("suffix3")("to")
-    ('ing', None)
+    ``prefix3`` and ``suffix3`` exist for any length up to 9, ``lower_prefix3`` and ``lower_suffix3`` too:
+    those of the word in lower case.
+
+    clusters: what ``cluster`` is; without it, no word has one.
+
+    >>> attribute("suffix3")("walking"), attribute("suffix3")("to"), attribute("lower_suffix3")("GOING")
+    ('ing', None, 'ing')
     """
+    if name == CLUSTER:
+        return clusters or (lambda text: None)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name]
-    match = re.fullmatch(r"(prefix|suffix)([1-9])", name)
+    match = AFFIX.fullmatch(name)
     if not match:
-        known = ", ".join([*ATTRIBUTES, "prefix1..9", "suffix1..9"])
-        raise ValueError(f"no attribute is called {name!r}; there are {known}")
-    n = int(match[2])
-    if match[1] == "prefix":
-        return lambda text: text[:n] if len(text) >= n else None
-    return lambda text: text[-n:] if len(text) >= n else None
+        affixes = [f"{kind}1..9" for kind in ("prefix", "suffix", "lower_prefix", "lower_suffix")]
+        raise ValueError(
+            f"no attribute is called {name!r}; there are {', '.join([*ATTRIBUTES, *affixes, CLUSTER])}"
+        )
+    lower, n = bool(match[1]), int(match[3])
+    return _affix(n, lower) if match[2] == "prefix" else _affix(-n, lower)
+
+
+def _affix(n: int, lower: bool) -> Callable[[str], str | None]:
+    """The first n characters, or the last -n."""
+    part = slice(n) if n > 0 else slice(n, None)
+
+    def affix(text: str) -> str | None:
+        text = text.lower() if lower else text
+        return text[part] if len(text) >= abs(n) else None
+
+    return affix

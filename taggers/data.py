@@ -13,6 +13,7 @@ from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceLabels, Sequences
 from taggers._columns import Columns
 from taggers._labels import Labels
+from taggers.clusters import Clusters, find_clusters
 from taggers.dicts import encode_dicts
 from taggers.features import Features, cut, encode, encode_items
 from taggers.gold import choices
@@ -45,6 +46,11 @@ def words(X: Any) -> np.ndarray:
     if kind(X) == "items":
         return np.zeros(0, np.uint64)
     return TaggerModel.word_keys(X if isinstance(X, Columns) else Columns.from_sentences(X))
+
+
+def clusters(X: Any) -> Clusters:
+    """The clusters of the words."""
+    return find_clusters(X if isinstance(X, Columns) else Columns.from_sentences(X))
 
 
 def merged(known: np.ndarray, more: np.ndarray) -> np.ndarray:

@@ -182,10 +182,15 @@ class SequenceTagger(Labelling, Estimator):
             self._hold(model, optimizer)
         return self
 
-    def declare(self, classes: Sequence[str], *, width: int = 1) -> Self:
-        """Know labels before there are data with them; `width`: how many columns of input there will be."""
+    def declare(self, classes: Sequence[str], *, width: int = 1, X: Any = None) -> Self:
+        """Know labels before there are data with them; `width`: how many columns of input there will be.
+
+        X: sentences, whose labels do not matter, to find clusters of words in where the template has them.
+        """
         fresh = not hasattr(self, "model_")
         model = self._new_model([[("",) * width]], None, [list(classes)]) if fresh else self._ready()
+        if fresh and X is not None and model.clusters is not None:
+            model.clusters = data.clusters(data.materialised(X))
         labels = Labels(model.labels)
         labels.encode([gold.inner_labels(list(classes), model.outer, model.inner)], grow=True)
         if not labels.names:
@@ -273,11 +278,13 @@ class SequenceTagger(Labelling, Estimator):
         constrained = bool(self._setting("constrained"))
         outer = gold.outer_scheme(sentences) if inner != "none" or constrained else "none"
         inner = outer if inner == "none" or outer == "none" else inner
+        template = self._template(X, y)
         return TaggerModel(
-            self._template(X, y), [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
+            template, [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
             constrained=constrained and inner != "none",
             inference=self._setting("inference"), order=self._setting("order"),
             parameters=self._plain_parameters(),
+            clusters=data.clusters(X) if template is not None and template.clustered else None,
         )  # fmt: skip
 
     def _template(self, X: Any, y: Any) -> Template | None:

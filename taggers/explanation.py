@@ -51,7 +51,7 @@ def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> li
     span = range(len(tokens))
     return [
         [
-            pattern.name([cell_value(cell, texts, at, span) or "" for cell in pattern.cells])
+            pattern.name([cell_value(cell, texts, at, span, model.clusters) or "" for cell in pattern.cells])
             for pattern, row in zip(model.template.patterns, rows[at], strict=True)
             if row >= 0
         ]
@@ -87,7 +87,8 @@ def _bigrams(
         before = int(labels[at - pattern.back]) if at >= pattern.back else len(model.labels)
         row = features.bigrams.rows[number, before] if number >= 0 else -1
         if row >= 0:
-            values = [cell_value(cell, texts, at, range(len(labels))) or "" for cell in pattern.cells]
+            span = range(len(labels))
+            values = [cell_value(cell, texts, at, span, model.clusters) or "" for cell in pattern.cells]
             name = pattern.name(values, [*model.labels, "<start>"][before])
             found.append((name, float(model.weights[model.problem().history + row, labels[at]])))
     return found

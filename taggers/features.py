@@ -142,15 +142,16 @@ def name_rows(
     if extractor is not None:
         for columns in files:
             rows, _ = extractor.rows(columns, table, fixed=True)
-            for row, pattern, values in pattern_values(rows, extractor.template.patterns, columns):
+            for row, pattern, values in pattern_values(rows, extractor, columns):
                 names[row] = names[row] or pattern.name(values)
     return names
 
 
 def pattern_values(
-    rows: np.ndarray, patterns: Sequence[Pattern], columns: Columns
+    rows: np.ndarray, extractor: Extractor, columns: Columns
 ) -> Iterator[tuple[int, Pattern, list[str]]]:
     """Each of the rows (tokens x patterns, -1: none) once, with its pattern and the values of its cells."""
+    patterns, clusters = extractor.template.patterns, extractor.clusters
     found, first = np.unique(rows, return_index=True)
     starts = columns.sentence_ptr
     texts = [columns.texts(column) for column in range(columns.width)]
@@ -160,8 +161,8 @@ def pattern_values(
         token, number = divmod(place, len(patterns))
         sentence = int(np.searchsorted(starts, token, "right")) - 1
         span = range(int(starts[sentence]), int(starts[sentence + 1]))
-        cells = patterns[number].cells
-        yield row, patterns[number], [cell_value(cell, texts, token, span) or "" for cell in cells]
+        values = [cell_value(cell, texts, token, span, clusters) or "" for cell in patterns[number].cells]
+        yield row, patterns[number], values
 
 
 def _values(features: Features) -> np.ndarray:

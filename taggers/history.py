@@ -8,6 +8,7 @@ growth treat them like all features.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,13 +33,14 @@ class History:
     ----------
     template : its `bigrams` are used.
     numbers : the table from the key of a pattern with its cells' values to its number.
+    clusters : of words, where the template asks for them.
     """
 
-    def __init__(self, template: Template, numbers: KeyTable) -> None:
+    def __init__(self, template: Template, numbers: KeyTable, clusters: Any = None) -> None:
         self.numbers = numbers
         self.patterns = template.bigrams
         self.distances = tuple(pattern.back for pattern in template.bigrams)
-        self.extractor = Extractor(Template(template.bigrams))
+        self.extractor = Extractor(Template(template.bigrams), clusters)
 
     def ids(self, columns: Columns, *, grow: bool = False) -> np.ndarray:
         """int32, tokens x patterns: the number of each pattern at each token, -1 where it has none."""

@@ -16,12 +16,12 @@ from structsvm.problems.sequence import SequenceProblem, Sequences
 from structsvm.validation import check_count
 from taggers import schemes
 from taggers._columns import Columns
+from taggers.clusters import WORDS, Clusters
 from taggers.features import Extractor, Features, KeyTable, encode, encode_items
 from taggers.history import History
-from taggers.templates import Template, parse_template
+from taggers.templates import Template
 
 MOST_ALIKE = 64
-WORDS = Extractor(parse_template("w[0]"))
 
 
 @dataclass
@@ -31,6 +31,7 @@ class TaggerModel:
     labels: the names that the weights know, in `inner` scheme; users read and write `outer` scheme.
     template: None where features come as strings (CRFsuite's files, python-crfsuite's dicts).
     numbers: of the features that are joined with a label before, see `taggers.history`.
+    clusters: of words, where the template asks for them.
     words: keys of the words seen in training. state: of the optimizer, where it was kept.
     feature_names: of the rows of the table, where they were kept; they play no part in labelling.
     """
@@ -45,6 +46,7 @@ class TaggerModel:
     inference: str = "exact"
     order: int = 1
     numbers: KeyTable = field(default_factory=KeyTable)
+    clusters: Clusters | None = None
     words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
     report: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -70,7 +72,7 @@ class TaggerModel:
 
     @cached_property
     def extractor(self) -> Extractor | None:
-        return None if self.template is None else Extractor(self.template)
+        return None if self.template is None else Extractor(self.template, self.clusters)
 
     @cached_property
     def history(self) -> History | None:
@@ -78,7 +80,7 @@ class TaggerModel:
         return (
             None
             if self.template is None or not self.template.bigrams
-            else History(self.template, self.numbers)
+            else History(self.template, self.numbers, self.clusters)
         )
 
     @cached_property

@@ -12,6 +12,7 @@ import numpy as np
 from structsvm.persist import ModelFileError, load_model, save_model
 from structsvm.problems.sequence import LANES
 from structsvm.quantisation import DTYPES, dequantise, quantise
+from taggers.clusters import Clusters
 from taggers.features import HASHING, KeyTable
 from taggers.files import FORMATS
 from taggers.model import TaggerModel
@@ -36,6 +37,8 @@ def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str, tr
     arrays = {"keys": model.table.keys, "slots": model.table.slots, "words": model.words}
     if model.history is not None:
         arrays |= {"bigrams.keys": model.numbers.keys, "bigrams.slots": model.numbers.slots}
+    if model.clusters is not None:
+        arrays |= {"clusters.keys": model.clusters.keys, "clusters.numbers": model.clusters.numbers}
     arrays |= quantise(model.weights, dtype)
     if model.feature_names is not None:
         arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
@@ -112,10 +115,14 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
     numbers = KeyTable()
     if template is not None and template.bigrams:
         numbers = _table(arrays, "bigrams.keys", "bigrams.slots")
+    clusters = None
+    if template is not None and template.clustered:
+        clusters = Clusters(_longs(arrays["clusters.keys"]), arrays["clusters.numbers"])
     table = _table(arrays, "keys", "slots")
     model = TaggerModel(
         template,
         numbers=numbers,
+        clusters=clusters,
         table=table,
         weights=_weights(arrays, meta, len(table)),
         words=_longs(arrays["words"]),

@@ -36,7 +36,7 @@ def _name_pairs(names: list[str | None], model: TaggerModel, columns: Columns) -
         return
     labels = [*model.labels, "<start>"]
     numbers = model.history.ids(columns)
-    for number, pattern, values in pattern_values(numbers, model.history.patterns, columns):
+    for number, pattern, values in pattern_values(numbers, model.history.extractor, columns):
         for before in np.flatnonzero(model.pair_rows[number] >= 0).tolist():
             names[model.pair_rows[number, before]] = pattern.name(values, labels[before])
 

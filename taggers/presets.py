@@ -8,10 +8,10 @@ from taggers.estimator import SequenceTagger
 
 
 class PosTagger(SequenceTagger):
-    """Parts of speech: affixes and shapes around the word, exact inference."""
+    """Parts of speech: affixes, shapes and clusters of words, exact inference."""
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
-        **SequenceTagger.DEFAULTS, "template": "pos", "epochs": 3,
+        **SequenceTagger.DEFAULTS, "template": "pos", "C": 0.07,
     }  # fmt: skip
 
 

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from taggers.attributes import attribute
+from taggers.attributes import CLUSTER, attribute
 from taggers.errors import DataError
 
 NAMED = {
@@ -18,12 +19,15 @@ NAMED = {
         p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2]
     """,
     "pos": """
-        w[-2..2], lower[-2..2], lower[-1]|lower[0], lower[0]|lower[1], lower[-1]|lower[1],
-        lower[-2]|lower[-1], lower[1]|lower[2],
-        prefix1[0], prefix2[0], prefix3[0], prefix4[0], prefix5[0],
-        suffix1[-1..1], suffix2[-1..1], suffix3[-1..1], suffix4[0], suffix5[0],
-        lower[0]|suffix2[-1], lower[0]|suffix2[1], suffix3[0]|lower[-1], suffix3[0]|lower[1],
-        shape[-1..1], short_shape[-1..1], has_digit[0], has_hyphen[0], is_title[0], is_upper[0], bias
+        w[0], lower[-2..2], lower[-1]|lower[0], lower[0]|lower[1], lower[-1]|lower[1],
+        prefix1[0], lower_prefix2[0], lower_prefix3[0], lower_prefix4[0], lower_prefix5[0],
+        lower_suffix1[-1..1], lower_suffix2[-1..1], lower_suffix3[-1..1], lower_suffix4[0], lower_suffix5[0],
+        lower[0]|lower_suffix2[-1], lower[0]|lower_suffix2[1],
+        lower_suffix3[0]|lower[-1], lower_suffix3[0]|lower[1],
+        shape[-1..1], short_shape[-1..1], has_digit[0], has_hyphen[0], is_title[0], is_upper[0],
+        cluster[-2..2], cluster[-2]|cluster[-1], cluster[-1]|cluster[0], cluster[-1]|cluster[1],
+        cluster[0]|cluster[1], cluster[1]|cluster[2], short_shape[0]|cluster[-1], short_shape[0]|cluster[1],
+        bias
     """,
     "chunk": """
         w[-2..2], w[-1]|w[0], w[0]|w[1], w[-1]|w[0]|w[1],
@@ -113,10 +117,19 @@ class Template:
         return Template(fitting(self.patterns), fitting(self.bigrams), self.transitions)
 
     @cached_property
+    def cells(self) -> frozenset[Cell]:
+        """All its cells."""
+        return frozenset(cell for pattern in self.patterns + self.bigrams for cell in pattern.cells)
+
+    @cached_property
     def width(self) -> int:
         """How many columns it needs."""
-        patterns = self.patterns + self.bigrams
-        return 1 + max((cell.column for pattern in patterns for cell in pattern.cells), default=-1)
+        return 1 + max((cell.column for cell in self.cells), default=-1)
+
+    @cached_property
+    def clustered(self) -> bool:
+        """Whether it asks for the clusters of words."""
+        return any(cell.attribute == CLUSTER for cell in self.cells)
 
 
 def load_template(name_or_path: str | Path) -> Template:
@@ -140,7 +153,8 @@ def parse_template(text: str, *, file: str = "") -> Template:
 
     ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second,
     ``c2`` the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
-    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has. ``y[-1]|w[0]`` joins the label before
+    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has; ``cluster[1]`` is the cluster of the
+    next word, see `taggers.clusters`. ``y[-1]|w[0]`` joins the label before
     with cells; greedy inference may look farther back, as in ``y[-2]|p[0]``. Lines that start with U or B are
     as in CRF++; plain labels before (B) are always looked at, as far as the order says.
     """
@@ -204,6 +218,8 @@ def _cell(text: str) -> Cell:
         owner, name = name, ""
     else:
         attribute(name)
+    if name == CLUSTER and owner != "w":
+        raise ValueError(f"{text!r}: only words, the first column, have clusters")
     return _checked(Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset))
 
 
@@ -228,7 +244,9 @@ def _crfpp(line: str) -> Pattern:
     return Pattern(line, MACRO.sub("%x", line) if cells else line, cells)
 
 
-def cell_value(cell: Cell, texts: list[list[str]], token: int, sentence: range) -> str | None:
+def cell_value(
+    cell: Cell, texts: list[list[str]], token: int, sentence: range, clusters: Any = None
+) -> str | None:
     """A cell's text at a token of a sentence; beyond its ends, the marker that CRF++ puts there."""
     at = token + cell.offset
     if at < sentence.start:
@@ -236,4 +254,4 @@ def cell_value(cell: Cell, texts: list[list[str]], token: int, sentence: range) 
     if at >= sentence.stop:
         return f"_B+{at - sentence.stop + 1}"
     text = texts[cell.column][at]
-    return attribute(cell.attribute)(text) if cell.attribute else text
+    return attribute(cell.attribute, clusters)(text) if cell.attribute else text

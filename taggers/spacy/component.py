@@ -16,12 +16,14 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 
 from structsvm.spacy import EstimatorPipe, begin_losses
+from taggers._columns import Columns
 from taggers.estimator import SequenceTagger
 from taggers.files import CONLLU_NAMES
 from taggers.spacy.docs import Batch, attribute_ids, read_docs
 from taggers.spacy.gold import Gold
 
 FILE, SETTINGS = "model.ssvm", "cfg"
+WORDS = ("ORTH", "LOWER", "NORM")  # what a token has from the beginning
 # What every factory takes.
 OPTIONS: dict[str, Any] = {
     "model": None, "columns": None, "options": {}, "keep_state": False, "prune": 0.0, "dtype": "float32",
@@ -149,16 +151,24 @@ class SequencePipe(EstimatorPipe):
     ) -> None:
         """Begin anew with the labels of the examples, or with those given; a model file is read again."""
         method = f"{type(self).__name__}.initialize"
-        if labels is None and callable(get_examples):
-            examples = list(get_examples())  # read once: a corpus makes its docs anew each time
-            validate_get_examples(lambda: examples, method)
+        if not callable(get_examples):
+            validate_get_examples(get_examples, method)  # says so
+        examples = list(get_examples())  # read once: a corpus makes its docs anew each time
+        validate_get_examples(lambda: examples, method)
+        if labels is None:
             seen = {name for example in examples for name in self._gold(example) if name is not None}
             labels = self._shown(sorted(seen))
-        else:
-            validate_get_examples(get_examples, method)
         self._start()
         if labels or not self.trained:
-            self.model.declare(self._all(sorted({*self.labels, *labels})), width=len(self.columns))
+            names = self._all(sorted({*self.labels, *labels}))
+            self.model.declare(names, width=len(self.columns), X=self._words(examples))
+
+    def _words(self, examples: list[Example]) -> Columns | None:
+        """The words of the examples, for what is learned from text alone; None where they are not yet set."""
+        if self.columns[0] not in WORDS:
+            return None
+        docs = [example.predicted for example in examples]
+        return read_docs(docs, self.columns[:1], self.vocab.strings).columns
 
     def update(
         self,

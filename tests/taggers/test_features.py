@@ -16,7 +16,8 @@ from taggers.attributes import ATTRIBUTES, attribute
 from taggers.features import Extractor, KeyTable, add_dense, concatenate, cut, encode, name_rows
 from taggers.templates import load_template, parse_template
 
-NAMES = (*ATTRIBUTES, "prefix1", "prefix2", "prefix4", "suffix1", "suffix3", "suffix9")
+NAMES = (*ATTRIBUTES, "prefix1", "prefix2", "prefix4", "suffix1", "suffix3", "suffix9",
+         "lower_prefix1", "lower_prefix3", "lower_suffix2", "lower_suffix3", "lower_suffix9")  # fmt: skip
 RICH = "w[-2..2], w[-1]|w[0], p[0], p[-1]|p[1]|p[0], bias, " + ", ".join(f"{name}[0]" for name in NAMES)
 CRFPP = "# comment\nU00:%x[-2,0]\nU01:%x[0,0]/%x[1,1]\nU:%x[-1,0]\nU:%x[1,0]\nB\n"
 
@@ -52,6 +53,10 @@ def test_lexicon_agrees_with_the_definitions(word):
         ("digits", "v2.10", "v0.00"),
         ("suffix2", "é", None),
         ("prefix2", "école", "éc"),
+        ("lower_suffix3", "RUNNING", "ing"),
+        ("lower_prefix2", "École", "éc"),
+        ("lower_prefix3", "İa", "i̇a"),
+        ("lower_suffix2", "A", None),
         ("has_digit", "a1", "1"),
         ("has_digit", "a", None),
         ("is_upper", "U.S.", "1"),
