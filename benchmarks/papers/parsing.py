@@ -120,7 +120,7 @@ def table_4_4(quick: bool) -> Outcome:
         notes=f"""Tags for words, all rules of the training part, one weight a rule; brackets are scored with
 their labels, unary ones too. {unparsed[0]} sentences of all folds need a rule or tag that their training part
 does not have, and get no tree: they count against recall and accuracy. With "binarised", where a rule is made
-child by child with a memory of one child, {unparsed[4]} are left. C is chosen on a fifth of the training part;
-the thesis has C = 1, which it divides by the number of examples. The longest training took
+child by child with a memory of one child, {unparsed[4]} are left. C is chosen on a fifth of the training
+part; the thesis has C = 1, which it divides by the number of examples. The longest training took
 {", ".join(seconds[:3])} s (thesis: 1.2, 3.4 and 3.5 hours on twelve times the sentences).""",
     )

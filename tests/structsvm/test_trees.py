@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from structsvm import LaRank, Perceptron, SVMStruct
@@ -251,3 +251,33 @@ def test_a_sentence_without_a_tree_has_none():
 def test_wrong_losses_are_refused(loss, message):
     with pytest.raises(ValueError, match=message):
         LaRank(TreeProblem(GRAMMAR, loss=loss)).fit(X, some_trees(1))
+
+
+symbols = st.sampled_from(["A", "B", "C", "x", "y"])
+some_rules = st.lists(
+    st.tuples(symbols.filter(str.isupper), st.lists(symbols, min_size=1, max_size=4)), max_size=9
+)
+
+
+@settings(max_examples=60)
+@given(
+    rules=some_rules, x=st.lists(st.sampled_from(["x", "y"]), min_size=1, max_size=5), seed=st.integers(0, 99)
+)
+def test_any_grammar_is_searched_as_by_brute_force(rules, x, seed):
+    try:
+        grammar = Grammar([("", ("A",)), ("A", ("x", "y")), *((left, tuple(right)) for left, right in rules)])
+    except ValueError:
+        reject()  # unary rules form a cycle
+    problem, w = TreeProblem(grammar), np.random.default_rng(seed).normal(size=len(grammar))
+    trees = list(problem.candidates(x))
+    (found,) = problem.predict([x], w)
+    if not trees:
+        assert found is None
+        return
+    assert problem.score(x, found, w) == pytest.approx(max(problem.score(x, tree, w) for tree in trees))
+    right = trees[seed % len(trees)]
+    optimizer = LaRank(TreeProblem(grammar, loss="f1"), rescaling="slack").begin([x], [right])
+    optimizer._machine.weights[:] = w
+    margins = [problem.score(x, right, w) - problem.score(x, tree, w) for tree in trees]
+    worst = max(problem.loss(right, tree) * (1 - m) for tree, m in zip(trees, margins, strict=True))
+    assert optimizer._machine.slacks(optimizer._held)[0] == pytest.approx(max(worst, 0), abs=1e-9)
