@@ -20,7 +20,7 @@ cdef struct Pattern:
     double beta             # of the true output: the sum of the alphas
     Py_ssize_t n, capacity
     Output* outputs         # in one block with the products
-    double* products        # <d(a), d(b)>, capacity x capacity, NaN where not known yet; NULL where there are many
+    double* products        # <d(a), d(b)>, capacity x capacity, NaN if not known yet; NULL if there are many
 
 
 cdef class LinearDual(Dual):

@@ -20,8 +20,8 @@ from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
 from structsvm._difference cimport (
-    difference_add, difference_dot, difference_equal, difference_inner, difference_norm, pack_sorted, pack_units,
-    unpack)
+    difference_add, difference_dot, difference_equal, difference_inner, difference_norm, pack_sorted,
+    pack_units, unpack)
 from structsvm._dual cimport Dual
 from structsvm._oracle cimport Found, Oracle
 from structsvm._sparse cimport canonical, dot_dense
@@ -174,7 +174,7 @@ cdef class LinearDual(Dual):
         return 1
 
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
-        """Ask the oracle and return the violation of what it found, packed if the violation is above `floor`."""
+        """Ask the oracle and return the violation of what it found, packed if it is above `floor`."""
         cdef Found* found = &self.oracle.found
         cdef Py_ssize_t k
         cdef double v
@@ -247,10 +247,11 @@ cdef class LinearDual(Dual):
     # -- support patterns and outputs -----------------------------------------------------------
 
     cdef Py_ssize_t match(self, Pattern* p) noexcept nogil:
-        """The support output equal to the one packed, or NOBODY: of the same difference and loss, they are one."""
+        """The support output equal to the one packed, or NOBODY: same difference and loss, same output."""
         cdef Py_ssize_t k
         for k in range(p.n):
-            if p.outputs[k].loss == self.oracle.found.loss and difference_equal(&p.outputs[k].d, &self.looked):
+            if p.outputs[k].loss == self.oracle.found.loss and difference_equal(
+                    &p.outputs[k].d, &self.looked):
                 return k
         return NOBODY
 

@@ -252,6 +252,10 @@ class Optimizer(ABC):
         """w, a copy."""
         return self._fitted().weights.copy()
 
+    def single_weights(self) -> np.ndarray:
+        """w in float32, as models have it: a copy of half the size."""
+        return self._fitted().weights.astype(np.float32)
+
     def weights_at(self, places: Any) -> np.ndarray:
         """Some entries of w, without a copy of all the others; a slice is only good until the next step."""
         return self._fitted().weights[places]

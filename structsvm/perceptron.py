@@ -60,6 +60,10 @@ class Perceptron(Optimizer):
         machine = self._fitted()
         return machine.averaged() if self.average else machine.weights.copy()
 
+    def single_weights(self) -> np.ndarray:
+        """w in float32, averaged if so asked."""
+        return self.weights_.astype(np.float32)
+
     def weights_at(self, places: np.ndarray) -> np.ndarray:
         """Some entries of w, averaged if so asked, without a copy of all the others."""
         machine = self._fitted()

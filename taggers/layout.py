@@ -11,8 +11,10 @@ import numpy as np
 
 from taggers._columns import Columns
 from taggers.errors import DataError
-from taggers.files import CONLLU, read_all
+from taggers.files import CONLLU, read_all, read_columns
 from taggers.model import TaggerModel
+
+BEGINNING = 1 << 16  # bytes
 
 
 def column_number(text: str) -> int:
@@ -36,7 +38,7 @@ def read_labelled(
     label: int | None = None,
 ) -> Columns:
     """A file with its input columns first and its label column last."""
-    whole = read_all(path, format, encoding=encoding)
+    whole = _beginning(path, format, encoding)
     if whole.format == "columns" and whole.n_columns == 1:
         raise DataError(
             "only one column, so there are no labels; give a file with words and labels", whole.name
@@ -47,11 +49,22 @@ def read_labelled(
     if inputs is None:
         before = {"conllu": [CONLLU["form"]], "crfsuite": []}
         inputs = before.get(whole.format, [column for column in range(whole.n_columns) if column != label])
-    columns = Columns(
-        whole.data, (*inputs, label), format=whole.format, separator=whole.separator, name=whole.name
-    )
+    wanted = (*inputs, label)
+    if Path(path).is_file():
+        columns = read_all(path, whole.format, wanted=wanted, separator=whole.separator, encoding=encoding)
+    else:
+        columns = Columns(whole.data, wanted, format=whole.format, separator=whole.separator, name=whole.name)
     check_labels(columns, len(inputs))
     return columns
+
+
+def _beginning(path: str | Path, format: str, encoding: str) -> Columns:
+    """The first sentences of a file, which tell its columns; all of a pipe, which cannot be read twice."""
+    if Path(path).is_file():
+        for columns in read_columns(path, format, encoding=encoding, chunk_size=BEGINNING):
+            if columns.n_tokens:
+                return columns
+    return read_all(path, format, encoding=encoding)
 
 
 def check_labels(columns: Columns, place: int) -> None:

@@ -88,7 +88,7 @@ class Curve:
 def run_epochs(
     optimizer: Optimizer, epochs: int, score: Callable[[np.ndarray], float] | None, patience: int
 ) -> tuple[np.ndarray, list[float]]:
-    """Train for so many passes and return the weights; with a score, the best ones, and the scores.
+    """Train for so many passes and return the weights in float32, with a score the best ones, and the scores.
 
     It ends early after `patience` passes without a better score.
     """
@@ -97,14 +97,14 @@ def run_epochs(
     for _ in range(epochs):
         ended = optimizer.epoch()
         if score is not None:
-            weights = optimizer.weights_
+            weights = optimizer.single_weights()
             scores.append(score(weights))
             if best is None or scores[-1] > max(scores[:-1], default=-np.inf):
                 best = weights
             ended |= len(scores) - 1 - int(np.argmax(scores)) >= patience
         if ended:
             break
-    return (optimizer.weights_ if best is None else best), scores
+    return (optimizer.single_weights() if best is None else best), scores
 
 
 def resumed(optimizer: Any, state: dict[str, np.ndarray], old: SequenceProblem, *examples: Any) -> Any:
@@ -149,5 +149,5 @@ def fingerprint(X: Sequences, y: SequenceLabels) -> int:
     ids = None if X.bigrams is None else X.bigrams.ids
     for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, ids, y.codes, *y.sets):
         if array is not None:
-            value = zlib.crc32(np.ascontiguousarray(array).tobytes(), value)
+            value = zlib.crc32(np.ascontiguousarray(array), value)  # type: ignore[arg-type]
     return value

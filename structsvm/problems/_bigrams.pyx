@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from structsvm.problems._sequence cimport ExactOracle, Sentence, SequenceOracle, viterbi_step
+from structsvm.problems._sequence cimport ExactOracle, Sentence, SequenceOracle
 
 import numpy as np
 
@@ -124,30 +124,13 @@ cdef class BigramOracle(ExactOracle):
                 for y in range(self.stride):
                     scores[y] += <float>weights[y]
 
-    cdef void viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) noexcept nogil:
-        cdef Py_ssize_t t, y, p, last = 0, stride = self.stride
-        cdef float* best = self.best
-        memcpy(best, self.transitions + self.n_labels * stride, stride * sizeof(float))
-        self.add_weights(0, self.n_labels, best)
-        for y in range(stride):
-            best[y] += lattice[y]
-        for t in range(1, n):
-            memcpy(self.table, self.transitions, self.n_labels * stride * sizeof(float))
-            for p in range(self.n_labels):
-                self.add_weights(t, p, self.table + p * stride)
-            viterbi_step(best + t * stride, self.back + t * stride, best + (t - 1) * stride, self.table,
-                         self.n_labels, stride)
-            for y in range(stride):
-                best[t * stride + y] += lattice[t * stride + y]
-        best += (n - 1) * stride
-        for y in range(self.n_labels):
-            best[y] += self.barred_end[y]
-            if best[y] > best[last]:
-                last = y
-        for t in range(n - 1, -1, -1):
-            path[t] = <int32_t>last
-            if t:
-                last = self.back[t * stride + last]
+    cdef const float* entering(self, Py_ssize_t t) noexcept nogil:
+        cdef Py_ssize_t p, first = 0 if t else self.n_labels, stop = self.n_labels if t else self.n_labels + 1
+        memcpy(self.table + first * self.stride, self.transitions + first * self.stride,
+               (stop - first) * self.stride * sizeof(float))
+        for p in range(first, stop):
+            self.add_weights(t, p, self.table + p * self.stride)
+        return self.table
 
     cdef int emit(self, const Sentence* x) except -1 nogil:
         cdef Py_ssize_t t, k, right, wrong, before_right = self.n_labels, before_wrong = self.n_labels

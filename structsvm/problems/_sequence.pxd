@@ -25,7 +25,7 @@ cdef struct Sentence:
     Py_ssize_t n_slots      # slots that still need it
     Py_ssize_t number       # in the call that added it
     int32_t* token_ptr      # one block of memory: everything below, and this
-    int32_t* rows           # sorted within a token
+    int32_t* rows
     float* values           # or NULL: all 1
     int32_t* gold
 
@@ -73,5 +73,6 @@ cdef class ExactOracle(SequenceOracle):
 
     cdef int widen(self, Py_ssize_t n_tokens) except -1 nogil
     cdef void complete(self, const Sentence* x) noexcept nogil
+    cdef const float* entering(self, Py_ssize_t t) noexcept nogil
     cdef void viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) noexcept nogil
     cdef int emit(self, const Sentence* x) except -1 nogil

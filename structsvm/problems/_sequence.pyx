@@ -92,10 +92,12 @@ cdef class SequenceOracle(Oracle):
         codes = self.intern(codes, sets)
         cdef const long long[::1] sentence_at = np.ascontiguousarray(sentence_ptr, dtype=np.int64)
         cdef const long long[::1] token_at = np.ascontiguousarray(token_ptr, dtype=np.int64)
-        cdef const int32_t[::1] row_at = np.append(np.asarray(rows, dtype=np.int32), np.int32(0))
-        cdef const float[::1] value_at = (
-            None if values is None else np.append(np.asarray(values, np.float32), np.float32(0)))
-        cdef const int32_t[::1] gold_at = np.append(np.asarray(codes, dtype=np.int32), np.int32(0))
+        cdef const int32_t[::1] row_at = np.ascontiguousarray(rows, dtype=np.int32)
+        cdef const float[::1] value_at = None if values is None else np.ascontiguousarray(values, np.float32)
+        cdef const int32_t[::1] gold_at = np.ascontiguousarray(codes, dtype=np.int32)
+        cdef const int32_t* row = &row_at[0] if row_at.shape[0] else NULL
+        cdef const float* value = &value_at[0] if value_at is not None and value_at.shape[0] else NULL
+        cdef const int32_t* gold = &gold_at[0] if gold_at.shape[0] else NULL
         cdef Py_ssize_t s, t, first, n, n_sentences = sentence_at.shape[0] - 1
         cdef Sentence** stored = <Sentence**>enough(malloc((n_sentences + 1) * sizeof(Sentence*)))
         slots = []
@@ -103,8 +105,8 @@ cdef class SequenceOracle(Oracle):
             for s in range(n_sentences):
                 first, n = sentence_at[s], sentence_at[s + 1] - sentence_at[s]
                 stored[s] = self.copy(
-                    n, &token_at[first], &row_at[token_at[first]],
-                    NULL if values is None else &value_at[token_at[first]], &gold_at[first], s)
+                    n, &token_at[first], row + token_at[first], value + token_at[first] if value else NULL,
+                    gold + first, s)
                 if places is None:
                     self.place(stored[s], slots)
             for s, t in () if places is None else places:
@@ -124,7 +126,7 @@ cdef class SequenceOracle(Oracle):
         self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
         const int32_t* gold, Py_ssize_t number
     ) except NULL:
-        """A copy in one block of memory, with the rows of each token in order."""
+        """A copy in one block of memory."""
         cdef Py_ssize_t t, n = token_ptr[n_tokens] - token_ptr[0]
         cdef Sentence* x = <Sentence*>malloc(sizeof(Sentence))
         if x != NULL:
@@ -137,14 +139,14 @@ cdef class SequenceOracle(Oracle):
         x.gold = x.token_ptr + n_tokens + 1
         x.rows = x.gold + n_tokens
         x.values = <float*>(x.rows + n) if values else NULL
-        memcpy(x.gold, gold, n_tokens * sizeof(int32_t))
-        memcpy(x.rows, rows, n * sizeof(int32_t))
-        if values:
+        if n_tokens:
+            memcpy(x.gold, gold, n_tokens * sizeof(int32_t))
+        if n:
+            memcpy(x.rows, rows, n * sizeof(int32_t))
+        if n and values:
             memcpy(x.values, values, n * sizeof(float))
         for t in range(n_tokens + 1):
             x.token_ptr[t] = <int32_t>(token_ptr[t] - token_ptr[0])
-            if t:
-                sort_rows(x.rows, x.values, x.token_ptr[t - 1], x.token_ptr[t])
         self.n_stored += 1
         return x
 
@@ -246,27 +248,24 @@ cdef class SequenceOracle(Oracle):
     cdef void emit_token(
         self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong
     ) noexcept nogil:
-        """Append the features of a token: plus for the right label, minus for the wrong one, in order."""
+        """Append the features of a token: plus for the right label, minus for the wrong one."""
         cdef Py_ssize_t k, at = self.found.n
-        cdef Py_ssize_t low = min(right, wrong), high = max(right, wrong)
-        cdef double value = 1, sign = 1 if right < wrong else -1
+        cdef double value = 1
         cdef int32_t base
         for k in range(x.token_ptr[t], x.token_ptr[t + 1]):
             base = <int32_t>(self.offset + x.rows[k] * self.stride)
             if x.values != NULL:
                 value = x.values[k]
-            self.found.index[at], self.found.value[at] = <int32_t>(base + low), sign * value
-            self.found.index[at + 1], self.found.value[at + 1] = <int32_t>(base + high), -sign * value
+            self.found.index[at], self.found.value[at] = <int32_t>(base + right), value
+            self.found.index[at + 1], self.found.value[at + 1] = <int32_t>(base + wrong), -value
             at += 2
         self.found.n = at
 
     cdef void emit_history(self, Py_ssize_t at, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil:
-        """Append a history row: plus at the right label, minus at the wrong one, in order of index."""
+        """Append a history row: plus at the right label, minus at the wrong one."""
         cdef Py_ssize_t n = self.found.n
-        cdef double sign = 1 if right < wrong else -1
-        self.found.index[n], self.found.value[n] = <int32_t>(at * self.stride + min(right, wrong)), sign
-        self.found.index[n + 1] = <int32_t>(at * self.stride + max(right, wrong))
-        self.found.value[n + 1] = -sign
+        self.found.index[n], self.found.value[n] = <int32_t>(at * self.stride + right), 1
+        self.found.index[n + 1], self.found.value[n + 1] = <int32_t>(at * self.stride + wrong), -1
         self.found.n += 2
 
 
@@ -314,6 +313,8 @@ cdef class ExactOracle(SequenceOracle):
         cdef Sentence* x = self.of_slot[slot]
         cdef Py_ssize_t t, y
         cdef bint partial = False
+        cdef float* scores
+        cdef const double* loss
         self.widen(x.n_tokens)
         for t in range((self.n_labels + 1) * self.stride):
             self.transitions[t] = <float>w[t] + (&self.barred[0, 0])[t]
@@ -327,10 +328,15 @@ cdef class ExactOracle(SequenceOracle):
             self.complete(x)
         else:
             memcpy(self.truth, x.gold, x.n_tokens * sizeof(int32_t))
-        if augmented:
-            for t in range(x.n_tokens):
+        for t in range(x.n_tokens if augmented else 0):
+            scores = self.lattice + t * self.stride
+            if x.gold[t] >= 0:
+                loss = &self.loss[x.gold[t], 0]
                 for y in range(self.n_labels):
-                    self.lattice[t * self.stride + y] += <float>self.cost_of(x.gold[t], y)
+                    scores[y] += <float>loss[y]
+            else:
+                for y in range(self.n_labels):
+                    scores[y] += <float>self.cost_of(x.gold[t], y)
         self.viterbi(self.lattice, x.n_tokens, self.answer)
         return self.emit(x)
 
@@ -343,14 +349,19 @@ cdef class ExactOracle(SequenceOracle):
                     self.lattice[t * self.stride + y] if self.permits(x.gold[t], y) else FORBIDDEN)
         self.viterbi(self.masked, x.n_tokens, self.truth)
 
+    cdef const float* entering(self, Py_ssize_t t) noexcept nogil:
+        """(n_labels + 1) x stride: scores of the transitions to a token; the last row is for the first."""
+        return self.transitions
+
     cdef void viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) noexcept nogil:
         """The best path through the lattice."""
         cdef Py_ssize_t t, y, last = 0, stride = self.stride
         cdef float* best = self.best
+        cdef const float* start = self.entering(0) + self.n_labels * stride
         for y in range(stride):
-            best[y] = lattice[y] + self.transitions[self.n_labels * stride + y]
+            best[y] = lattice[y] + start[y]
         for t in range(1, n):
-            viterbi_step(best + t * stride, self.back + t * stride, best + (t - 1) * stride, self.transitions,
+            viterbi_step(best + t * stride, self.back + t * stride, best + (t - 1) * stride, self.entering(t),
                          self.n_labels, stride)
             for y in range(stride):
                 best[t * stride + y] += lattice[t * stride + y]
@@ -435,12 +446,16 @@ cdef class GreedyOracle(SequenceOracle):
             for y in range(self.n_labels):
                 scores[y] += row[y]
         self.found.cost = <double>self.stride * (x.token_ptr[t + 1] - x.token_ptr[t] + self.order)
-        for y in range(self.n_labels):
-            if self.permits(gold, y) and (right < 0 or scores[y] > scores[right]):
-                right = y
-            value = scores[y] + (self.cost_of(gold, y) if augmented else 0)
-            if y == 0 or value > worst:
-                wrong, worst = y, value
+        if gold >= 0:
+            right = gold
+            wrong = best_label(scores, &self.loss[gold, 0] if augmented else NULL, self.n_labels)
+        else:
+            for y in range(self.n_labels):
+                if self.permits(gold, y) and (right < 0 or scores[y] > scores[right]):
+                    right = y
+                value = scores[y] + (self.cost_of(gold, y) if augmented else 0)
+                if y == 0 or value > worst:
+                    wrong, worst = y, value
         self.found.n, self.found.loss = 0, 0
         if right == wrong:
             return 0
@@ -452,23 +467,15 @@ cdef class GreedyOracle(SequenceOracle):
         return 0
 
 
-cdef void sort_rows(int32_t* rows, float* values, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Insertion sort: a token has a few dozen features, often nearly in order."""
-    cdef Py_ssize_t i, j
-    cdef int32_t row
-    cdef float value = 1
-    for i in range(start + 1, stop):
-        row, j = rows[i], i
-        if values:
-            value = values[i]
-        while j > start and rows[j - 1] > row:
-            rows[j] = rows[j - 1]
-            if values:
-                values[j] = values[j - 1]
-            j -= 1
-        rows[j] = row
-        if values:
-            values[j] = value
+cdef Py_ssize_t best_label(const double* scores, const double* loss, Py_ssize_t n) noexcept nogil:
+    """The first of the labels with the highest score, losses added where there are some."""
+    cdef Py_ssize_t y, best = 0
+    cdef double value, most = scores[0] + loss[0] if loss else scores[0]
+    for y in range(1, n):
+        value = scores[y] + loss[y] if loss else scores[y]
+        if value > most:
+            best, most = y, value
+    return best
 
 
 cdef void* enough(void* block) except NULL:
