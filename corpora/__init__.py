@@ -1,6 +1,7 @@
 """What data there is: readers, simulators, and where to get the real corpora (never their text)."""
 
 from corpora.bags import Bag, Event, windows
+from corpora.binary import Points, load_adult, load_banana, load_waveform
 from corpora.child_world import simulate_child_world
 from corpora.handwriting import Words, load_ocr
 from corpora.house import simulate_house
@@ -16,10 +17,13 @@ __all__ = [
     "Corpus",
     "CorpusMissing",
     "Event",
+    "Points",
     "Split",
     "TextSplit",
     "Words",
     "find",
+    "load_adult",
+    "load_banana",
     "load_letter",
     "load_mnist",
     "load_ocr",
@@ -27,6 +31,7 @@ __all__ = [
     "load_trec",
     "load_treebank",
     "load_usps",
+    "load_waveform",
     "read_trees",
     "simulate_child_world",
     "simulate_house",

@@ -59,7 +59,8 @@ def load_letter(directory: Directory = None) -> Split:
 def load_usps(directory: Directory = None) -> Split:
     """Read USPS: 256 pixels in [-1, 1] as float32, labels 0..9; train is sorted by class: shuffle it."""
     folder = find("usps", directory)
-    return Split(*_svmlight(folder / "usps.train.svm.gz"), *_svmlight(folder / "usps.test.svm.gz"))
+    train, test = (folder / f"usps.{part}.svm.gz" for part in ("train", "test"))
+    return Split(*read_svmlight(train, USPS_FEATURES), *read_svmlight(test, USPS_FEATURES))
 
 
 def load_mnist(directory: Directory = None) -> Split:
@@ -115,24 +116,25 @@ def _unit_rows(texts: Iterable[Counter[str]], column: dict[str, int], idf: np.nd
     return csr_matrix((data / length[row], indices, indptr), shape=(len(indptr) - 1, len(column)))
 
 
-def _svmlight(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def read_svmlight(path: Path, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Read lines "label index:value ..." into float32 rows, zero where nothing is said, and labels."""
     labels: list[int] = []
     rows: list[np.ndarray] = []
     with gzip.open(path, "rt", encoding="ascii") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                label, row = _svmlight_row(line)
+                label, row = _svmlight_row(line, n_features)
             except (ValueError, IndexError) as error:
-                expected = f"expected a digit and pairs 1:value .. {USPS_FEATURES}:value"
+                expected = f"expected a whole number and pairs 1:value .. {n_features}:value"
                 raise ValueError(f"{path}:{number}: {expected} ({error}).") from None
             labels.append(label)
             rows.append(row)
     return np.array(rows), np.array(labels, dtype=np.int64)
 
 
-def _svmlight_row(line: str) -> tuple[int, np.ndarray]:
+def _svmlight_row(line: str, n_features: int) -> tuple[int, np.ndarray]:
     label, *pairs = line.split()
-    row = np.zeros(USPS_FEATURES + 1, dtype=np.float32)  # SVMlight counts from 1: column 0 is dropped
+    row = np.zeros(n_features + 1, dtype=np.float32)  # SVMlight counts from 1: column 0 is dropped
     for pair in pairs:
         index, value = pair.split(":")
         if index[0] in "0-":

@@ -157,4 +157,3 @@ class LaSVMClassifier(KernelMachine):
     def delta_(self) -> float:
         """The uncertainty of the bias; at most tau after the finishing step."""
         return self._fitted_machine().delta
-

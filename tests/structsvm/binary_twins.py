@@ -78,10 +78,16 @@ class LaSVMTwin:
             self.S.append(k)
             self.search(i, j)
 
-    def reprocess(self):
+    def reprocess(self, second_order=False):
         i, j = self.extremes()
         if i is None or j is None or self.g(i) - self.g(j) <= self.tau:
             return False
+        if second_order:
+            down = [s for s in self.S if self.alpha[s] > self.A[s] and self.g(s) < self.g(i)]
+            K = self.K
+            j = max(
+                down, key=lambda s: (self.g(i) - self.g(s)) ** 2 / max(K[i, i] + K[s, s] - 2 * K[i, s], 1e-12)
+            )
         self.search(i, j)
         i, j = self.extremes()
         for place in range(len(self.S) - 1, -1, -1):

@@ -32,7 +32,7 @@ def test_every_iteration_is_that_of_the_papers_process_and_reprocess(block):
         np.testing.assert_array_equal(machine.coefficients, twin.alpha[twin.S])
         np.testing.assert_array_equal(machine.rows.inputs.vectors(), twin.S)
         assert machine.bias == twin.bias
-    while twin.reprocess():
+    while twin.reprocess(second_order=True):
         pass
     assert machine.finish(10**6)
     np.testing.assert_array_equal(machine.coefficients, twin.alpha[twin.S])
