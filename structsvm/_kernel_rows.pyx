@@ -231,7 +231,7 @@ cdef class KernelRows:
 
     def restore(self, Py_ssize_t n, diagonal):
         """Take up a support set whose patterns the inputs hold already; rows are computed when used."""
-        self.grow(n)
+        self.grow(n + 64)
         self.n = n
         np.asarray(self.diagonal)[:n] = diagonal
         self.slot[:n] = -1

@@ -53,7 +53,7 @@ cdef class LaSVM(Machine):
     cdef int reprocess(self, bint second_order) except -1 nogil:
         """REPROCESS: move along the most violating pair of S, then drop blatant non-support vectors.
 
-        Or, to second order, along the pair of the most violating i that promises the greatest rise of the dual.
+        Or, to second order, along the pair of i that promises the greatest rise of the dual.
         """
         cdef Py_ssize_t s
         cdef double g_i, g_j
@@ -125,7 +125,7 @@ cdef class LaSVM(Machine):
     # -- from Python ----------------------------------------------------------------------------
 
     def finish(self, Py_ssize_t limit) -> bool:
-        """At most `limit` REPROCESS, to second order: fewer are needed; whether no tau-violating pair is left in S."""
+        """At most `limit` REPROCESS, to second order, which takes fewer; whether none violates any more."""
         cdef Py_ssize_t _
         with nogil:
             for _ in range(limit):

@@ -96,7 +96,7 @@ cdef class Machine:
         """Take up a state() again; the inputs must hold its support patterns, in order."""
         n = len(state["alpha"])
         self.rows.restore(n, state["diagonal"])
-        self.reserve(n)
+        self.reserve(self.rows.capacity)
         for array, name in ((self.alpha, "alpha"), (self.f, "f"), (self.y, "y"), (self.upper, "upper")):
             np.asarray(array)[:n] = state[name]
         self.bias = state["scalars"][0]
