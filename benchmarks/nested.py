@@ -25,7 +25,7 @@ from semparse.evaluation import score_matches, score_parses
 from semparse.view import FEATURES
 
 FOLDS = range(4)
-INNER_SEEDS = 3
+INNER_SEEDS = 2
 Options = dict[str, Any]
 
 START: Options = {

@@ -10,7 +10,7 @@ from typing import Any
 from corpora.bags import Bag
 from corpora.errors import DataError
 from corpora.output import atomic_write, check_output
-from semparse.data import read_bags
+from semparse.data import read_bags, read_tests
 from semparse.evaluation import Score, score_matches, score_parses
 from semparse.meaning import as_mr
 from semparse.ospas import Ospas
@@ -68,7 +68,10 @@ def training_bags(file: str | Path, format: str | None, schema: Schema | None) -
 
 def sentences(file: str | Path, format: str | None = None) -> list[Bag]:
     """The bags of a file, each with at least one word."""
-    bags = read_bags(file, format)
+    return _with_words(read_bags(file, format), file)
+
+
+def _with_words(bags: list[Bag], file: str | Path) -> list[Bag]:
     if not bags:
         raise DataError("no sentence in it; is this the right file?", str(file))
     for bag in bags:
@@ -154,15 +157,18 @@ def evaluate(
     format: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Score]:
-    """Compare with the right meanings of a file: `parsing` and, if sentences have candidates, `matching`."""
+    """Compare with the right meanings of a file: `parsing` and, if sentences have candidates, `matching`.
+
+    A RoboCup folder is scored as in the literature (see `read_tests`).
+    """
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
-    bags = sentences(file, format)
-    if not any(bag.gold for bag in bags):
+    parsed, matched, n_gold = read_tests(file, format)
+    if not any(bag.gold for bag in _with_words(parsed, file)):
         what = 'no sentence has a right meaning: give "gold" in JSONL, {"text": ..., "gold": ["mr"]}'
         raise DataError(what, str(file))
-    scores = {"parsing": score_parses(parser, seen(bags, progress))}
-    if any(bag.candidates for bag in bags):
-        scores["matching"] = score_matches(parser, seen(bags, progress))
+    scores = {"parsing": score_parses(parser, seen(parsed, progress))}
+    if any(bag.candidates for bag in matched):
+        scores["matching"] = score_matches(parser, seen(matched, progress), n_gold)
     return scores
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from corpora.bags import Bag
 from corpora.errors import DataError
-from corpora.robocup import YEARS, read_game
+from corpora.robocup import YEARS, Game, read_game
 from semparse.meaning import MeaningError, as_mr, parse_mrs
 
 FORMATS = ("jsonl", "tab", "robocup")
@@ -35,17 +35,41 @@ def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[B
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
-    if format == "robocup" or (format is None and os.path.isdir(path)):
-        years = [year for year in YEARS if (Path(path) / "training" / f"{year}final-train").exists()]
-        if not years:
-            raise DataError("holds no RoboCup game (training/2001final-train ...)", str(path))
-        return [bag for year in years for bag in read_game(path, year).bags]
+    if _is_robocup(path, format):
+        return [bag for game in _games(path) for bag in game.bags]
     lines = list(_lines(path))
     if format is None:
         first = next((line for line in lines if line.strip()), "")
         named = str(path).removesuffix(".gz").endswith((".jsonl", ".json"))
         format = "jsonl" if named or first.lstrip().startswith("{") else "tab"
     return list((read_jsonl if format == "jsonl" else read_tab)(lines, str(path)))
+
+
+def read_tests(
+    path: str | os.PathLike[str], format: str | None = None
+) -> tuple[list[Bag], list[Bag], int | None]:
+    """What to parse, what to match, and how many meanings are to be found by matching (None: count them).
+
+    In a file both are its sentences. RoboCup's test sentences are those with a gold meaning, also where no
+    event fell in their window; its bags are matched, and the meanings of comments without one are missed.
+    """
+    if _is_robocup(path, format):
+        games = _games(path)
+        gold = [bag for game in games for bag in game.gold]
+        return gold, [bag for game in games for bag in game.bags], len(gold)
+    bags = read_bags(path, format)
+    return bags, bags, None
+
+
+def _is_robocup(path: str | os.PathLike[str], format: str | None) -> bool:
+    return format == "robocup" or (format is None and os.path.isdir(path))
+
+
+def _games(path: str | os.PathLike[str]) -> list[Game]:
+    years = [year for year in YEARS if (Path(path) / "training" / f"{year}final-train").exists()]
+    if not years:
+        raise DataError("holds no RoboCup game (training/2001final-train ...)", str(path))
+    return [read_game(path, year) for year in years]
 
 
 def read_jsonl(lines: Iterable[str], file: str = "") -> Iterator[Bag]:

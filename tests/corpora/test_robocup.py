@@ -9,7 +9,7 @@ from corpora.bags import Event, windows
 from corpora.errors import DataError
 from corpora.robocup import load_robocup, read_game
 from corpora.wasp import load_clang, load_geoquery, read_wasp, with_ambiguity
-from semparse.data import read_bags
+from semparse.data import read_bags, read_tests
 from semparse.meaning import parse_mr
 from semparse.words import tokenize
 
@@ -207,3 +207,10 @@ def test_no_sentence_of_the_corpus_is_in_the_repository():
     for path in written:
         content = " " + " ".join(tokenize(path.read_text())) + " "
         assert not [text for text in texts if f" {text} " in content], path
+
+
+def test_all_gold_sentences_are_parsed_and_those_without_a_bag_count_as_not_matched(folder):
+    parsed, matched, n_gold = read_tests(folder)
+    assert [bag.text for bag in parsed] == ["Red4's lob finds Red2", "nothing at all"]
+    assert [len(bag.candidates) for bag in matched] == [1, 2]
+    assert n_gold == 2
