@@ -25,7 +25,7 @@ from semparse.evaluation import score_matches, score_parses
 from semparse.view import FEATURES
 
 FOLDS = range(4)
-INNER_SEEDS = 2
+INNER_SEEDS = 1
 Options = dict[str, Any]
 
 START: Options = {
@@ -154,13 +154,10 @@ def stagewise(score: Callable[[int, Options], float], stages: dict[str, list[Opt
     return found
 
 
-def best_reading(judge: Judge, readings: Sequence[Options] = READINGS) -> list[Options]:
-    """For each fold the reading of the thesis that does best within its training games."""
-    found = []
-    for fold in FOLDS:
-        scores = [judge.parsing(fold, reading) for reading in readings]
-        found.append(readings[scores.index(max(scores))])
-    return found
+def best_readings(judge: Judge, readings: Sequence[Options]) -> tuple[list[Options], list[list[float]]]:
+    """For each fold the reading of the thesis that does best within its training games, and all scores."""
+    scores = [[judge.parsing(fold, reading) for reading in readings] for fold in FOLDS]
+    return [readings[row.index(max(row))] for row in scores], scores
 
 
 def majority(chosen: Sequence[Options]) -> Options:

@@ -23,7 +23,7 @@ from semparse.meaning import MR, distinct
 from semparse.parse import EMPTY, Node, Parse
 from semparse.schema import Schema, SchemaLearner
 from semparse.search import Found, Search
-from semparse.view import Tables, View, Viewer
+from semparse.view import LEAST_SHARE, Tables, View, Viewer
 from structsvm.larank import LaRank
 
 
@@ -41,8 +41,10 @@ class LatentParser:
         on_topic: bool,
         prior: float,
         average: bool,
+        unnamed: float | None,
     ) -> None:
         self.C, self.iterations, self.reprocess, self.solver = C, iterations, reprocess, solver
+        self.unnamed = unnamed
         self.features, self.on_topic, self.prior, self.average = features, on_topic, prior, average
         self.alignment = Alignment()
         self.tables = Tables()
@@ -52,6 +54,7 @@ class LatentParser:
         self.possible: Counter[str] = Counter()  # bags with a candidate of this relation that words can say
         self.meant: Counter[str] = Counter()  # of these, those where such a candidate is the best parse
         self.memory: list[tuple[list[str], list[MR]]] = []
+        self.silent: list[str] = []  # symbols that words often do not name, of nested meanings
         self._viewer: Viewer | None = None
 
     @property
@@ -61,7 +64,9 @@ class LatentParser:
     @property
     def viewer(self) -> Viewer:
         if self._viewer is None:
-            self._viewer = Viewer(self.alignment, self.schema, self.tables, self.features)
+            self._viewer = Viewer(
+                self.alignment, self.schema, self.tables, self.features, self.silent, self.schemas.fillers
+            )
         return self._viewer
 
     def fit(
@@ -78,6 +83,9 @@ class LatentParser:
             self._meet(bag)
         posteriors = self.alignment.fit(X, bags, self.iterations)
         self._viewer = None
+        if self.unnamed is not None and self.viewer.nested:
+            self.silent = self._unsaid(X, bags, posteriors)
+            self._viewer = None
         views = [self.viewer.view(x, grow=True) for x in X]
         self._fit_sizes()
         data = list(zip(views, bags, posteriors, strict=True))
@@ -86,6 +94,21 @@ class LatentParser:
         else:
             self._passes(data, passes, rng, progress)
         self.memory = list(zip(X, bags, strict=True))
+
+    def _unsaid(self, X: Sequence[list[str]], bags: Sequence[list[MR]], posteriors: Any) -> list[str]:
+        """All relations, and the constants that are often meant in sentences without a word for them."""
+        known, missed = Counter[str](), Counter[str]()
+        for x, bag, chances in zip(X, bags, posteriors, strict=True):
+            sayable = {s for word in x for s, p in self.alignment.share(word).items() if p >= LEAST_SHARE}
+            for symbol in set(bag[int(np.argmax(chances))].symbols()):
+                known[symbol] += 1
+                missed[symbol] += symbol not in sayable
+        least = 1.0 if self.unnamed is None else self.unnamed
+        return sorted(
+            s
+            for s in known
+            if s in self.schema.relations or (missed[s] > 1 and missed[s] >= least * known[s])
+        )
 
     def _passes(self, data: Sequence[Any], passes: int, rng: np.random.Generator, progress: Any) -> None:
         """Passive-aggressive steps."""
@@ -145,6 +168,8 @@ class LatentParser:
         for symbols in schema.types.values():
             for symbol in sorted(symbols):
                 tables.constants.label(symbol)
+                if self.silent:
+                    tables.nesting.label(symbol)
         for table in tables.all.values():
             table.fit_size()
 
@@ -222,7 +247,9 @@ class LatentParser:
     def _answer(self, search: Search, found: Found, others: list[Found]) -> Parse:
         rival = max((other.score for other in others if other is not found), default=-np.inf)
         node = found.node
-        if node.place is None:  # for show: the word that is most likely the relation's
+        if (
+            node.place is None and not search.view.nested
+        ):  # for show: the word that is most likely the relation's
             free = [
                 (share.get(node.symbol, 0.0), -i)
                 for i, share in enumerate(search.view.shares)
@@ -275,7 +302,7 @@ class LatentParser:
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         arrays, meta = self.alignment.state()
         parts: dict[str, Any] = {"alignment": meta, "steps": self.steps}
-        parts |= {"possible": dict(self.possible), "meant": dict(self.meant)}
+        parts |= {"possible": dict(self.possible), "meant": dict(self.meant), "silent": self.silent}
         for name, table in self.tables.all.items():
             more, parts[name] = table.state(name)
             arrays |= more
@@ -285,6 +312,7 @@ class LatentParser:
         self.alignment.set_state(arrays, meta["alignment"])
         self.steps = int(meta["steps"])
         self.possible, self.meant = Counter(meta["possible"]), Counter(meta["meant"])
+        self.silent = [str(symbol) for symbol in meta["silent"]]
         for name, table in self.tables.all.items():
             table.set_state(name, arrays, meta[name])
         self._fit_sizes()

@@ -45,8 +45,11 @@ class Ospas(Estimator):
     reprocess, how many old sentences are taken up again after each one, by `partial_fit` and by LaRank;
     iterations, those of EM for the alignment; prior, the weight of what EM found beside what is learned
     (0.001 only breaks ties); features, those beside the words (see `semparse.view.Viewer`); on_topic, where
-    a sentence names things, learn only from candidates about them; salience, for `match`: a relation meant
-    in a smaller share of the bags where it could be is background, and never matched.
+    a sentence names things, learn only from candidates about them; unnamed, for nested meanings whose
+    relations often have no word of their own: a number allows all relations to go without one, and the
+    constants that lack one in at least this share of their sentences (slower; None: each needs a word);
+    salience, for `match`: a relation meant in a smaller share of the bags where it could be is background,
+    and never matched.
 
     Of "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many
     empty labels complete a bag (min, max or total).
@@ -69,6 +72,7 @@ class Ospas(Estimator):
         prior: float = 0.001,
         features: Sequence[str] = ("classes", "neighbours"),
         on_topic: bool = True,
+        unnamed: float | None = None,
         salience: float = 0.25,
         strategy: str = "order-free",
         empties: str = "min",
@@ -86,6 +90,7 @@ class Ospas(Estimator):
         self.prior = prior
         self.features = features
         self.on_topic = on_topic
+        self.unnamed = unnamed
         self.salience = salience
         self.strategy = strategy
         self.empties = empties
@@ -134,6 +139,7 @@ class Ospas(Estimator):
             model = LatentParser(
                 C=C, iterations=self.iterations, reprocess=self.reprocess, solver=self.solver,
                 features=self.features, on_topic=self.on_topic, prior=self.prior, average=self.average,
+                unnamed=self.unnamed,
             )  # fmt: skip
         else:
             model = PaperParser(
@@ -156,6 +162,8 @@ class Ospas(Estimator):
         check_count(reprocess=self.reprocess, low=0)
         if self.passes is not None:
             check_count(passes=self.passes, low=1)
+        if self.unnamed is not None:
+            check_positive(unnamed=self.unnamed)
         unknown = set(self.features) - set(FEATURES)
         if isinstance(self.features, str) or unknown:
             wrong = repr(self.features) if isinstance(self.features, str) else ", ".join(map(repr, unknown))

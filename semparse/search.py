@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import nlargest
 from typing import Any, NamedTuple
 
@@ -63,18 +64,74 @@ class Search:
                 self.options.append(option)
                 self.said.setdefault(constant, []).append(option)
 
+        self.nest: dict[tuple[str, int], list[float]] = {
+            key: weights["nesting"][row].tolist() for key, row in view.nesting_rows.items()
+        }
+        if view.silent:
+            self._add_silent()
+
+    def _add_silent(self) -> None:
+        """Constants that no word names, and those that a word names as arguments of relations it does not."""
+        rows, columns = self.view.constant_rows[None], self.tables.constants.labels
+        scores = _sums(self.weights["constants"], rows)
+        constants = [
+            (scores[columns[s]], Node(s, None), 0)
+            for s in sorted(self.view.silent)
+            if s in columns and s not in self.schema.relations
+        ]
+        said = list(self.options)
+        self.options += constants
+        for option in constants:
+            self.said.setdefault(option[1].symbol, []).append(option)
+        for gain, node, bit in said:
+            self.options += [(gain + more, tree, bit) for more, tree in self._wrapped(node)]
+
+    def _wrapped(self, node: Node) -> list[tuple[float, Node]]:
+        """A tree below one or two relations that no word names, with what they add; the best few."""
+        found: list[tuple[float, Node]] = []
+        layer = [(0.0, node)]
+        for _ in range(2):
+            layer = [(gain + more, tree) for gain, inner in layer for more, tree in self._wrapped_once(inner)]
+            layer = nlargest(SPARE, layer, key=_score)
+            found += layer
+        return found
+
+    def _wrapped_once(self, node: Node) -> Iterator[tuple[float, Node]]:
+        for rel in self.view.above.get(node.symbol, ()):
+            relation = self.schema.relations[rel]
+            if rel in self.view.silent:
+                gain = self._start(rel, None, 0)[0] + self._edge(rel, 0, node, None)
+                children = [node]
+                for slot in range(1, relation.least):
+                    fillers = [
+                        (g + self._edge(rel, slot, other, None), other)
+                        for g, other, bit in self.options
+                        if not bit and other.symbol in self.schema.types[relation.slots[slot]]
+                    ]
+                    if not fillers:
+                        break
+                    more, other = max(fillers, key=_score)
+                    gain += more
+                    children.append(other)
+                if len(children) == max(1, relation.least):
+                    yield gain, Node(rel, None, tuple(children), True)
+
+    def _edge(self, rel: str, slot: int, child: Node, anchor: int | None) -> float:
+        """What it is worth that a child stands in a slot of a relation."""
+        gain = self.role[child.place, anchor][self.tables.roles.labels[rel, slot]]
+        nest = self.nest.get((rel, slot))
+        return gain if nest is None else gain + nest[self.tables.nesting.labels[child.symbol]]
+
     def _start(self, rel: str, anchor: int | None, used: int) -> Way:
         score = self.relation[anchor][self.tables.relations.labels[rel]]
         return (score, (), used) if anchor is None else (score - self.unused[anchor], (), used | 1 << anchor)
 
     def _extended(self, ways: list[Way], rel: str, slot: int, anchor: int | None, allowed: Any) -> list[Way]:
         """Each way with each constant that may come next."""
-        label = self.tables.roles.labels[rel, slot]
-        role = self.role
         fitting = [
-            (gain + role[node.place, anchor][label], node, bit)
+            (gain + self._edge(rel, slot, node, anchor), node, bit)
             for gain, node, bit in self.options
-            if node.symbol in allowed and node.place != anchor
+            if node.symbol in allowed and (node.place is None or node.place != anchor)
         ]
         if len(fitting) > 2 * BEAM:
             fitting = nlargest(2 * BEAM, fitting, key=_score)
@@ -101,7 +158,7 @@ class Search:
                 longer = self._extended(ways, rel, slot, anchor, allowed)
                 for tree in trees:
                     if tree.symbol in allowed:
-                        gain = self.role[tree.place, anchor][self.tables.roles.labels[rel, slot]]
+                        gain = self._edge(rel, slot, tree, anchor)
                         longer += [(s + gain, (*c, tree), taken) for s, c, taken in ways if tree not in c]
                 ways = longer
             ways.sort(key=_score, reverse=True)
@@ -113,7 +170,7 @@ class Search:
 
     def parses(self, n: int = 1) -> list[Found]:
         """Trees of the schema, best first, each MR once; the n best and a rival are among them."""
-        found = self._flat(n + SPARE) if None in self.view.relation_rows else self._nested(n + SPARE)
+        found = self._nested(n + SPARE) if self.view.nested else self._flat(n + SPARE)
         found.sort(key=_score, reverse=True)
         best: dict[Any, Found] = {}
         for tree in found:
@@ -146,7 +203,11 @@ class Search:
                     for gain, children, taken in self._filled(rel, place, trees, used, BEAM):
                         left = tuple(tree for tree in trees if tree not in children)
                         if len(left) < max(self.schema.most_inner, 1):
-                            grown.append((score + gain, (*left, Node(rel, place, children, True)), taken))
+                            node = Node(rel, place, children, True)
+                            grown.append((score + gain, (*left, node), taken))
+                            if self.view.silent:
+                                wrapped = self._wrapped(node)
+                                grown += [(score + gain + g, (*left, tree), taken) for g, tree in wrapped]
             grown.sort(key=_score, reverse=True)
             states = grown[:beam]
         return [Found(score, trees[0], used) for score, trees, used in states if len(trees) == 1]
@@ -163,26 +224,26 @@ class Search:
         copies = dict(self.schema.relations[mr.rel].copies)
         ways: list[State] = []
         for score, above, used in states:
-            for anchor in self.view.anchors.get(mr.rel, []):
+            unsaid = [None] if mr.rel in self.view.silent else []
+            for anchor in [*self.view.anchors.get(mr.rel, []), *unsaid]:
                 if anchor is None or not used >> anchor & 1:
                     gain, _, taken = self._start(mr.rel, anchor, used)
                     ways.append((score + gain, (above, anchor, ()), taken))
         ways = _best(ways)
         for slot, arg in enumerate(mr.args):
-            label = self.tables.roles.labels[mr.rel, slot]
             if slot in copies and arg == mr.args[copies[slot]]:
                 ways = [(s, (above, a, (*c, c[copies[slot]])), u) for s, (above, a, c), u in ways]
             elif isinstance(arg, MR):
                 ways = [
-                    (s + self.role[node.place, a][label], (above, a, (*c, node)), u)
+                    (s + self._edge(mr.rel, slot, node, a), (above, a, (*c, node)), u)
                     for s, (above, a, c), node, u in self._aligned(arg, ways)
                 ]
             else:
                 ways = [
-                    (s + gain + self.role[node.place, a][label], (above, a, (*c, node)), u | bit)
+                    (s + gain + self._edge(mr.rel, slot, node, a), (above, a, (*c, node)), u | bit)
                     for s, (above, a, c), u in ways
                     for gain, node, bit in self.said.get(arg, ())
-                    if not u & bit and node.place != a
+                    if not u & bit and (node.place is None or node.place != a)
                 ]
             ways = _best(ways)
         return [(s, above, Node(mr.rel, a, c, True), u) for s, (above, a, c), u in ways]
@@ -209,8 +270,9 @@ class Search:
             for slot, child in enumerate(node.children):
                 if slot in copies and child == node.children[copies[slot]]:
                     continue
-                assert child.place is not None
                 role = tables.roles.labels[node.symbol, slot]
+                if (row := view.nesting_rows.get((node.symbol, slot))) is not None:
+                    parts.append(("nesting", np.array([row]), tables.nesting.labels[child.symbol]))
                 parts.append(("roles", view.role_rows[child.place, node.place], role))
                 if child.is_relation:
                     waiting.append(child)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -23,12 +23,14 @@ class Tables:
 
     def __init__(self) -> None:
         self.relations, self.constants, self.roles, self.unused = Table(), Table(), Table(), Table()
+        self.nesting = Table()  # which symbol may stand in which slot; of nested meanings only
         self.unused.label("")
         self.all = {
             "relations": self.relations,
             "constants": self.constants,
             "roles": self.roles,
             "unused": self.unused,
+            "nesting": self.nesting,
         }
 
 
@@ -38,6 +40,7 @@ class View:
 
     mentions: for each place that may stand for constants, these with the log of their share.
     anchors: for each relation the places that may stand for it; [None] where only the whole sentence can.
+    silent: symbols of nested meanings that need no word; the key None then stands for no place.
     """
 
     tokens: list[str]
@@ -45,10 +48,16 @@ class View:
     anchors: dict[str, list[int | None]]
     named: list[int]  # the places whose word is of a class
     relation_rows: dict[int | None, np.ndarray]
-    constant_rows: dict[int, np.ndarray]
-    role_rows: dict[tuple[int, int | None], np.ndarray]
+    constant_rows: dict[int | None, np.ndarray]
+    role_rows: dict[tuple[int | None, int | None], np.ndarray]
     unused_rows: dict[int, np.ndarray]
     shares: list[dict[str, float]] = field(default_factory=list)
+    nested: bool = False
+    silent: frozenset[str] = frozenset()
+    above: dict[str, list[str]] = field(
+        default_factory=dict
+    )  # relations seen with a symbol as first argument
+    nesting_rows: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 class Viewer:
@@ -61,10 +70,17 @@ class Viewer:
     """
 
     def __init__(
-        self, alignment: Alignment, schema: Schema, tables: Tables, features: Collection[str]
+        self,
+        alignment: Alignment,
+        schema: Schema,
+        tables: Tables,
+        features: Collection[str],
+        silent: Collection[str] = (),
+        fillers: Mapping[str, Sequence[Collection[str]]] | None = None,
     ) -> None:
+        self.fillers = fillers or {}
         self.alignment, self.schema, self.tables = alignment, schema, tables
-        self.features = frozenset(features)
+        self.features, self.silent = frozenset(features), frozenset(silent)
         self.type_of = {symbol: name for name, symbols in schema.types.items() for symbol in symbols}
         self.nested = any(symbol in schema.relations for symbol in self.type_of)
         self._known: dict[str, tuple[list[tuple[str, float]], str | None]] = {}
@@ -102,7 +118,7 @@ class Viewer:
             places = [*sorted(own)]
         tables = self.tables
         fillers = sorted(open_places)
-        return View(
+        view = View(
             x,
             mentions,
             anchors,
@@ -117,7 +133,29 @@ class Viewer:
             },
             {i: tables.unused.rows([f"w {x[i]}", f"c {edged[i + 1]}"], grow=grow) for i in fillers},
             shares,
+            self.nested,
         )
+        if self.nested and self.silent:
+            self._add_silent(view, places, fillers, grow)
+        return view
+
+    def _add_silent(self, view: View, places: list[int | None], fillers: list[int], grow: bool) -> None:
+        """Rows of symbols without a word, and of what stands in which slot."""
+        tables = self.tables
+        view.silent = self.silent
+        for rel, slots in self.fillers.items():
+            for symbol in slots[0] if slots else ():
+                view.above.setdefault(symbol, []).append(rel)
+        view.relation_rows[None] = tables.relations.rows(["silent"], grow=grow)
+        view.constant_rows[None] = tables.constants.rows(["silent"], grow=grow)
+        without = tables.roles.rows(["silent"], grow=grow)
+        for pair in [(None, None), *((i, None) for i in fillers), *((None, a) for a in places)]:
+            view.role_rows[pair] = without
+        for rel, relation in self.schema.relations.items():
+            for slot in range(len(relation.slots)):
+                row = tables.nesting.rows([f"{rel} {slot}"], grow=grow)
+                if len(row):
+                    view.nesting_rows[rel, slot] = int(row[0])
 
     def _anchors(self, shares: list[dict[str, float]]) -> dict[str, list[int | None]]:
         if not self.nested:

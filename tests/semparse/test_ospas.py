@@ -111,6 +111,17 @@ def test_nested_meanings_are_learned():
     assert str(parser.parse("bob found the toy")[0]) == "find(bob, toy)"
 
 
+def test_relations_that_no_word_names_can_be_learned():
+    places, asked = ("rome", "oslo", "bonn", "lima"), {"big": "size", "old": "age", "rich": "wealth"}
+    data = [(f"{w} {p}", f"ask({r}(city({p})))") for w, r in asked.items() for p in places] * 4
+    train = [(text, mr) for text, mr in data if text != "rich bonn"]
+    found = []
+    for unnamed in (None, 0.2):
+        parser = Ospas(unnamed=unnamed).fit([text for text, _ in train], [[mr] for _, mr in train])
+        found.append([str(parse) for parse in parser.parse("rich bonn")])
+    assert found[0] != ["ask(wealth(city(bonn)))"] == found[1]
+
+
 def test_meanings_nested_deep_are_learned_from_at_once():
     parser, sentence = Ospas(), "one two three four five six seven eight nine ten"
     with guarded_calls(Search, "_start", 20_000):  # a search without bounds made millions
@@ -305,7 +316,7 @@ def test_unknown_words_and_symbols_at_prediction_do_no_harm(parser):
     "options",
     [{"algorithm": "magic"}, {"C": 0}, {"passes": 0}, {"strategy": "up"}, {"empties": "few"},
      {"threshold": -1}, {"salience": "high"}, {"random_state": -1}, {"iterations": 0}, {"schema": {}},
-     {"features": ["colour"]}, {"features": "pairs"}, {"solver": "magic"}, {"prior": -1}],
+     {"features": ["colour"]}, {"features": "pairs"}, {"solver": "magic"}, {"unnamed": 0}, {"prior": -1}],
 )  # fmt: skip
 def test_bad_options_are_refused(options):
     with pytest.raises(ValueError):  # noqa: PT011
