@@ -171,6 +171,6 @@ def report(runs: dict[str, list[dict[str, Any]]]) -> str:
     header += ["times spaCy's", "texts, tokens/s", "update, ms", "model MB", "small (accuracy)", "peak MB"]
     floor = max(run["floor_tokens_per_s"] for found in runs.values() for run in found)
     return (
-        f"{table(header, rows)}\n\nTexts through spaCy's tokenizer alone, without any component: {floor:,.0f} "
+        f"{table(header, rows)}\n\nTexts through spaCy's tokenizer, without any component: {floor:,.0f} "
         f"tokens/s. Rates, and updates of one sentence, are in CPU time. spaCy {version('spacy')}"
     )
