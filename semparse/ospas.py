@@ -16,7 +16,7 @@ from semparse.parse import Parse
 from semparse.schema import Schema
 from semparse.view import FEATURES
 from semparse.words import as_tokens
-from structsvm._estimator import Estimator
+from structsvm._estimator import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
 Sentence = str | Sequence[str]
@@ -192,6 +192,19 @@ class Ospas(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        return sequence_tags()
+
+    def predict(self, sentences: Sequence[Sentence]) -> np.ndarray:
+        """The text of the best meaning of each sentence, None where there is none."""
+        parses = [self.parse(sentence) for sentence in sentences]
+        return np.array([str(found[0].mr) if found else None for found in parses], object)
+
+    def score(self, sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]]) -> float:
+        """The share of sentences whose best meaning is among their candidates (or right meanings)."""
+        pairs = list(zip(self.predict(sentences), candidates, strict=True))
+        return sum(found in {str(as_mr(mr)) for mr in bag} for found, bag in pairs) / max(len(pairs), 1)
 
     def parse(self, sentence: Sentence, n: int = 1) -> list[Parse]:
         """The n best meanings of a sentence, best first; none if the best is not sure enough.

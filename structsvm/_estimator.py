@@ -9,6 +9,17 @@ from typing import Any, Self
 from structsvm._training import NotFittedError, Point
 
 
+def sequence_tags() -> Any:
+    """What scikit-learn is told of estimators of sequences: they take lists, and are no classifiers."""
+    from sklearn.utils import InputTags, Tags, TargetTags
+
+    return Tags(
+        estimator_type=None,
+        target_tags=TargetTags(required=True),
+        input_tags=InputTags(two_d_array=False),
+    )
+
+
 class Estimator:
     """An estimator whose constructor stores its arguments unchanged, under their names."""
 

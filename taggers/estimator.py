@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from structsvm._estimator import Estimator
+from structsvm._estimator import Estimator, sequence_tags
 from structsvm.problems.relayout import wider_weights
 from structsvm.validation import check_count
 from taggers import data, gold, training
@@ -422,13 +422,7 @@ class SequenceTagger(Labelling, Estimator):
         return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=True),
-            input_tags=InputTags(two_d_array=False),
-        )
+        return sequence_tags()
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **options: Any) -> None:
         """Write a model file; options are those of `TaggerModel.save`."""
