@@ -11,9 +11,13 @@ from corpora import CorpusMissing, find
 
 # the module whose `main` runs, and the corpora it needs
 BENCHMARKS = {
-    "peers": ("peers.bench", ("conll2000", "ud_english_ewt", "conll2002", "uci_letter", "usps")),
+    "peers": (
+        "peers.bench",
+        ("conll2000", "ud_english_ewt", "conll2002", "uci_letter", "usps", "reuters_r8"),
+    ),
     "guard": ("guard", ("conll2000",)),
     "instructions": ("instructions", ("conll2000",)),
+    "pages": ("pages", ()),
     "tagging": ("tagging", ("conll2000",)),
     "presets": ("presets", ("conll2000", "ud_english_ewt", "conll2002")),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SEQUENCES = ("chunking", "pos", "ner")
-CLASSES = ("letter", "usps")
+CLASSES = ("letter", "usps", "r8")
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,15 @@ METHODS = [
     Method("structsvm LaRankClassifier, 1 pass", "classifiers", "",
            everywhere(CLASSES, epochs=1, **{"class": "LaRankClassifier"}), template=""),
     Method("scikit-learn SVC", "classifiers", "scikit-learn",
-           everywhere(CLASSES, **{"class": "SVC"}), template=""),
+           everywhere(("letter", "usps"), **{"class": "SVC"}), template=""),
     Method("structsvm LaRankClassifier, gap < C", "classifiers", "",
            everywhere(CLASSES, tol="C", **{"class": "LaRankClassifier"}), template=""),
     Method("scikit-learn LinearSVC", "classifiers", "scikit-learn",
            everywhere(CLASSES, max_iter=2000, **{"class": "LinearSVC"}), template=""),
+    Method("structsvm LaRankClassifier", "classifiers", "",
+           everywhere(("r8",), **{"class": "LaRankClassifier"}), template=""),
+    Method("scikit-learn LinearSVC, Crammer-Singer", "classifiers", "scikit-learn",
+           everywhere(("r8",), **{"class": "LinearSVC", "multi_class": "crammer_singer"}), template=""),
 ]  # fmt: skip
 # What installs and still cannot be measured.
 CANNOT = {"CRF++": "its package pycrfpp installs, but only labels: it cannot train"}

@@ -6,6 +6,7 @@ A run writes a table for each task, plots, and a line of benchmarks/results/hist
 from __future__ import annotations
 
 import json
+import re
 import statistics
 import sys
 import tempfile
@@ -104,11 +105,20 @@ def collect(
                     try:
                         entry["runs"].append(once(method, task, sentences))
                     except RuntimeError as error:
-                        failed = f"fails: {str(error).strip().splitlines()[-1][:160]}"
+                        failed = f"fails: {sentence(error)}"
                 if failed is not None:
                     entry["failed"] = failed
                 print(task, method.name, turn, entry["runs"][-1:] or failed, file=sys.stderr, flush=True)
     return list(results.values())
+
+
+def sentence(error: Exception) -> str:
+    """
+    >>> sentence(RuntimeError("Traceback ...\\nImportError: no name 'six' (/usr/lib/x.py)"))
+    "ImportError: no name 'six'"
+    """
+    last = str(error).strip().splitlines()[-1]
+    return re.sub(r"\s*\(?/[^\s)]*\)?", "", last)[:160]  # without places on this machine
 
 
 def median(entry: dict[str, Any], key: str) -> float:

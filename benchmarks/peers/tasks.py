@@ -52,6 +52,7 @@ TITLES = {
     "ner": "CoNLL-2002 Spanish NER",
     "letter": "LETTER, 26 classes",
     "usps": "USPS, 10 classes",
+    "r8": "Reuters R8, 8 classes, linear",
 }
 
 
