@@ -6,6 +6,7 @@
 
 The hyperplane halfway between them is that of the hard-margin SVM.
 """
+from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
 from structsvm._rng cimport rng_below
@@ -41,6 +42,7 @@ cdef class Huller(Machine):
                 kp += self.alpha[s] * self.rows.get(row, s)
             else:
                 kn -= self.alpha[s] * self.rows.get(row, s)
+        cdef double lowest = -alpha / (1 - alpha) if alpha < 1 else -INFINITY       # there alpha is 0
         if (self.n_positive if sign > 0 else self.n_negative) == 0:
             step = 1                                        # the first example of its class is its hull
         else:
@@ -48,26 +50,20 @@ cdef class Huller(Machine):
             length = norm + kk - 2 * own                    # ||X - x_k||^2
             if length <= 1e-12 * (norm + kk):
                 return 0
-            step = min(1.0, (norm - self.pn - own + other) / length)
-            if alpha < 1:
-                step = max(step, -alpha / (1 - alpha))
-        if step == 0 or (p < 0 and step < 0):
+            step = min(1.0, max(lowest, (norm - self.pn - own + other) / length))
+        if step == 0:
             return 0
         self.move(sign, step, kp, kn, kk)
         if p < 0:
             p = self.insert(slot, 0)
             self.n_positive += sign > 0
             self.n_negative += sign < 0
-        for s in range(self.rows.n if step != 1 else 0):
+        for s in range(self.rows.n):
             if self.y[s] == sign:
                 self.alpha[s] *= 1 - step
-        self.alpha[p] = sign * max(0.0, (1 - step) * alpha + step)
+        self.alpha[p] = 0 if step == lowest else sign * ((1 - step) * alpha + step)
         self.n_steps += 1
-        if step == 1:
-            self.leave_only(p, sign)
-        elif step < 0 and self.alpha[p] == 0 or step == -alpha / (1 - alpha):
-            self.leave(p)
-        return 1
+        return self.sweep(sign) if step == 1 else self.leave(p) if step == lowest else 0
 
     cdef void move(self, double sign, double step, double kp, double kn, double kk) noexcept nogil:
         """Equations (4.9) and (4.10)."""
@@ -85,14 +81,12 @@ cdef class Huller(Machine):
         self.n_negative -= self.y[p] < 0
         return self.remove(p)
 
-    cdef int leave_only(self, Py_ssize_t p, double sign) except -1 nogil:
-        """The hull's nearest point is the example itself: all others of its class leave."""
+    cdef int sweep(self, double sign) except -1 nogil:
+        """The nearest point is an example itself: all others of its class leave."""
         cdef Py_ssize_t s
         for s in range(self.rows.n - 1, -1, -1):
-            if self.y[s] == sign and s != p:
+            if self.y[s] == sign and self.alpha[s] == 0:
                 self.leave(s)
-                if p == self.rows.n:            # it was the last one, and took the place of s
-                    p = s
         return 0
 
     @property
