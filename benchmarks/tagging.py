@@ -130,7 +130,7 @@ def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
     ids, labelling = best_of(5, lambda: [model.tag(part) for part in features])
     # Without a history, greedy inference is scoring and nothing else.
     plain = SequenceProblem(len(model.labels), inference="greedy", order=0)
-    scorer = Decoder(plain, model.weights[model.problem().history :])
+    scorer = Decoder(plain, model.weights.since(model.problem().history))
     _, scoring = best_of(5, lambda: [scorer.labels(part) for part in features])
     pairs = list(zip(chunks, ids, strict=True))
     _, writing = best_of(5, lambda: [write(columns, part, model.names) for columns, part in pairs])

@@ -1,4 +1,4 @@
-"""Smaller weights for saved models: float16, or int8 with one scale per row."""
+"""Smaller weights for saved models: float16, or 8 bits each that choose one of 256 levels."""
 
 from collections.abc import Mapping
 
@@ -6,45 +6,53 @@ import numpy as np
 
 DTYPES = ("float32", "float16", "int8")
 FLOAT16_MAX = 65504
-SMALLEST = 1e-30
+STEPS = 127  # levels on each side of zero
 
 
-def quantise(weights: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
-    """Return the arrays that hold rows x labels weights in "float32", "float16" or "int8".
+def quantise(values: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
+    """Return the arrays that hold weights in "float32", "float16" or "int8".
 
-    How far a weight w of a row with largest magnitude m can be from what `dequantise` gives back:
+    How far a weight w can be from what `dequantise` gives back, where m is the largest magnitude of all:
 
         float32    0, for float32 input
         float16    |w| / 2048, and 2**-25 for |w| below 2**-14; m above 65504 is refused
-        int8       scale / 2, where scale, one float32 per row, is m / 127 rounded up to 16 significant bits
+        int8       sqrt(|w| m) / 127 + m / 64516
 
-    each to float32 rounding; int8 takes a row with m below 1e-30 for zero. The rounded scale makes q * scale
-    exact for |q| <= 127, so that quantising what was dequantised gives the same arrays again.
+    each to float32 rounding. The levels of int8 are m (k / 127)², so that the many small weights are told
+    apart as well as the few large ones; only levels in use are kept, by size. Weights that take no more than
+    256 values keep them as they are, so that quantising what was dequantised gives the same arrays again.
     """
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")
-    weights = np.asarray(weights, dtype=np.float32)
-    if weights.ndim != 2:
-        raise ValueError(f"weights must have two dimensions, rows and labels, got shape {weights.shape}.")
-    largest = np.maximum(weights.max(axis=1, initial=0), -weights.min(axis=1, initial=0))
-    if not np.isfinite(largest).all():
+    values = np.asarray(values, dtype=np.float32)
+    if not np.isfinite(values).all():
         raise ValueError("weights must be finite.")
+    largest = np.abs(values).max(initial=0)
     if dtype == "int8":
-        scale = np.where(largest < SMALLEST, np.float32(0), _round_up(largest / np.float32(127)))
-        steps = weights / np.where(scale > 0, scale, 1)[:, None]
-        return {"weights": np.rint(steps).astype(np.int8), "scale": scale}
-    if dtype == "float16" and largest.max(initial=0) > FLOAT16_MAX:
-        raise ValueError(f"weights up to {largest.max():g} do not fit float16: use int8 or float32.")
-    return {"weights": weights.astype(dtype)}
+        levels, codes = np.unique(values, return_inverse=True)
+        if len(levels) > 256:
+            levels, codes = np.unique(_nearest(values, largest), return_inverse=True)
+        return {"values": codes.astype(np.uint8), "levels": levels}
+    if dtype == "float16" and largest > FLOAT16_MAX:
+        raise ValueError(f"weights up to {largest:g} do not fit float16: use int8 or float32.")
+    return {"values": values.astype(dtype)}
 
 
 def dequantise(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the float32 weights that `quantise` was given, to its precision."""
-    weights = arrays["weights"].astype(np.float32, copy=False)
-    return weights * arrays["scale"][:, None] if "scale" in arrays else weights
+    """Return the float32 weights that `quantise` was given, to its precision; refuse what it never gives."""
+    values, levels = arrays["values"], arrays.get("levels")
+    if values.ndim != 1 or values.dtype not in (np.float32, np.float16, np.uint8):
+        raise ValueError(f"weights of the type {values.dtype}, in {values.ndim} dimensions")
+    if (levels is None) == (values.dtype == np.uint8):
+        raise ValueError("weights of 8 bits have levels, and no others do")
+    if levels is None:
+        return values.astype(np.float32, copy=False)
+    if levels.ndim != 1 or levels.dtype != np.float32 or int(values.max(initial=0)) >= max(len(levels), 1):
+        raise ValueError("the levels of its weights are not those that the weights ask for")
+    return levels[values]
 
 
-def _round_up(positive: np.ndarray) -> np.ndarray:
-    """Round to 16 significant bits, upwards; the bits of positive floats are ordered as their values."""
-    bits = positive.astype(np.float32).view(np.uint32)
-    return ((bits + np.uint32(0xFF)) & np.uint32(0xFFFFFF00)).view(np.float32)
+def _nearest(values: np.ndarray, largest: np.float32) -> np.ndarray:
+    """The level next to each value."""
+    step = np.rint(np.sqrt(np.abs(values.astype(np.float64)) / largest) * STEPS)
+    return (np.sign(values) * largest * (step / STEPS) ** 2).astype(np.float32)

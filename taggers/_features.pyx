@@ -9,7 +9,7 @@ from murmurhash.mrmr cimport hash64
 from taggers._columns cimport Columns
 from taggers._hash cimport MARKER_SEED, PATTERN_SEED, mix
 from taggers._lexicon cimport Lexicon
-from taggers._table cimport KeyTable, prefetch
+from taggers._table cimport KeyTable
 
 import numpy as np
 
@@ -261,7 +261,7 @@ cdef class Extractor:
                 for i in range(start, stop):
                     put_keys(plan, values + (plan.pad + i) * plan.n_values, keys + (i - start) * m)
                     for j in range((i - start) * m, (i - start + 1) * m):
-                        prefetch(table.slots_at + (keys[j] & table.mask))
+                        table.expect(keys[j])
                 for i in range(start, stop):
                     for j in range((i - start) * m, (i - start + 1) * m):
                         row = table.add(keys[j]) if grow else table.find(keys[j])

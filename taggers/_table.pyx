@@ -1,28 +1,23 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""64-bit key to row, by open addressing in plain arrays that a saved model maps into memory as they are."""
+"""64-bit key to row, by open addressing in plain arrays."""
 from libc.stdint cimport int32_t, uint64_t
 
 import numpy as np
 
 cdef uint64_t EMPTY = ~<uint64_t>0
+cdef enum:
+    MOST_TAKEN = 50     # slots looked at for a key, on average, before a table is refused; hashes need one
 
 
-cdef inline void put(uint64_t* slots, uint64_t mask, uint64_t key, Py_ssize_t row) noexcept nogil:
-    cdef uint64_t at = key & mask
+cdef inline Py_ssize_t put(uint64_t* slots, uint64_t mask, uint64_t key, Py_ssize_t row) noexcept nogil:
+    """Enter a key, and say how many slots were taken before one was free."""
+    cdef uint64_t at = key >> 32 & mask
+    cdef Py_ssize_t taken = 0
     while slots[at] != EMPTY:
         at = (at + 1) & mask
+        taken += 1
     slots[at] = (key >> 32 << 32) | <uint64_t>row
-
-
-cdef bint is_sound(const uint64_t* slots, Py_ssize_t n, Py_ssize_t n_rows) noexcept nogil:
-    """Whether lookups end, and end at a row there is."""
-    cdef Py_ssize_t i, used = 0
-    cdef bint inside = True
-    for i in range(n):
-        if slots[i] != EMPTY:
-            used += 1
-            inside &= <Py_ssize_t>(slots[i] & LOW) < n_rows
-    return inside and used < n and used <= n_rows
+    return taken
 
 
 cdef class KeyTable:
@@ -33,29 +28,25 @@ cdef class KeyTable:
 
     Parameters
     ----------
-    keys : the key of each row, to begin with.
-    slots : the table over these keys, as saved; without it, it is built.
+    keys : the key of each row, to begin with: uint64, or uint32 for the upper halves of keys alone, where an
+        unseen key is taken for a known one once in 2**32 / len(keys) times.
     """
 
-    def __init__(self, keys=(), slots=None):
-        cdef Py_ssize_t row
-        self.key_array = np.ascontiguousarray(keys, np.uint64)
+    def __init__(self, keys=()):
+        cdef Py_ssize_t row, taken = 0
+        keys = np.asarray(keys, None if len(keys) or isinstance(keys, np.ndarray) else np.uint64)
+        self.short = keys.dtype == np.uint32
+        keys = np.ascontiguousarray(keys, np.uint64)
+        self.key_array = keys << np.uint64(32) if self.short else keys
         self.n_rows = len(self.key_array)
         if self.n_rows >= 2**31 - 1:
             raise ValueError("more than 2**31 features")
-        if slots is None:
-            self.slot_array = np.full(max(64, 1 << (2 * self.n_rows).bit_length()), EMPTY, np.uint64)
-            self._place()
-            for row in range(self.n_rows):
-                put(self.slots_at, self.mask, self.keys_at[row], row)
-            return
-        slots = np.ascontiguousarray(slots, np.uint64)
-        if slots.ndim != 1 or len(slots) < 1 or len(slots) & (len(slots) - 1):
-            raise ValueError("the feature table is damaged: its size is no power of two")
-        self.slot_array = slots
+        self.slot_array = np.full(max(64, 1 << (2 * self.n_rows).bit_length()), EMPTY, np.uint64)
         self._place()
-        if not is_sound(self.slots_at, len(slots), self.n_rows):
-            raise ValueError("the feature table is damaged: its rows are not those of its keys")
+        for row in range(self.n_rows):
+            taken += put(self.slots_at, self.mask, self.keys_at[row], row)
+            if taken > MOST_TAKEN * (self.n_rows + 64):
+                raise ValueError("the keys of features are not hashes: too many are alike")
 
     cdef int _place(self) except -1:
         """Take the arrays' addresses; a read-only or borrowed array is copied before the first change."""
@@ -103,9 +94,9 @@ cdef class KeyTable:
         return self.key_array[:self.n_rows]
 
     @property
-    def slots(self):
-        """uint64: the table itself, for saving beside the keys."""
-        return self.slot_array
+    def halves(self):
+        """uint32: the upper half of each key."""
+        return (self.keys >> np.uint64(32)).astype(np.uint32)
 
     def rows(self, keys, *, bint grow=False):
         """int32: the row of each key, -1 where there is none; with `grow`, new keys get new rows."""
@@ -131,4 +122,4 @@ cdef class KeyTable:
         return self.n_rows
 
     def __reduce__(self):
-        return KeyTable, (np.array(self.keys), np.array(self.slots))
+        return KeyTable, (self.halves if self.short else np.array(self.keys),)

@@ -177,9 +177,8 @@ def inspect(
 
     structsvm inspect chunk.ssvm --names train.txt --html report.html --test test.txt
 
-    features: how many the model has; zero_features: those of them whose weights are all 0, which
-    train --prune 0 leaves out. transitions: what a label says of the next one. strongest: what a feature says
-    of a label.
+    features and weights: how many of them the model has. transitions: what a label says of the next one.
+    strongest: what a feature says of a label.
     """
     with told_in_one_sentence():
         from taggers import commands

@@ -224,8 +224,8 @@ def inspect(
         with atomic_write(html) as out:
             out.write(page.encode())
     n = len(model.labels)
-    history = model.weights[: n + 1, :n] if problem.history else np.zeros((0, n))
-    weights = model.weights[problem.history :, :n]
+    history = model.weights.kept(np.arange(len(model.weights)) < min(n + 1, problem.history))
+    weights = model.weights.since(problem.history)
     before = [*model.labels, "<start>"]
     return {
         "file": None if path is None else str(path),
@@ -233,20 +233,14 @@ def inspect(
         "labels": model.names, "scheme": model.outer, "learned_as": model.inner,
         "constrained": model.constrained,
         "inference": model.inference, "order": model.order, "features": len(model.table),
-        "zero_features": int((np.abs(weights).max(axis=1, initial=0) == 0).sum()),
+        "weights": len(model.weights.cells),
         "template": None if model.template is None else model.template.text.split("\n"),
         "training_state": model.state is not None, "columns": model.files, "training": model.report,
-        "transitions": [(before[row], model.labels[y], w) for row, y, w in _strongest(history, top)],
+        "transitions": [(before[row], model.labels[y], w) for row, y, w in history.strongest(top)],
         "strongest": [
-            (named[row] or f"#{row}", model.labels[y], w) for row, y, w in _strongest(weights, top)
+            (named[row] or f"#{row}", model.labels[y], w) for row, y, w in weights.strongest(top)
         ],
     }  # fmt: skip
-
-
-def _strongest(weights: np.ndarray, top: int) -> list[tuple[int, int, float]]:
-    flat = np.abs(weights).ravel()
-    best = np.argsort(-flat, kind="stable")[:top]
-    return [(*divmod(int(k), weights.shape[1]), float(weights.ravel()[k])) for k in best]
 
 
 def convert(

@@ -13,6 +13,7 @@ import numpy as np
 
 from structsvm._estimator import Estimator, sequence_tags
 from structsvm.problems.relayout import wider_weights
+from structsvm.rows import SparseRows
 from structsvm.validation import check_count
 from taggers import data, gold, training
 from taggers._columns import Columns
@@ -229,7 +230,7 @@ class SequenceTagger(Labelling, Estimator):
 
     def _sort_words(self, model: TaggerModel) -> None:
         """Sort the words noted into those of the model."""
-        model.words = data.merged(model.words, self._new_words.keys)
+        model.words = data.merged(model.words, self._new_words.halves)
         vars(self).pop("_new_words")
 
     def _watch(self, optimizer: Any, examples: Any) -> None:
@@ -280,7 +281,7 @@ class SequenceTagger(Labelling, Estimator):
         inner = outer if inner == "none" or outer == "none" else inner
         template = self._template(X, y)
         return TaggerModel(
-            template, [], KeyTable(), np.zeros((0, 8), np.float32), outer=outer, inner=inner,
+            template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
             constrained=constrained and inner != "none",
             inference=self._setting("inference"), order=self._setting("order"),
             parameters=self._plain_parameters(),
@@ -333,7 +334,7 @@ class SequenceTagger(Labelling, Estimator):
             training.carry_over(optimizer, fresh)
             return wider, fresh
         warnings.warn(training.NO_STATE, UserWarning, stacklevel=3)
-        weights = np.array(model.weights, np.float64).reshape(-1)
+        weights = model.weights.dense(old.stride).astype(np.float64).reshape(-1)
         return wider, fresh.start_from(wider_weights(weights, old, fresh.problem))
 
     def _training_state(self) -> dict[str, np.ndarray] | None:
@@ -343,8 +344,9 @@ class SequenceTagger(Labelling, Estimator):
     def _with_weights(self, model: TaggerModel, weights: np.ndarray) -> TaggerModel:
         """The model with an optimizer's weights; rows that no example has used are zero."""
         problem = model.problem()
-        table = np.zeros((problem.history + len(model.table), problem.stride), np.float32)
-        table.reshape(-1)[: len(weights)] = weights[: table.size]
+        n_rows = problem.history + len(model.table)
+        used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)[:n_rows]
+        table = SparseRows.from_dense(used, problem.n_labels).extended(n_rows)
         names = model.feature_names
         if names is not None:  # a call that was broken off may have left the last ones without
             names = [*names, *[None] * (len(model.table) - len(names))]
@@ -394,7 +396,7 @@ class SequenceTagger(Labelling, Estimator):
         used, rows = np.unique(features.rows, return_inverse=True)
         taken = np.concatenate([np.arange(problem.history), problem.history + used])
         places = taken[:, None] * problem.stride + np.arange(problem.stride)
-        weights = self.optimizer_.weights_at(places).astype(np.float32)
+        weights = SparseRows.from_dense(self.optimizer_.weights_at(places), problem.n_labels)
         small = replace(model, weights=weights)
         return small.tag(replace(features, rows=rows.astype(np.int32)))
 

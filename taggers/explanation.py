@@ -69,7 +69,7 @@ def _ranked(
     model: TaggerModel, names: Sequence[str], features: Features, at: int, label: int
 ) -> list[tuple[str, float]]:
     part = slice(features.token_ptr[at], features.token_ptr[at + 1])
-    weights = model.weights[model.problem().history + features.rows[part], label].astype(float)
+    weights = model.weights[model.problem().history + features.rows[part]][:, label].astype(float)
     if features.values is not None:
         weights = weights * features.values[part]
     return sorted(zip(names, weights.tolist(), strict=False), key=lambda pair: -abs(pair[1]))
@@ -90,7 +90,7 @@ def _bigrams(
             span = range(len(labels))
             values = [cell_value(cell, texts, at, span, model.clusters) or "" for cell in pattern.cells]
             name = pattern.name(values, [*model.labels, "<start>"][before])
-            found.append((name, float(model.weights[model.problem().history + row, labels[at]])))
+            found.append((name, float(model.weights[[model.problem().history + row]][0, labels[at]])))
     return found
 
 
@@ -100,5 +100,5 @@ def _history(model: TaggerModel, labels: np.ndarray, at: int) -> list[tuple[str,
         before = int(labels[at - back]) if at >= back else len(model.labels)
         row = (back - 1) * (len(model.labels) + 1) + before
         name = model.labels[before] if at >= back else "<start>"
-        found.append((f"label[-{back}]={name}", float(model.weights[row, labels[at]])))
+        found.append((f"label[-{back}]={name}", float(model.weights[[row]][0, labels[at]])))
     return found

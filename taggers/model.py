@@ -13,6 +13,7 @@ import numpy as np
 
 from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.sequence import SequenceProblem, Sequences
+from structsvm.rows import SparseRows
 from structsvm.validation import check_count
 from taggers import schemes
 from taggers._columns import Columns
@@ -32,14 +33,15 @@ class TaggerModel:
     template: None where features come as strings (CRFsuite's files, python-crfsuite's dicts).
     numbers: of the features that are joined with a label before, see `taggers.history`.
     clusters: of words, where the template asks for them.
-    words: keys of the words seen in training. state: of the optimizer, where it was kept.
+    words: of those seen in training, the upper halves of their keys.
+    state: of the optimizer, where it was kept.
     feature_names: of the rows of the table, where they were kept; they play no part in labelling.
     """
 
     template: Template | None
     labels: list[str]
     table: KeyTable
-    weights: np.ndarray
+    weights: SparseRows
     outer: str = "none"
     inner: str = "none"
     constrained: bool = False
@@ -47,7 +49,7 @@ class TaggerModel:
     order: int = 1
     numbers: KeyTable = field(default_factory=KeyTable)
     clusters: Clusters | None = None
-    words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint64))
+    words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
     report: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     files: dict[str, Any] = field(default_factory=dict)
@@ -109,7 +111,7 @@ class TaggerModel:
     def knows(self, words: list[str]) -> set[str]:
         """Those of some words that were seen in training."""
         distinct = sorted(set(words))
-        keys = WORDS.keys(Columns.from_sentences([distinct]))[:, 0]
+        keys = self.word_keys(Columns.from_sentences([distinct])) >> np.uint64(32)
         return {word for word, known in zip(distinct, np.isin(keys, self.words), strict=True) if known}
 
     @property
@@ -179,14 +181,23 @@ class TaggerModel:
 
     # -- files ----------------------------------------------------------------------------------
 
-    def pruned(self, least: float) -> TaggerModel:
-        """Without the features whose weights are all `least` or less in size, and without training state."""
-        history = self.problem().history
-        keep = np.abs(self.weights[history:]).max(axis=1, initial=0) > least
-        weights = np.concatenate([self.weights[:history], self.weights[history:][keep]])
-        names = None if self.feature_names is None else list(compress(self.feature_names, keep))
-        table = KeyTable(self.table.keys[keep])
-        return replace(self, table=table, weights=weights, state=None, feature_names=names)
+    def compact(self, least: float = 0.0, dtype: str = "float32") -> TaggerModel:
+        """Without weights that are `least` or less in size, features that have none, and training state."""
+        first = self.problem().history
+        weights = self.weights.without(least, first).rounded(dtype)
+        keep = weights.counts > 0
+        names = None if self.feature_names is None else list(compress(self.feature_names, keep[first:]))
+        numbers = self.numbers
+        if self.history is not None:
+            rows = self.pair_rows
+            used = np.any((rows >= 0) & keep[first:][rows], axis=1)
+            numbers = KeyTable(numbers.keys[used])
+        keep[:first] = True
+        keys = (self.table.halves if self.table.short else self.table.keys)[keep[first:]]
+        return replace(
+            self, table=KeyTable(keys), weights=weights.kept(keep), numbers=numbers, state=None,
+            feature_names=names,
+        )  # fmt: skip
 
     def save(
         self,
@@ -198,7 +209,9 @@ class TaggerModel:
     ) -> None:
         """Write one file, all of it or nothing.
 
-        prune: leave out features whose weights are all this small. dtype: float32, float16 or int8.
+        prune: leave out weights that are no larger than this, and features that have no others.
+        dtype: float32 keeps a model as it is; float16 and int8 round weights, and know features by 32 bits of
+        their keys (an unseen one is taken for a known one once in 2**32 / features times).
         training_state: keep what it takes to go on training as if it had never ended.
         """
         from taggers.model_file import write_model
@@ -207,14 +220,16 @@ class TaggerModel:
             raise ValueError(
                 "a training state goes with float32 weights, none of them pruned, and a model that has one"
             )
-        write_model(path, self if prune is None else self.pruned(prune), dtype, training_state)
+        if prune is not None and not prune >= 0:
+            raise ValueError(f"weights can be left out that are no larger than 0 or more, not {prune}")
+        write_model(path, self if training_state else self.compact(prune or 0.0, dtype), dtype)
 
     @staticmethod
-    def load(path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerModel:
+    def load(path: str | os.PathLike[str]) -> TaggerModel:
         """Read a model file, or raise ModelFileError."""
         from taggers.model_file import read_model
 
-        return read_model(path, mmap=mmap)
+        return read_model(path)
 
 
 def _sequences(features: Features) -> Sequences:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from structsvm.persist import ModelFileError, load_model, save_model
-from structsvm.problems.sequence import LANES
-from structsvm.quantisation import DTYPES, dequantise, quantise
+from structsvm.quantisation import dequantise, quantise
+from structsvm.rows import SparseRows
 from taggers.clusters import Clusters
 from taggers.features import HASHING, KeyTable
 from taggers.files import FORMATS
@@ -20,6 +20,7 @@ from taggers.schemes import SCHEMES
 from taggers.templates import parse_template
 
 KIND = "tagger"
+LAYOUT = 2
 STATE = "state."
 MOST_LABELS = 10_000  # the loss of each pair of them is a number in memory
 PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
@@ -32,29 +33,45 @@ PARAMETERS: dict[str, type | tuple[type, ...]] = {
 COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
 
 
-def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str, training_state: bool) -> None:
-    """Write a model, all of it or nothing."""
-    arrays = {"keys": model.table.keys, "slots": model.table.slots, "words": model.words}
+def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) -> None:
+    """Write a model, all of it or nothing; its training state too, if it has one."""
+    arrays = {"words": model.words} | _packed(model, dtype)
     if model.history is not None:
-        arrays |= {"bigrams.keys": model.numbers.keys, "bigrams.slots": model.numbers.slots}
+        arrays["bigrams.keys"] = model.numbers.keys
     if model.clusters is not None:
         arrays |= {"clusters.keys": model.clusters.keys, "clusters.numbers": model.clusters.numbers}
-    arrays |= quantise(model.weights, dtype)
     if model.feature_names is not None:
         arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
-    if training_state and model.state is not None:
+    if model.state is not None:
         arrays |= {STATE + name: value for name, value in model.state.items()}
     template = None if model.template is None else model.template.text
-    meta = {"kind": KIND, "hashing": HASHING, "template": template}
+    meta = {"kind": KIND, "layout": LAYOUT, "hashing": HASHING, "template": template}
     save_model(path, arrays, meta | {name: getattr(model, name) for name in PLAIN})
 
 
-def read_model(path: str | os.PathLike[str], *, mmap: bool = True) -> TaggerModel:
+def _packed(model: TaggerModel, dtype: str) -> dict[str, np.ndarray]:
+    """Keys and weights: for each row how many weights it has, and for each weight its label and its value."""
+    weights = model.weights
+    small = np.uint8 if len(model.labels) < 256 else np.uint16
+    short = model.table.short or dtype != "float32"
+    return quantise(weights.cells["value"], dtype) | {
+        "keys": model.table.halves if short else model.table.keys,
+        "counts": weights.counts.astype(small),
+        "labels": weights.cells["label"].astype(small),
+    }
+
+
+def read_model(path: str | os.PathLike[str]) -> TaggerModel:
     """Read a model file, or raise ModelFileError."""
-    arrays, meta = load_model(path, mmap=mmap)
+    arrays, meta = load_model(path, mmap=True)
     if meta.get("kind") != KIND:
         hint = "see structsvm parse" if meta.get("kind") == "ospas" else "give a model of structsvm train"
         raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}; {hint}.")
+    if meta.get("layout") != LAYOUT:
+        raise ModelFileError(
+            f"Model file {path} has layout {meta.get('layout', 1)!r}, and this version reads layout "
+            f"{LAYOUT}: train it anew, or use the version that wrote it."
+        )
     if meta.get("hashing") != HASHING:
         raise ModelFileError(
             f"Model file {path} hashes features in another way ({meta.get('hashing')}): train it anew."
@@ -112,20 +129,18 @@ def check_report(report: dict[str, Any]) -> None:
 
 def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
     template = None if meta["template"] is None else parse_template(meta["template"])
-    numbers = KeyTable()
-    if template is not None and template.bigrams:
-        numbers = _table(arrays, "bigrams.keys", "bigrams.slots")
+    bigrams = template is not None and bool(template.bigrams)
     clusters = None
     if template is not None and template.clustered:
-        clusters = Clusters(_longs(arrays["clusters.keys"]), arrays["clusters.numbers"])
-    table = _table(arrays, "keys", "slots")
+        clusters = Clusters(_flat(arrays["clusters.keys"], np.uint64), arrays["clusters.numbers"])
+    table = KeyTable(_flat(arrays["keys"], np.uint64, np.uint32))
     model = TaggerModel(
         template,
-        numbers=numbers,
+        numbers=KeyTable(_flat(arrays["bigrams.keys"], np.uint64)) if bigrams else KeyTable(),
         clusters=clusters,
         table=table,
         weights=_weights(arrays, meta, len(table)),
-        words=_longs(arrays["words"]),
+        words=np.array(_flat(arrays["words"], np.uint32)),
         state={name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
         or None,
         feature_names=_names(arrays, len(table)),
@@ -137,27 +152,23 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
     return model
 
 
-def _longs(array: np.ndarray) -> np.ndarray:
-    if array.ndim != 1 or array.dtype != np.uint64:
-        raise ValueError(f"keys of the type {array.dtype}, in {array.ndim} dimensions")
+def _flat(array: np.ndarray, *types: type) -> np.ndarray:
+    """The array, if it has one dimension and one of these types."""
+    if array.ndim != 1 or array.dtype not in types:
+        raise ValueError(f"numbers of the type {array.dtype}, in {array.ndim} dimensions")
     return array
 
 
-def _table(arrays: dict[str, np.ndarray], keys: str, slots: str) -> KeyTable:
-    return KeyTable(_longs(arrays[keys]), _longs(arrays[slots]))
-
-
-def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: int) -> np.ndarray:
-    """The weights, if they are as many as labels, history and features ask for."""
+def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: int) -> SparseRows:
+    """The weights, if their rows are as many as labels before and features ask for."""
     n_labels = len(meta["labels"])
     history = n_labels + 1 if meta["inference"] == "exact" else meta["order"] * (n_labels + 1)
-    expected = history + n_features, -(-n_labels // LANES) * LANES
-    weights, scale = arrays["weights"], arrays.get("scale")
-    if weights.shape != expected or weights.dtype not in map(np.dtype, DTYPES):
-        raise ValueError(f"weights of shape {weights.shape} for {n_features} features and {n_labels} labels")
-    if scale is not None and (scale.shape != expected[:1] or scale.dtype != np.float32):
-        raise ValueError("the scales of its weights are not one for each row")
-    return np.ascontiguousarray(dequantise(arrays))
+    counts = _flat(arrays["counts"], np.uint8, np.uint16)
+    if len(counts) != history + n_features:
+        raise ValueError(f"{len(counts)} rows of weights for {n_features} features and {n_labels} labels")
+    return SparseRows.of(
+        counts, _flat(arrays["labels"], np.uint8, np.uint16), dequantise(arrays), n_labels
+    )
 
 
 def _names(arrays: dict[str, np.ndarray], n_features: int) -> list[str | None] | None:

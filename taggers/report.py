@@ -181,20 +181,21 @@ def _heat(rows: Sequence[str], columns: Sequence[str], values: np.ndarray, form:
 
 def _features(model: TaggerModel, names: Sequence[str | None] | None, top: int) -> str:
     """For each label the features with the largest weights for it."""
-    weights = model.weights[model.problem().history :, : len(model.labels)]
-    if not weights.size or not top:
+    cells, rows = model.weights.cells, model.weights.row_of - model.problem().history
+    if not np.any(rows >= 0) or not top:
         return ""
     blocks = []
     for y, label in enumerate(model.labels):
-        column = weights[:, y]
-        best = np.argsort(-column, kind="stable")[:top].tolist()
+        own = np.flatnonzero((cells["label"] == y) & (rows >= 0))
+        best = own[np.argsort(-cells["value"][own], kind="stable")[:top]]
+        values = cells["value"][best].tolist()
         lines = []
-        for row in best:
+        for row, value in zip(rows[best].tolist(), values, strict=True):
             name = (names[row] if names else None) or f"#{row}"
-            width = 100 * max(float(column[row]), 0.0) / (float(column[best[0]]) or 1.0)
+            width = 100 * max(value, 0.0) / values[0]
             lines.append(
                 f'<div><i style="width:{width:.0f}%;background:rgba(var(--good),.16)"></i>'
-                f"<span>{escape(name)}</span><span>{column[row]:.3f}</span></div>"
+                f"<span>{escape(name)}</span><span>{value:.3f}</span></div>"
             )
         blocks.append(f"<div><h3>{escape(label)}</h3>{''.join(lines)}</div>")
     return f'<div class="labels">{"".join(blocks)}</div>'

@@ -4,15 +4,19 @@
 A `Decoder` is read-only once made, so any number of threads may use it; all work is done without the GIL.
 """
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from structsvm.problems._sequence cimport score_token_single, viterbi_step
+from structsvm.problems._sequence cimport Cell, Rows, Span, score_sentence, viterbi_step
 
 import numpy as np
 
+from structsvm.rows import SparseRows
+
 cdef float FORBIDDEN = -1e30
+WIDE = 1 / 16    # rows with weights for a greater share of the labels are added eight labels at a time
+SPAN = np.dtype([("start", np.uint32), ("count", np.int32)])
 
 
 cdef struct Scratch:
@@ -26,30 +30,59 @@ cdef struct Scratch:
 
 
 cdef class Decoder:
-    """Finds labels for `Sequences` with the weights of a `SequenceProblem`."""
+    """Finds labels for `Sequences` with the weights of a `SequenceProblem`.
 
-    cdef readonly Py_ssize_t n_labels, stride, order
+    weights: `SparseRows`, or an array of rows x stride.
+    """
+
+    cdef readonly Py_ssize_t n_labels, stride, order, n_rows
     cdef readonly bint greedy
     cdef const int32_t[::1] distances       # of the labels before that bigrams look at
-    cdef const float[:, ::1] weights
+    cdef readonly object source             # SparseRows: the label history, then the features
+    cdef Py_ssize_t first                   # of its rows that is a feature's
+    cdef Rows rows                          # the features' rows, in the arrays below
+    cdef const float[:, ::1] wide
+    cdef const uint64_t[::1] cells, spans
     cdef const float[:, ::1] history
     cdef const float[::1] last              # penalty of a label that may not come last
     cdef const float[:, ::1] follow         # penalties of transitions, if greedy; else in `history`
 
     def __init__(self, problem, weights):
-        weights = np.asarray(weights, dtype=np.float32).reshape(-1, problem.stride)
-        history = weights[:problem.history]
+        if not isinstance(weights, SparseRows):
+            weights = np.asarray(weights).reshape(-1, problem.stride)
+            weights = SparseRows.from_dense(weights, problem.n_labels)
+        self.source, self.first = weights, problem.history
+        self.n_rows = len(weights) - self.first
+        if self.n_rows < 0:
+            raise ValueError(f"{len(weights)} rows of weights, and {self.first} are those of labels before")
         self.n_labels, self.stride, self.order = problem.n_labels, problem.stride, problem.order
         self.greedy = problem.inference == "greedy"
         self.distances = np.array(problem.bigrams, dtype=np.int32)
         self.follow = problem.barred
         self.last = problem.barred_end
-        self.history = np.ascontiguousarray(history if self.greedy else history + problem.barred)
-        self.weights = weights[problem.history:]
+        history = self._padded(np.arange(self.first))
+        self.history = history if self.greedy else history + problem.barred
+        self._arrange()
 
-    @property
-    def n_rows(self):
-        return self.weights.shape[0]
+    def _padded(self, places) -> np.ndarray:
+        """Some rows of the source as an array, places x stride."""
+        return np.pad(self.source[places], ((0, 0), (0, self.stride - self.n_labels)))
+
+    def _arrange(self):
+        counts = self.source.counts
+        is_wide = counts > WIDE * self.stride
+        is_wide[:self.first] = False
+        self.wide = self._padded(np.flatnonzero(is_wide))
+        sparse = self.source.kept(~is_wide)
+        self.cells = sparse.cells.view(np.uint64)
+        spans = np.empty(len(counts), SPAN)
+        spans["start"][is_wide], spans["count"][is_wide] = np.arange(is_wide.sum()), -1
+        spans["start"][~is_wide], spans["count"][~is_wide] = sparse.ptr[:len(sparse)], sparse.counts
+        self.spans = spans[self.first:].view(np.uint64)
+        self.rows.stride = self.stride
+        self.rows.wide = &self.wide[0, 0] if self.wide.shape[0] else NULL
+        self.rows.cells = <const Cell*>&self.cells[0] if self.cells.shape[0] else NULL
+        self.rows.spans = <const Span*>&self.spans[0] if self.spans.shape[0] else NULL
 
     def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
         """The label of each token of sentences start .. stop - 1, at its place in `out` (and `margins`).
@@ -133,12 +166,9 @@ cdef class Decoder:
         cdef Py_ssize_t t, y
         cdef float* scores
         memset(scratch.lattice, 0, n * self.stride * sizeof(float))
+        score_sentence(scratch.lattice, &self.rows, rows, values, token_ptr, n)
         for t in range(n):
             scores = scratch.lattice + t * self.stride
-            if self.weights.shape[0]:
-                score_token_single(scores, &self.weights[0, 0], rows + token_ptr[t],
-                                   values + token_ptr[t] if values else NULL,
-                                   token_ptr[t + 1] - token_ptr[t], self.stride)
             if forced != NULL and forced[t] >= 0:
                 for y in range(self.n_labels):
                     if y != forced[t]:
@@ -155,14 +185,22 @@ cdef class Decoder:
     ) noexcept nogil:
         """Add what one kind of bigram of a token says of each label, given the one before."""
         cdef Py_ssize_t y
-        cdef const float* weights
+        cdef Span span
+        cdef const float* wide
+        cdef const Cell* cell
         cdef int32_t row = scratch.ids[t * self.distances.shape[0] + kind]
         if row >= 0:
             row = scratch.rows_of[row * (self.n_labels + 1) + before]
-        if row >= 0:
-            weights = &self.weights[row, 0]
+        if row < 0:
+            return
+        span = self.rows.spans[row]
+        wide, cell = self.rows.wide + span.start * self.stride, self.rows.cells + span.start
+        if span.count < 0:
             for y in range(self.stride):
-                scores[y] += weights[y]
+                scores[y] += wide[y]
+        else:
+            for y in range(span.count):
+                scores[cell[y].label] += cell[y].value
 
     cdef const float* transitions(self, const Scratch* scratch, Py_ssize_t t) noexcept nogil:
         """labels x stride: the scores of the transitions to a token, exact inference."""
@@ -303,22 +341,24 @@ cdef class Decoder:
         """The transitions to a token, (n_labels + 1) x n_labels, with what its bigrams add to them."""
         if X.bigrams is None:
             return transitions
-        weights = np.asarray(self.weights)[:, :self.n_labels]
         for number in X.bigrams.ids[token]:
             rows = X.bigrams.rows[number] if number >= 0 else np.full(self.n_labels + 1, -1)
             known = (rows >= 0)[:, None]
-            transitions = transitions + (np.where(known, weights[rows], 0) if known.any() else 0)
+            transitions = transitions + (np.where(known, self.feature_rows(rows), 0) if known.any() else 0)
         return transitions
+
+    def feature_rows(self, rows) -> np.ndarray:
+        """The weights of some features, rows x labels; -1 gives a row that is to be passed over."""
+        return self.source[np.maximum(rows, 0) + self.first][:, :self.n_labels]
 
     def lattice(self, X, Py_ssize_t sentence, forced=None) -> np.ndarray:
         """Scores of the labels of each token of a sentence by its features alone."""
         self.check(X, forced)
-        weights = np.asarray(self.weights)[:, :self.n_labels]
         first, stop = X.sentence_ptr[sentence], X.sentence_ptr[sentence + 1]
         result = np.zeros((stop - first, self.n_labels))
         for t in range(first, stop):
             part = slice(X.token_ptr[t], X.token_ptr[t + 1])
-            picked = weights[X.rows[part]].astype(np.float64)
+            picked = self.feature_rows(X.rows[part]).astype(np.float64)
             result[t - first] = (picked if X.values is None else picked * X.values[part][:, None]).sum(axis=0)
             if forced is not None and forced[t] >= 0:
                 result[t - first, np.arange(self.n_labels) != forced[t]] = FORBIDDEN

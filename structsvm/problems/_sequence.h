@@ -17,6 +17,12 @@
 #define STRUCTSVM_PREFETCH(address)
 #endif
 
+#if defined(__GNUC__)
+#define STRUCTSVM_INLINE static inline __attribute__((always_inline))
+#else
+#define STRUCTSVM_INLINE static inline
+#endif
+
 /* Rows are a multiple of this many labels long. */
 enum { STRUCTSVM_LANES = 8 };
 
@@ -39,7 +45,107 @@ enum { STRUCTSVM_LANES = 8 };
     }
 
 STRUCTSVM_SCORE(score_token_double, double)
-STRUCTSVM_SCORE(score_token_single, float)
+
+/* Rows of weights as labelling reads them. Few of the features of a model have weights for many labels, but they are those
+   that occur all the time: they are added eight labels at a time (`wide`), the others weight by weight (`cells`). */
+typedef struct {
+    uint32_t label;
+    float value;
+} structsvm_cell;
+
+typedef struct {
+    uint32_t start; /* among the cells, or which of the wide rows */
+    int32_t count;  /* of cells; -1: a wide row */
+} structsvm_span;
+
+typedef struct {
+    const structsvm_span *spans;
+    const structsvm_cell *cells;
+    const float *wide;
+    ptrdiff_t stride;
+} structsvm_rows;
+
+enum { STRUCTSVM_BLOCK = 64, STRUCTSVM_AHEAD = 64 };
+
+typedef struct {
+    int n_wide, n_sparse;
+    const float *wide[STRUCTSVM_BLOCK];
+    float wide_values[STRUCTSVM_BLOCK], sparse_values[STRUCTSVM_BLOCK];
+    structsvm_span sparse[STRUCTSVM_BLOCK];
+} structsvm_block;
+
+/* Look up to STRUCTSVM_BLOCK rows up and have their weights fetched, so that they come while others are added. */
+static inline void structsvm_look_up(structsvm_block *block, const structsvm_rows *weights, const int32_t *rows, const float *values,
+                                     ptrdiff_t n) {
+    block->n_wide = block->n_sparse = 0;
+    for (ptrdiff_t k = 0; k < n; k++) {
+        structsvm_span span = weights->spans[rows[k]];
+        float value = values == NULL ? 1.0f : values[k];
+        if (span.count < 0) {
+            const float *row = weights->wide + (ptrdiff_t)span.start * weights->stride;
+            for (ptrdiff_t at = 0; at < weights->stride; at += 16) STRUCTSVM_PREFETCH(row + at);
+            block->wide_values[block->n_wide] = value;
+            block->wide[block->n_wide++] = row;
+        } else {
+            STRUCTSVM_PREFETCH(weights->cells + span.start);
+            block->sparse_values[block->n_sparse] = value;
+            block->sparse[block->n_sparse++] = span;
+        }
+    }
+}
+
+/* Add the wide rows to the scores of so many labels at once: enough sums side by side that none waits for itself. */
+STRUCTSVM_INLINE void structsvm_add_wide(float *restrict scores, const structsvm_block *restrict block,
+                                         ptrdiff_t y, const int lanes, int weighted) {
+    float sum[4 * STRUCTSVM_LANES];
+    for (int j = 0; j < lanes; j++) sum[j] = scores[y + j];
+    for (int k = 0; k < block->n_wide; k++) {
+        const float *row = block->wide[k] + y;
+        if (weighted)
+            for (int j = 0; j < lanes; j++) sum[j] += block->wide_values[k] * row[j];
+        else
+            for (int j = 0; j < lanes; j++) sum[j] += row[j];
+    }
+    for (int j = 0; j < lanes; j++) scores[y + j] = sum[j];
+}
+
+/* Add the rows to a token's scores: the wide ones, then the others, so that no sum of eight waits for a single one. */
+STRUCTSVM_CLONES static void structsvm_add(float *restrict scores, const structsvm_block *restrict block,
+                                           const structsvm_rows *restrict weights, int weighted) {
+    ptrdiff_t y = 0, stride = weights->stride;
+    for (; y + 4 * STRUCTSVM_LANES <= stride; y += 4 * STRUCTSVM_LANES)
+        structsvm_add_wide(scores, block, y, 4 * STRUCTSVM_LANES, weighted);
+    for (; y + 2 * STRUCTSVM_LANES <= stride; y += 2 * STRUCTSVM_LANES)
+        structsvm_add_wide(scores, block, y, 2 * STRUCTSVM_LANES, weighted);
+    for (; y < stride; y += STRUCTSVM_LANES) structsvm_add_wide(scores, block, y, STRUCTSVM_LANES, weighted);
+    for (int k = 0; k < block->n_sparse; k++) {
+        const structsvm_cell *cell = weights->cells + block->sparse[k].start, *end = cell + block->sparse[k].count;
+        for (; cell < end; cell++) scores[cell->label] += weighted ? block->sparse_values[k] * cell->value : cell->value;
+    }
+}
+
+/* lattice[t, y] += sum over the features of token t of value * weight; no values: all are 1. */
+static void score_sentence(float *lattice, const structsvm_rows *weights, const int32_t *rows, const float *values,
+                           const long long *token_ptr, ptrdiff_t n_tokens) {
+    structsvm_block blocks[2];
+    float *scores[2] = {NULL, NULL};
+    int turn = 0;
+    for (ptrdiff_t t = 0; t < n_tokens; t++) {
+        for (long long k = token_ptr[t]; k < token_ptr[t + 1]; k += STRUCTSVM_BLOCK) {
+            long long left = token_ptr[t + 1] - k;
+            ptrdiff_t n = left < STRUCTSVM_BLOCK ? (ptrdiff_t)left : STRUCTSVM_BLOCK;
+            for (long long at = k + STRUCTSVM_AHEAD; at < k + STRUCTSVM_AHEAD + n && at < token_ptr[n_tokens]; at++)
+                STRUCTSVM_PREFETCH(weights->spans + rows[at]);
+            structsvm_look_up(&blocks[turn], weights, rows + k, values == NULL ? NULL : values + k, n);
+            scores[turn] = lattice + t * weights->stride;
+            turn ^= 1;
+            if (scores[turn] != NULL) structsvm_add(scores[turn], &blocks[turn], weights, values != NULL);
+            scores[turn] = NULL;
+        }
+    }
+    turn ^= 1;
+    if (scores[turn] != NULL) structsvm_add(scores[turn], &blocks[turn], weights, values != NULL);
+}
 
 /* next[y] = max_p previous[p] + transitions[p, y], back[y] the first p that reaches it. */
 STRUCTSVM_CLONES static void viterbi_step(float *restrict next, int32_t *restrict back, const float *restrict previous,

@@ -1,5 +1,5 @@
 # cython: language_level=3
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 
 from structsvm._oracle cimport Oracle
 
@@ -8,9 +8,20 @@ cdef extern from "_sequence.h" nogil:
     void score_token_double(
         double* scores, const double* w, const int32_t* rows, const float* values, Py_ssize_t n,
         Py_ssize_t stride)
-    void score_token_single(
-        float* scores, const float* w, const int32_t* rows, const float* values, Py_ssize_t n,
-        Py_ssize_t stride)
+    ctypedef struct Cell "structsvm_cell":
+        uint32_t label
+        float value
+    ctypedef struct Span "structsvm_span":
+        uint32_t start
+        int32_t count
+    ctypedef struct Rows "structsvm_rows":
+        const Span* spans
+        const Cell* cells
+        const float* wide
+        Py_ssize_t stride
+    void score_sentence(
+        float* lattice, const Rows* weights, const int32_t* rows, const float* values,
+        const long long* token_ptr, Py_ssize_t n_tokens)
     void viterbi_step(
         float* next, int32_t* back, const float* previous, const float* transitions, Py_ssize_t n_labels,
         Py_ssize_t stride)

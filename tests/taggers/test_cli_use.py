@@ -169,7 +169,7 @@ def test_help_shows_whole_summaries_examples_and_defaults(folder):
         ]
     assert TASKS["chunk"] is presets.Chunker
     assert "margin" in run("tag", "--help", cwd=folder).stdout.decode()
-    assert "zero_features" in run("inspect", "--help", cwd=folder).stdout.decode()
+    assert "features and weights" in run("inspect", "--help", cwd=folder).stdout.decode()
 
 
 def test_help_on_a_full_disk_is_told_in_a_sentence(folder):

@@ -55,10 +55,11 @@ def use_or_refuse(path):
     return True
 
 
-@pytest.fixture(scope="module", params=["exact", "greedy"])
+@pytest.fixture(scope="module", params=[("exact", "float32"), ("greedy", "int8")])
 def whole(request, tmp_path_factory):
-    path = tmp_path_factory.mktemp("models") / f"{request.param}.ssvm"
-    MODELS[request.param]().save(path)
+    name, dtype = request.param
+    path = tmp_path_factory.mktemp("models") / f"{name}.ssvm"
+    MODELS[name]().save(path, dtype=dtype)
     return path
 
 
@@ -211,9 +212,12 @@ assert min(counts) > 5, counts
 """
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_no_number_in_a_model_file_crashes_or_hangs(name, tmp_path):
-    MODELS[name]().save(tmp_path / "whole.ssvm", training_state=True)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [*((name, {"training_state": True}) for name in MODELS), ("exact", {"dtype": "int8", "prune": 0.01})],
+)
+def test_no_number_in_a_model_file_crashes_or_hangs(name, options, tmp_path):
+    MODELS[name]().save(tmp_path / "whole.ssvm", **options)
     done = subprocess.run(
         [sys.executable, "-c", DAMAGE, tmp_path / "whole.ssvm", tmp_path / "damaged.ssvm", FOLDER],
         capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[2],
