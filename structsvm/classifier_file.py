@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from structsvm._scipy import sparse
 from structsvm.kernel_larank import KernelLaRank
 from structsvm.kernels import squared_norms
 from structsvm.persist import ModelFileError, load_model, save_model

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from structsvm._dual_optimizer import DualOptimizer
 from structsvm._kernel_dual import KernelDual
+from structsvm._scipy import sparse
 from structsvm._training import as_data, in_slices, n_patterns
 from structsvm.kernels import Inputs, PrecomputedInputs, SparseInputs, kernel_function, squared_norms
 from structsvm.larank import LaRank

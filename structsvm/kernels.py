@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from structsvm._scipy import sparse
 from structsvm.validation import check_choice
 
 KERNELS = ("linear", "rbf", "poly", "precomputed")

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from structsvm._scipy import sparse
 from structsvm.validation import LARGEST
 
 

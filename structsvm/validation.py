@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+
+from structsvm._scipy import sparse
 
 NUMBERS = (int, float, np.integer, np.floating)
 SMALLEST = 1e-100

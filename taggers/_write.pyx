@@ -123,7 +123,7 @@ def write(
     e.out = PyBytes_AS_STRING(out)
     with nogil:
         room = apply(&e)
-    return out[:room]
+    return out if room == len(out) else out[:room]     # no copy, which would keep other threads waiting
 
 
 def _check(Columns columns, const int32_t[::1] ids, list names, column, const double[:, ::1] scores):

@@ -6,8 +6,8 @@ import os
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
+from structsvm._scipy import sparse
 from structsvm._training import in_slices
 from structsvm.binary._base import BinaryClassifier
 from structsvm.kernels import (

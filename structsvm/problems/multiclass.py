@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from structsvm._scipy import sparse
 from structsvm.problem import Problem
 from structsvm.validation import check_matrix, check_targets
 

@@ -1,0 +1,24 @@
+"""scipy.sparse, loaded when it is first needed: most programs never do, and it is a third of their start."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+class _Sparse:
+    """Stands for the module."""
+
+    def __getattr__(self, name: str) -> Any:
+        from scipy import sparse
+
+        return getattr(sparse, name)
+
+    @staticmethod
+    def issparse(x: Any) -> bool:
+        """Whether x is a sparse matrix; where the module is not loaded, there is none."""
+        module = sys.modules.get("scipy.sparse")
+        return module is not None and bool(module.issparse(x))
+
+
+sparse: Any = _Sparse()
