@@ -52,7 +52,7 @@ def papers() -> str:
 
     rows = []
     for name, entry in experiments().items():
-        path = RESULTS / "papers" / f"{name}.json"
+        path = RESULTS / f"{name}.json"
         if not path.exists():
             rows.append([f"`{name}`", entry.what, "not run", "", ""])
             continue
@@ -61,7 +61,7 @@ def papers() -> str:
             100 * abs(row["difference"] / row["paper"]) for row in compared if row["difference"] is not None
         ]
         middle = f"{statistics.median(apart):.1f}%" if apart else "curves"
-        link = f"[{name}](../benchmarks/results/papers/{name}.md)"
+        link = f"[{name}](../benchmarks/results/{name}.md)"
         rows.append([link, entry.what, str(len(apart) or ""), middle, f"{max(apart):.1f}%" if apart else ""])
     return table(["experiment", "what", "numbers", "apart: median", "apart: most"], rows)
 

@@ -1,6 +1,8 @@
 """`structsvm reproduce`: names, missing corpora, a run on simulated data and what it writes."""
 
+import inspect
 import json
+from importlib import import_module
 
 import pytest
 from typer.testing import CliRunner
@@ -109,6 +111,22 @@ def test_a_job_is_measured_once_in_a_process_of_its_own(monkeypatch):
     )
     jobs = [{"seed": 0}, {"seed": 1}, {"seed": 0}]
     assert [run["n"] for run in measurements("a module of this test", jobs)] == [1, 2, 1]
+
+
+@pytest.mark.parametrize("name", list(experiment.experiments()))
+def test_every_experiment_measures_with_arguments_that_its_module_takes(name, monkeypatch):
+    class Asked(Exception):
+        pass
+
+    def asked(module, job):
+        inspect.signature(import_module(module).measure).bind(**job)
+        raise Asked
+
+    monkeypatch.setattr("benchmarks.harness._measured", {})
+    monkeypatch.setattr("benchmarks.harness.in_own_process", asked)
+    for quick in (True, False):
+        with pytest.raises(Asked):
+            experiment.experiments()[name].run(quick)
 
 
 def test_a_run_that_is_broken_off_is_taken_up(registered, tmp_path, monkeypatch):
