@@ -24,6 +24,7 @@ BENCHMARKS = {
     "semparse": ("semparse", ("robocup",)),
     "ambiguity": ("ambiguity", ()),
     "concepts": ("concepts", ()),
+    "geoquery": ("geoquery", ("geoquery",)),
 }
 
 

@@ -61,10 +61,14 @@ def train(
     schema: Annotated[
         str | None, typer.Option(help="JSON file of relations and types that candidates must conform to.")
     ] = None,
+    solver: Annotated[str | None, typer.Option(help="Of latent: pa (default) or larank.")] = None,
+    unnamed: Annotated[
+        float | None, typer.Option(help="Of latent: nested relations need no word (try 0.2; slower).")
+    ] = None,
     strategy: Annotated[str | None, typer.Option(help="Of paper: random, left-right or order-free.")] = None,
     empties: Annotated[str | None, typer.Option(help="Of paper: min, max or total.")] = None,
     average: Annotated[
-        bool | None, typer.Option("--average/--last", help="Of paper: mean or last weights.")
+        bool | None, typer.Option("--average/--last", help="Predict with mean or last weights.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Repeats to the bit.")] = 0,
     resume: Annotated[str | None, typer.Option(help="Go on from this model.")] = None,
@@ -79,8 +83,8 @@ def train(
         from semparse import commands
 
         options = {
-            "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "strategy": strategy,
-            "empties": empties, "average": average,
+            "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "solver": solver,
+            "unnamed": unnamed, "strategy": strategy, "empties": empties, "average": average,
         }  # fmt: skip
         if resume is not None and (schema or any(value is not None for value in options.values())):
             raise ValueError("a resumed model keeps its options: give --resume without them")
