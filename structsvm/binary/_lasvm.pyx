@@ -91,14 +91,16 @@ cdef class LaSVM(Machine):
     cdef Py_ssize_t partner(self, Py_ssize_t i) except -1 nogil:
         """argmax (g_i - g_j)^2 / (k_ii + k_jj - 2 k_ij) with alpha_j > A_j, as libsvm has it."""
         cdef char* row = self.rows.fetch(i)
+        cdef bint single = self.rows.single
         cdef Py_ssize_t s, best = self.j
-        cdef double gap, curvature, most = 0
+        cdef double gap, curvature, k_ii = self.rows.diagonal[i], most = 0
         for s in range(self.rows.n):
             gap = self.g_i - self.y[s] + self.f[s]
             if gap > 0 and self.alpha[s] > (0 if self.y[s] > 0 else -self.upper[s]):
-                curvature = self.rows.diagonal[i] + self.rows.diagonal[s] - 2 * self.rows.get(row, s)
-                if gap * gap > most * max(curvature, 1e-12):
-                    best, most = s, gap * gap / max(curvature, 1e-12)
+                curvature = (<float*>row)[s] if single else (<double*>row)[s]
+                curvature = max(k_ii + self.rows.diagonal[s] - 2 * curvature, 1e-12)
+                if gap * gap > most * curvature:
+                    best, most = s, gap * gap / curvature
         return best
 
     cdef int extremes(self) noexcept nogil:
