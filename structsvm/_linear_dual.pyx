@@ -37,7 +37,7 @@ cdef extern from "_vector.h" nogil:
 cdef Py_ssize_t TRUE_OUTPUT = -1
 cdef Py_ssize_t NOBODY = -2
 cdef double CLOSE = 1e-6            # far above what rounding makes of a violation
-cdef Py_ssize_t FETCHED = 256       # entries of a difference to fetch beforehand
+cdef Py_ssize_t FETCHED = 64        # entries of a difference to fetch beforehand
 cdef Py_ssize_t MOST_PRODUCTS = 64  # outputs of a pattern whose inner products are kept
 INCONSISTENT = "the saved training state is inconsistent: its arrays do not fit each other"
 

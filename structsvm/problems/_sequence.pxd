@@ -36,7 +36,7 @@ cdef struct Sentence:
     Py_ssize_t n_slots      # slots that still need it
     Py_ssize_t number       # in the call that added it
     int32_t* token_ptr      # one block of memory: everything below, and this
-    int32_t* rows
+    int32_t* rows           # sorted within a token
     float* values           # or NULL: all 1
     int32_t* gold
 

@@ -126,7 +126,7 @@ cdef class SequenceOracle(Oracle):
         self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
         const int32_t* gold, Py_ssize_t number
     ) except NULL:
-        """A copy in one block of memory."""
+        """A copy in one block of memory, with the rows of each token in order."""
         cdef Py_ssize_t t, n = token_ptr[n_tokens] - token_ptr[0]
         cdef Sentence* x = <Sentence*>malloc(sizeof(Sentence))
         if x != NULL:
@@ -147,6 +147,8 @@ cdef class SequenceOracle(Oracle):
             memcpy(x.values, values, n * sizeof(float))
         for t in range(n_tokens + 1):
             x.token_ptr[t] = <int32_t>(token_ptr[t] - token_ptr[0])
+            if t:
+                sort_rows(x.rows, x.values, x.token_ptr[t - 1], x.token_ptr[t])
         self.n_stored += 1
         return x
 
@@ -465,6 +467,25 @@ cdef class GreedyOracle(SequenceOracle):
             self.emit_history(self.history(x, t, s), right, wrong)
         self.emit_token(x, t, right, wrong)
         return 0
+
+
+cdef void sort_rows(int32_t* rows, float* values, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Insertion sort: a token has a few dozen features. Differences, made of them over and over, need it."""
+    cdef Py_ssize_t i, j
+    cdef int32_t row
+    cdef float value = 1
+    for i in range(start + 1, stop):
+        row, j = rows[i], i
+        if values:
+            value = values[i]
+        while j > start and rows[j - 1] > row:
+            rows[j] = rows[j - 1]
+            if values:
+                values[j] = values[j - 1]
+            j -= 1
+        rows[j] = row
+        if values:
+            values[j] = value
 
 
 cdef Py_ssize_t best_label(const double* scores, const double* loss, Py_ssize_t n) noexcept nogil:
