@@ -15,7 +15,7 @@ from taggers._columns import Columns
 from taggers._labels import Labels
 from taggers.clusters import Clusters, find_clusters
 from taggers.dicts import encode_dicts
-from taggers.features import Features, KeyTable, cut, encode, encode_items
+from taggers.features import Features, cut, encode, encode_items
 from taggers.gold import choices
 from taggers.model import TaggerModel
 
@@ -59,15 +59,8 @@ def merged(known: np.ndarray, more: np.ndarray) -> np.ndarray:
         more = more[known.take(np.searchsorted(known, more), mode="clip") != more]
     if not len(more):
         return known
-    more = np.sort(_distinct(more))
+    more = np.unique(more[more != 0])
     return np.insert(known, np.searchsorted(known, more), more)
-
-
-def _distinct(keys: np.ndarray) -> np.ndarray:
-    """The different keys, 0 not among them: those of a table, which takes them faster than sorting would."""
-    table = KeyTable()
-    table.rows(keys, grow=True)
-    return table.keys
 
 
 def gold_of(X: Any, y: Any) -> list[Sequence[Any]]:
