@@ -395,8 +395,11 @@ class SequenceTagger(Labelling, Estimator):
             return self._ready().tag(features)
         used, rows = np.unique(features.rows, return_inverse=True)
         taken = np.concatenate([np.arange(problem.history), problem.history + used])
-        places = taken[:, None] * problem.stride + np.arange(problem.stride)
-        weights = SparseRows.from_dense(self.optimizer_.weights_at(places), problem.n_labels)
+        table = self.optimizer_.weights_at(slice(None)).reshape(-1, problem.stride)
+        found = np.zeros((len(taken), problem.stride), np.float32)
+        learned = taken < len(table)  # a call that was refused may have left features without weights
+        found[learned] = table[taken[learned]]
+        weights = SparseRows.from_dense(found, problem.n_labels)
         small = replace(model, weights=weights)
         return small.tag(replace(features, rows=rows.astype(np.int32)))
 

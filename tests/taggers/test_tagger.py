@@ -420,3 +420,13 @@ def test_data_of_a_fit_are_new_again_once_they_were_let_go(tmp_path):
     tagger.partial_fit(X[40:], Y[40:])
     assert "data" not in tagger.model_.report
     assert tagger.resume(X[:40], Y[:40]).model_.report["sentences"] == 40
+
+
+def test_words_of_a_call_that_was_refused_have_no_weights_and_do_no_harm():
+    X, Y = chunk_data(200)
+    tagger = Chunker().partial_fit(X, Y)
+    with pytest.raises(ValueError, match="sample_weight"):
+        tagger.partial_fit([[("zyx", "QQ"), ("yxw", "QQ")]], [["B-NP", "I-NP"]], sample_weight=[-1.0])
+    columns = Columns.from_sentences([[("zyx", "QQ"), ("sees", "VBZ")]])
+    ids = tagger.tag_columns(columns)
+    assert [tagger.model_.names[k] for k in ids] == tagger.predict([[("zyx", "QQ"), ("sees", "VBZ")]])[0]
