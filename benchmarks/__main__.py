@@ -36,10 +36,15 @@ def main() -> None:
     parser.add_argument("names", nargs="+", choices=list(BENCHMARKS), help="which ones")
     parser.add_argument("--quick", action="store_true", help="small sets and few repeats only")
     parser.add_argument("--record", action="store_true", help="of guard: write the reference anew")
+    parser.add_argument(
+        "--tasks", nargs="+", default=[], help="of peers: measure these anew, keep the others"
+    )
     parser.add_argument("--corpora", help="where the corpora lie; $STRUCTSVM_CORPORA by default")
     options = parser.parse_args()
     if options.record and options.names != ["guard"]:
         parser.error("--record goes with guard alone")
+    if options.tasks and options.names != ["peers"]:
+        parser.error("--tasks goes with peers alone")
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
     try:
@@ -49,7 +54,8 @@ def main() -> None:
         sys.exit(str(missing))
     for name in options.names:
         run = import_module(f"benchmarks.{BENCHMARKS[name][0]}").main
-        run(quick=options.quick, **({"record": True} if options.record else {}))
+        more = {"record": options.record, "tasks": options.tasks}
+        run(quick=options.quick, **{name: value for name, value in more.items() if value})
 
 
 if __name__ == "__main__":

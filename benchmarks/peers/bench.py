@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,23 +63,30 @@ def scaling(sizes: list[int]) -> dict[str, list[float]]:
     return times
 
 
-def main(*, quick: bool = False) -> None:
-    """Publish the tables; quick takes few sentences, once, to see that everything works."""
-    tasks = list(TITLES)
+def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
+    """Publish the tables; quick takes few sentences, once, to see that everything works.
+
+    tasks: measure these anew, and keep the last run of the others.
+    """
     few: dict[str, Any] = {"repeats": 1, "sentences": 300} if quick else {}
     name = "peers-quick" if quick else "peers"
-    entries: list[dict[str, Any]] = []
-    record: dict[str, Any] = {"entries": entries}
-    for task in tasks:
-        entries += measuring.collect([task], **few)
+    record: dict[str, Any] = {"entries": []}
+    if tasks:
+        record = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    for task in tasks or TITLES:
+        found = measuring.collect([task], **few)
+        others = [entry for entry in record["entries"] if entry["task"] != task]
+        entries = sorted(others + found, key=lambda entry: list(TITLES).index(entry["task"]))
+        record["entries"] = entries
         measuring.keep(name, record, history=False)  # the rest takes long: what is measured is safe
         (RESULTS / f"{name}.md").write_text(reporting.markdown(entries) + "\n", encoding="utf-8")
     print(reporting.markdown(entries))
     if quick:
         return
-    record |= {"sizes": SIZES, "scaling": scaling(SIZES), "parts": parts_of_our_time()}
+    if not tasks:
+        record |= {"sizes": SIZES, "scaling": scaling(SIZES), "parts": parts_of_our_time()}
+        reporting.draw_scaling(SIZES, record["scaling"])
+        reporting.draw_parts(record["parts"])
     reporting.draw(entries)
-    reporting.draw_scaling(SIZES, record["scaling"])
-    reporting.draw_parts(record["parts"])
     measuring.keep(name, record)
     print(f"kept in {RESULTS}: {name}.md, {name}.json, history.jsonl, peers-*.svg", file=sys.stderr)
