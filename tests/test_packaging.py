@@ -75,4 +75,5 @@ def test_sdist_and_wheel_install_and_run_in_empty_environments(tmp_path):
         run(home / "bin/python", "-m", "pip", "install", "--quiet", distribution, cwd=home)
         assert run(home / "bin/structsvm", "--version", cwd=home).strip() == structsvm.__version__
         assert "LaRank" in run(home / "bin/structsvm", "demo", cwd=home)
+        assert "table-5.5" in run(home / "bin/structsvm", "reproduce", "--list", cwd=home)
         assert "accuracy" in run(home / "bin/python", "-c", block, cwd=home)

@@ -1,10 +1,12 @@
 """The peers' harness: the same template for all, scores, and peers that fail told in the table."""
 
+import json
+import re
 import subprocess
 
 import pytest
 
-from benchmarks import guard
+from benchmarks import guard, pages
 from benchmarks.peers import install, measuring, reporting, tasks
 from benchmarks.peers.catalogue import METHODS, Method
 from taggers import SequenceTagger
@@ -100,3 +102,22 @@ def test_the_guard_ends_with_an_error_where_something_is_worse(monkeypatch, tmp_
         guard.main()
     assert "greedy: train" in str(ended.value)
     assert "WORSE" in capsys.readouterr().out
+
+
+def test_pages_hold_what_was_measured_last(monkeypatch, tmp_path):
+    runs = [{"train": 2.0, "model_mb": 1.0, "peak_mb": 9.0, "load": 0.1, "rate": 10.0, "score": 90.0}]
+    entry = {"task": "chunking", "method": "peer", "version": "1.2", "template": "its own", "runs": runs}
+    (tmp_path / "peers.json").write_text(json.dumps({"entries": [entry], "machine": "a machine"}))
+    (tmp_path / "other.md").write_text("| new |\n")
+    (tmp_path / "table-5.7.json").write_text(
+        json.dumps({"rows": [{"paper": 200.0, "difference": -2.0}, {"paper": None, "difference": None}]})
+    )
+    monkeypatch.setattr(pages, "RESULTS", tmp_path)
+    names = ("other", "peers-short", "papers")
+    text = "\n".join(f"before\n<!-- table: {name} -->\nold\n<!-- end -->" for name in names)
+    filled = pages.filled(text)
+    assert "old" not in filled
+    assert "before\n<!-- table: other -->\n| new |\n<!-- end -->" in filled
+    assert "| CoNLL-2000 chunking | peer 1.2 | F1 90.00 | 2.0 | 10 | 9 | 1.0 |" in filled
+    assert re.search(r"\[table-5.7\].* \| 1 \| 1.0% \| 1.0% \|", filled)
+    assert pages.filled(filled) == filled
