@@ -12,23 +12,30 @@ from taggers.conlleval import Evaluation
 from taggers.model import TaggerModel
 
 STYLE = """
-:root { --ink: #1d2433; --soft: #6b7489; --line: #e3e7ef; --good: 37, 99, 182; --bad: 200, 62, 62; }
+:root { color-scheme: light dark; --ink: #1d2433; --soft: #6b7489; --line: #e3e7ef; --page: #f6f7fa;
+  --card: #fff; --good: 37, 99, 182; --bad: 200, 62, 62; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9f0; --soft: #9aa4b8; --line: #313949;
+  --page: #12161e; --card: #1b212c; --good: 84, 146, 230; --bad: 226, 98, 98; } }
 * { box-sizing: border-box; }
-body { margin: 0; color: var(--ink); background: #f6f7fa; font: 15px/1.5 system-ui, sans-serif; }
+body { margin: 0; color: var(--ink); background: var(--page); font: 15px/1.5 system-ui, sans-serif; }
 main { max-width: 1080px; margin: 0 auto; padding: 32px 24px 64px; }
 h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 18px; margin: 0 0 12px; }
 p, .soft { color: var(--soft); margin: 0 0 12px; }
-section { background: #fff; border: 1px solid var(--line); border-radius: 10px;
+section { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
   padding: 20px 24px; margin-top: 20px; }
 .tiles { display: flex; flex-wrap: wrap; gap: 12px; margin-top: 20px; }
-.tile { background: #fff; border: 1px solid var(--line); border-radius: 10px;
+.tile { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
   padding: 12px 18px; min-width: 130px; }
 .tile b { display: block; font-size: 21px; } .tile span { color: var(--soft); font-size: 13px; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; }
 th { font-weight: 500; color: var(--soft); padding: 3px 7px; text-align: right; white-space: nowrap; }
 td { padding: 3px 7px; text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.heat td { min-width: 42px; border: 1px solid #fff; border-radius: 4px; }
-.labels { display: grid; grid-template-columns: repeat(auto-fill, minmax(300px, 1fr)); gap: 18px 28px; }
+.heat td { min-width: 42px; border: 1px solid var(--card); border-radius: 4px; }
+.heat th:first-child { position: sticky; left: 0; background: var(--card); z-index: 1; }
+@media (max-width: 600px) { main { padding: 20px 12px 40px; } section { padding: 16px 14px; }
+  .tile { flex: 1 1 40%; min-width: 0; } }
+.labels { display: grid; gap: 18px 28px;
+  grid-template-columns: repeat(auto-fill, minmax(min(300px, 100%), 1fr)); }
 .labels h3 { font-size: 14px; margin: 0 0 4px; } .labels div div { position: relative; padding: 1px 6px;
   display: flex; justify-content: space-between; gap: 10px; font: 13px ui-monospace, monospace; }
 .labels i { position: absolute; inset: 1px auto 1px 0; border-radius: 3px; z-index: 0; }
@@ -113,8 +120,8 @@ def _plot(x: Iterable[float], y: Sequence[float], across: str, up: str) -> str:
     floor = HEIGHT - MARGIN
     return (
         f'<svg width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{up}">'
-        f'<path d="M{MARGIN} {MARGIN}V{floor}H{WIDTH - MARGIN}" fill="none" stroke="#c9d0dd"/>'
-        f'<polyline points="{path}" fill="none" stroke="rgb(37,99,182)" stroke-width="2"/>'
+        f'<path d="M{MARGIN} {MARGIN}V{floor}H{WIDTH - MARGIN}" fill="none" stroke="var(--line)"/>'
+        f'<polyline points="{path}" fill="none" stroke="rgb(var(--good))" stroke-width="2"/>'
         f'<text x="{MARGIN}" y="{MARGIN - 12}">{up}, {low:,.4g} to {high:,.4g}</text>'
         f'<text x="{MARGIN}" y="{floor + 18}">{xs[0]:.3g}</text>'
         f'<text x="{WIDTH - MARGIN}" y="{floor + 18}" text-anchor="end">{xs[-1]:.3g} {across}</text></svg>'
