@@ -20,6 +20,7 @@ BENCHMARKS = {
     "pages": ("pages", ()),
     "tagging": ("tagging", ("conll2000",)),
     "presets": ("presets", ("conll2000", "ud_english_ewt", "conll2002")),
+    "bundle": ("bundle", ("ud_english_ewt",)),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
     "semparse": ("semparse", ("robocup",)),
     "ambiguity": ("ambiguity", ()),

@@ -72,9 +72,11 @@ def train(
     keep_names: Annotated[
         bool, typer.Option("--keep-names", help="Save the names of features, which inspect then shows.")
     ] = False,
-    dtype: Annotated[str, typer.Option(help="Of the saved weights: float32, float16 or int8.")] = "float32",
+    dtype: Annotated[
+        str, typer.Option(help="Of the saved weights: float32, float16 or int8, the smallest.")
+    ] = "float32",
     prune: Annotated[
-        float | None, typer.Option(min=0, help="Leave out features whose weights are all this small.")
+        float | None, typer.Option(min=0, help="Leave out weights this small, and features without others.")
     ] = None,
     curve: Annotated[
         str | None, typer.Option(help="Write the training curve (seconds, dual ...) to this file.")

@@ -13,6 +13,7 @@ import numpy as np
 
 from taggers import schemes
 from taggers._columns import Columns
+from taggers.bundled import find_model
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.doubts import warn_of_gold
@@ -28,7 +29,7 @@ from taggers.files import (
     read_columns,
     write,
 )
-from taggers.layout import check_fit, format_for, inputs_of, label_of
+from taggers.layout import check_fit, format_for, inputs_of, label_of, names_of, outputs_of, part_of
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
 from taggers.train_file import TASKS, train
@@ -51,8 +52,9 @@ def tag(
 ) -> int:
     """Write the file with a label for each token, every other byte as it was; return the number of tokens.
 
-    The labels are appended as a new column; in CoNLL-U and CRFsuite's format, and with `replace`, they take
-    the place of the label column. scores appends each label's margin. nbest appends so many columns; with
+    The labels are appended as a new column (those of several parts, as en-pos has, as several); in CoNLL-U
+    and CRFsuite's format, and with `replace`, they take the place of the label column. scores appends each
+    label's margin. nbest appends so many columns; with
     scores, the score of the labelling (of the whole sentence) is behind each of them.
     """
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
@@ -60,6 +62,7 @@ def tag(
     if nbest > 1 and (replace or model.inference == "greedy"):
         raise ValueError("n-best labels need a model with exact inference, and do not go with --replace")
     check_output(output)
+    parts: list[str] = []  # of labels, for the columns that are written over
 
     def wanted(kind: str) -> list[int]:
         replaced = replace or kind in ("conllu", "crfsuite")
@@ -67,15 +70,17 @@ def tag(
             raise DataError(f"n-best labels are appended as columns, and {kind} has no room for them", name)
         if scores and kind == "crfsuite":
             raise DataError("scores are appended, and would be features in CRFsuite's format", name)
-        return inputs_of(model, kind, name) + ([label_of(model, kind, name, label)] if replaced else [])
+        found = outputs_of(model, kind, name, replace=replace, chosen=label)
+        parts[:] = [part for _, part in found]
+        return inputs_of(model, kind, name) + [column for column, _ in found]
 
     def work(columns: Columns) -> bytes:
-        replaced = replace or columns.format in ("conllu", "crfsuite")
-        return _tagged(model, columns, nbest, scores, columns.width - 1 if replaced else None)
+        return _tagged(model, columns, nbest, scores, parts)
 
     size = CHUNK if jobs == 1 else CHUNK // 4
     kind = format_for(model, format)
-    chunks = read_columns(file, kind, wanted=wanted, encoding=encoding, chunk_size=size)
+    plain = model.files.get("format") == "text"
+    chunks = read_columns(file, kind, wanted=wanted, encoding=encoding, chunk_size=size, plain=plain)
     tokens = 0
 
     def counted() -> Iterator[Columns]:
@@ -107,13 +112,24 @@ def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
             yield waiting.popleft().result()
 
 
-def _tagged(model: TaggerModel, columns: Columns, nbest: int, scores: bool, place: int | None) -> bytes:
+def _tagged(model: TaggerModel, columns: Columns, nbest: int, scores: bool, parts: list[str]) -> bytes:
     if nbest > 1:
         return _n_best(model, columns, nbest, scores)
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
     ids = model.tag(columns, margins=margins)
     shown = None if margins is None else margins.astype(np.float64)[:, None]
-    data = write(columns, ids, model.names, column=place, scores=shown)
+    first = columns.width - len(parts)
+    steps: list[tuple[int | None, list[str]]]
+    steps = [(place, names_of(model, part)) for place, part in enumerate(parts, first)]
+    steps = steps or [(None, names_of(model, part)) for part in model.parts or [""]]  # a column more for each
+    for place, names in steps[:-1]:
+        data = write(columns, ids, names, column=place)
+        columns = Columns(
+            data, columns.wanted, format=columns.format, separator=columns.separator,
+            first_line=columns.first_line,
+        )  # fmt: skip
+    place, names = steps[-1]
+    data = write(columns, ids, names, column=place, scores=shown)
     return in_misc(data) if scores and columns.format == "conllu" else data
 
 
@@ -158,9 +174,10 @@ def evaluate(
     if columns.format == "crfsuite":
         check_fit(model, columns, format)
     ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
-    predicted = [[model.names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
+    names = names_of(model, part_of(model, columns.wanted[-1]) if columns.format == "conllu" else "")
+    predicted = [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
     gold = columns.sentences(columns.width - 1)
-    warn_of_gold(gold, model.names, model.outer, columns.name, "the model's")
+    warn_of_gold(gold, names, model.outer, columns.name, "the model's")
     if model.outer != "none" or model.template is None:
         return compare(gold, predicted, strict=strict)
     words = columns.sentences(0)
@@ -206,7 +223,7 @@ def inspect(
     """
     if html is not None:
         check_output(html)
-    path = None if isinstance(model, TaggerModel) else model
+    path = None if isinstance(model, TaggerModel) else find_model(model)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     problem = model.problem()
     named = model.feature_names or [None] * len(model.table)

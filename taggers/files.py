@@ -59,9 +59,10 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
         yield stack.enter_context(gzip.GzipFile(fileobj=buffered)) if zipped else buffered  # type: ignore[misc]
 
 
-def detect_format(data: bytes) -> str:
+def detect_format(data: bytes, *, plain: bool = False) -> str:
     """``conllu``, ``crfsuite``, ``text`` or ``columns``, by the first lines of a file.
 
+    plain: text is expected, so that only CoNLL-U and lines with tabs are anything else.
     CRFsuite's lines are a label and features, most of them such as ``w[0]=dog``, between tabs: one name, at
     least, is on all of them. Text is what has no tabs, and no number of columns that even half of the lines
     have.
@@ -74,6 +75,8 @@ def detect_format(data: bytes) -> str:
             return "conllu"
         if not line.startswith("#"):
             break
+    if plain:
+        return "columns" if any("\t" in line for line in lines) else "text"
     items = [line.split("\t")[1:] for line in lines]
     names = [[item.partition("=")[0] for item in line if "=" in item[1:]] for line in items]
     if lines and set.intersection(*map(set, names)) and 2 * sum(map(len, names)) >= sum(map(len, items)):
@@ -94,6 +97,7 @@ def read_columns(
     separator: str | None = None,
     encoding: str = "utf-8",
     chunk_size: int | None = CHUNK,
+    plain: bool = False,
 ) -> Iterator[Columns]:
     """The sentences of a file, chunk by chunk, so that memory does not grow with the file.
 
@@ -106,6 +110,7 @@ def read_columns(
     separator : ``"\\t"`` or ``" "`` (runs of spaces and tabs); by default what the first token's line has.
     encoding : of the file. The columns are in UTF-8 whatever it is.
     chunk_size : bytes read at a time; None for all at once.
+    plain : with auto, expect text: see `detect_format`.
     """
     if format not in FORMATS:
         raise ValueError(f"format {format!r} is none of {', '.join(FORMATS)}")
@@ -115,7 +120,7 @@ def read_columns(
         source = _Source(file, name, encoding)
         block = source.read(chunk_size or -1)
         if format == "auto":
-            format = detect_format(block)
+            format = detect_format(block, plain=plain)
         if callable(wanted):
             wanted = wanted(format)
         for data in _chunks(source, block, chunk_size, by_line=format == "text"):

@@ -106,12 +106,42 @@ def inputs_of(model: TaggerModel, format: str, name: str) -> list[int]:
     return [CONLLU["form"]] if format == "conllu" else [0]
 
 
+def outputs_of(
+    model: TaggerModel, format: str, name: str, *, replace: bool, chosen: int | None = None
+) -> list[tuple[int, str]]:
+    """The columns of a file that labels are written into, and which part of a label each takes ("": all).
+
+    None where labels are appended. CoNLL-U takes the parts of a label in the columns that they are for.
+    """
+    if format == "conllu" and model.parts:
+        if chosen is None:
+            return [(CONLLU[part], part) for part in model.parts]
+        return [(chosen, part_of(model, chosen))]
+    if replace or format in ("conllu", "crfsuite"):
+        return [(label_of(model, format, name, chosen), "")]
+    return []
+
+
+def part_of(model: TaggerModel, column: int) -> str:
+    """The part of a label that belongs into a column of CoNLL-U; "" for all of it."""
+    return next((part for part in model.parts if CONLLU[part] == column), "")
+
+
+def names_of(model: TaggerModel, part: str) -> list[str]:
+    """The labels' names, or a part of each."""
+    if not part:
+        return model.names
+    return [name.split("|")[model.parts.index(part)] for name in model.names]
+
+
 def label_of(model: TaggerModel, format: str, name: str, chosen: int | None = None) -> int:
     """The column of a file that the labels belong to."""
     if chosen is not None:
         return chosen
     if format == model.files.get("format"):
         return int(model.files["label"])
+    if format == "conllu" and model.parts:
+        return CONLLU[model.parts[0]]
     if format == "conllu":
         raise DataError("which column is meant? give --column upos, xpos or another", name)
     return -1
@@ -134,7 +164,8 @@ def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
             "features, between tabs); if all is right, give --format crfsuite",
             columns.name,
         )
-    if format != "auto" or columns.format != "columns" or model.template is None:
+    expects_text = model.files.get("format") == "text"
+    if format != "auto" or columns.format != "columns" or model.template is None or expects_text:
         return
     same = model.files.get("format", "columns") == "columns"
     usual = model.files.get("n_columns", columns.n_columns) if same else 1

@@ -115,6 +115,11 @@ class TaggerModel:
         return {word for word, known in zip(distinct, np.isin(keys, self.words), strict=True) if known}
 
     @property
+    def parts(self) -> list[str]:
+        """The columns of CoNLL-U whose values a label joins, as in NOUN|NN; none where it is one value."""
+        return list(self.files.get("parts", ()))
+
+    @property
     def n_features(self) -> int:
         return len(self.table)
 
@@ -226,10 +231,11 @@ class TaggerModel:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> TaggerModel:
-        """Read a model file, or raise ModelFileError."""
+        """Read a model file, or one that comes along by its name (en-pos), or raise ModelFileError."""
+        from taggers.bundled import find_model
         from taggers.model_file import read_model
 
-        return read_model(path)
+        return read_model(find_model(path))
 
 
 def _sequences(features: Features) -> Sequences:

@@ -14,7 +14,7 @@ from structsvm.quantisation import dequantise, quantise
 from structsvm.rows import SparseRows
 from taggers.clusters import Clusters
 from taggers.features import HASHING, KeyTable
-from taggers.files import FORMATS
+from taggers.files import CONLLU, FORMATS
 from taggers.model import TaggerModel
 from taggers.schemes import SCHEMES
 from taggers.templates import parse_template
@@ -107,6 +107,9 @@ def check_meta(meta: dict[str, Any]) -> None:
         files["format"] in FORMATS
         and all(type(column) is int for column in (files["label"], *files["inputs"]))
         and type(files["inputs"]) is list
+        and type(files.get("parts", [])) is list
+        and all(part in CONLLU for part in files.get("parts", []))
+        and all(label.count("|") == len(files.get("parts", [""])) - 1 for label in labels if "parts" in files)
     ):
         raise ValueError("its columns are of the wrong kind")
     check_report(meta["report"])

@@ -1,0 +1,137 @@
+"""The model that comes along: found by its name, small, without text, and of use in every format."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from structsvm.persist import load_model
+from taggers import PosTagger
+from taggers.bundled import FOLDER, find_model
+from taggers.commands import evaluate, inspect, tag
+from taggers.files import CONLLU
+from taggers.model import TaggerModel
+
+MODEL = FOLDER / "en-pos.ssvm"
+WORDS = ["She", "bought", "seven", "old", "books", "for", "my", "cat", "."]
+UPOS = ["PRON", "VERB", "NUM", "ADJ", "NOUN", "ADP", "PRON", "NOUN", "PUNCT"]
+XPOS = ["PRP", "VBD", "CD", "JJ", "NNS", "IN", "PRP$", "NN", "."]
+TEXT = "She bought seven old books for my cat."
+
+
+def tagged(tmp_path, content, **options):
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_text(content, encoding="utf-8")
+    tag("en-pos", source, target, **options)
+    return target.read_text(encoding="utf-8")
+
+
+def test_text_becomes_columns_of_token_upos_and_xpos(tmp_path):
+    expected = "".join(f"{w}\t{u}\t{x}\n" for w, u, x in zip(WORDS, UPOS, XPOS, strict=True)) + "\n"
+    assert tagged(tmp_path, TEXT) == expected
+    assert tagged(tmp_path, f"{TEXT}\n" * 2) == expected * 2
+
+
+def test_one_line_of_few_words_on_standard_input_is_text():
+    done = subprocess.run(
+        [sys.executable, "-c", "from taggers.cli import main; main()", "tag", "en-pos"],
+        input=b"The dog barks", capture_output=True, check=True,
+    )  # fmt: skip
+    assert [line.split("\t")[0] for line in done.stdout.decode().splitlines()] == ["The", "dog", "barks", ""]
+    assert done.stderr == b""
+
+
+def conllu(upos, xpos):
+    rows = zip(WORDS, upos, xpos, strict=True)
+    lines = [f"{k}\t{w}\t_\t{u}\t{x}\t_\t_\t_\t_\t_\n" for k, (w, u, x) in enumerate(rows, 1)]
+    return "# a comment\n" + "".join(lines) + "\n"
+
+
+def test_conllu_takes_both_columns_or_the_one_that_is_asked_for(tmp_path):
+    empty = ["_"] * len(WORDS)
+    assert tagged(tmp_path, conllu(empty, empty)) == conllu(UPOS, XPOS)
+    assert tagged(tmp_path, conllu(empty, empty), label=CONLLU["xpos"]) == conllu(empty, XPOS)
+
+
+def test_columns_between_tabs_get_two_more(tmp_path):
+    found = tagged(tmp_path, "".join(f"{word}\tx\n" for word in WORDS))
+    assert found == "".join(f"{w}\tx\t{u}\t{x}\n" for w, u, x in zip(WORDS, UPOS, XPOS, strict=True))
+
+
+def test_scores_and_n_best_are_appended(tmp_path):
+    for line in tagged(tmp_path, "Cats sleep.", scores=True).splitlines()[:-1]:
+        assert re.fullmatch(r"\S+\t[A-Z]+\t\S+\t\d+\.\d+", line)
+    assert all(line.count("|") == 2 for line in tagged(tmp_path, "Cats sleep.", nbest=2).splitlines()[:-1])
+
+
+def test_each_part_is_evaluated_by_its_column(tmp_path):
+    (tmp_path / "gold").write_text(conllu(UPOS, ["FW"] * 9), encoding="utf-8")
+    assert evaluate("en-pos", tmp_path / "gold").accuracy == 1
+    assert evaluate("en-pos", tmp_path / "gold", label=CONLLU["xpos"]).accuracy == 0
+
+
+def test_python_and_a_file_of_the_same_name(tmp_path, monkeypatch):
+    assert PosTagger.load("en-pos").tag(WORDS) == [f"{u}|{x}" for u, x in zip(UPOS, XPOS, strict=True)]
+    assert inspect("en-pos")["bytes"] == MODEL.stat().st_size
+    monkeypatch.chdir(tmp_path)
+    Path("en-pos").write_text("mine")
+    assert find_model("en-pos") == "en-pos"
+
+
+def test_spacy_sets_both_attributes():
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("structsvm_tagger", config={"model": "en-pos"})
+    doc = nlp(" ".join(WORDS))
+    assert [token.pos_ for token in doc] == UPOS
+    assert [token.tag_ for token in doc] == XPOS
+
+
+def test_it_is_small_and_holds_numbers_labels_and_template_only():
+    assert MODEL.stat().st_size < 3_000_000
+    arrays, meta = load_model(MODEL)
+    assert {array.dtype.kind for array in arrays.values()} <= {"u", "f"}
+    assert arrays.keys() == {
+        "clusters.keys", "clusters.numbers", "counts", "keys", "labels", "levels", "values", "words",
+    }  # fmt: skip
+    model = TaggerModel.load(MODEL)
+    told = {"labels", "template", "kind", "layout", "hashing", "outer", "inner", "constrained", "inference"}
+    assert meta.keys() == told | {"order", "report", "parameters", "files"}
+    strings = set(re.findall(r'"((?:[^"\\]|\\.)*)"', json.dumps({k: meta[k] for k in meta.keys() - told})))
+    known = {*model.report, *model.parameters, *model.files, "text", "upos", "xpos", "PosTagger"}
+    assert strings <= known | {"order", "report", "parameters", "files"}
+    assert all(re.fullmatch(r"[A-Z]+\|[A-Z$:.,`'-]+", label) for label in model.labels)
+    assert re.fullmatch(r"[\w.\[\]|\n-]+", model.template.text)
+
+
+def test_saving_it_again_gives_the_same_bytes(tmp_path):
+    TaggerModel.load(MODEL).save(tmp_path / "again", dtype="int8")
+    assert (tmp_path / "again").read_bytes() == MODEL.read_bytes()
+
+
+def test_the_card_tells_of_this_file():
+    card = MODEL.with_suffix(".md").read_text(encoding="utf-8")
+    model = TaggerModel.load(MODEL)
+    assert f"{MODEL.stat().st_size / 1e6:.2f} MB, {model.n_features:,} features" in card
+    assert "CC BY-SA 4.0" in card
+    assert "UD English EWT" in card
+    assert "python -m benchmarks bundle" in card
+
+
+@pytest.mark.corpora
+def test_accuracy_is_that_of_the_card(capsys):
+    from benchmarks.bundle import scores
+    from corpora import CorpusMissing, find
+
+    try:
+        folder = find("ud_english_ewt")
+    except CorpusMissing as missing:
+        pytest.skip(str(missing))
+    found = scores(TaggerModel.load(MODEL), folder / "dev.conllu")
+    card = io.StringIO(MODEL.with_suffix(".md").read_text(encoding="utf-8"))
+    (line,) = [line for line in card if line.startswith("| en-pos |")]
+    assert line.split("|")[2:4] == [f" {value:.2f} " for value in found]
