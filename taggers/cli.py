@@ -71,7 +71,7 @@ app.command(cls=TrainCommand)(train)
 
 @app.command()
 def tag(
-    model: Annotated[str, typer.Argument(help="A model file.")],
+    model: Annotated[str, typer.Argument(help="A model file, or en-pos: English parts of speech.")],
     file: Annotated[str, typer.Argument(help="Sentences to label; - for standard input.")] = "-",
     output: Output = "-",
     nbest: Annotated[
@@ -255,12 +255,11 @@ def simulate(
 
 @app.command()
 def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
-    """Train taggers and parsers on generated data."""
+    """Tag a text; train a tagger and a parser on generated data."""
     from semparse.demo import demo as parse_sentences
-    from structsvm.demo import demo as compare_optimizers
     from taggers.demo import demo as tag_sentences
 
-    for show in (tag_sentences, parse_sentences, compare_optimizers):
+    for show in (tag_sentences, parse_sentences):
         show(seed=seed)
 
 

@@ -1,14 +1,24 @@
-"""What `structsvm demo` shows of tagging: a file of made-up sentences, learned, tagged and scored."""
+"""What `structsvm demo` shows of tagging: a text tagged, and made-up sentences learned and scored."""
 
 from __future__ import annotations
 
 import random
+import shutil
+import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 
-from taggers import commands
+from taggers import PosTagger, commands
 from taggers.conlleval import phrases
+from taggers.progress import Progress
+from taggers.tokenizer import split_sentences
+
+TEXT = (
+    "The old lighthouse keeper didn't sleep. Every evening she climbs 112 steps, lights the lamp and writes "
+    "down what she sees: ships from Norway, two whales, sometimes nothing at all."
+)
 
 ENDINGS = {
     "noun": ("ness", "or", "tin", ""),
@@ -47,26 +57,69 @@ def sentence(rng: random.Random, words: dict[str, list[str]]) -> str:
     return text + ". O\n\n"
 
 
-def demo(*, seed: int = 0) -> None:
+def heading(number: int, title: str, command: str) -> None:
+    print(f"{number}. {title}\n   $ {command}\n")
+
+
+def table(rows: list[list[str]], width: int) -> str:
+    """Rows under each other, word by word, broken into pieces of no more than `width`."""
+    sizes = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    lines, start = [], 0
+    while start < len(sizes):
+        stop, used = start, 3
+        while stop < len(sizes) and (stop == start or used + sizes[stop] <= width):
+            used += sizes[stop]
+            stop += 1
+        for row in rows:
+            cells = (text.ljust(size) for text, size in zip(row[start:stop], sizes[start:stop], strict=True))
+            lines.append(("   " + "".join(cells)).rstrip())
+        lines.append("")
+        start = stop
+    return "\n".join(lines)
+
+
+def tag_text() -> None:
+    """Tag a text with the model that comes along."""
+    heading(1, "Parts of speech of a text, by the model that comes along", "structsvm tag en-pos text.txt")
+    start = time.perf_counter()
+    tagger = PosTagger.load("en-pos")
+    sentences = [[token.text for token in tokens] for tokens in split_sentences(TEXT)]
+    labels = tagger.predict(sentences)
+    seconds = time.perf_counter() - start
+    width = min(shutil.get_terminal_size().columns, 100)
+    for words, names in zip(sentences, labels, strict=True):
+        parts = [name.split("|") for name in names]
+        print(table([words, [upos for upos, _ in parts], [xpos for _, xpos in parts]], width))
+    n = sum(map(len, sentences))
+    print(f"   Loaded, and {n} tokens tagged, in {1000 * seconds:.0f} ms.\n")
+
+
+def train_chunker(seed: int) -> None:
     """Train a chunker on a file of 200 sentences and tag another of 500, as on the command line."""
     rng = random.Random(seed)
     words = lexicon(rng)
+    heading(2, "A chunker, learned from 200 sentences of invented words", "structsvm train chunk train.txt")
     with tempfile.TemporaryDirectory() as folder:
         train, test, model, output = (Path(folder, name) for name in ("train", "test", "model", "tagged"))
         train.write_text("".join(sentence(rng, words) for _ in range(200)), encoding="utf-8")
         test.write_text("".join(sentence(rng, words) for _ in range(500)), encoding="utf-8")
-        print(
-            "200 sentences of invented words, the phrases in them marked: structsvm train chunk train.txt\n"
-        )
         start = time.perf_counter()
-        commands.train("chunk", train, model, random_state=seed)
+        with Progress(shown=sys.stderr.isatty()) as progress:
+            commands.train("chunk", train, model, random_state=seed, callback=progress)
         seconds = time.perf_counter() - start
         tokens = commands.tag(model, test, output)
-        print(
-            f"Learned in {seconds:.2f} s. Phrases found in {tokens} words of 500 others: structsvm evaluate\n"
-        )
-        print(commands.evaluate(None, output).report())
+        print(f"   Learned in {seconds:.1f} s. The phrases of 500 other sentences, {tokens:,} words:\n")
+        report = commands.evaluate(None, output).report()
+        print("".join(f"   {line}\n" for line in report.splitlines()))
         lines = [line.split() for line in output.read_text(encoding="utf-8").split("\n\n")[0].splitlines()]
-    for kind, start_at, end in phrases([line[-1] for line in lines]):
-        print(f"    {kind:4}{' '.join(line[0] for line in lines[start_at:end])}")
-    print()
+    found = [
+        f"[{kind} {' '.join(line[0] for line in lines[first:end])}]"
+        for kind, first, end in phrases([line[-1] for line in lines])
+    ]
+    print(textwrap.fill(" ".join(found), 90, initial_indent="   ", subsequent_indent="   ") + "\n")
+
+
+def demo(*, seed: int = 0) -> None:
+    """Tag a text, then train a chunker."""
+    tag_text()
+    train_chunker(seed)

@@ -16,6 +16,7 @@ from sentences import as_columns  # noqa: E402
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # The blocks of a tutorial go on from one to the next, in one folder; all others stand for themselves.
 TUTORIALS = [page for page in PAGES if page.name.startswith("tutorial-")]
+SHELL = [page for page in PAGES if page not in TUTORIALS and "```sh" in page.read_text(encoding="utf-8")]
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -40,18 +41,20 @@ def test_block_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
 
 
-@pytest.mark.parametrize("page", TUTORIALS, ids=[page.name for page in TUTORIALS])
-def test_tutorial_runs_from_its_beginning_to_its_end(
+@pytest.mark.parametrize("page", TUTORIALS + SHELL, ids=lambda page: page.name)
+def test_page_runs_from_its_beginning_to_its_end(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if "spacy" in page.name:
+    """A tutorial's blocks all go on from one to the next; of other pages those for the shell do."""
+    if "spacy" in page.read_text(encoding="utf-8"):
         pytest.importorskip("spacy")
     monkeypatch.chdir(tmp_path)
     for name, n in (("train", 60), ("dev", 15), ("test", 15), ("input", 15), ("more", 15)):
         Path(f"{name}.txt").write_bytes(as_columns(n, seed=len(name)))
     for language, code in blocks(page):
         if language == "python":
-            exec(compile(code, page.name, "exec"), {"__name__": "page"})
+            if page in TUTORIALS:
+                exec(compile(code, page.name, "exec"), {"__name__": "page"})
             continue
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         done = subprocess.run(
@@ -59,6 +62,15 @@ def test_tutorial_runs_from_its_beginning_to_its_end(
             env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, (code, done.stderr)
+
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, _ in LINK.findall(page.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
 
 
 def test_readme_shows_a_users_own_problem_in_under_25_lines() -> None:

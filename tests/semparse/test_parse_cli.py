@@ -200,6 +200,8 @@ def test_tagging_does_not_import_the_parser():
 def test_the_demo_parses_sentences():
     done = run("demo", cwd=None)
     assert done.returncode == 0, done.stderr
-    assert "SVMstruct" in done.stdout
+    assert "lighthouse" in done.stdout
+    assert "accuracy:" in done.stdout
     assert "=> pass(" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
     assert done.stderr == ""

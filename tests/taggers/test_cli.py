@@ -274,19 +274,3 @@ def test_help_needs_nothing_heavy():
     code = f"import sys; from taggers import cli; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout.strip() == b"[]"
-
-
-def test_the_commands_of_the_readme_run(folder, tmp_path):
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    commands = text.split("## Tag a file")[1].split("```sh\n")[1].split("```")[0].splitlines()
-    for name in ("train", "dev", "test", "more"):
-        (tmp_path / f"{name}.txt").write_bytes(as_columns(30, seed=len(name)))
-    for command in commands:
-        words = command.split("#")[0].split()
-        assert words[0] == "structsvm"
-        target = words[words.index(">") + 1] if ">" in words else None
-        done = run(*(words[1 : words.index(">")] if target else words[1:]), cwd=tmp_path)
-        assert done.returncode == 0, (command, done.stderr.decode())
-        if target:
-            (tmp_path / target).write_bytes(done.stdout)
-    assert (tmp_path / "newer.ssvm").exists()
