@@ -30,7 +30,7 @@ NAMED = {
         bias
     """,
     "chunk": """
-        w[-2..2], w[-1]|w[0], w[0]|w[1], w[-1]|w[0]|w[1],
+        w[-2..2], w[-1]|w[0], w[0]|w[1],
         p[-2..2], p[-2]|p[-1], p[-1]|p[0], p[0]|p[1], p[1]|p[2], p[-1]|p[1],
         p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2],
         w[0]|p[0], w[0]|p[-1], w[0]|p[1], w[-1]|p[0], w[1]|p[0], w[-1]|p[-1], w[1]|p[1],
@@ -44,6 +44,7 @@ NAMED = {
         short_shape[0]|short_shape[1], short_shape[-1]|short_shape[0]|short_shape[1], w[-1]|short_shape[0],
         lower[1]|short_shape[0], lower[-2]|short_shape[0], lower[2]|short_shape[0],
         lower[-2]|lower[-1]|short_shape[0], lower[-1]|short_shape[0]|short_shape[1],
+        short_shape[-2]|lower[-1]|short_shape[0], short_shape[0]|lower[1]|short_shape[2],
         is_title[-1..1], is_upper[0], has_digit[0], has_hyphen[0], digits[0],
         p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], p[0]|short_shape[0], bias
     """,
