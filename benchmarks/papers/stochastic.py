@@ -191,4 +191,4 @@ def figure_3_2(quick: bool) -> Outcome:
             rows.append(Row(f"{name}, {method}", "error %, 1 epoch", None, run["errors"][:1]))
             rows.append(Row(f"{name}, {method}", "error %, at the end", None, run["errors"][-1:]))
             rows.append(Row(f"{name}, {method}", "CPU seconds, at the end", None, run["seconds"][-1:]))
-    return Outcome(rows, figures, "The last point of liblinear is its solution. " + BLIND)
+    return Outcome(rows, figures, "liblinear is stopped after 1 to 50 iterations. " + BLIND)
