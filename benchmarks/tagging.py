@@ -221,6 +221,6 @@ def report(runs: dict[str, list[dict[str, Any]]]) -> str:
             name, *[f"{cell:.0f}" for cell in cells], f"{median(name, 'threads_1'):,.0f}",
             *[f"{factor:.2f}" for factor in factors],
         ])  # fmt: skip
-    header = ["tagging: ns a token", *parts, "tokens/s", "two threads / one", "two processes / one"]
-    second = table(header, shares)
+    columns = ["tagging: ns a token", *parts, "tokens/s", "two threads / one", "two processes / one"]
+    second = table(columns, shares)
     return f"{table(header, rows)}\n\n{second}"
