@@ -161,6 +161,7 @@ def test_an_exception_in_the_problem_comes_out_unchanged(optimizer_class):
 INTERRUPTED = """
     import os, signal, sys, threading
     import numpy as np
+    import scipy.sparse  # loaded when first needed: before the clock runs
     from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, SVMStruct
 
     rng = np.random.default_rng(0)
