@@ -43,8 +43,8 @@ def load(name: str, few: bool) -> tuple[Any, np.ndarray, Any, np.ndarray]:
         data = train, texts.y_train == "earn", test, texts.y_test == "earn"
     else:
         mnist = corpora.load_mnist()
-        X, y = mnist.X_train[:20_000] / 255, mnist.y_train[:20_000] % 2 == 0
-        data = X, y, mnist.X_test / 255, mnist.y_test % 2 == 0
+        even, even_test = mnist.y_train[:20_000] % 2 == 0, mnist.y_test % 2 == 0
+        data = mnist.X_train[:20_000] / 255, even, mnist.X_test / 255, even_test
     return (data[0][:3000], data[1][:3000], data[2], data[3]) if few else data  # type: ignore[return-value]
 
 
