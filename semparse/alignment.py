@@ -7,6 +7,7 @@ also gives each candidate of a bag a posterior, P(x | c) / sum_c' P(x | c'), by 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -64,6 +65,24 @@ class Alignment:
             if word in self.counts:
                 self._shares[word] = found
         return found
+
+    def often_unsaid(
+        self,
+        X: Sequence[list[str]],
+        bags: Sequence[list[MR]],
+        posteriors: Sequence[np.ndarray],
+        share: float,
+        often: float,
+    ) -> set[str]:
+        """Symbols of the likeliest candidates that, more than once and in so large a part of the sentences
+        that mean them, have no word with that share of its counts."""
+        known, missed = Counter[str](), Counter[str]()
+        for x, bag, chances in zip(X, bags, posteriors, strict=True):
+            sayable = {symbol for word in x for symbol, p in self.share(word).items() if p >= share}
+            symbols = set(bag[int(np.argmax(chances))].symbols())
+            known.update(symbols)
+            missed.update(symbols - sayable)
+        return {symbol for symbol, n in missed.items() if n > 1 and n >= often * known[symbol]}
 
     def _chance(self, word: str, symbol: str) -> float:
         count = self.counts.get(word, {}).get(symbol, 0.0)

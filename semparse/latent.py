@@ -84,7 +84,8 @@ class LatentParser:
         posteriors = self.alignment.fit(X, bags, self.iterations)
         self._viewer = None
         if self.unnamed is not None and self.viewer.nested:
-            self.silent = self._unsaid(X, bags, posteriors)
+            often = self.alignment.often_unsaid(X, bags, posteriors, LEAST_SHARE, self.unnamed)
+            self.silent = sorted(often | self.schema.relations.keys())
             self._viewer = None
         views = [self.viewer.view(x, grow=True) for x in X]
         self._fit_sizes()
@@ -94,21 +95,6 @@ class LatentParser:
         else:
             self._passes(data, passes, rng, progress)
         self.memory = list(zip(X, bags, strict=True))
-
-    def _unsaid(self, X: Sequence[list[str]], bags: Sequence[list[MR]], posteriors: Any) -> list[str]:
-        """All relations, and the constants that are often meant in sentences without a word for them."""
-        known, missed = Counter[str](), Counter[str]()
-        for x, bag, chances in zip(X, bags, posteriors, strict=True):
-            sayable = {s for word in x for s, p in self.alignment.share(word).items() if p >= LEAST_SHARE}
-            for symbol in set(bag[int(np.argmax(chances))].symbols()):
-                known[symbol] += 1
-                missed[symbol] += symbol not in sayable
-        least = 1.0 if self.unnamed is None else self.unnamed
-        return sorted(
-            s
-            for s in known
-            if s in self.schema.relations or (missed[s] > 1 and missed[s] >= least * known[s])
-        )
 
     def _passes(self, data: Sequence[Any], passes: int, rng: np.random.Generator, progress: Any) -> None:
         """Passive-aggressive steps."""
