@@ -60,19 +60,15 @@ cdef class Decoder:
         self.distances = np.array(problem.bigrams, dtype=np.int32)
         self.follow = problem.barred
         self.last = problem.barred_end
-        history = self._padded(np.arange(self.first))
+        history = weights.kept(np.arange(len(weights)) < self.first).dense(self.stride)
         self.history = history if self.greedy else history + problem.barred
         self._arrange()
-
-    def _padded(self, places) -> np.ndarray:
-        """Some rows of the source as an array, places x stride."""
-        return np.pad(self.source[places], ((0, 0), (0, self.stride - self.n_labels)))
 
     def _arrange(self):
         counts = self.source.counts
         is_wide = counts > WIDE * self.stride
         is_wide[:self.first] = False
-        self.wide = self._padded(np.flatnonzero(is_wide))
+        self.wide = self.source.kept(is_wide).dense(self.stride)
         sparse = self.source.kept(~is_wide)
         self.cells = sparse.cells.view(np.uint64)
         spans = np.empty(len(counts), SPAN)
