@@ -25,7 +25,7 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
   padding: 20px 24px; margin-top: 20px; }
 .tiles { display: flex; flex-wrap: wrap; gap: 12px; margin-top: 20px; }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
-  padding: 12px 18px; min-width: 130px; }
+  padding: 12px 16px; flex: 1 1 100px; }
 .tile b { display: block; font-size: 21px; } .tile span { color: var(--soft); font-size: 13px; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; }
 th { font-weight: 500; color: var(--soft); padding: 3px 7px; text-align: right; white-space: nowrap; }
