@@ -45,7 +45,7 @@ METHODS = [
     Method("chaine ap", "chaine_crf", "chaine",
            everywhere(("chunking", "pos"), algorithm="ap", max_iterations=10)),
     Method("VW search", "vw_search", "vowpalwabbit",
-           {"chunking": {"passes": 1}, "pos": {"passes": 5}, "ner": {"passes": 5}}, template="its own"),
+           {"chunking": {"passes": 1}, "pos": {"passes": 5}, "ner": {"passes": 5}}),
     Method("NLTK PerceptronTagger", "nltk_tagger", "nltk", {"pos": {"passes": 5}}, template="its own"),
     Method("seqlearn perceptron", "seqlearn_perceptron", "seqlearn", {"chunking": {"passes": 10}}),
     Method("CRF++", "", "pycrfpp", {"chunking": {}}),

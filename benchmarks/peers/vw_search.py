@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's search for sequences, with its own features: neighbours and affixes made by VW itself."""
+"""Vowpal Wabbit's search for sequences, with the features of the task's template."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.tasks import Task, read, write
+from benchmarks.peers.tasks import Items, Task, read, write
 
-IMPORTS = ("vowpalwabbit",)  # before the clock starts
+IMPORTS = ("vowpalwabbit", "taggers.templates")  # before the clock starts
+SAFE = str.maketrans({"|": "\\", ":": ";"})  # both have a meaning in VW's files
 
-NEIGHBOURS = "-2:w,-1:w,1:w,2:w"
 
-
-def convert(source: Path, target: Path, labels: dict[str, int], *, grow: bool) -> None:
+def convert(task: Task, source: Path, target: Path, labels: dict[str, int], *, grow: bool) -> None:
+    items = Items(task.template)
     with target.open("w", encoding="utf-8") as file:
         for sentence in read(source):
-            for *row, label in sentence:
-                number = labels.setdefault(label, len(labels) + 1) if grow else labels.get(label, 1)
-                safe = [cell.replace("|", "PIPE").replace(":", "COLON") for cell in row]
-                cells = [f"|{name} {cell}" for name, cell in zip("wp", safe, strict=False)]
-                file.write(f"{number} {' '.join(cells)}\n")
+            for row, features in zip(sentence, items(sentence), strict=True):
+                number = labels.setdefault(row[-1], len(labels) + 1) if grow else labels.get(row[-1], 1)
+                file.write(f"{number} | {' '.join(features).translate(SAFE)}\n")
             file.write("\n")
 
 
@@ -33,16 +31,11 @@ def train(task: Task, options: dict[str, Any], source: Path, model: Path) -> Non
 
     data = model.with_suffix(".vw")
     labels: dict[str, int] = {}
-    convert(source, data, labels, grow=True)
+    convert(task, source, data, labels, grow=True)
     names(model).write_text(json.dumps(labels), encoding="utf-8")
-    tags = len(task.columns) > 2
-    neighbours = NEIGHBOURS + (",-2:p,-1:p,1:p,2:p" if tags else "")
-    pairs = "-q pp" if tags else ""
     workspace = Workspace(
         f"-d {data} --cache_file {data}.cache -k -f {model} --passes {options['passes']} --holdout_off "
-        f"--search {len(labels)} --search_task sequence --search_rollout none --search_alpha 1e-8 "
-        f"--search_neighbor_features {neighbours} --affix -1w,-2w,-3w,+2w,+3w --spelling w {pairs} "
-        "-b 24 --quiet"
+        f"--search {len(labels)} --search_task sequence --search_rollout none -b 24 --quiet"
     )
     workspace.finish()
 
@@ -58,7 +51,7 @@ def label(task: Task, options: dict[str, Any], source: Path, model: Path, output
 
     labels = json.loads(names(model).read_text(encoding="utf-8"))
     data, answers = model.with_suffix(".test.vw"), model.with_suffix(".answers")
-    convert(source, data, labels, grow=False)
+    convert(task, source, data, labels, grow=False)
     Workspace(f"-d {data} -i {model} -t -p {answers} --quiet").finish()
     of = {number: label for label, number in labels.items()}
     found = iter(answers.read_text(encoding="utf-8").split("\n"))
