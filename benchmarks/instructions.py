@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.harness import PACKAGES, in_own_process, publish, table, timed
 from benchmarks.peers.tasks import TASKS, prepare
 
-SMALL, LARGE = 200, 1000  # sentences
+SMALL, LARGE = 100, 500  # sentences
 LINE = 64  # bytes of a cache line
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "structsvm greedy, 1 pass": ("ours", {"inference": "greedy", "epochs": 1}),
