@@ -69,7 +69,10 @@ def papers() -> str:
 def content(name: str) -> str:
     if name == "peers-short":
         return peers_short()
-    return papers() if name == "papers" else (RESULTS / f"{name}.md").read_text(encoding="utf-8").strip()
+    if name == "papers":
+        return papers()
+    path = RESULTS / f"{name}.md"
+    return path.read_text(encoding="utf-8").strip() if path.exists() else "Not measured yet."
 
 
 def filled(text: str) -> str:
