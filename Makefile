@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CODE := structsvm taggers semparse corpora
-FOLDERS := $(CODE) structsvm/problems
+FOLDERS := $(CODE) structsvm/problems structsvm/binary
 COMPILED := $(foreach folder,$(FOLDERS),$(addprefix $(folder)/,*.pyx *.pxd *.h))
 SOURCES := pyproject.toml setup.cfg $(wildcard $(COMPILED))
 

@@ -38,6 +38,7 @@ class Clusters:
     def __post_init__(self) -> None:
         if self.numbers.shape != self.keys.shape or self.numbers.dtype != np.uint16:
             raise ValueError("the clusters of its words are not one for each")
+        _ = self.table  # which refuses keys that are no hashes
 
     @cached_property
     def table(self) -> KeyTable:

@@ -7,10 +7,14 @@
 g_i = y_i - sum_s alpha_s k(x_s, x_i) is its gradient; (i, j) is a tau-violating pair if alpha_i < B_i,
 alpha_j > A_j and g_i - g_j > tau. The pair with the greatest difference is kept at hand.
 """
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
 from structsvm.binary._machine cimport Machine
+
+cdef int MOST_REPROCESS = 100_000       # after one example, should delta_max be out of reach
+cdef int STEPS_PER_POLL = 1000          # between two looks at Ctrl-C
 
 
 cdef class LaSVM(Machine):
@@ -27,9 +31,14 @@ cdef class LaSVM(Machine):
 
     cdef int visit(self, Py_ssize_t slot) except -1 nogil:
         """An online iteration: PROCESS, then REPROCESS once, or until delta is below delta_max."""
+        cdef int n
         self.process(slot)
-        while self.reprocess(False) and self.g_i - self.g_j > self.delta_max:
-            pass
+        for n in range(1, MOST_REPROCESS):
+            if not self.reprocess(False) or self.g_i - self.g_j <= self.delta_max:
+                break
+            if n % STEPS_PER_POLL == 0:
+                with gil:
+                    PyErr_CheckSignals()
         return 0
 
     cdef int process(self, Py_ssize_t k) except -1 nogil:
@@ -64,8 +73,8 @@ cdef class LaSVM(Machine):
         for s in range(self.rows.n - 1, -1, -1):
             if self.alpha[s] == 0 and (
                     self.y[s] - self.f[s] >= g_i if self.y[s] < 0 else self.y[s] - self.f[s] <= g_j):
+                self.i = self.j = -1
                 self.remove(s)
-                self.i = -1
         return self.extremes() if self.i < 0 else 1
 
     cdef int search(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:

@@ -45,8 +45,9 @@ cdef class Machine:
 
     cdef int change(self, Py_ssize_t p, double step) except -1 nogil:
         """alpha_p += step, and f with it."""
+        cdef char* row = self.rows.fetch(p)     # may raise: before anything has changed
         self.alpha[p] += step
-        self.rows.add(&self.f[0], step, self.rows.fetch(p))
+        self.rows.add(&self.f[0], step, row)
         self.n_steps += 1
         return 0
 

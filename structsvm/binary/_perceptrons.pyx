@@ -6,7 +6,7 @@ from structsvm.binary._machine cimport Machine
 
 
 cdef class OnlinePerceptron(Machine):
-    """Where y f(x) <= margin, alpha += y, or y min(C, (1 - y f(x)) / k(x, x)) if aggressive.
+    """Where y f(x) <= margin, alpha += y times the weight of x, or y min(C, (1 - y f(x)) / k(x, x)) if aggressive.
 
     Beyond the budget, the support vector that is classified best without itself leaves.
     """
@@ -22,7 +22,7 @@ cdef class OnlinePerceptron(Machine):
         self.margin, self.aggressive, self.budget = margin, aggressive, budget
 
     cdef int visit(self, Py_ssize_t slot) except -1 nogil:
-        cdef double y = self.labels[slot], f = self.score(slot), size = 1
+        cdef double y = self.labels[slot], f = self.score(slot), size = self.uppers[slot]
         cdef Py_ssize_t p = self.rows.position[slot]
         if y * f > self.margin:
             return 0
@@ -31,6 +31,8 @@ cdef class OnlinePerceptron(Machine):
             if size <= 0:
                 return 0        # no step along a zero vector changes f
             size = min(self.uppers[slot], (1 - y * f) / size)
+            if size <= 0:
+                return 0
         if p < 0:
             p = self.insert(slot, f)
         self.change(p, y * size)

@@ -96,6 +96,8 @@ def run(
     cdef double gain, sign, slope, bend, shrink, rate
     cdef const real* x
     cdef const int32_t* index
+    if B.shape[0] != d or scratch.shape[0] != d:
+        raise ValueError(f"{d} weights, but {B.shape[0]} scales of them and room for {scratch.shape[0]}")
     with nogil:
         for k in range(order.shape[0]):
             row = order[k]

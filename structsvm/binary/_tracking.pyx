@@ -52,7 +52,7 @@ cdef class Tracker(Machine):
         self.n_primals += 1
         return 1
 
-    cdef double ascend(self, Py_ssize_t i) except -1 nogil:
+    cdef double ascend(self, Py_ssize_t i) except? -1 nogil:
         """One coordinate: alpha_i += max(-alpha_i, min(C - alpha_i, g_i / k_ii)); the rise of the dual."""
         cdef double g = 1 - self.y[i] * self.f[i], alpha = self.y[i] * self.alpha[i]
         cdef double own = self.rows.diagonal[i], room = self.upper[i] - alpha

@@ -19,6 +19,7 @@ class HullerClassifier(KernelMachine):
     Each example is PROCESSed, then a support vector drawn at random REPROCESSed, by the same update. For
     separable data only: on noisy ones the hulls meet, and every example counts in full. There is no
     stopping rule but the number of epochs; an update costs one kernel value for each support vector.
+    Hulls know no weights: a sample weight of 0 leaves an example out, all others are the same.
 
     After fit: classes_, support_vectors_, dual_coef_, intercept_, margin_, n_kernels_, n_steps_.
     """

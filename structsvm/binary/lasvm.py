@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 import numpy as np
 
-from structsvm._training import in_slices
+from structsvm._training import ConvergenceWarning, in_slices
 from structsvm.binary._kernel_machine import BLOCK, KernelMachine
 from structsvm.binary._lasvm import LaSVM
 from structsvm.binary._selection import SELECTIONS, chosen
@@ -15,6 +16,7 @@ from structsvm.kernels import Inputs
 from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
 
 STEPS = 1000  # REPROCESS between two looks at the keyboard
+MOST_STEPS = 1_000_000  # of the finishing step, and 100 more for each support vector
 
 
 class LaSVMClassifier(KernelMachine):
@@ -119,8 +121,16 @@ class LaSVMClassifier(KernelMachine):
     def finish(self) -> Self:
         """The finishing step, which partial_fit leaves out: REPROCESS until no pair in S violates."""
         machine = self._fitted_machine()
-        while not machine.finish(STEPS):
-            pass
+        most = MOST_STEPS + 100 * machine.rows.n
+        for _ in range(0, most, STEPS):
+            if machine.finish(STEPS):
+                return self
+        warnings.warn(
+            f"LASVM stopped its finishing step after {most:,} REPROCESS with delta_ = {machine.delta:.3g} above "
+            f"tau = {self.tau:g}: scale the inputs, or take a smaller C or a larger tau",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
         return self
 
     # -- active learning ------------------------------------------------------------------------

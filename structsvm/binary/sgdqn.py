@@ -72,6 +72,8 @@ class SGDQNClassifier(BinaryClassifier):
         check_positive(lam=self.lam)
         check_choice(loss=(self.loss, tuple(LOSSES)), algorithm=(self.algorithm, ALGORITHMS))
         check_count(epochs=self.epochs, low=1)
+        if not isinstance(self.fit_intercept, bool | np.bool_):
+            raise ValueError(f"fit_intercept must be True or False, not {self.fit_intercept!r}")
         if self.t0 is not None:
             check_positive(t0=self.t0)
         if self.skip is not None:

@@ -59,6 +59,9 @@ cdef class CountedOracle(ExactOracle):
                 value = self.violation(<double>s, gold - end[y * counts + s] - self.barred_end[y])
                 if end[y * counts + s] > -INFINITY and value > worst:
                     worst, last, most = value, y, s
+        if worst == -INFINITY:
+            with gil:
+                raise ValueError("no labelling has a finite score: weights must be finite numbers")
         s = most
         for t in range(x.n_tokens - 1, -1, -1):
             self.answer[t] = <int32_t>last

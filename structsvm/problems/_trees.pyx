@@ -130,11 +130,13 @@ cdef class TreeOracle(Oracle):
                     value = self.violation(forest.loss[k], gold - self.best[at + k])
                     if value > most:
                         stratum, most = k, value
+            self.check_found(most)
             self.found.loss = forest.loss[stratum]
             self.unpack(forest, forest.offset, stratum)
             self.found.cost = forest.work
         else:
             self.inside(forest, w, self.plain, self.ones, 0)
+            self.check_found(self.best[forest.n_nodes - 1])
             self.unpack(forest, self.plain, 0)
             self.found.cost = forest.n_edges
         self.reserve(forest.n_gold + self.n_answer)
@@ -156,8 +158,16 @@ cdef class TreeOracle(Oracle):
             return None
         self.widen(forest.trees.n_nodes + 1)
         self.inside(&forest.trees, &w[0], self.plain, self.ones, 0)
+        self.check_found(self.best[forest.trees.n_nodes - 1])
         self.unpack(&forest.trees, self.plain, 0)
         return [self.answer[k] for k in range(self.n_answer)]
+
+    cdef int check_found(self, double value) except -1 nogil:
+        """Where no tree has a score, there is none to unpack."""
+        if value == -INFINITY:
+            with gil:
+                raise ValueError("no tree has a finite score: weights must be finite numbers")
+        return 0
 
     cdef int inside(
         self, const Trees* forest, const double* w, const int32_t* offset, const int32_t* width, int32_t limit

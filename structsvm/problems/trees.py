@@ -53,7 +53,8 @@ class TreeProblem(Problem):
         return tree
 
     def _best(self, parser: Any, x: Sequence[str], w: np.ndarray) -> Tree | None:
-        if not len(x) or any(word not in self.productions.symbol for word in x):
+        symbols = self.productions
+        if not len(x) or any(symbols.symbol.get(word, symbols.start) >= symbols.n_terminals for word in x):
             return None
         rules = parser.parse(self.productions.encode(x), w)
         return None if rules is None else self.grammar.decode(rules, x)

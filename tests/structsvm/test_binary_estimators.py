@@ -251,3 +251,45 @@ def test_ctrl_c_is_heard_and_the_model_is_what_it_was(name):
     code = textwrap.dedent(INTERRUPTED)
     done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, timeout=120)
     assert done.stdout == "heard\n", done.stderr
+
+
+def test_weights_of_examples_count_for_the_perceptron():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + rng.normal(size=60) > 0
+    weighted = KernelPerceptron(gamma=0.1).fit(X, y, sample_weight=np.full(60, 2.0))
+    plain = KernelPerceptron(gamma=0.1).fit(X, y)
+    np.testing.assert_allclose(weighted.decision_function(X), 2 * plain.decision_function(X))
+
+
+def test_an_intercept_is_asked_for_or_not():
+    with pytest.raises(ValueError, match="fit_intercept must be True or False, not 2"):
+        SGDQNClassifier(fit_intercept=2).fit([[0.0], [1.0]], [0, 1])
+
+
+def test_a_kernel_that_fails_leaves_coefficients_and_scores_in_step():
+    calls_left = []
+
+    def kernel(A, B):
+        if calls_left:
+            calls_left.pop()
+            if not calls_left:
+                raise FloatingPointError("no value")
+        return np.exp(-0.5 * ((A[:, None] - B[None]) ** 2).sum(2))
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = X[:, 0] * X[:, 1] > 0
+    failures = 0
+    for number in range(5, 60, 3):
+        model = TrackingClassifier(kernel=kernel, cache_size=1e-9).fit(X[:40], y[:40])
+        calls_left[:] = range(number)
+        try:
+            model.partial_fit(X[40:], y[40:])
+        except FloatingPointError:
+            failures += 1
+        calls_left.clear()
+        state = model.machine_.state()
+        K = kernel(model.support_vectors_, model.support_vectors_)
+        np.testing.assert_allclose(K @ state["alpha"], state["f"], atol=1e-9)
+    assert failures > 3

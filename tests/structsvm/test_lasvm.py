@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from structsvm._training import in_slices
+from structsvm._training import ConvergenceWarning, in_slices
 from structsvm.binary import LaSVMClassifier
 from structsvm.binary._lasvm import LaSVM
 from structsvm.kernels import PrecomputedInputs
@@ -199,3 +199,12 @@ def test_a_stream_may_begin_with_one_class_only():
         model.partial_fit(X[[k]], y[[k]], classes=[-1, 1])
         model.predict(X)
     assert model.finish().score(X, y) > 0.8
+
+
+def test_a_finishing_step_that_does_not_end_warns(monkeypatch):
+    monkeypatch.setattr("structsvm.binary.lasvm.MOST_STEPS", 1000)
+    rng = np.random.default_rng(0)
+    X = 1e4 * rng.normal(size=(200, 5))
+    y = X[:, 0] + 2e4 * rng.normal(size=200) > 0
+    with pytest.warns(ConvergenceWarning, match="scale the inputs"):
+        LaSVMClassifier(kernel="linear", C=1e3).fit(X, y)

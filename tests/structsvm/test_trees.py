@@ -281,3 +281,17 @@ def test_any_grammar_is_searched_as_by_brute_force(rules, x, seed):
     margins = [problem.score(x, right, w) - problem.score(x, tree, w) for tree in trees]
     worst = max(problem.loss(right, tree) * (1 - m) for tree, m in zip(trees, margins, strict=True))
     assert optimizer._machine.slacks(optimizer._held)[0] == pytest.approx(max(worst, 0), abs=1e-9)
+
+
+@pytest.mark.parametrize("value", [-np.inf, np.nan])
+def test_weights_that_are_no_numbers_are_refused(value):
+    grammar = Grammar.from_string("S -> A S | A\nA -> a | b")
+    for sentence in (["a"] * 40, ["a"]):
+        with pytest.raises(ValueError, match="finite"):
+            TreeProblem(grammar).predict([sentence], np.full(len(grammar), value))
+
+
+def test_a_word_named_like_a_label_has_no_tree():
+    grammar = Grammar.from_string("S -> A S | A\nA -> a | b")
+    found = TreeProblem(grammar).predict([["A"], ["zz"], ["a"]], np.zeros(len(grammar)))
+    assert found == [None, None, ("S", ("A", "a"))]
