@@ -126,7 +126,7 @@ class LaSVMClassifier(KernelMachine):
             if machine.finish(STEPS):
                 return self
         warnings.warn(
-            f"LASVM stopped its finishing step after {most:,} REPROCESS with delta_ = {machine.delta:.3g} above "
+            f"finishing LASVM stopped after {most:,} REPROCESS with delta_ = {machine.delta:.3g}, above "
             f"tau = {self.tau:g}: scale the inputs, or take a smaller C or a larger tau",
             ConvergenceWarning,
             stacklevel=2,
