@@ -8,6 +8,7 @@ import gzip
 import io
 import re
 import sys
+import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -89,6 +90,17 @@ def detect_format(data: bytes, *, plain: bool = False) -> str:
     return "columns"
 
 
+def _warn_of_columns(data: bytes, name: str) -> None:
+    """Tell of what is read as text and has as many words, few, on every line."""
+    counts = {len(line.split()) for line in data[:20000].split(b"\n")[:-1] if line.strip()}
+    if len(counts) == 1 and data.count(b"\n") > 3 and max(counts) < 5:
+        warnings.warn(
+            f"{name} is read as plain text, though every line has {max(counts)} words: give --format columns "
+            "if it has a token on each line, and --format text if all is right",
+            UserWarning, stacklevel=3,
+        )  # fmt: skip
+
+
 def read_columns(
     path: str | Path,
     format: str = "auto",
@@ -121,6 +133,8 @@ def read_columns(
         block = source.read(chunk_size or -1)
         if format == "auto":
             format = detect_format(block, plain=plain)
+            if plain and format == "text":
+                _warn_of_columns(block, name)
         if callable(wanted):
             wanted = wanted(format)
         for data in _chunks(source, block, chunk_size, by_line=format == "text"):

@@ -101,6 +101,10 @@ def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -
         if fixed:
             raise ValueError(f"--{fixed[0]} is the model's own and cannot change with --resume: leave it out")
         tagger = TASKS[task].load(resume, **options)
+        if parts := tagger.model_.parts:
+            raise ValueError(
+                f"{resume} has labels of several columns ({', '.join(parts)}) and train reads one: begin anew"
+            )
         was = tagger.model_.files.get("task", task)
         if was != task:
             raise ValueError(f"{resume} is a model of the task {was}, not {task}: go on with train {was}")

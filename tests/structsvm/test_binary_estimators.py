@@ -236,6 +236,7 @@ INTERRUPTED = """
     small = type(model)(**{**model.get_params(), "epochs": 1}).fit(X[:200], y[:200])
     before = small.decision_function(X[:100])
     small.set_params(**model.get_params())
+    signal.signal(signal.SIGINT, signal.default_int_handler)    # which background jobs ignore
     threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     try:
         small.fit(X, y)

@@ -12,7 +12,7 @@ import pytest
 from structsvm.persist import load_model
 from taggers import PosTagger
 from taggers.bundled import FOLDER, find_model
-from taggers.commands import evaluate, inspect, tag
+from taggers.commands import evaluate, inspect, tag, train
 from taggers.files import CONLLU
 from taggers.model import TaggerModel
 
@@ -135,3 +135,14 @@ def test_accuracy_is_that_of_the_card(capsys):
     card = io.StringIO(MODEL.with_suffix(".md").read_text(encoding="utf-8"))
     (line,) = [line for line in card if line.startswith("| en-pos |")]
     assert line.split("|")[2:4] == [f" {value:.2f} " for value in found]
+
+
+def test_columns_read_as_text_are_told(tmp_path):
+    with pytest.warns(UserWarning, match="every line has 2 words: give --format columns"):
+        tagged(tmp_path, "the DT\nold JJ\ncat NN\nsleeps VBZ\n\n")
+
+
+def test_it_is_not_gone_on_with(tmp_path):
+    (tmp_path / "train").write_text("the DT\ncat NN\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="labels of several columns"):
+        train("pos", tmp_path / "train", tmp_path / "model", resume="en-pos")
