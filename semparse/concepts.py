@@ -55,7 +55,7 @@ class ConceptLabeller(Estimator):
         dimension: int = 20,
         hidden: int = 200,
         window: int = 13,
-        rate: float = 0.01,
+        rate: float = 0.02,
         epochs: int = 6,
         aligned: int = 2,
         random_state: int = 0,

@@ -21,7 +21,7 @@ from structsvm.validation import check_choice, check_count, check_positive, chec
 
 Sentence = str | Sequence[str]
 # Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
-DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.03, "passes": 2}, "paper": {"C": 0.1, "passes": 1}}
+DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.1, "passes": 2}, "paper": {"C": 0.1, "passes": 1}}
 ALGORITHMS = tuple(DEFAULTS)
 SOLVERS = ("pa", "larank")
 STRATEGIES = ("random", "left-right", "order-free")
@@ -34,11 +34,10 @@ class Ospas(Estimator):
     or its JSON object. Candidates may repeat, and none of them need be right.
 
     algorithm: "latent", a linear model of whole meanings (see `semparse.latent`), or "paper", Algorithms 23
-    and 24 of Bordes' thesis (see `semparse.paper`). C: the largest step; None is 0.03 for "latent" and 0.1
-    for "paper". passes: of `fit` over the data; None is 2 for "latent" and 1 for "paper". schema: a
-    `Schema` (or its JSON object) that every candidate must conform to; learned from the candidates if None.
-    threshold: answer nothing where the best meaning leads the next by less. random_state: the seed of all
-    that is random.
+    and 24 of Bordes' thesis (see `semparse.paper`). C: the largest step; None is 0.1. passes: of `fit` over
+    the data; None is 2 for "latent" and 1 for "paper". schema: a `Schema` (or its JSON object) that every
+    candidate must conform to; learned from the candidates if None. threshold: answer nothing where the best
+    meaning leads the next by less. random_state: the seed of all that is random.
     average: predict with the mean of all weights that there have been, or with the last ones.
 
     Of "latent" only: solver, "pa" (passive-aggressive steps) or "larank" (the core's LaRank, in `fit`);
@@ -66,16 +65,16 @@ class Ospas(Estimator):
         schema: Any = None,
         threshold: float = 0.0,
         average: bool = True,
-        solver: str = "pa",
+        solver: str = "larank",
         reprocess: int = 2,
-        iterations: int = 4,
+        iterations: int = 8,
         prior: float = 0.001,
-        features: Sequence[str] = ("classes", "neighbours"),
-        on_topic: bool = True,
+        features: Sequence[str] = ("pairs", "neighbours"),
+        on_topic: bool = False,
         unnamed: float | None = None,
-        salience: float = 0.25,
+        salience: float = 0.2,
         strategy: str = "order-free",
-        empties: str = "min",
+        empties: str = "max",
         random_state: Any = 0,
     ) -> None:
         self.algorithm = algorithm
