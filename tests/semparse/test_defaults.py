@@ -1,0 +1,21 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from semparse import Ospas
+from semparse.ospas import DEFAULTS
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "semparse.json"
+
+
+@pytest.mark.parametrize(("algorithm", "row"), [("latent", "default"), ("paper", "paper")])
+def test_the_defaults_are_what_nested_cross_validation_chose_by_majority(algorithm, row):
+    chosen = json.loads(RESULTS.read_text())["figures"]["majority"][row]
+    parser = Ospas(algorithm=algorithm)
+    for name, value in chosen.items():
+        default = getattr(parser, name)
+        default = DEFAULTS[algorithm][name] if default is None else default
+        if algorithm == "paper" and name == "average":
+            continue  # shared with "latent", whose mean weights are chosen
+        assert (list(default) if isinstance(default, tuple) else default) == value, name
