@@ -1,6 +1,7 @@
 """What all tests share: those marked `corpora` are skipped where the real corpora are absent."""
 
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -8,6 +9,9 @@ import pytest
 # How long an example takes says nothing about whether it is right.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+# A shell has its background jobs ignore Ctrl-C, and their children inherit that: those that test it must hear.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items):
