@@ -10,7 +10,7 @@ import pytest
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
-# A shell has its background jobs ignore Ctrl-C, and their children inherit that: those that test it must hear.
+# A shell has its background jobs ignore Ctrl-C, which children inherit; those that test it must hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
