@@ -23,7 +23,6 @@ from benchmarks.peers.tasks import TASKS, prepare, read
 
 MODULE = "benchmarks.peers.measuring"
 REPEATS = 3
-SLOW = 30.0  # what takes longer to train, in seconds, runs once
 
 
 def measure(step: str, module: str, task: str, options: dict[str, Any], folder: str) -> dict[str, Any]:
@@ -107,8 +106,6 @@ def collect(
                 entry = results.setdefault((task, method.name), start)
                 entry |= {"version": install.installed(method.package).get("version", "")}
                 entry |= {"options": method.tasks[task]}
-                if entry["runs"] and entry["runs"][0]["train"] > SLOW:
-                    continue
                 failed = entry.get("failed") or obstacle(method)
                 if failed is None:
                     try:

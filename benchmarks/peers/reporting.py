@@ -63,10 +63,9 @@ def legend(entries: list[dict[str, Any]]) -> str:
     return (
         "Training: from file to saved model. Labelling: tokens (or rows) a second from file to file, loading "
         "included. Seconds are of CPU, which other work on the machine disturbs less than the clock. "
-        "Medians, in brackets the least and the most; what trains longer than half a minute runs once. Each "
-        "program in processes of its own, in turns, on one core; starting Python and imports are not timed. "
-        "The same template: features made in Python for those that take strings, which is how they are "
-        "used.\n\n"
+        "Medians, in brackets the least and the most. Each program in processes of its own, in turns, on one "
+        "core; starting Python and imports are not timed. The same template: features made in Python for "
+        "those that take strings, which is how they are used.\n\n"
         f"{machine()}; {told}"
     )
 

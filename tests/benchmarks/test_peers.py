@@ -83,12 +83,13 @@ def test_a_peer_that_does_not_install_or_fails_is_told_in_the_table(monkeypatch,
     assert "| ours | 90.00 | 2.00 (2.00 to 2.00) |" in text
 
 
-def test_what_is_slow_runs_once(monkeypatch):
-    seconds = {"slow": measuring.SLOW + 1, "fast": 1.0}
-    monkeypatch.setattr(measuring, "METHODS", [Method(name, "ours", "", {"ner": {}}) for name in seconds])
-    monkeypatch.setattr(measuring, "once", lambda method, *_: {"train": seconds[method.name]})
+def test_all_run_three_times_in_turns_and_every_second_turn_backwards(monkeypatch):
+    order = []
+    monkeypatch.setattr(measuring, "METHODS", [Method(name, "ours", "", {"ner": {}}) for name in "abc"])
+    monkeypatch.setattr(measuring, "once", lambda method, *_: order.append(method.name) or {"train": 1.0})
     found = {entry["method"]: len(entry["runs"]) for entry in measuring.collect(["ner"])}
-    assert found == {"slow": 1, "fast": 3}
+    assert found == {"a": 3, "b": 3, "c": 3}
+    assert "".join(order) == "abccbaabc"
 
 
 def test_the_guard_ends_with_an_error_where_something_is_worse(monkeypatch, tmp_path, capsys):
