@@ -42,8 +42,7 @@ def reproduce(
 
     structsvm reproduce --all --quick
     """
-    with told_in_one_sentence():
-        from benchmarks import reproduce as work
+    with told_in_one_sentence("benchmarks.reproduce") as work:
         from benchmarks.experiment import experiments
         from benchmarks.harness import drop_measurements, keep_measurements
         from corpora.registry import ENVIRONMENT_VARIABLE

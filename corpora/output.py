@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import os
 import secrets
 import stat
@@ -45,6 +46,10 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 def _whole(path: str | Path) -> Iterator[BinaryIO]:
     """The bytes as they are: all of them under that name, or none."""
     if str(path) == "-":
+        if isinstance(sys.stdout.buffer, io.RawIOBase):  # python -u: a write may take only a part
+            with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+                yield file
+            return
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return

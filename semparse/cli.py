@@ -79,9 +79,7 @@ def train(
 
     structsvm parse train game.jsonl -o game.ssvm
     """
-    with told_in_one_sentence():
-        from semparse import commands
-
+    with told_in_one_sentence("semparse.commands") as commands:
         options = {
             "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "solver": solver,
             "unnamed": unnamed, "strategy": strategy, "empties": empties, "average": average,
@@ -115,9 +113,7 @@ def apply(
 
     echo "purple3 feeds purple7" | structsvm parse apply game.ssvm --show picture
     """
-    with told_in_one_sentence():
-        from semparse import commands
-
+    with told_in_one_sentence("semparse.commands") as commands:
         width = shutil.get_terminal_size().columns if output == "-" and sys.stdout.isatty() else None
         commands.apply(model, file, output, n=n, show=show, width=width, format=format)
 
@@ -133,9 +129,7 @@ def match(
 
     structsvm parse match game.ssvm game.jsonl
     """
-    with told_in_one_sentence():
-        from semparse import commands
-
+    with told_in_one_sentence("semparse.commands") as commands:
         commands.match(model, file, output, format=format)
 
 
@@ -151,9 +145,7 @@ def evaluate(
 
     structsvm parse evaluate game.ssvm test.jsonl
     """
-    with told_in_one_sentence():
-        from semparse import commands
-
+    with told_in_one_sentence("semparse.commands") as commands:
         with progress(quiet) as bar:
             scores = commands.evaluate(model, file, format=format, progress=bar)
         if as_json:

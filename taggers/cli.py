@@ -100,8 +100,7 @@ def tag(
     this token: near 0, the label is in doubt (with greedy inference: by how much it beats the second label);
     inf, no other label is possible there. In CoNLL-U it stands in MISC, as Margin=0.87.
     """
-    with told_in_one_sentence():
-        from taggers import commands
+    with told_in_one_sentence("taggers.commands") as commands:
         from taggers.layout import column_number
 
         commands.tag(
@@ -133,8 +132,7 @@ def evaluate(
 
     structsvm evaluate tagged.txt
     """
-    with told_in_one_sentence():
-        from taggers import commands
+    with told_in_one_sentence("taggers.commands") as commands:
         from taggers.layout import column_number
 
         label = None if column is None else column_number(column)
@@ -180,9 +178,7 @@ def inspect(
     features and weights: how many of them the model has. transitions: what a label says of the next one.
     strongest: what a feature says of a label.
     """
-    with told_in_one_sentence():
-        from taggers import commands
-
+    with told_in_one_sentence("taggers.commands") as commands:
         if test is not None and html is None:
             raise ValueError("--test is for the page that --html writes; see also: structsvm evaluate")
         found = commands.inspect(model, top=top, names=names, html=html, test=test)
@@ -219,8 +215,7 @@ def convert(
 
     structsvm convert train.txt --to IOBES > train.iobes
     """
-    with told_in_one_sentence():
-        from taggers import commands
+    with told_in_one_sentence("taggers.commands") as commands:
         from taggers.layout import column_number
 
         label = -1 if column is None else column_number(column)
@@ -247,26 +242,26 @@ def simulate(
 
     structsvm simulate sportscast -n 500 > game.jsonl
     """
-    with told_in_one_sentence():
-        from corpora.simulate import simulate as make
-
-        make(what, n, output, level=level, seed=seed)
+    with told_in_one_sentence("corpora.simulate") as work:
+        work.simulate(what, n, output, level=level, seed=seed)
 
 
 @app.command()
 def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
     """Tag a text; train a tagger and a parser on generated data."""
-    from semparse.demo import demo as parse_sentences
-    from taggers.demo import demo as tag_sentences
-
-    for show in (tag_sentences, parse_sentences):
-        show(seed=seed)
+    for package in ("taggers", "semparse"):
+        with told_in_one_sentence(f"{package}.demo") as work:
+            work.demo(seed=seed)
 
 
 def main() -> None:
-    """Entry point of the `structsvm` command."""
+    """Run the command line; `taggers.entry` is where it begins."""
     try:
         app()
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # of --help and --version, for which typer has 1
+            sys.exit(141)
+        raise
     except OSError as error:  # of --help and --version: the commands tell their own
         print(f"error: {sentence(error)}", file=sys.stderr)
         no_more_output()

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Iterator
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+
+from taggers.entry import stop
 
 Format = Annotated[str, typer.Option(help="columns, conllu, crfsuite, text, or auto to look.")]
 Encoding = Annotated[str, typer.Option(help="Of the files, such as latin-1.")]
@@ -20,15 +24,23 @@ Output = Annotated[str, typer.Option("-o", "--output", help="Where to write; - f
 
 
 @contextlib.contextmanager
-def told_in_one_sentence() -> Iterator[None]:
-    """Errors as one line on stderr and an exit code: 1 data, 2 usage and model files, 130 Ctrl-C."""
+def told_in_one_sentence(module: str) -> Iterator[Any]:
+    """The module with the work of a command; errors as one line on stderr and an exit code.
+
+    1: data, 2: usage and model files, 130: Ctrl-C, 141: a closed pipe. The last one is 128 + SIGPIPE, what
+    shells tell of a program that this signal ends, as in `structsvm tag en-pos book.txt | head`. The signal
+    itself is not let through: it would leave temporary files. What fits in the pipe (64 KB on Linux) is
+    written before the reader can close it, and that is no error.
+    """
     import warnings
 
     warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
     code = 0
     try:
-        yield
-        sys.stdout.flush()
+        work = import_module(module)
+        with _interruptible():
+            yield work
+            sys.stdout.flush()
     except BrokenPipeError:
         no_more_output()
         code = 141
@@ -44,6 +56,19 @@ def told_in_one_sentence() -> Iterator[None]:
             sys.stdout.flush()
     if code:
         raise typer.Exit(code)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Ctrl-C as a KeyboardInterrupt, so that files are cleaned up, where it would end the program at once."""
+    at_once = signal.getsignal(signal.SIGINT) is stop
+    if at_once:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if at_once:
+            signal.signal(signal.SIGINT, stop)
 
 
 def no_more_output() -> None:

@@ -94,8 +94,7 @@ def train(
 
     structsvm train chunk train.txt --dev dev.txt -o chunk.ssvm
     """
-    with told_in_one_sentence():
-        from taggers import commands
+    with told_in_one_sentence("taggers.commands") as commands:
         from taggers.layout import column_number
         from taggers.progress import Progress
 

@@ -8,7 +8,7 @@ import pytest
 
 from corpora.simulate import NAMES, simulate
 
-COMMAND = [sys.executable, "-c", "from taggers.cli import main; main()", "simulate"]
+COMMAND = [sys.executable, "-c", "from taggers.entry import main; main()", "simulate"]
 
 
 def run(*arguments, cwd):

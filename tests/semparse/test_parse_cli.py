@@ -9,7 +9,7 @@ import pytest
 from corpora.simulate import simulate
 from semparse import Ospas, commands
 
-COMMAND = [sys.executable, "-c", "from taggers.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from taggers.entry import main; main()"]
 
 
 def run(*arguments, cwd, stdin=""):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from sentences import as_columns, as_conllu
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
-COMMAND = [sys.executable, "-c", "from taggers.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from taggers.entry import main; main()"]
 
 
 def run(*arguments, cwd, stdin=b"", **options):
@@ -233,23 +234,64 @@ def test_a_disk_that_fills_up_leaves_nothing_half_written(folder, tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-def test_a_closed_pipe_is_no_error(folder):
-    process = subprocess.Popen(
-        [*COMMAND, "tag", "chunk.ssvm"],
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    process.stdout.close()
-    try:
-        process.stdin.write(as_columns(200) * 20)
-        process.stdin.close()
-    except BrokenPipeError:
-        pass
-    assert process.stderr.read() == b""
-    assert process.wait(60) == 141
-    process.stderr.close()
+@pytest.mark.parametrize(
+    "arguments", ["--help", "tag -h", "--version", "tag chunk.ssvm test.txt", "evaluate chunk.ssvm test.txt"]
+)
+def test_a_closed_pipe_ends_it_quietly_with_the_status_of_sigpipe(folder, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb") as pipe:
+        done = subprocess.run(
+            [*COMMAND, *arguments.split()], cwd=folder, stdout=pipe, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("times", "status"), [(1, "0"), (400, "141")])
+def test_head_takes_its_lines(folder, monkeypatch, times, status, unbuffered):
+    """What fits in the pipe is written before the reader goes; of more, the rest cannot be."""
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    (folder / "long.txt").write_bytes(as_columns(20) * times)
+    command = f"{shlex.join(COMMAND)} tag chunk.ssvm long.txt | head -n 2; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[2:] == [status]
+
+
+# Sends Ctrl-C to itself as the import of a module begins; the handler is the one of a terminal.
+INTERRUPTED = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["MODULE"]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+from taggers.entry import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [
+        ("--version", "typer"),
+        ("--version", "taggers.cli"),
+        ("--version", "structsvm"),
+        ("train --help", "numpy"),
+        ("tag en-pos", "numpy"),
+        ("tag en-pos", "numpy._core._exceptions"),
+        ("tag en-pos", "structsvm._schedules"),
+        ("parse apply none", "semparse.commands"),
+    ],
+)
+def test_ctrl_c_while_modules_are_imported_is_one_line(folder, arguments, module):
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, *arguments.split()],
+        cwd=folder, env={**os.environ, "MODULE": module}, input=b"", capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"interrupted\n")
 
 
 def test_interrupted_training_leaves_no_file(folder):
