@@ -3,13 +3,16 @@
 A word seen at least twice is described by its left and right neighbours: square roots of the counts, weighed
 down for neighbours that all words have, a row of length one. The main directions of this table (a singular
 value decomposition) are grouped by spherical k-means, which starts from the most frequent words. Nothing is
-drawn at random.
+drawn at random: the same text gives the same clusters, to the bit on the same BLAS and processor.
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +21,9 @@ from taggers._features import Extractor
 from taggers._lexicon import hash_string
 from taggers._table import KeyTable
 from taggers.templates import parse_template
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 N_CLUSTERS = 200
 DIMENSIONS = 50
@@ -59,6 +65,9 @@ class Clusters:
         return {"keys": self.keys, "numbers": self.numbers}
 
 
+NONE = Clusters(np.zeros(0, np.uint64), np.zeros(0, np.uint16))
+
+
 def find_clusters(columns: Columns) -> Clusters:
     """The clusters of the words in the first column; of too little text, none."""
     words, ids, counts = np.unique(_lower(columns), return_inverse=True, return_counts=True)
@@ -66,9 +75,13 @@ def find_clusters(columns: Columns) -> Clusters:
     n = int((counts >= LEAST_SEEN).sum())
     k = min(N_CLUSTERS, n // WORDS_A_CLUSTER)
     if k < 2:
-        return Clusters(np.zeros(0, np.uint64), np.zeros(0, np.uint16))
+        return NONE
     rank = np.argsort(order, kind="stable")  # of each word among all, the most frequent first
-    vectors = _directions(_neighbours(rank[ids], columns.sentence_ptr, n))
+    try:
+        vectors = _directions(_neighbours(rank[ids], columns.sentence_ptr, n))
+    except RuntimeError as error:  # ARPACK's
+        warnings.warn(f"no clusters of words were found, and the tagger does without: {error}", stacklevel=2)
+        return NONE
     numbers = _grouped(vectors, np.sqrt(counts[order[:n]]), k)
     return Clusters(words[order[:n]], numbers.astype(np.uint16))
 
@@ -80,7 +93,7 @@ def _lower(columns: Columns) -> np.ndarray:
     return np.array([hash_string(text) for text in texts], np.uint64)[ids]
 
 
-def _neighbours(ids: np.ndarray, sentence_ptr: np.ndarray, n: int) -> np.ndarray:
+def _neighbours(ids: np.ndarray, sentence_ptr: np.ndarray, n: int) -> csr_array:
     """How often each of the first n words has which neighbours on its left and right, as weighed above."""
     from scipy.sparse import coo_array
 
@@ -99,13 +112,18 @@ def _neighbours(ids: np.ndarray, sentence_ptr: np.ndarray, n: int) -> np.ndarray
     return counts
 
 
-def _directions(table: np.ndarray) -> np.ndarray:
+def _directions(table: csr_array) -> np.ndarray:
     """Each row by its main directions, of length one."""
-    from scipy.sparse.linalg import svds
+    from scipy.linalg import svd
+    from scipy.sparse.linalg import LinearOperator, eigsh
 
-    size = min(table.shape)
-    left, scale, _ = svds(table, k=min(DIMENSIONS, size - 1), v0=np.ones(size))
-    vectors = left * scale
+    size = table.shape[1]
+    products = LinearOperator((size, size), matvec=lambda x: table.T @ (table @ x), dtype=np.float64)
+    # svds would do, but for the random vectors that it goes on with where a part of the space is exhausted.
+    seed = {"rng": 0} if "rng" in signature(eigsh).parameters else {}  # before SciPy 1.17 they are its own
+    _, right = eigsh(products, k=min(DIMENSIONS, min(table.shape) - 1), v0=np.ones(size), **seed)
+    left, scale, _ = svd(table @ np.linalg.qr(right)[0], full_matrices=False)
+    vectors = (left * scale)[:, ::-1]
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 

@@ -3,9 +3,11 @@
 import pickle
 import random
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
+import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import text_hash
@@ -85,6 +87,24 @@ def test_the_same_text_gives_the_same_clusters_whatever_it_came_from():
     for other in (again, hashed, pickle.loads(pickle.dumps(first))):
         np.testing.assert_array_equal(first.keys, other.keys)
         np.testing.assert_array_equal(first.numbers, other.numbers)
+
+
+def test_clusters_repeat_where_the_table_has_equal_directions():
+    """Words that stand beside each other only: the Krylov space ends early, and goes on from new vectors."""
+    pairs = [[f"{side}{k}" for side in "lr"] for k in range(60)] * 2
+    columns = Columns.from_sentences(pairs)
+    first = find_clusters(columns)
+    for _ in range(3):
+        np.testing.assert_array_equal(find_clusters(columns).numbers, first.numbers)
+
+
+def test_a_decomposition_that_does_not_converge_is_told_and_done_without(monkeypatch):
+    real = scipy.sparse.linalg.eigsh
+    monkeypatch.setattr("scipy.sparse.linalg.eigsh", partial(real, maxiter=1, tol=1e-300))
+    with pytest.warns(UserWarning, match="no clusters of words were found.*No convergence"):
+        tagger = SequenceTagger(template=TEMPLATE).fit(X, Y)
+    assert len(tagger.model_.clusters.keys) == 0
+    assert tagger.score(X, Y) > 0.95
 
 
 @given(st.sampled_from(["ab", "éa", "x", "İs"]) | st.text(alphabet="aAbBéÉİsx", max_size=3))
