@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 
-def check_output(path: str | Path) -> None:
-    """Refuse a place where no file can be written, before any work is done for it."""
+def check_output(path: str | Path, *sources: str | Path | None) -> None:
+    """Refuse, before any work is done for it, a place where no file can be written or a source is."""
     folder = os.path.dirname(os.path.realpath(path))
     if str(path) == "-":
         return
@@ -25,6 +25,9 @@ def check_output(path: str | Path) -> None:
         raise ValueError(f"{path} cannot be written: there is no folder {os.path.dirname(path)}")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: permission denied")
+    files = [source for source in sources if source is not None and os.path.isfile(source)]
+    if os.path.isfile(path) and any(os.path.samefile(path, source) for source in files):
+        raise ValueError(f"{path} is read, and would be lost if it were written: give another name")
 
 
 @contextlib.contextmanager

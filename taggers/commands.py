@@ -16,7 +16,7 @@ from taggers._columns import Columns
 from taggers.bundled import find_model
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
-from taggers.doubts import warn_of_gold
+from taggers.doubts import check_gold, warn_of_gold
 from taggers.errors import DataError
 from taggers.files import (
     CHUNK,
@@ -29,7 +29,7 @@ from taggers.files import (
     read_columns,
     write,
 )
-from taggers.layout import check_fit, format_for, inputs_of, label_of, names_of, outputs_of, part_of
+from taggers.layout import check_fit, compared_names, format_for, inputs_of, label_of, names_of, outputs_of
 from taggers.model import TaggerModel
 from taggers.naming import feature_names
 from taggers.train_file import TASKS, train
@@ -61,7 +61,7 @@ def tag(
     name = "<stdin>" if str(file) == "-" else str(file)
     if nbest > 1 and (replace or model.inference == "greedy"):
         raise ValueError("n-best labels need a model with exact inference, and do not go with --replace")
-    check_output(output)
+    check_output(output, file)
     parts: list[str] = []  # of labels, for the columns that are written over
 
     def wanted(kind: str) -> list[int]:
@@ -162,6 +162,8 @@ def evaluate(
     if strict is not None:
         schemes.check(strict)
     if model is None:
+        if label is not None:
+            raise ValueError("--column needs a model; without one, the last two columns are compared")
         return _compared(file, format, encoding, strict)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     name = str(file)
@@ -173,10 +175,11 @@ def evaluate(
     (columns,) = read_columns(file, kind, wanted=wanted, encoding=encoding, chunk_size=None)
     if columns.format == "crfsuite":
         check_fit(model, columns, format)
-    ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
-    names = names_of(model, part_of(model, columns.wanted[-1]) if columns.format == "conllu" else "")
-    predicted = [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
     gold = columns.sentences(columns.width - 1)
+    names = compared_names(model, columns)
+    check_gold(gold, names, columns)
+    ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
+    predicted = [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
     warn_of_gold(gold, names, model.outer, columns.name, "the model's")
     if model.outer != "none" or model.template is None:
         return compare(gold, predicted, strict=strict)
@@ -222,7 +225,7 @@ def inspect(
     training file) to name them by. html: a page to write, with the errors on the file `test` if there is one.
     """
     if html is not None:
-        check_output(html)
+        check_output(html, names, test, None if isinstance(model, TaggerModel) else model)
     path = None if isinstance(model, TaggerModel) else find_model(model)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     problem = model.problem()
@@ -269,7 +272,7 @@ def convert(
         schemes.check(scheme)
         if scheme == "none":
             raise ValueError("labels can be converted from and to IOB1, IOB2, IOBES and BILUO")
-    check_output(output)
+    check_output(output, file)
     columns = read_all(file, format, wanted=(label,), encoding=encoding)
     sentences = columns.sentences(0)
     source = source or schemes.detect(sentences)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
+from typing import Any
 
 from taggers import schemes
 from taggers._columns import Columns
 from taggers.errors import DataError
+from taggers.files import CONLLU_NAMES
 
 COLUMN = "is this the right column? --column chooses another"
 
@@ -65,13 +67,29 @@ def _marks_phrase(label: str) -> bool:
     return bool(type_) and len(prefix) == 1 and prefix in "BIESLU"
 
 
+def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Columns) -> None:
+    """Refuse gold labels, the last column read, none of which is one of the model's `names`."""
+    seen = set(chain.from_iterable(gold)) - {schemes.OUTSIDE}
+    if not seen or seen & set(names):
+        return
+    column: Any = columns.wanted[-1]
+    column = CONLLU_NAMES[column] if columns.format == "conllu" else f"{column} (counted from 0)"
+    known = set(names) - {schemes.OUTSIDE}
+    raise DataError(
+        f"its column {column} has the labels {_some(seen)}, none of which is one of the model's, "
+        f"{_some(known)}: choose the column of the gold labels with --column, or take a model that was "
+        "trained on such labels",
+        columns.name,
+    )
+
+
 def warn_of_gold(
     gold: Sequence[Sequence[str]], names: Sequence[str], outer: str, file: str, answers: str
 ) -> None:
     """Say so where gold labels cannot be compared with what is answered: other labels, another scheme."""
     seen = set(chain.from_iterable(gold)) - {schemes.OUTSIDE}
     if seen and not seen & set(names):
-        _warn(file, f"none of its labels, such as {min(seen)}, is one of {answers}: {COLUMN}")
+        _warn(file, f"its labels are {_some(seen)}, and none of them is one of {answers}")
         return
     theirs = schemes.detect(gold)
     if "none" not in (outer, theirs) and theirs != outer and schemes.count_violations(gold, outer):
@@ -80,6 +98,14 @@ def warn_of_gold(
             f"its labels are in {theirs}, {answers} in {outer}: phrases can be compared, but accuracy counts "
             f"labels as they are written; structsvm convert --to {outer} makes them alike",
         )
+
+
+def _some(labels: Collection[str]) -> str:
+    """
+    >>> _some({"N", "V", "D", "A"}), _some({"N"})
+    ('A, D, N ...', 'N')
+    """
+    return ", ".join(sorted(labels)[:3]) + (" ..." if len(labels) > 3 else "")
 
 
 def _warn(file: str, what: str) -> None:

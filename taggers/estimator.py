@@ -21,7 +21,7 @@ from taggers._labels import Labels
 from taggers.errors import DataError
 from taggers.features import Features, KeyTable
 from taggers.labelling import Labelling
-from taggers.model import TaggerModel
+from taggers.model import MOST_LABELS, TaggerModel
 from taggers.naming import feature_names
 from taggers.templates import NAMED, Template, load_template, parse_template
 
@@ -52,6 +52,7 @@ class SequenceTagger(Labelling, Estimator):
     model_: TaggerModel
     optimizer_: Any
     _labels: Labels
+    _state_option = "training_state=True"  # what those who save it have to say to keep the training state
 
     DEFAULTS: ClassVar[dict[str, Any]] = {
         "template": "label", "algorithm": "larank", "inference": "exact", "order": None, "C": 0.1,
@@ -311,6 +312,11 @@ class SequenceTagger(Labelling, Estimator):
         return found
 
     def _optimizer(self, model: TaggerModel) -> Any:
+        if len(model.labels) > MOST_LABELS:
+            raise DataError(
+                f"{len(model.labels):,} labels, where a model can have {MOST_LABELS:,}: is this the right "
+                "column?"
+            )
         loss = gold.loss_matrix(model.labels, dict(self.label_weight or {}), model.outer, model.inner)
         return training.new_optimizer(
             self._setting("algorithm"), model.problem(loss), C=self._setting("C"),
@@ -333,7 +339,7 @@ class SequenceTagger(Labelling, Estimator):
             training.resumed(fresh, state, old)
             training.carry_over(optimizer, fresh)
             return wider, fresh
-        warnings.warn(training.NO_STATE, UserWarning, stacklevel=3)
+        warnings.warn(training.NO_STATE.format(self._state_option), UserWarning, stacklevel=3)
         weights = model.weights.dense(old.stride).astype(np.float64).reshape(-1)
         return wider, fresh.start_from(wider_weights(weights, old, fresh.problem))
 

@@ -243,11 +243,12 @@ def _chunks(source: _Source, block: bytes, size: int | None, *, by_line: bool) -
 
 
 def _tokenized(data: bytes, name: str, line: int) -> bytes:
+    data = data.removeprefix(BOM)
     try:
-        return to_columns(data.decode("utf-8-sig"))
+        return to_columns(data.decode())
     except UnicodeDecodeError as error:
-        where = line + data.count(b"\n", 0, error.start)
-        raise DataError("not valid UTF-8; give the file's encoding, such as latin-1", name, where) from None
+        what = f"byte 0x{data[error.start]:02x} is not valid UTF-8; give the file's encoding, such as latin-1"
+        raise DataError(what, name, line + data.count(b"\n", 0, error.start)) from None
 
 
 def in_misc(data: bytes) -> bytes:

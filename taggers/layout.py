@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,18 @@ def names_of(model: TaggerModel, part: str) -> list[str]:
     return [name.split("|")[model.parts.index(part)] for name in model.names]
 
 
+def compared_names(model: TaggerModel, columns: Columns) -> list[str]:
+    """The labels' names to hold against the last column: the part of each that belongs there.
+
+    CoNLL-U's columns have their parts; of any other file, that part which it has most of.
+    """
+    if columns.format == "conllu":
+        return names_of(model, part_of(model, columns.wanted[-1]))
+    seen = Counter(columns.texts(columns.width - 1)) if model.parts else Counter()
+    choices = [names_of(model, part) for part in ("", *model.parts)]
+    return max(choices, key=lambda names: sum(seen[name] for name in set(names)))
+
+
 def label_of(model: TaggerModel, format: str, name: str, chosen: int | None = None) -> int:
     """The column of a file that the labels belong to."""
     if chosen is not None:
@@ -155,8 +168,8 @@ def format_for(model: TaggerModel, format: str) -> str:
 def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
     """Refuse or tell what does not look like the model's own files, unless the format was given.
 
-    That is a file without one known feature where they come ready, and plain text read as columns: too many
-    of them, or no known label.
+    That is a file without one known feature where they come ready, and what may be plain text read as
+    columns: too many of them, or no known label. Between tabs it is no text, and only told.
     """
     if format == "auto" and columns.format == "crfsuite" and not len(model.features(columns).rows):
         raise DataError(
@@ -172,14 +185,19 @@ def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
     odd = columns.n_columns > usual + same  # a column of predicted labels may have been added
     if same and usual <= columns.n_columns <= usual + 1 and "label" in model.files:
         odd = not set(_first_values(columns, model.files["label"])) & {*model.names, "_"}
-    if odd:
-        read = " and ".join(map(str, columns.wanted[: max(model.template.width, 1)]))
-        warnings.warn(
-            f"{columns.name} has {columns.n_columns} columns that do not look like those of the training "
-            f"file; column {read} of each line is read (from 0). Give --format text if it is plain text, and "
-            "--format columns if all is right",
-            UserWarning, stacklevel=2,
-        )  # fmt: skip
+    if not odd:
+        return
+    what = f"its {columns.n_columns} columns do not look like those of the training file"
+    read = " and ".join(map(str, columns.wanted[: max(model.template.width, 1)]))
+    if columns.separator == "\t":
+        told = f"column {read} of it is read (counted from 0); --format columns says that all is right"
+        warnings.warn(f"{columns.name}: {what}; {told}", UserWarning, stacklevel=2)
+        return
+    text = "if it is plain text, give --format text"
+    if model.template.width > 1:
+        text = f"the model reads {model.template.width} columns, such as words and parts of speech, no text"
+    right = f"if all is right, give --format columns, and column {read} of it (counted from 0) is read"
+    raise DataError(f"{what}; {text}; {right}", columns.name)
 
 
 def _first_values(columns: Columns, column: int) -> list[str]:

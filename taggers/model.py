@@ -23,6 +23,7 @@ from taggers.history import History
 from taggers.templates import Template
 
 MOST_ALIKE = 64
+MOST_LABELS = 10_000  # the loss of each pair of them is a number in memory
 
 
 @dataclass

@@ -15,14 +15,13 @@ from structsvm.rows import SparseRows
 from taggers.clusters import Clusters
 from taggers.features import HASHING, KeyTable
 from taggers.files import CONLLU, FORMATS
-from taggers.model import TaggerModel
+from taggers.model import MOST_LABELS, TaggerModel
 from taggers.schemes import SCHEMES
 from taggers.templates import parse_template
 
 KIND = "tagger"
 LAYOUT = 2
 STATE = "state."
-MOST_LABELS = 10_000  # the loss of each pair of them is a number in memory
 PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
 PARAMETERS: dict[str, type | tuple[type, ...]] = {
     "algorithm": str, "inference": str, "order": int, "C": (int, float), "reprocess": int, "epochs": int,

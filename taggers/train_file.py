@@ -46,9 +46,9 @@ def train(
     """
     options = {name: value for name, value in options.items() if value is not None}
     tagger = _new_tagger(task, resume, options)
-    check_saving(output, dtype, prune, keep_state)
+    check_saving(output, (file, dev), dtype, prune, keep_state)
     if curve is not None:
-        check_output(curve)
+        check_output(curve, file, dev, resume)
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
     reading = {
         "format": columns.format,
@@ -101,6 +101,7 @@ def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -
         if fixed:
             raise ValueError(f"--{fixed[0]} is the model's own and cannot change with --resume: leave it out")
         tagger = TASKS[task].load(resume, **options)
+        tagger._state_option = "--keep-state"
         if parts := tagger.model_.parts:
             raise ValueError(
                 f"{resume} has labels of several columns ({', '.join(parts)}) and train reads one: begin anew"
@@ -116,11 +117,17 @@ def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -
     return tagger
 
 
-def check_saving(output: str | Path, dtype: str, prune: float | None, keep_state: bool) -> None:
+def check_saving(
+    output: str | Path,
+    sources: Sequence[str | Path | None],
+    dtype: str,
+    prune: float | None,
+    keep_state: bool,
+) -> None:
     """Refuse before the training what would be refused after it."""
     if str(output) == "-":
         raise ValueError("a model cannot be written to standard output: give -o a file name")
-    check_output(output)
+    check_output(output, *sources)
     if Path(output).exists() and not Path(output).is_file():
         raise ValueError(f"{output} is no regular file: give the model another name")
     if dtype not in DTYPES:

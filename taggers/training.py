@@ -20,7 +20,7 @@ from structsvm.validation import check_choice
 
 NO_STATE = (
     "this model was saved without its training state: it goes on from its weights alone, and old examples "
-    "can no longer be worked on; save with training_state=True (--keep-state) to keep them"
+    "can no longer be worked on; save with {} to keep them"
 )
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 

@@ -13,6 +13,7 @@ from structsvm.persist import load_model
 from taggers import PosTagger
 from taggers.bundled import FOLDER, find_model
 from taggers.commands import evaluate, inspect, tag, train
+from taggers.errors import DataError
 from taggers.files import CONLLU
 from taggers.model import TaggerModel
 
@@ -38,7 +39,7 @@ def test_text_becomes_columns_of_token_upos_and_xpos(tmp_path):
 
 def test_one_line_of_few_words_on_standard_input_is_text():
     done = subprocess.run(
-        [sys.executable, "-c", "from taggers.cli import main; main()", "tag", "en-pos"],
+        [sys.executable, "-c", "from taggers.entry import main; main()", "tag", "en-pos"],
         input=b"The dog barks", capture_output=True, check=True,
     )  # fmt: skip
     assert [line.split("\t")[0] for line in done.stdout.decode().splitlines()] == ["The", "dog", "barks", ""]
@@ -72,6 +73,19 @@ def test_each_part_is_evaluated_by_its_column(tmp_path):
     (tmp_path / "gold").write_text(conllu(UPOS, ["FW"] * 9), encoding="utf-8")
     assert evaluate("en-pos", tmp_path / "gold").accuracy == 1
     assert evaluate("en-pos", tmp_path / "gold", label=CONLLU["xpos"]).accuracy == 0
+
+
+@pytest.mark.parametrize("tags", [UPOS, XPOS, [f"{u}|{x}" for u, x in zip(UPOS, XPOS, strict=True)]])
+def test_columns_are_compared_with_the_part_that_they_have(tmp_path, tags):
+    lines = [f"{word} {tag}\n" for word, tag in zip(WORDS, tags, strict=True)]
+    (tmp_path / "gold").write_text("".join(lines), encoding="utf-8")
+    assert evaluate("en-pos", tmp_path / "gold").accuracy == 1
+
+
+def test_other_labels_are_named_beside_its_own(tmp_path):
+    (tmp_path / "gold").write_text("".join(f"{word} B-{len(word)}\n" for word in WORDS), encoding="utf-8")
+    with pytest.raises(DataError, match=r"has the labels B-1, B-2, B-3 .*the model's, ADJ.*--column"):
+        evaluate("en-pos", tmp_path / "gold")
 
 
 def test_python_and_a_file_of_the_same_name(tmp_path, monkeypatch):

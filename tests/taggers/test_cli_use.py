@@ -82,19 +82,23 @@ def test_gold_alone_is_not_compared_with_the_column_beside_it(folder):
 
 
 @pytest.mark.parametrize(
-    ("model", "text"),
+    ("model", "text", "part"),
     [
-        ("pos.ssvm", b"Anna sees the cat.\n"),
-        ("chunk.ssvm", b"Anna sees the cat.\n"),
-        ("chunk.ssvm", b"Anna likes trains\n"),
-        ("chunk.ssvm", b"Anna may like the old train in Turin .\n"),
+        ("pos.ssvm", b"Anna sees the cat.\n", "if it is plain text, give --format text"),
+        ("chunk.ssvm", b"Anna sees the cat.\n", "the model reads 2 columns"),
+        ("chunk.ssvm", b"Anna likes trains\n", "the model reads 2 columns"),
+        ("chunk.ssvm", b"Anna may like the old train in Turin .\n", "the model reads 2 columns"),
     ],
 )
-def test_text_that_is_read_as_columns_gets_a_warning(folder, model, text):
-    done = run("tag", model, cwd=folder, stdin=text)
-    assert b"warning: <stdin> has" in done.stderr
-    assert b"--format text" in done.stderr
-    assert run("tag", model, "--format", "columns", cwd=folder, stdin=text).stderr == b""
+def test_text_is_not_taken_for_columns_unless_the_format_says_so(folder, model, text, part):
+    done = run("tag", model, "-o", "text.out", cwd=folder, stdin=text)
+    refused(done, 1, "<stdin>: its ", "do not look like those of the training file", part, "--format columns")
+    assert not (folder / "text.out").exists()
+    done = run("tag", model, "--format", "columns", cwd=folder, stdin=text)
+    assert (done.returncode, done.stderr, done.stdout.count(b"\n")) == (0, b"", 1)
+    done = run("tag", model, cwd=folder, stdin=text.replace(b" ", b"\t"))
+    assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
+    assert b"warning: <stdin>: its " in done.stderr
 
 
 def test_files_that_fit_get_no_warning(folder):
@@ -110,20 +114,43 @@ def test_text_with_lines_of_different_lengths_names_the_format(folder):
     refused(done, 1, "<stdin>:2: 3 columns where the lines before have 5", "the format text")
 
 
-def test_a_file_is_labelled_in_place(folder):
-    expected = run("tag", "chunk.ssvm", "test.txt", cwd=folder).stdout
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tag", "chunk.ssvm", "own.txt", "-o", "own.txt"),
+        ("tag", "chunk.ssvm", "own.txt", "-o", "./link.txt"),
+        ("convert", "own.txt", "--to", "IOBES", "-o", "own.txt"),
+        ("train", "chunk", "own.txt", "-o", "own.txt"),
+        ("train", "chunk", "train.txt", "--dev", "own.txt", "-o", "own.txt"),
+        ("train", "chunk", "own.txt", "-o", "x.ssvm", "--curve", "own.txt"),
+        ("inspect", "chunk.ssvm", "--names", "train.txt", "--test", "own.txt", "--html", "own.txt"),
+    ],
+)
+def test_no_file_that_is_read_is_written_over(folder, arguments):
     shutil.copy(folder / "test.txt", folder / "own.txt")
-    assert run("tag", "chunk.ssvm", "own.txt", "-o", "own.txt", cwd=folder).returncode == 0
-    assert (folder / "own.txt").read_bytes() == expected
-    bad = b"the DT B-NP\ncat NN\n"
-    (folder / "own.txt").write_bytes(bad)
-    refused(run("tag", "chunk.ssvm", "own.txt", "-o", "own.txt", cwd=folder), 1, "own.txt:2:")
-    assert (folder / "own.txt").read_bytes() == bad
+    (folder / "link.txt").unlink(missing_ok=True)
+    (folder / "link.txt").symlink_to("own.txt")
+    refused(run(*arguments, cwd=folder), 2, f"{arguments[-1]} is read, and would be lost")
+    assert (folder / "own.txt").read_bytes() == (folder / "test.txt").read_bytes()
+
+
+def test_a_model_is_gone_on_with_in_place(folder):
+    shutil.copy(folder / "chunk.ssvm", folder / "own.ssvm")
+    more = ("train", "chunk", "test.txt", "--resume", "own.ssvm", "-o", "own.ssvm", "-q")
+    assert run(*more, cwd=folder).returncode == 0
+    assert (folder / "own.ssvm").read_bytes() != (folder / "chunk.ssvm").read_bytes()
+
+
+def test_a_model_that_is_not_there_names_those_that_come_along(folder):
+    for command in ("tag", "evaluate", "inspect"):
+        done = run(command, "en-ner", *["test.txt"] * (command != "inspect"), cwd=folder)
+        refused(done, 2, "en-ner does not exist", "come along: en-pos")
 
 
 def test_resuming_without_state_says_how_to_keep_it(folder):
     done = run("train", "chunk", "test.txt", "--resume", "chunk.ssvm", "-o", "more.ssvm", cwd=folder)
-    assert b"--keep-state" in done.stderr
+    assert b"save with --keep-state to keep them" in done.stderr
+    assert b"training_state" not in done.stderr
 
 
 def test_weights_of_labels_reach_all_their_forms():
@@ -308,6 +335,13 @@ def test_what_would_be_learned_or_compared_in_vain_is_told(folder):
     refused(run(*items, "--template", "w[0]", cwd=folder), 2, "features come ready")
 
 
+def test_more_labels_than_a_model_file_may_have_are_refused_before_training(folder):
+    (folder / "many.txt").write_text("".join(f"a L{k}\n" for k in range(10_001)))
+    done = run("train", "label", "many.txt", "-o", "many.ssvm", cwd=folder)
+    refused(done, 1, "10,001 labels, where a model can have 10,000: is this the right column?")
+    assert not (folder / "many.ssvm").exists()
+
+
 def items(n, seed=0):
     """The sentences in CRFsuite's format, some lines with a feature more."""
     lines = [line.split(" ") for line in as_columns(n, seed).decode().split("\n")]
@@ -359,8 +393,13 @@ def test_evaluation_tells_of_other_labels_and_schemes(folder):
     assert b"its labels are in IOB1, the model's in IOB2" in told
     (folder / "both.test").write_bytes(run("tag", "chunk.ssvm", "iob1.test", cwd=folder).stdout)
     assert b"the predicted ones in IOB2" in run("evaluate", "both.test", cwd=folder).stderr
-    tags = run("evaluate", "pos.ssvm", "test.txt", "--column", 2, cwd=folder).stderr
-    assert b"none of its labels, such as B-NP, is one of the model's" in tags
+    refused(
+        run("evaluate", "pos.ssvm", "test.txt", "--column", 2, cwd=folder),
+        1, "test.txt: its column 2 (counted from 0) has the labels B-", "none of which is one of the model's",
+        "., DT, IN ...", "--column",
+    )  # fmt: skip
+    refused(run("evaluate", "chunk.ssvm", "train.conllu", "--column", "xpos", cwd=folder), 1)
+    refused(run("evaluate", "test.txt", "--column", 1, cwd=folder), 2, "--column needs a model")
 
 
 @pytest.mark.parametrize(
@@ -386,5 +425,5 @@ def test_files_called_gz_are_packed_always_to_the_same_bytes(folder):
     assert gzip.decompress(packed[0]) == plain
     assert packed[0] == packed[1]
     assert run("tag", "chunk.ssvm", "a.gz", cwd=folder).returncode == 0
-    run("convert", "a.gz", "--column", 2, "--to", "IOBES", "-o", "a.gz", cwd=folder)
-    assert b" E-NP " in gzip.decompress((folder / "a.gz").read_bytes())
+    run("convert", "a.gz", "--column", 2, "--to", "IOBES", "-o", "b.gz", cwd=folder)
+    assert b" E-NP " in gzip.decompress((folder / "b.gz").read_bytes())
