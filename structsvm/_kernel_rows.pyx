@@ -17,6 +17,11 @@ cdef extern from "_rows.h" nogil:
     double dot_double(const double* row, const double* x, Py_ssize_t n)
     void axpy_single(double* y, double a, const float* x, Py_ssize_t n)
     void axpy_double(double* y, double a, const double* x, Py_ssize_t n)
+    void gather_single(char* row, const char* whole, const Py_ssize_t* source, Py_ssize_t n)
+    void gather_double(char* row, const char* whole, const Py_ssize_t* source, Py_ssize_t n)
+
+
+cdef Py_ssize_t SPARE = 64      # support patterns that there is room for at first
 
 
 cdef class KernelRows:
@@ -146,12 +151,12 @@ cdef class KernelRows:
             self.rows[oldest] = NULL
             self.n_rows -= 1
 
-    def tell_inputs(self, change, position, other):
+    def tell_inputs(self, change, *arguments):
         """Have the inputs follow the support set; Ctrl-C, which Python code hears, has to wait."""
         try:
-            getattr(self.inputs, change)(position, other)
+            getattr(self.inputs, change)(*arguments)
         except KeyboardInterrupt as interrupt:
-            getattr(self.inputs, change)(position, other)   # doing it twice does no harm
+            getattr(self.inputs, change)(*arguments)    # doing it twice does no harm
             self.interrupt = interrupt
             self.interrupted = True
 
@@ -213,7 +218,7 @@ cdef class KernelRows:
         self.n_block = 0
 
     cdef int grow(self, Py_ssize_t capacity) except -1:
-        """Make room for more support patterns, while there is no block; without memory nothing changes."""
+        """Make room for so many support patterns, while there is no block; without memory nothing changes."""
         cdef Py_ssize_t p
         cdef char** rows
         self.diagonal, self.slot, self.used = (
@@ -231,10 +236,69 @@ cdef class KernelRows:
 
     def restore(self, Py_ssize_t n, diagonal):
         """Take up a support set whose patterns the inputs hold already; rows are computed when used."""
-        self.grow(n + 64)
+        self.grow(n + SPARE)
         self.n = n
         np.asarray(self.diagonal)[:n] = diagonal
         self.slot[:n] = -1
+
+    def reorder(self, order):
+        """Put the support patterns in another order, in one pass over the rows; those left out leave."""
+        cdef const Py_ssize_t[::1] source = np.ascontiguousarray(order, dtype=np.intp)
+        cdef Py_ssize_t k, p, n = source.shape[0]
+        inputs = self.inputs.reordered(order)
+        cdef char[::1] whole = np.empty(self.n * self.size, dtype=np.int8)
+        cdef char** rows = <char**>allocated(calloc(self.capacity, sizeof(char*)))
+        self.clear_block()
+        for k in range(n):
+            rows[k], self.rows[source[k]] = self.rows[source[k]], NULL
+            if rows[k] != NULL:
+                memcpy(&whole[0], rows[k], self.n * self.size)
+                if self.single:
+                    gather_single(rows[k], &whole[0], &source[0], n)
+                else:
+                    gather_double(rows[k], &whole[0], &source[0], n)
+        for p in range(self.n):
+            self.n_rows -= self.rows[p] != NULL
+            free(self.rows[p])
+            if self.slot[p] >= 0:
+                self.position[self.slot[p]] = -1
+        free(self.rows)
+        self.rows, self.n = rows, n
+        for values in map(np.asarray, (self.diagonal, self.slot, self.used)):
+            values[:n] = values[order]
+        for k in range(n):
+            if self.slot[k] >= 0:
+                self.position[self.slot[k]] = k
+        self.tell_inputs("take", inputs)
+
+    def tighten(self):
+        """Give back room for more support patterns, where the cache is short of it."""
+        if self.n_rows * <double>self.capacity * self.size > self.cache_bytes / 2:
+            self.clear_block()
+            self.grow(self.n + SPARE)
+
+    def forget(self):
+        """Let go of all rows, as restore() leaves it: then this one and one read from a file go on alike."""
+        cdef Py_ssize_t p
+        self.clear_block()
+        for p in range(self.n):
+            free(self.rows[p])
+            self.rows[p] = NULL
+        self.n_rows = self.now = 0
+        self.used[:] = 0
+        self.grow(self.n + SPARE)
+
+    def copy_rows(self, KernelRows other):
+        """Take over the rows of another with the same support patterns."""
+        cdef Py_ssize_t p
+        self.grow(other.capacity)
+        np.asarray(self.used)[:] = other.used
+        self.now = other.now
+        for p in range(self.n):
+            if other.rows[p] != NULL:
+                self.rows[p] = <char*>allocated(malloc(self.capacity * self.size))
+                memcpy(self.rows[p], other.rows[p], self.n * self.size)
+                self.n_rows += 1
 
     def count(self, Py_ssize_t n):
         """Book kernel values of n patterns with all support patterns that were computed elsewhere."""
@@ -243,7 +307,7 @@ cdef class KernelRows:
 
 def longer(array, n):
     """A copy with room for n values, zero where new."""
-    values = np.asarray(array)
+    values = np.asarray(array)[:n]
     result = np.zeros(n, dtype=values.dtype)
     result[:len(values)] = values
     return result

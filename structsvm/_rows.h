@@ -23,4 +23,13 @@
 STRUCTSVM_DOT(dot_single, float)
 STRUCTSVM_DOT(dot_double, double)
 
+/* row[k] = whole[source[k]] */
+#define STRUCTSVM_GATHER(NAME, TYPE)                                                                           \
+    static void NAME(char *restrict row, const char *restrict whole, const ptrdiff_t *restrict source, ptrdiff_t n) { \
+        for (ptrdiff_t k = 0; k < n; k++) ((TYPE *)row)[k] = ((const TYPE *)whole)[source[k]];                 \
+    }
+
+STRUCTSVM_GATHER(gather_single, float)
+STRUCTSVM_GATHER(gather_double, double)
+
 #endif

@@ -138,6 +138,19 @@ class Inputs:
         if self.moves and position < last:
             self.move(position)
 
+    def reordered(self, order: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Support patterns in another order, and fewer if it leaves some out: for take()."""
+        support, norms = self.support[order], self.support_norms[order]
+        if self.near is self.support:
+            return support, norms, support
+        near = support - support[0]
+        return support, squared_norms(near), near
+
+    def take(self, arrays: tuple[np.ndarray, ...]) -> None:
+        """Make what reordered() has given the support patterns."""
+        # No call in it: Ctrl-C comes before or after, not in between.
+        (self.support, self.support_norms, self.near), self.n = arrays, arrays[0].shape[0]
+
     def move(self, position: int) -> None:
         """See a support pattern from the first one; all of them, if it is the first that is new."""
         part = slice(0, self.n) if position == 0 else slice(position, position + 1)
@@ -211,6 +224,9 @@ class SparseInputs(Inputs):
 
     def kept(self, row: int) -> int:
         return row
+
+    def reordered(self, order: np.ndarray) -> tuple[np.ndarray, ...]:
+        return self.support[order], self.support_norms[order], self.support[order]
 
     def move(self, position: int) -> None:
         """Nothing is moved."""

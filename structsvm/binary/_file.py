@@ -21,6 +21,7 @@ def save_kernel_machine(model: Any, path: str | os.PathLike[str]) -> None:
     machine, fitted = model._fitted_machine(), model._fitted_params
     if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
         raise ValueError("only classifiers with a kernel of our own can be saved: linear, rbf or poly")
+    machine.rows.forget()
     arrays = {f"state.{name}": value for name, value in machine.state().items()}
     arrays |= support_arrays(machine.rows.inputs.vectors())
     save(model, path, arrays, {"gamma": model.gamma_, "n_labels": getattr(model, "n_labels_", None)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from typing import Any, Self
 
@@ -169,11 +170,26 @@ class KernelMachine(BinaryClassifier):
         """For copies and pickles: a fitted model goes without its callback."""
         state = dict(vars(self))
         if "machine_" in state:
-            inputs = self.machine_.rows.inputs
-            state["machine_"] = self.machine_.state(), inputs.vectors().copy(), inputs.dtype
-            if "callback" in state:
-                state["callback"] = None
+            self.machine_.rows.forget()  # rounded otherwise when computed again: both are to go on alike
+            state |= self._without_machine()
         return state
+
+    def _without_machine(self) -> dict[str, Any]:
+        """What stands for the machine in copies."""
+        inputs = self.machine_.rows.inputs
+        state = {"machine_": (self.machine_.state(), inputs.vectors().copy(), inputs.dtype)}
+        return {**state, "callback": None} if hasattr(self, "callback") else state
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A copy that goes on as this one, with the kernel rows of its cache."""
+        state = dict(vars(self))
+        if "machine_" in state:
+            state |= self._without_machine()
+        other = type(self).__new__(type(self))
+        other.__setstate__(copy.deepcopy(state, memo))
+        if "machine_" in state:
+            other.machine_.rows.copy_rows(self.machine_.rows)
+        return other
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -196,7 +212,10 @@ class KernelMachine(BinaryClassifier):
         return machine
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file, with the parameters that the model was trained with."""
+        """Write a model file, with the parameters that the model was trained with.
+
+        Cached kernel rows are let go, here and when pickled: so this model and the one read back go on alike.
+        """
         from structsvm.binary._file import save_kernel_machine
 
         save_kernel_machine(self, path)

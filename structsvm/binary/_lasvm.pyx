@@ -11,10 +11,32 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
+import numpy as np
+
 from structsvm.binary._machine cimport Machine
 
+cdef extern from "_smo.h" nogil:
+    void smo_extremes(const double* alpha, const double* upper, const double* y, const double* f,
+                      Py_ssize_t n, double* highest, double* lowest)
+    Py_ssize_t smo_highest(const double* alpha, const double* upper, const double* y, const double* f,
+                           Py_ssize_t n, double highest)
+    Py_ssize_t smo_lowest(const double* alpha, const double* upper, const double* y, const double* f,
+                          Py_ssize_t n, double lowest)
+    Py_ssize_t partner_single(double* gain, const char* row, const double* diagonal, const double* alpha,
+                              const double* upper, const double* y, const double* f, double g_i, double k_ii,
+                              Py_ssize_t n)
+    Py_ssize_t partner_double(double* gain, const char* row, const double* diagonal, const double* alpha,
+                              const double* upper, const double* y, const double* f, double g_i, double k_ii,
+                              Py_ssize_t n)
+    void axpy_single(double* y, double a, const float* x, Py_ssize_t n)
+    void axpy_double(double* y, double a, const double* x, Py_ssize_t n)
+    void shift_single(double* f, double step, const char* x, const char* z, Py_ssize_t n)
+    void shift_double(double* f, double step, const char* x, const char* z, Py_ssize_t n)
+
+cdef Py_ssize_t ALL = 2**62
 cdef int MOST_REPROCESS = 100_000       # after one example, should delta_max be out of reach
 cdef int STEPS_PER_POLL = 1000          # between two looks at Ctrl-C
+SHRINK = 0.8                            # S is put in another order when no more than this share has to move
 
 
 cdef class LaSVM(Machine):
@@ -23,18 +45,21 @@ cdef class LaSVM(Machine):
     cdef double tau, delta_max
     cdef Py_ssize_t i, j                    # the extreme pair in S, or -1
     cdef double g_i, g_j                    # infinite where there is none
+    cdef Py_ssize_t n_active                # the first of S, which steps are taken among; the others rest
+    cdef double[::1] scratch
 
     def __init__(self, inputs, *, double tau, double delta_max, double cache_mb, uint64_t seed):
         super().__init__(inputs, cache_mb=cache_mb, seed=seed)
-        self.tau, self.delta_max = tau, delta_max
-        self.extremes()
+        self.tau, self.delta_max, self.n_active = tau, delta_max, ALL
+        self.scratch = np.zeros(0)
+        self.extremes(0)
 
     cdef int visit(self, Py_ssize_t slot) except -1 nogil:
         """An online iteration: PROCESS, then REPROCESS once, or until delta is below delta_max."""
         cdef int n
         self.process(slot)
         for n in range(1, MOST_REPROCESS):
-            if not self.reprocess(False) or self.g_i - self.g_j <= self.delta_max:
+            if not self.reprocess() or self.g_i - self.g_j <= self.delta_max:
                 break
             if n % STEPS_PER_POLL == 0:
                 with gil:
@@ -57,25 +82,22 @@ cdef class LaSVM(Machine):
             return self.search(p, self.j)
         if self.y[p] < 0 and self.i >= 0:
             return self.search(self.i, p)
-        return self.extremes()      # no partner yet: the first examples seed S
+        return self.extremes(self.rows.n)      # no partner yet: the first examples seed S
 
-    cdef int reprocess(self, bint second_order) except -1 nogil:
-        """REPROCESS: move along the most violating pair of S, then drop blatant non-support vectors.
-
-        Or, to second order, along the pair of i that promises the greatest rise of the dual.
-        """
+    cdef int reprocess(self) except -1 nogil:
+        """REPROCESS: move along the most violating pair of S, then drop blatant non-support vectors."""
         cdef Py_ssize_t s
         cdef double g_i, g_j
         if self.g_i - self.g_j <= self.tau or self.i < 0 or self.j < 0:
             return 0
-        self.search(self.i, self.partner(self.i) if second_order else self.j)
+        self.search(self.i, self.j)
         g_i, g_j = self.g_i, self.g_j
         for s in range(self.rows.n - 1, -1, -1):
             if self.alpha[s] == 0 and (
                     self.y[s] - self.f[s] >= g_i if self.y[s] < 0 else self.y[s] - self.f[s] <= g_j):
                 self.i = self.j = -1
                 self.remove(s)
-        return self.extremes() if self.i < 0 else 1
+        return self.extremes(self.rows.n) if self.i < 0 else 1
 
     cdef int search(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """The direction search: alpha_i += step, alpha_j -= step, while the dual rises and the box allows."""
@@ -86,44 +108,29 @@ cdef class LaSVM(Machine):
         cdef double up = (self.upper[i] if self.y[i] > 0 else 0) - self.alpha[i]
         cdef double down = self.alpha[j] - (0 if self.y[j] > 0 else -self.upper[j])
         cdef double step = min(up, down)
+        cdef Py_ssize_t n = min(self.n_active, self.rows.n)
         if gap < step * curvature:
             step = gap / curvature
         # Bounds are reached exactly: what is zero leaves S, what is at C can move one way only.
         self.alpha[i] = (self.upper[i] if self.y[i] > 0 else 0) if step == up else self.alpha[i] + step
         self.alpha[j] = (0 if self.y[j] > 0 else -self.upper[j]) if step == down else self.alpha[j] - step
-        self.rows.add(&self.f[0], step, row_i)
-        self.rows.add(&self.f[0], -step, row_j)
+        if self.rows.single:
+            shift_single(&self.f[0], step, row_i, row_j, n)
+        else:
+            shift_double(&self.f[0], step, row_i, row_j, n)
         self.dual += step * gap - 0.5 * step * step * curvature
         self.n_steps += 1
-        return self.extremes()
+        return self.extremes(n)
 
-    cdef Py_ssize_t partner(self, Py_ssize_t i) except -1 nogil:
-        """argmax (g_i - g_j)^2 / (k_ii + k_jj - 2 k_ij) with alpha_j > A_j, as libsvm has it."""
-        cdef char* row = self.rows.fetch(i)
-        cdef bint single = self.rows.single
-        cdef Py_ssize_t s, best = self.j
-        cdef double gap, curvature, k_ii = self.rows.diagonal[i], most = 0
-        for s in range(self.rows.n):
-            gap = self.g_i - self.y[s] + self.f[s]
-            if gap > 0 and self.alpha[s] > (0 if self.y[s] > 0 else -self.upper[s]):
-                curvature = (<float*>row)[s] if single else (<double*>row)[s]
-                curvature = max(k_ii + self.rows.diagonal[s] - 2 * curvature, 1e-12)
-                if gap * gap > most * curvature:
-                    best, most = s, gap * gap / curvature
-        return best
-
-    cdef int extremes(self) noexcept nogil:
+    cdef int extremes(self, Py_ssize_t n) noexcept nogil:
         """i = argmax g with alpha < B, j = argmin g with alpha > A; the bias lies between their gradients."""
-        cdef Py_ssize_t s
-        cdef double g
         self.i = self.j = -1
-        self.g_i, self.g_j = -INFINITY, INFINITY
-        for s in range(self.rows.n):
-            g = self.y[s] - self.f[s]
-            if g > self.g_i and self.alpha[s] < (self.upper[s] if self.y[s] > 0 else 0):
-                self.i, self.g_i = s, g
-            if g < self.g_j and self.alpha[s] > (0 if self.y[s] > 0 else -self.upper[s]):
-                self.j, self.g_j = s, g
+        if n:
+            smo_extremes(&self.alpha[0], &self.upper[0], &self.y[0], &self.f[0], n, &self.g_i, &self.g_j)
+            if self.g_i > -INFINITY:
+                self.i = smo_highest(&self.alpha[0], &self.upper[0], &self.y[0], &self.f[0], n, self.g_i)
+            if self.g_j < INFINITY:
+                self.j = smo_lowest(&self.alpha[0], &self.upper[0], &self.y[0], &self.f[0], n, self.g_j)
         # Without a partner any example violates.
         if self.i < 0:
             self.g_i = INFINITY
@@ -133,17 +140,85 @@ cdef class LaSVM(Machine):
             self.bias = (self.g_i + self.g_j) / 2
         return 1
 
-    # -- from Python ----------------------------------------------------------------------------
+    # -- the finishing step ---------------------------------------------------------------------
 
     def finish(self, Py_ssize_t limit) -> bool:
-        """At most `limit` REPROCESS, to second order, which takes fewer; whether none violates any more."""
+        """At most `limit` REPROCESS; whether none violates any more.
+
+        To second order, as libsvm takes them: fewer steps. They look only at those of S that could move: what
+        is at C, and would have to leave it by more than the present gap, rests until the end.
+        """
         cdef Py_ssize_t _
-        with nogil:
-            for _ in range(limit):
-                if not self.reprocess(True):
-                    break
-                self.rows.settle()
+        if self.delta <= self.tau:
+            return True
+        self.rest()
+        alpha, f, dual = np.array(self.alpha[:self.n_active]), np.array(self.f[:self.n_active]), self.dual
+        try:
+            with nogil:
+                self.extremes(self.n_active)
+                for _ in range(limit):
+                    if self.g_i - self.g_j <= self.tau or self.i < 0 or self.j < 0:
+                        break
+                    self.search(self.i, self.partner())
+            self.wake(np.asarray(self.alpha)[:self.n_active] - alpha)
+        except BaseException:       # of a kernel row, without which f is not known
+            np.asarray(self.alpha)[:len(alpha)], np.asarray(self.f)[:len(f)], self.dual = alpha, f, dual
+            raise
+        finally:
+            self.n_active = ALL
+            self.extremes(self.rows.n)
         return self.delta <= self.tau
+
+    cdef Py_ssize_t partner(self) except -1 nogil:
+        """argmax_j (g_i - g_j)^2 / (k_ii + k_jj - 2 k_ij), what a step promises, as libsvm has it."""
+        cdef char* row = self.rows.fetch(self.i)
+        cdef double k_ii = self.rows.diagonal[self.i]
+        cdef Py_ssize_t j
+        if self.rows.single:
+            j = partner_single(&self.scratch[0], row, &self.rows.diagonal[0], &self.alpha[0], &self.upper[0],
+                               &self.y[0], &self.f[0], self.g_i, k_ii, self.n_active)
+        else:
+            j = partner_double(&self.scratch[0], row, &self.rows.diagonal[0], &self.alpha[0], &self.upper[0],
+                               &self.y[0], &self.f[0], self.g_i, k_ii, self.n_active)
+        return j if j >= 0 else self.j
+
+    def rest(self):
+        """Put those of S that can move first, and drop blatant non-support vectors, where that pays."""
+        cdef Py_ssize_t n = self.rows.n
+        alpha, y, upper = np.asarray(self.alpha)[:n], np.asarray(self.y)[:n], np.asarray(self.upper)[:n]
+        g = y - np.asarray(self.f)[:n]
+        beyond = np.where(y > 0, g >= self.g_i, g <= self.g_j)      # at C, and would rather be above it
+        outside = np.where(y > 0, g <= self.g_j, g >= self.g_i)
+        idle = np.where(alpha == 0, outside, beyond & (alpha == y * upper))
+        moving = np.flatnonzero(~idle)
+        last = int(moving.max()) + 1
+        if len(moving) < SHRINK * last:
+            last = len(moving)
+            self.reorder(np.concatenate([moving, np.flatnonzero(idle & (alpha != 0))]))
+        self.rows.tighten()
+        self.n_active = last
+        if len(self.scratch) < last:
+            self.scratch = np.zeros(last)
+
+    def wake(self, const double[::1] steps):
+        """Let those that rest follow the steps of the others."""
+        cdef Py_ssize_t p, n = self.rows.n - self.n_active
+        if n == 0:
+            return
+        change = np.zeros(n)
+        cdef double[::1] total = change
+        cdef char* row
+        with nogil:
+            for p in range(steps.shape[0]):
+                if steps[p] != 0:
+                    row = self.rows.fetch(p) + self.n_active * self.rows.size
+                    if self.rows.single:
+                        axpy_single(&total[0], steps[p], <float*>row, n)
+                    else:
+                        axpy_double(&total[0], steps[p], <double*>row, n)
+        np.asarray(self.f)[self.n_active:self.rows.n] += change
+
+    # -- from Python ----------------------------------------------------------------------------
 
     @property
     def delta(self) -> float:
@@ -155,4 +230,4 @@ cdef class LaSVM(Machine):
 
     def take_scalars(self, values):
         self.dual = values[0]
-        self.extremes()
+        self.extremes(self.rows.n)

@@ -57,6 +57,12 @@ cdef class Machine:
 
     # -- from Python ----------------------------------------------------------------------------
 
+    def reorder(self, order):
+        """Put S in another order; those left out, whose coefficients are 0, leave it."""
+        self.rows.reorder(order)
+        for values in map(np.asarray, (self.alpha, self.f, self.y, self.upper)):
+            values[:len(order)] = values[order]
+
     def start(self, labels, uppers):
         """Begin with a batch: y = +1 or -1 and the bound on |alpha| of each example; S stays."""
         self.labels = np.ascontiguousarray(labels, dtype=np.float64)

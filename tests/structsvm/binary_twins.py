@@ -45,14 +45,18 @@ class LaSVMTwin:
     def __init__(self, K, y, C, tau):
         self.K, self.y, self.tau, self.S = K, y, tau, []
         self.A, self.B = np.minimum(0, C * y), np.maximum(0, C * y)
-        self.alpha, self.f = np.zeros(len(y)), np.zeros(len(y))
+        self.alpha, self.f, self.n_active = np.zeros(len(y)), np.zeros(len(y)), None
 
     def g(self, k):
         return self.y[k] - self.f[k]
 
+    @property
+    def active(self):
+        return self.S[: self.n_active]
+
     def extremes(self):
-        up = [s for s in self.S if self.alpha[s] < self.B[s]]
-        down = [s for s in self.S if self.alpha[s] > self.A[s]]
+        up = [s for s in self.active if self.alpha[s] < self.B[s]]
+        down = [s for s in self.active if self.alpha[s] > self.A[s]]
         return max(up, key=self.g, default=None), min(down, key=self.g, default=None)
 
     def search(self, i, j):
@@ -63,8 +67,7 @@ class LaSVMTwin:
             self.B[i] if step == self.B[i] - alpha[i] else alpha[i] + step,
             self.A[j] if step == alpha[j] - self.A[j] else alpha[j] - step,
         )
-        self.f[self.S] += step * K[i, self.S]
-        self.f[self.S] += -step * K[j, self.S]
+        self.f[self.active] += step * (K[i, self.active] - K[j, self.active])
 
     def process(self, k):
         i, j = self.extremes()
@@ -78,16 +81,10 @@ class LaSVMTwin:
             self.S.append(k)
             self.search(i, j)
 
-    def reprocess(self, second_order=False):
+    def reprocess(self):
         i, j = self.extremes()
         if i is None or j is None or self.g(i) - self.g(j) <= self.tau:
             return False
-        if second_order:
-            down = [s for s in self.S if self.alpha[s] > self.A[s] and self.g(s) < self.g(i)]
-            K = self.K
-            j = max(
-                down, key=lambda s: (self.g(i) - self.g(s)) ** 2 / max(K[i, i] + K[s, s] - 2 * K[i, s], 1e-12)
-            )
         self.search(i, j)
         i, j = self.extremes()
         for place in range(len(self.S) - 1, -1, -1):
@@ -96,6 +93,43 @@ class LaSVMTwin:
                 self.S[place] = self.S[-1]
                 self.S.pop()
         return True
+
+    def finish(self, limit):
+        """Second-order steps among those that can move; whether no pair of S violates."""
+        i, j = self.extremes()
+        if self.g(i) - self.g(j) <= self.tau:
+            return True
+        self.rest(self.g(i), self.g(j))
+        before, K = self.alpha.copy(), self.K
+        for _ in range(limit):
+            i, j = self.extremes()
+            if self.g(i) - self.g(j) <= self.tau:
+                break
+            down = [s for s in self.active if self.alpha[s] > self.A[s] and self.g(s) < self.g(i)]
+            curvature = {s: max(K[i, i] + K[s, s] - 2 * K[i, s], 1e-12) for s in down}
+            self.search(i, max(down, key=lambda s: (self.g(i) - self.g(s)) ** 2 / curvature[s]))
+        resting, change = self.S[self.n_active :], 0.0
+        for s in self.active:
+            change = change + (self.alpha[s] - before[s]) * K[s, resting]
+        self.f[resting] += change
+        self.n_active = None
+        i, j = self.extremes()
+        return self.g(i) - self.g(j) <= self.tau
+
+    def rest(self, high, low):
+        """Blatant non-support vectors leave; what is at C and would rather be above it goes to the end."""
+
+        def idle(s):
+            outside = self.g(s) <= low if self.y[s] > 0 else self.g(s) >= high
+            beyond = self.g(s) >= high if self.y[s] > 0 else self.g(s) <= low
+            return outside if self.alpha[s] == 0 else beyond and self.alpha[s] in (self.A[s], self.B[s])
+
+        moving, resting = [s for s in self.S if not idle(s)], [s for s in self.S if idle(s)]
+        last = self.S.index(moving[-1]) + 1
+        if len(moving) < 0.8 * last:
+            self.S = moving + [s for s in resting if self.alpha[s] != 0]
+            last = len(moving)
+        self.n_active = last
 
     @property
     def bias(self):

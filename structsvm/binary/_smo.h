@@ -1,0 +1,89 @@
+/* Passes of SMO over a working set: g = y - f is the gradient, and alpha lies between 0 and upper, or -upper and 0,
+   by the sign of y. Extremes are taken in lanes, several at once, then looked for: the first of equals is found. */
+#ifndef STRUCTSVM_SMO_H
+#define STRUCTSVM_SMO_H
+
+#include <math.h>
+
+#include "../_vector.h"
+
+#define STRUCTSVM_WIDTH 8
+
+/* The highest gradient of those that may rise, or -inf, and the lowest of those that may fall, or inf. */
+STRUCTSVM_CLONES static void smo_extremes(const double *restrict alpha, const double *restrict upper,
+                                          const double *restrict y, const double *restrict f, ptrdiff_t n,
+                                          double *restrict highest, double *restrict lowest) {
+    double high[STRUCTSVM_WIDTH], low[STRUCTSVM_WIDTH];
+    for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) high[lane] = -INFINITY, low[lane] = INFINITY;
+    ptrdiff_t k = 0;
+    for (; k + STRUCTSVM_WIDTH <= n; k += STRUCTSVM_WIDTH)
+        for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) {
+            const double g = y[k + lane] - f[k + lane], a = alpha[k + lane], u = upper[k + lane];
+            const double most = y[k + lane] > 0 ? u : 0.0, least = y[k + lane] > 0 ? 0.0 : -u;
+            const double up = a < most ? g : -INFINITY, down = a > least ? g : INFINITY;
+            high[lane] = up > high[lane] ? up : high[lane];
+            low[lane] = down < low[lane] ? down : low[lane];
+        }
+    for (; k < n; k++) {
+        const double g = y[k] - f[k];
+        const double up = alpha[k] < (y[k] > 0 ? upper[k] : 0.0) ? g : -INFINITY;
+        const double down = alpha[k] > (y[k] > 0 ? 0.0 : -upper[k]) ? g : INFINITY;
+        high[0] = up > high[0] ? up : high[0];
+        low[0] = down < low[0] ? down : low[0];
+    }
+    *highest = -INFINITY, *lowest = INFINITY;
+    for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) {
+        *highest = high[lane] > *highest ? high[lane] : *highest;
+        *lowest = low[lane] < *lowest ? low[lane] : *lowest;
+    }
+}
+
+static ptrdiff_t smo_highest(const double *alpha, const double *upper, const double *y, const double *f, ptrdiff_t n,
+                             double highest) {
+    for (ptrdiff_t k = 0; k < n; k++)
+        if (y[k] - f[k] == highest && alpha[k] < (y[k] > 0 ? upper[k] : 0.0)) return k;
+    return -1;
+}
+
+static ptrdiff_t smo_lowest(const double *alpha, const double *upper, const double *y, const double *f, ptrdiff_t n,
+                            double lowest) {
+    for (ptrdiff_t k = 0; k < n; k++)
+        if (y[k] - f[k] == lowest && alpha[k] > (y[k] > 0 ? 0.0 : -upper[k])) return k;
+    return -1;
+}
+
+/* argmax (g_i - g_k)^2 / (k_ii + k_kk - 2 k_ik) of those that may fall and are below g_i, or -1; `row` is that of i.
+   f += step (x - z). */
+#define STRUCTSVM_SMO(PARTNER, SHIFT, TYPE)                                                                     \
+    STRUCTSVM_CLONES static ptrdiff_t PARTNER(                                                                  \
+            double *restrict gain, const char *restrict row, const double *restrict diagonal,                   \
+            const double *restrict alpha, const double *restrict upper, const double *restrict y,               \
+            const double *restrict f, double g_i, double k_ii, ptrdiff_t n) {                                   \
+        double best[STRUCTSVM_WIDTH] = {0}, most = 0;                                                           \
+        ptrdiff_t k = 0;                                                                                        \
+        for (; k < n; k++) {                                                                                    \
+            const double gap = g_i - (y[k] - f[k]), c = k_ii + diagonal[k] - 2 * (double)((const TYPE *)row)[k];  \
+            const double value = gap * gap / (c > 1e-12 ? c : 1e-12), least = y[k] > 0 ? 0.0 : -upper[k];       \
+            const double falls = alpha[k] > least ? value : -1.0;                                               \
+            gain[k] = gap > 0 ? falls : -1.0;                                                                   \
+        }                                                                                                       \
+        for (k = 0; k + STRUCTSVM_WIDTH <= n; k += STRUCTSVM_WIDTH)                                             \
+            for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++)                                                  \
+                best[lane] = gain[k + lane] > best[lane] ? gain[k + lane] : best[lane];                         \
+        for (; k < n; k++) best[0] = gain[k] > best[0] ? gain[k] : best[0];                                     \
+        for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) most = best[lane] > most ? best[lane] : most;        \
+        if (most > 0)                                                                                           \
+            for (k = 0; k < n; k++)                                                                             \
+                if (gain[k] == most) return k;                                                                  \
+        return -1;                                                                                              \
+    }                                                                                                           \
+    STRUCTSVM_CLONES static void SHIFT(double *restrict f, double step, const char *restrict x,                 \
+                                       const char *restrict z, ptrdiff_t n) {                                   \
+        for (ptrdiff_t k = 0; k < n; k++)                                                                       \
+            f[k] += step * ((double)((const TYPE *)x)[k] - (double)((const TYPE *)z)[k]);                       \
+    }
+
+STRUCTSVM_SMO(partner_single, shift_single, float)
+STRUCTSVM_SMO(partner_double, shift_double, double)
+
+#endif
