@@ -148,3 +148,12 @@ def accuracy(golden: Sequence[Sequence[Any]], predicted: Sequence[Sequence[str]]
         if pair[0] is not None
     ]
     return sum(label in choices(right, ()) for right, label in pairs) / max(len(pairs), 1)
+
+
+def score(golden: Sequence[Sequence[Any]], predicted: Sequence[Sequence[str]], outer: str) -> float:
+    """F1 of phrases where labels mark some, which is where they have a scheme, else accuracy."""
+    from taggers.conlleval import evaluate
+
+    if outer == "none" or any(not isinstance(label, str) for labels in golden for label in labels):
+        return accuracy(golden, predicted)
+    return evaluate(golden, predicted).f1

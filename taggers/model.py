@@ -67,6 +67,17 @@ class TaggerModel:
             options["barred"] = (~np.vstack([follow, first]), ~last)
         return SequenceProblem(len(self.labels), **options)
 
+    def with_weights(self, weights: np.ndarray) -> TaggerModel:
+        """This model with an optimizer's weights; rows that no example has used are zero."""
+        problem = self.problem()
+        n_rows = problem.history + len(self.table)
+        used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)[:n_rows]
+        table = SparseRows.from_dense(used, problem.n_labels).extended(n_rows)
+        names = self.feature_names
+        if names is not None:  # a call that was broken off may have left the last ones without
+            names = [*names, *[None] * (len(self.table) - len(names))]
+        return replace(self, weights=table, state=None, feature_names=names)
+
     @cached_property
     def decoder(self) -> Any:
         from structsvm.problems._decode import Decoder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -147,6 +148,25 @@ def load_template(name_or_path: str | Path) -> Template:
     except UnicodeDecodeError as error:
         raise DataError("not valid UTF-8; is this a template file?", str(path)) from error
     return parse_template(text, file=str(path))
+
+
+def fitting_template(template: Any, width: int) -> Template:
+    """The template of a name, file or text; one of ours is cut to so many columns of input as there are."""
+    if isinstance(template, Template):
+        return template
+    if template in NAMED:
+        return load_template(template).within(width)
+    by_name = os.path.exists(template) or "[" not in str(template)
+    try:
+        found = load_template(template) if by_name else parse_template(template)
+    except DataError as error:
+        raise error if by_name else ValueError(f"{template!r}: {error.what}") from None
+    if found.width > width:
+        raise ValueError(
+            f"the template reads column {found.width - 1} (counted from 0), but the input has {width} "
+            "columns; that of the labels is none of them"
+        )
+    return found
 
 
 def parse_template(text: str, *, file: str = "") -> Template:

@@ -85,6 +85,24 @@ class Curve:
         return self.callback(self.point(point))
 
 
+def watch(optimizer: Any, examples: tuple[Sequences, SequenceLabels], callback: Any) -> None:
+    """Have the callback see the training, and note how many patterns a sentence is, from this pass on."""
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function of one TrainingPoint, not {callback!r}")
+    known = int((examples[1].codes != -1).sum())
+    patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
+    done = getattr(optimizer, "_epochs_done", 0)
+    past = vars(optimizer).setdefault("patterns", [])
+    past[done:] = []  # of a pass that was broken off
+    past += [*past[-1:] * (done - len(past)), patterns]
+    if callback is None:
+        optimizer.callback = None
+    elif isinstance(optimizer.callback, Curve):
+        optimizer.callback.patterns, optimizer.callback.callback = optimizer.patterns, callback
+    else:
+        optimizer.callback = Curve(optimizer.patterns, callback)
+
+
 def run_epochs(
     optimizer: Optimizer, epochs: int, score: Callable[[np.ndarray], float] | None, patience: int
 ) -> tuple[np.ndarray, list[float]]:
@@ -131,6 +149,20 @@ def carry_over(optimizer: Any, fresh: Any) -> None:
     if optimizer is not None:
         fresh.curve_, fresh._elapsed = list(optimizer.curve_), optimizer._elapsed
         fresh.patterns = getattr(optimizer, "patterns", [])
+
+
+def report(
+    optimizer: Any, examples: tuple[Sequences, SequenceLabels], n_features: int, scores: list[float]
+) -> dict[str, Any]:
+    """The figures of a training, for the model file."""
+    X, y = examples
+    return {
+        "sentences": len(X), "tokens": len(y.codes), "features": n_features,
+        "epochs": optimizer._epochs_done, "dev_scores": scores,
+        "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
+        "support_patterns": optimizer.n_support_patterns_, "data": fingerprint(X, y),
+        "curve": thin_curve(optimizer.curve_),
+    }  # fmt: skip
 
 
 def thin_curve(points: list[Point]) -> list[tuple[float, float | None, int]]:
