@@ -36,6 +36,8 @@ cdef class LinearDual(Dual):
     cdef Difference looked                  # what the oracle found, once `pack` was called
     cdef int32_t* room                      # where it lies
     cdef Py_ssize_t packable                # entries that there is room for
+    cdef bint packed                        # whether `pack` was called for what was found last
+    cdef Py_ssize_t most_products           # outputs of a pattern whose inner products are kept
 
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil
     cdef int pack(self) except -1 nogil

@@ -49,6 +49,7 @@ cdef class LinearDual(Dual):
         self.oracle = oracle
         self.C, self.tau, self.kappa = C, tau, kappa
         self.squared = oracle.squared
+        self.most_products = MOST_PRODUCTS
         self.rng = seed
         self.grow(oracle.n_weights)
 
@@ -79,6 +80,8 @@ cdef class LinearDual(Dual):
         if a == NOBODY:
             return 0
         if v > vb and v - va > self.tau:
+            if not self.packed:     # rounding: among great numbers the floor may lie above these two bounds
+                self.pack()
             b, vb = self.match(p), v
             if b < 0:
                 b = self.insert_output(p)
@@ -178,6 +181,7 @@ cdef class LinearDual(Dual):
         cdef Found* found = &self.oracle.found
         cdef Py_ssize_t k
         cdef double v
+        self.packed = False
         self.oracle.find(slot, self.w, True)
         if counted:
             self.n_argmax += 1
@@ -206,6 +210,7 @@ cdef class LinearDual(Dual):
         if not pack_units(&self.looked, found.index, found.value, found.n, self.room):
             found.n = canonical(found.index, found.value, found.n)
             pack_sorted(&self.looked, found.index, found.value, found.n, self.room)
+        self.packed = True
         return 0
 
     cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil:
@@ -287,7 +292,7 @@ cdef class LinearDual(Dual):
     cdef bint widen(self, Pattern* p) noexcept nogil:
         """Room for more outputs and their products; False if there is no memory."""
         cdef Py_ssize_t k, capacity = 2 * p.capacity + 2
-        cdef Py_ssize_t kept = capacity if capacity <= MOST_PRODUCTS else 0
+        cdef Py_ssize_t kept = capacity if capacity <= self.most_products else 0
         cdef Output* outputs = <Output*>malloc(capacity * sizeof(Output) + kept * kept * sizeof(double))
         cdef double* products = <double*>(outputs + capacity) if kept else NULL
         if outputs == NULL:
@@ -330,6 +335,7 @@ cdef class LinearDual(Dual):
         out.alpha, out.loss = 0, self.oracle.found.loss
         out.norm = difference_norm(&out.d)
         if p.products != NULL:
+            p.products[p.n * p.capacity + p.n] = out.norm
             for k in range(p.n):
                 p.products[k * p.capacity + p.n] = p.products[p.n * p.capacity + k] = NAN
         p.n += 1
@@ -346,6 +352,7 @@ cdef class LinearDual(Dual):
                 if j != k:
                     p.products[j * p.capacity + k] = p.products[k * p.capacity + j] = (
                         p.products[last * p.capacity + j])
+            p.products[k * p.capacity + k] = p.outputs[k].norm
         p.n = last
         self.n_outputs -= 1
 

@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from structsvm._difference cimport difference_add, difference_inner
-from structsvm._linear_dual cimport LinearDual, Output, Pattern
+from structsvm._difference cimport difference_add
+from structsvm._linear_dual cimport LinearDual, Pattern
 from structsvm._oracle cimport Found, Oracle
 from structsvm._sparse cimport add_to, dot_dense
 
@@ -34,6 +34,7 @@ cdef class MeanOracle(Oracle):
     cdef readonly Oracle inner
     cdef Batch* batches
     cdef Py_ssize_t n_slots, n_dropped
+    cdef Py_ssize_t vacant          # the slot dropped last, or -1; its `n` is the one dropped before
     cdef double* sums               # the mean difference, dense; zeros between two calls
     cdef Py_ssize_t n_sums
 
@@ -42,6 +43,7 @@ cdef class MeanOracle(Oracle):
             raise ValueError("one slack for all examples is not squared: use slack='l1', or n slacks")
         self.inner = inner
         self.n_weights = inner.n_weights
+        self.vacant = -1
 
     def __dealloc__(self):
         cdef Py_ssize_t slot
@@ -62,6 +64,8 @@ cdef class MeanOracle(Oracle):
         """The weight of a batch is that of its examples together."""
         weight = np.asarray(self.inner.slot_weights(self.members(slots[0]), sample_weight))
         cdef const double[::1] share = weight / max(weight.sum(), 1e-300)
+        if share.shape[0] != self.batches[slots[0]].n:
+            raise ValueError(f"{share.shape[0]} weights for {self.batches[slots[0]].n} examples")
         if share.shape[0]:
             memcpy(self.batches[slots[0]].share, &share[0], share.shape[0] * sizeof(double))
         return np.array([weight.sum()])
@@ -87,7 +91,12 @@ cdef class MeanOracle(Oracle):
 
     def add_rows(self, members, counts, shares) -> np.ndarray:
         slots, at = [], 0
+        counts = np.asarray(counts, dtype=np.int64)
+        if np.any(counts < 0) or counts.sum() != len(shares):
+            raise ValueError(f"batches of {counts.sum()} examples with {len(shares)} shares")
         together = self.inner.add_rows(**members)
+        if len(together) != len(shares):
+            raise ValueError(f"{len(together)} examples with {len(shares)} shares")
         for count in counts:
             slots.append(self.put(together[at:at + count], shares[at:at + count]))
             at += count
@@ -101,12 +110,16 @@ cdef class MeanOracle(Oracle):
     cdef Py_ssize_t put(self, members, shares) except -1:
         cdef const Py_ssize_t[::1] slots = members
         cdef const double[::1] share = shares
-        cdef Py_ssize_t n = slots.shape[0]
-        cdef Batch* batches = <Batch*>realloc(self.batches, (self.n_slots + 1) * sizeof(Batch))
-        if batches == NULL:
-            raise MemoryError("no memory for another batch")
-        self.batches = batches
-        cdef Batch* batch = &batches[self.n_slots]
+        cdef Py_ssize_t n = slots.shape[0], slot = self.vacant
+        cdef Batch batch
+        cdef Batch* batches
+        if share.shape[0] != n:
+            raise ValueError(f"{n} examples with {share.shape[0]} shares")
+        if slot < 0:
+            batches = <Batch*>realloc(self.batches, (self.n_slots + 1) * sizeof(Batch))
+            if batches == NULL:
+                raise MemoryError("no memory for another batch")
+            self.batches = batches
         batch.n, batch.slots = n, <Py_ssize_t*>malloc(n * (sizeof(Py_ssize_t) + sizeof(double)) + 1)
         if batch.slots == NULL:
             raise MemoryError(f"no memory for a batch of {n} examples")
@@ -114,9 +127,15 @@ cdef class MeanOracle(Oracle):
         if n:
             memcpy(batch.slots, &slots[0], n * sizeof(Py_ssize_t))
             memcpy(batch.share, &share[0], n * sizeof(double))
-        self.n_slots += 1
+        if slot < 0:
+            slot = self.n_slots
+            self.n_slots += 1
+        else:
+            self.vacant = self.batches[slot].n
+            self.n_dropped -= 1
+        self.batches[slot] = batch
         self.n_weights = self.inner.n_weights
-        return self.n_slots - 1
+        return slot
 
     cdef int drop(self, Py_ssize_t slot) except -1 nogil:
         cdef Batch* batch = &self.batches[slot]
@@ -124,7 +143,7 @@ cdef class MeanOracle(Oracle):
         for k in range(batch.n):
             self.inner.drop(batch.slots[k])
         free(batch.slots)
-        batch.n, batch.slots = 0, NULL
+        batch.n, batch.slots, self.vacant = self.vacant, NULL, slot
         self.n_dropped += 1
         return 0
 
@@ -171,23 +190,12 @@ cdef class MeanOracle(Oracle):
         return 0
 
 
-cdef struct Products:
-    Py_ssize_t room
-    double* of              # room x room, in the order of the pattern's outputs
-
-
 cdef class OneSlackDual(LinearDual):
     """The dual of few, long cutting planes: OPTIMIZE solves a pattern's working set to the end."""
 
-    cdef Products* products         # of a slot
-    cdef Py_ssize_t n_products
-
-    def __dealloc__(self):
-        cdef Py_ssize_t slot
-        for slot in range(self.n_products):
-            free(self.products[slot].of)
-        free(self.products)
-        self.products = NULL
+    def __init__(self, Oracle oracle, **options):
+        super().__init__(oracle, **options)
+        self.most_products = 2**31      # steps go by them alone
 
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
         if counted:
@@ -197,12 +205,14 @@ cdef class OneSlackDual(LinearDual):
     cdef int optimize(self, Py_ssize_t position) except -1 nogil:
         """SMO steps among the outputs of a pattern, on their products alone; then w follows at once."""
         cdef Pattern* p = &self.patterns[position]
-        cdef Products* products = &self.products[p.slot]
-        cdef double* of = products.of
-        cdef Py_ssize_t room = products.room, a, b, k
+        cdef const double* of = p.products
+        cdef Py_ssize_t room = p.capacity, a, b, k
         cdef double va, vb, step
         cdef long long begun = self.n_steps
-        cdef double* before = of + room * room
+        cdef double* before = <double*>malloc(p.n * sizeof(double) + 1)
+        if before == NULL:
+            with gil:
+                raise MemoryError("no memory for the coefficients of cutting planes")
         for k in range(p.n):
             before[k] = p.outputs[k].alpha
         self.violations(p)
@@ -213,37 +223,36 @@ cdef class OneSlackDual(LinearDual):
                 break
             if self.n_steps == begun:
                 self.last_gap = vb - va
-            step = self.move(p, of, room, a, b, vb - va)
+            step = self.move(p, a, b, vb - va)
             for k in range(p.n):
                 if a != TRUE_OUTPUT:
                     p.outputs[k].v += step * of[k * room + a]
                 if b != TRUE_OUTPUT:
                     p.outputs[k].v -= step * of[k * room + b]
             self.cost += 2 * p.n
-        if self.n_steps == begun:
-            return 0
-        for k in range(p.n - 1, -1, -1):
+        for k in range(p.n - 1 if self.n_steps > begun else -1, -1, -1):
             difference_add(self.w, p.outputs[k].alpha - before[k], &p.outputs[k].d)
             self.cost += p.outputs[k].d.n
             if p.outputs[k].alpha <= 0:
                 self.remove_output(p, k)
+        free(before)
         if p.n == 0:
             self.remove_pattern(position)
-        return 1
+        return self.n_steps > begun
 
     cdef double move(
-        self, Pattern* p, const double* of, Py_ssize_t room, Py_ssize_t a, Py_ssize_t b, double gap
+        self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap
     ) noexcept nogil:
         """SMOSTEP without w: the step taken from a to b."""
         cdef double curvature = 0, available = p.upper - p.beta, step
         cdef Py_ssize_t k
         if a != TRUE_OUTPUT:
             available = p.outputs[a].alpha
-            curvature += of[a * room + a]
+            curvature += p.outputs[a].norm
         if b != TRUE_OUTPUT:
-            curvature += of[b * room + b]
+            curvature += p.outputs[b].norm
         if a != TRUE_OUTPUT and b != TRUE_OUTPUT:
-            curvature -= 2 * of[a * room + b]
+            curvature -= 2 * p.products[a * p.capacity + b]
         step = min(gap / curvature, available) if curvature > 0 else available
         if a != TRUE_OUTPUT:
             p.outputs[a].alpha = 0 if step == available else p.outputs[a].alpha - step
@@ -257,54 +266,7 @@ cdef class OneSlackDual(LinearDual):
         return step
 
     cdef Py_ssize_t insert_output(self, Pattern* p) except -1 nogil:
-        cdef Py_ssize_t k, j, room
-        cdef double* of
-        cdef Output* new
-        self.make_room(p)
-        k = LinearDual.insert_output(self, p)
-        of, room, new = self.products[p.slot].of, self.products[p.slot].room, &p.outputs[k]
+        cdef Py_ssize_t j, k = LinearDual.insert_output(self, p)
         for j in range(k):
-            of[j * room + k] = of[k * room + j] = difference_inner(&new.d, &p.outputs[j].d)
-        of[k * room + k] = new.norm
+            self.product(p, j, k)
         return k
-
-    cdef void remove_output(self, Pattern* p, Py_ssize_t k) noexcept nogil:
-        """The last output takes its place, in the products too."""
-        cdef Py_ssize_t j, room, last = p.n - 1
-        cdef double* of
-        if self.products != NULL:
-            of, room = self.products[p.slot].of, self.products[p.slot].room
-            for j in range(p.n):
-                of[j * room + k] = of[j * room + last]
-            for j in range(p.n):
-                of[k * room + j] = of[last * room + j]
-        LinearDual.remove_output(self, p, k)
-
-    cdef int make_room(self, Pattern* p) except -1 nogil:
-        """Room for the products of one more output, and behind them for as many alphas."""
-        cdef Products* products = <Products*>self.products
-        cdef Py_ssize_t k, room
-        cdef double* of
-        cdef bint short_of_memory = False
-        if p.slot >= self.n_products:
-            products = <Products*>realloc(self.products, (p.slot + 1) * sizeof(Products))
-            short_of_memory = products == NULL
-            if not short_of_memory:
-                memset(products + self.n_products, 0, (p.slot + 1 - self.n_products) * sizeof(Products))
-                self.products, self.n_products = products, p.slot + 1
-        if not short_of_memory and products[p.slot].room <= p.n:
-            room = 2 * p.n + 16
-            of = <double*>malloc(room * (room + 1) * sizeof(double))
-            short_of_memory = of == NULL
-            if not short_of_memory:
-                for k in range(p.n):
-                    memcpy(of + k * room, products[p.slot].of + k * products[p.slot].room,
-                           p.n * sizeof(double))
-                free(products[p.slot].of)
-                products[p.slot].of, products[p.slot].room = of, room
-        if short_of_memory:
-            if p.n == 0:
-                self.remove_pattern(self.position[p.slot])
-            with gil:
-                raise MemoryError("no memory for the products of cutting planes")
-        return 0

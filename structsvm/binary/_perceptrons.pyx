@@ -6,7 +6,7 @@ from structsvm.binary._machine cimport Machine
 
 
 cdef class OnlinePerceptron(Machine):
-    """Where y f(x) <= margin, alpha += y times the weight of x; if aggressive, y min(C, (1 - y f(x)) / k(x, x)).
+    """Where y f(x) <= margin, alpha += y times the weight of x; aggressive: y min(C, (1 - y f(x)) / k(x, x)).
 
     Beyond the budget, the support vector that is classified best without itself leaves.
     """

@@ -34,9 +34,12 @@ cdef class CountedOracle(ExactOracle):
         self.slack_rescaling, self.squared = rescaling == "slack", slack == "l2"
 
     def add(self, X, y) -> np.ndarray:
-        if np.min(y.codes, initial=0) < 0:
-            raise ValueError("a loss that counts wrong labels needs the right label of every token")
+        check_known(y.codes)
         return super().add(X, y)
+
+    def add_rows(self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None) -> np.ndarray:
+        check_known(codes)
+        return super().add_rows(sentence_ptr, token_ptr, rows, values, codes, sets, places)
 
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         cdef Sentence* x = self.of_slot[slot]
@@ -117,3 +120,9 @@ cdef class CountedOracle(ExactOracle):
                 raise MemoryError(f"no memory for {n} labellings")
         self.strata_room = n
         return 0
+
+
+def check_known(codes):
+    """Refuse tokens without their right label, which is looked up by its code."""
+    if np.min(codes, initial=0) < 0:
+        raise ValueError("a loss that counts wrong labels needs the right label of every token")

@@ -92,3 +92,13 @@ def test_what_a_counting_loss_cannot_do_is_refused():
     y = SequenceLabels(np.array([-1], np.int32), X.sentence_ptr)
     with pytest.raises(ValueError, match="right label of every token"):
         LaRank(SequenceProblem(3, loss="hamming")).fit(X, y)
+
+
+def test_stored_sentences_without_a_label_are_refused():
+    X, y = some_sentences(np.random.default_rng(0))[1], None
+    y, _ = some_labels(np.random.default_rng(0), X)
+    oracle = SVMStruct(SequenceProblem(LABELS, loss="0/1")).fit(X, y)._machine.oracle
+    rows = oracle.rows(oracle.add(X, y))
+    assert len(oracle.add_rows(**rows)) == len(rows["places"])
+    with pytest.raises(ValueError, match="needs the right label of every token"):
+        oracle.add_rows(**{**rows, "codes": np.full_like(rows["codes"], -1)})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structsvm import LaRank, Multiclass, SVMStruct
+from structsvm import LaRank, Multiclass, Problem, SVMStruct
 from tests.structsvm.helpers import DUAL_OPTIMIZERS, Ordinal, noisy_classes, ordinal_data
 
 forms = st.fixed_dictionaries(
@@ -134,3 +134,27 @@ def test_the_adaptive_schedule_ends_where_nothing_is_left_to_gain():
     optimizer = LaRank(Multiclass(), C=100.0, schedule="adaptive").fit(X, y)
     assert optimizer.dual_ == pytest.approx(0.25)
     assert (optimizer._rates > 0).all()
+
+
+def test_an_output_found_is_the_one_that_enters_where_rounding_hides_the_difference():
+    # Violations near 2^39, where tau lies between half the distance of two numbers and all of it.
+    class Scripted(Problem):
+        n_features, asked = 3, 0
+
+        def joint_feature(self, x, y):
+            return np.eye(3)[y] / 128
+
+        def loss(self, y, other):
+            return 0.0 if y == other else 2.0**39 + (2.0**-13 if other == 2 else 0.0)
+
+        def candidates(self, x):
+            return range(3)
+
+        def loss_augmented_argmax(self, x, y, w):
+            self.asked += 1
+            return 1 if self.asked == 1 else 2
+
+    learner = LaRank(Scripted(), tau=1e-4).fit([None], [0])
+    np.testing.assert_allclose(learner.weights_, np.array([1, 0, -1]) / 128)
+    state = learner._machine.state()
+    np.testing.assert_array_equal(state["loss"], [2.0**39 + 2.0**-13])

@@ -124,6 +124,37 @@ def test_batches_come_and_go():
     assert oracle.inner.n_stored == 50
 
 
+def test_slots_of_batches_that_are_gone_are_given_out_again():
+    X, y = noisy_classes(40, noise=0.1)
+    optimizer = SVMStruct(Multiclass(), C=10.0, formulation="1-slack").fit(X, y)
+    for _ in range(20):
+        optimizer.partial_fit(3 * X[:10], y[:10])  # nothing to learn
+    oracle = optimizer._machine.oracle
+    assert oracle.n_stored == 1
+    slots = [int(oracle.add(X[:5], y[:5])[0]) for _ in range(3)]
+    assert max(slots) <= 4
+    assert len(set(slots)) == oracle.n_stored - 1 == 3
+    np.testing.assert_array_equal(oracle.shares(slots[2]), np.ones(5))
+
+
+def test_batches_whose_sizes_do_not_fit_are_refused():
+    X, y = noisy_classes(10)
+    oracle = SVMStruct(Multiclass(), formulation="1-slack").fit(X, y)._machine.oracle
+    slots = oracle.add(X, y)
+    stored = oracle.rows(slots)
+    assert len(oracle.add_rows(**stored)) == 1
+    for change in (
+        {"shares": stored["shares"][:-1]},
+        {"counts": stored["counts"] + 1},
+        {"counts": np.array([-1, 11])},
+        {"counts": stored["counts"] + 1, "shares": np.ones(11)},
+    ):
+        with pytest.raises(ValueError, match="examples with"):
+            oracle.add_rows(**{**stored, **change})
+    with pytest.raises(ValueError, match="weights for 10 examples"):
+        oracle.slot_weights(slots, np.ones(11))
+
+
 def test_squared_slacks_and_unknown_formulations_are_refused():
     X, y = noisy_classes(20)
     with pytest.raises(ValueError, match="not squared"):
