@@ -1,7 +1,8 @@
 """Put what was measured into README.md and docs/benchmarks.md: `python -m benchmarks pages`.
 
-Between `<!-- table: NAME -->` and `<!-- end -->` stands benchmarks/results/NAME.md as it was written; two
-names are summaries: `peers-short` of the last `make bench`, and `papers` of `structsvm reproduce --all`.
+Between `<!-- table: NAME -->` and `<!-- end -->` stands benchmarks/results/NAME.md as it was written, or the
+table alone where it is the report of an experiment; two names are summaries: `peers-short` of the last `make
+bench`, and `papers` of `structsvm reproduce --all`.
 """
 
 from __future__ import annotations
@@ -72,7 +73,12 @@ def content(name: str) -> str:
     if name == "papers":
         return papers()
     path = RESULTS / f"{name}.md"
-    return path.read_text(encoding="utf-8").strip() if path.exists() else "Not measured yet."
+    if not path.exists():
+        return "Not measured yet."
+    text = path.read_text(encoding="utf-8").strip()
+    if not text.startswith("# "):
+        return text
+    return "\n".join(line for line in text.splitlines() if line.startswith("|"))
 
 
 def filled(text: str) -> str:

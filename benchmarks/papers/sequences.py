@@ -137,7 +137,7 @@ def accuracies(kind: str, quick: bool) -> Outcome:
     for method, (accuracy, f1, wsj) in PAPER.items():
         if kind not in method:
             continue
-        rows.append(handwriting.row(method, quick))
+        rows += handwriting.rows(method, quick)
         found = runs("chunking", method, quick)
         rows.append(Row(f"{method}, chunking", "accuracy %", accuracy, [run["accuracy"] for run in found]))
         rows.append(Row(f"{method}, chunking", "F1", f1, [run["f1"] for run in found]))
