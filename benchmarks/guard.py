@@ -10,13 +10,11 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import in_own_process, machine, table
+from benchmarks.harness import cpu_timed, in_own_process, machine, table
 from benchmarks.peers.measuring import score
 from benchmarks.peers.tasks import TASKS, prepare
 
@@ -39,16 +37,10 @@ def measure(module: str, options: dict[str, Any], folder: str) -> dict[str, Any]
         import_module(package)
     task, here = TASKS["chunking"], Path(folder)
     files = here / "train.txt", here / "model"
-    training = cpu_seconds(lambda: program.train(task, options, *files))
-    labelling = cpu_seconds(lambda: program.label(task, options, *files, here / "again.txt"))
+    _, training = cpu_timed(lambda: program.train(task, options, *files))
+    _, labelling = cpu_timed(lambda: program.label(task, options, *files, here / "again.txt"))
     program.label(task, options, here / "test.txt", here / "model", here / "output.txt")
     return {"train": training, "label": labelling}
-
-
-def cpu_seconds(work: Callable[[], Any]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def ratios() -> dict[str, float]:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import in_own_process, publish, spread, table
+from benchmarks.harness import cpu_timed, in_own_process, publish, spread, table
 
 SEEDS = 3
 # preset, corpus, training and test file, options of reading
@@ -45,12 +43,6 @@ def measure(name: str, seed: int) -> dict[str, Any]:
             "tokens_per_s": tokens / tagging,
             "model_mb": model.stat().st_size / 1e6,
         }
-
-
-def cpu_timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.process_time()
-    result = work()
-    return result, time.process_time() - start
 
 
 def main(*, quick: bool = False) -> None:

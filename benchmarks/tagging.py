@@ -10,12 +10,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import in_own_process, publish, spread, table, timed
+from benchmarks.harness import cpu_timed, in_own_process, publish, spread, table, timed
 
 AP = "crfsuite ap, 10 iterations"
 LBFGS = "crfsuite lbfgs, c2=1"
@@ -42,7 +41,7 @@ def measure(name: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         model, output = Path(scratch, "model"), Path(scratch, "output.txt")
         learn, label = (ours if name in OURS else crfsuite)(name, train, test, model, output)
-        seconds, tagging = cpu_time(learn), cpu_time(label)
+        (_, seconds), (_, tagging) = cpu_timed(learn), cpu_timed(label)
         found = sentences(output)
         predicted, gold = ([[token[k] for token in s] for s in found] for k in (3, 2))
         figures = {
@@ -52,13 +51,6 @@ def measure(name: str) -> dict[str, Any]:
             "model_mb": model.stat().st_size / 1e6,
         }
         return figures | (stages(model, train, scratch) if name in OURS else {})
-
-
-def cpu_time(work: Any) -> float:
-    """Seconds of one core: what others do on the machine counts less than in real time."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
 
 
 def ours(name: str, train: Path, test: Path, model: Path, output: Path) -> tuple[Any, Any]:

@@ -10,13 +10,12 @@ import re
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import RESULTS, in_own_process, machine, timed
+from benchmarks.harness import RESULTS, cpu_timed, in_own_process, machine, timed
 from benchmarks.peers import install
 from benchmarks.peers.catalogue import CANNOT, METHODS, Method
 from benchmarks.peers.tasks import TASKS, prepare, read
@@ -34,20 +33,15 @@ def measure(step: str, module: str, task: str, options: dict[str, Any], folder: 
     model, output = here / "model", here / "output.txt"
     what: Any = TASKS.get(task, task)
     if step == "train":
-        wall, seconds = cpu_timed(lambda: program.train(what, options, here / "train.txt", model))
+        (_, seconds), wall = timed(
+            lambda: cpu_timed(lambda: program.train(what, options, here / "train.txt", model))
+        )
         files = [path for path in model.rglob("*") if path.is_file()] if model.is_dir() else [model]
         size = sum(path.stat().st_size for path in files) / 1e6
         return {"train": seconds, "train_wall": wall, "model_mb": size}
     _, loading = cpu_timed(lambda: program.load(model))
     _, seconds = cpu_timed(lambda: program.label(what, options, here / "test.txt", model, output))
     return {"load": loading, "label": seconds}
-
-
-def cpu_timed(work: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds by the clock, and of CPU: all programs have one core, on which others may be at work too."""
-    start = time.process_time()
-    _, wall = timed(work)
-    return wall, time.process_time() - start
 
 
 def once(method: Method, task: str, sentences: int | None = None) -> dict[str, Any]:
