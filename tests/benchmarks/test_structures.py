@@ -72,3 +72,16 @@ def test_groups_of_generated_texts_share_words_with_their_nodes():
     assert "rec.sport1" in hockey
     assert "sci" not in hockey
     assert separator == "."
+
+
+def test_kde_answers_with_the_output_that_its_regression_points_to():
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(3, size=60)
+    features = np.eye(3)[kinds] + 0.1 * rng.normal(size=(60, 3))
+    y = [["abad", "abbd", "aabc"][kind] for kind in kinds]
+    assert strings.kde(features, y, np.eye(3)) == ["abad", "abbd", "aabc"]
+    outputs = np.eye(3)[kinds]
+    two = strings.nearest_outputs(features, outputs, np.eye(3), width=1.0, ridge=0.01, components=2)
+    np.testing.assert_array_equal(kinds[two], [0, 1, 2])
+    far = strings.nearest_outputs(features, outputs, np.eye(3), width=1.0, ridge=1e9, components=2)
+    assert len(set(kinds[far])) == 1  # the mean: nothing of the inputs is left
