@@ -142,8 +142,8 @@ def table_4_5(quick: bool) -> Outcome:
         rows,
         notes=f"""200 strings, four folds; the spread is over ten data sets. The thesis has the figures of
 KDE and k-NN from another paper, on other strings of this kind. KDE regresses principal components of the
-outputs' kernel; how many, {COMPONENTS}, the width of a Gaussian kernel on the inputs', {WIDTHS}, and the ridge,
-{RIDGES}, are chosen in five folds of the training strings. What the thesis' baseline answers is not said.
-The kernel's features are written out (64 of them on each side), which is exact. C = {C:g} for each example;
+outputs' kernel; how many, {COMPONENTS}, the width of a Gaussian kernel on the inputs', {WIDTHS}, and the
+ridge, {RIDGES}, are chosen in five folds of the training strings. What the thesis' baseline answers is not
+said. The kernel's features are written out (64 of them on each side), which is exact. C = {C:g} an example;
 the thesis has C = 1 divided by their number.""",
     )

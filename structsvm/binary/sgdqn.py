@@ -23,7 +23,7 @@ FEWEST = 1000  # rows of the subset on which they are tried
 
 
 class SGDQNClassifier(BinaryClassifier):
-    """Linear SVM trained by SGD-QN (Bordes, Bottou and Gallinari 2009), or by SVMSGD2, its simpler sister.
+    """Linear SVM by SVMSGD2, with a diagonal curvature, or by SGD-QN (Bordes, Bottou and Gallinari 2009).
 
         min lam ||w||^2 / 2 + mean_i loss(y_i <w, x_i>)
 
@@ -31,9 +31,9 @@ class SGDQNClassifier(BinaryClassifier):
     t0: the gain of step t is 1 / (t + t0); by default the best of five on a tenth of the data, one pass each.
     skip: regularize, and re-estimate the curvature, every so many steps; by default 16 / density of X, and so
     at no more cost than the steps between. A pass costs a small multiple of the non-zeros of X.
-    algorithm: "sgdqn" as published; its estimate is the same for all features where no feature is ever zero.
-    "svmsgd2" estimates nothing. "rescaled" is svmsgd2 with the fixed B_ii = 1 / (lam + E[x_i^2] / 10), which
-    helps where the scales of features differ.
+    algorithm: "svmsgd2" has no curvature. "sgdqn" estimates it as published, and misses its aim, as the authors
+    found (erratum, JMLR 11, 2010): a feature's value cancels, and those that are never zero all get the same.
+    "rescaled", the default, does what was meant: svmsgd2 with the fixed B_ii = 1 / (lam + E[x_i^2] / 10).
     fit_intercept: a constant feature, regularized like the others.
     More than two classes: one against the rest. There is no stopping rule but the number of epochs.
 
@@ -48,7 +48,7 @@ class SGDQNClassifier(BinaryClassifier):
         lam: float = 1e-4,
         *,
         loss: str = "squared_hinge",
-        algorithm: str = "sgdqn",
+        algorithm: str = "rescaled",
         epochs: int = 5,
         t0: float | None = None,
         skip: int | None = None,

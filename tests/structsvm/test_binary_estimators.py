@@ -32,8 +32,8 @@ ESTIMATORS = {
     "budget": KernelPerceptron(budget=40, margin=0.1),
     "passive-aggressive": KernelPassiveAggressive(),
     "tracking": TrackingClassifier(K=2),
-    "sgdqn": SGDQNClassifier(),
-    "rescaled": SGDQNClassifier(algorithm="rescaled", loss="hinge"),
+    "sgdqn": SGDQNClassifier(algorithm="sgdqn"),
+    "rescaled": SGDQNClassifier(loss="hinge"),
 }
 KERNEL_MACHINES = {name: model for name, model in ESTIMATORS.items() if hasattr(model, "kernel")}
 BY_NATURE = dict.fromkeys(

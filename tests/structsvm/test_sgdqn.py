@@ -35,7 +35,7 @@ def test_every_step_is_that_of_algorithm_8(loss, algorithm, form):
 @pytest.mark.parametrize("t0", [None, 1e-3, 1e6])
 def test_the_diagonal_stays_within_its_bounds(loss, t0):
     X, y = sparse_data()
-    model = SGDQNClassifier(0.01, loss=loss, t0=t0, skip=3, epochs=4).fit(X, y)
+    model = SGDQNClassifier(0.01, algorithm="sgdqn", loss=loss, t0=t0, skip=3, epochs=4).fit(X, y)
     scale = 0.01 / model.curvature_
     assert np.all(scale >= 1e-2 - 1e-12)
     assert np.all(scale <= 1 + 1e-12)
@@ -76,6 +76,7 @@ def test_the_published_ratio_is_blind_to_scales_of_dense_data_and_rescaling_is_n
     assert np.ptp(models["sgdqn"].curvature_) < 1e-12
     np.testing.assert_allclose(models["rescaled"].curvature_[0], 1e-4 + np.mean(X**2, axis=0) / 10, rtol=0.2)
     primals = {name: model.primal(X, y) for name, model in models.items()}
+    assert SGDQNClassifier().algorithm == "rescaled"
     assert primals["rescaled"] < 0.8 * min(primals["sgdqn"], primals["svmsgd2"])
 
 
