@@ -31,8 +31,8 @@ class SGDQNClassifier(BinaryClassifier):
     t0: the gain of step t is 1 / (t + t0); by default the best of five on a tenth of the data, one pass each.
     skip: regularize, and re-estimate the curvature, every so many steps; by default 16 / density of X, and so
     at no more cost than the steps between. A pass costs a small multiple of the non-zeros of X.
-    algorithm: "svmsgd2" has no curvature. "sgdqn" estimates it as published, and misses its aim, as the authors
-    found (erratum, JMLR 11, 2010): a feature's value cancels, and those that are never zero all get the same.
+    algorithm: "svmsgd2" has no curvature. "sgdqn" estimates it as published, and misses its aim (its authors'
+    erratum, JMLR 11, 2010): a feature's value cancels, and those that are never zero all get the same.
     "rescaled", the default, does what was meant: svmsgd2 with the fixed B_ii = 1 / (lam + E[x_i^2] / 10).
     fit_intercept: a constant feature, regularized like the others.
     More than two classes: one against the rest. There is no stopping rule but the number of epochs.
