@@ -78,9 +78,9 @@ def squared_norms(a: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", a, a)
 
 
-def grown(array: np.ndarray, position: int) -> np.ndarray:
-    """The array, twice as long if it has no such position; asking again does no harm."""
-    return array if position < len(array) else np.concatenate([array, np.zeros_like(array)])
+def grown(array: np.ndarray) -> np.ndarray:
+    """The array, twice as long."""
+    return np.concatenate([array, np.zeros_like(array)])
 
 
 class Inputs:
@@ -105,6 +105,7 @@ class Inputs:
             len(self.support), dtype=np.float64 if sparse.issparse(batch) else self.dtype
         )
         self.moves = isinstance(kernel, Rbf)
+        self.stale: list[int] = []  # support patterns that `near` does not have yet
         self.near = self.support.copy() if self.moves else self.support
         self.begin(batch)
 
@@ -119,13 +120,15 @@ class Inputs:
 
     def insert(self, position: int, slot: int) -> None:
         """Make a row of the batch the last support pattern."""
-        self.support, self.support_norms = grown(self.support, position), grown(self.support_norms, position)
-        self.near = grown(self.near, position) if self.moves else self.support
+        if position >= len(self.support):
+            support, norms = grown(self.support), grown(self.support_norms)
+            near = grown(self.near) if self.moves else support
+            # One statement, and no call in it: Ctrl-C comes before or after, not in between.
+            self.support, self.support_norms, self.near = support, norms, near
         self.support[position] = self.kept(self.offset + slot)
         self.support_norms[position] = self.norms[self.offset + slot]
         self.n = position + 1
-        if self.moves:
-            self.move(position)
+        self.stale.append(position)
 
     def kept(self, row: int) -> Any:
         """What is kept of a row of `batch` that becomes a support pattern."""
@@ -135,8 +138,7 @@ class Inputs:
         """Put the last support pattern in the place of a removed one."""
         self.support[position], self.support_norms[position] = self.support[last], self.support_norms[last]
         self.n = last
-        if self.moves and position < last:
-            self.move(position)
+        self.stale.append(position)
 
     def reordered(self, order: np.ndarray) -> tuple[np.ndarray, ...]:
         """Support patterns in another order, and fewer if it leaves some out: for take()."""
@@ -148,14 +150,18 @@ class Inputs:
 
     def take(self, arrays: tuple[np.ndarray, ...]) -> None:
         """Make what reordered() has given the support patterns."""
-        # No call in it: Ctrl-C comes before or after, not in between.
-        (self.support, self.support_norms, self.near), self.n = arrays, arrays[0].shape[0]
+        self.support, self.support_norms, self.near = arrays
+        self.n, self.stale = len(self.support), []  # no call before: Ctrl-C comes now, and it is done again
 
-    def move(self, position: int) -> None:
-        """See a support pattern from the first one; all of them, if it is the first that is new."""
-        part = slice(0, self.n) if position == 0 else slice(position, position + 1)
-        self.near[part] = self.support[part] - self.support[0]
-        self.support_norms[part] = squared_norms(self.near[part])
+    def move(self) -> None:
+        """See support patterns that are new from the first one; all of them, if it is the first that is new."""
+        stale = self.stale
+        if self.moves and stale:
+            new = np.arange(self.n) if 0 in stale else np.unique(stale)
+            new = new[new < self.n]
+            self.near[new] = near = self.support[new] - self.support[0]
+            self.support_norms[new] = squared_norms(near)
+        self.stale = []  # last, for another thread that predicts
 
     def vectors(self) -> Any:
         """The support patterns."""
@@ -176,6 +182,7 @@ class Inputs:
         """Kernels of any rows with all support patterns."""
         if self.n == 0:
             return np.zeros((rows.shape[0], 0), dtype=self.dtype)
+        self.move()
         rows, norms = self.seen(rows, norms, self.support)
         values = self.kernel(rows, self.others(), norms, self.support_norms[: self.n])
         return self.checked(values, (rows.shape[0], self.n))
@@ -228,8 +235,9 @@ class SparseInputs(Inputs):
     def reordered(self, order: np.ndarray) -> tuple[np.ndarray, ...]:
         return self.support[order], self.support_norms[order], self.support[order]
 
-    def move(self, position: int) -> None:
+    def move(self) -> None:
         """Nothing is moved."""
+        self.stale = []
 
     def seen(self, rows: Any, norms: np.ndarray, origin: Any) -> tuple[Any, np.ndarray]:
         if not self.moves or self.dtype == np.float64:
