@@ -154,7 +154,7 @@ class Inputs:
         self.n, self.stale = len(self.support), []  # no call before: Ctrl-C comes now, and it is done again
 
     def move(self) -> None:
-        """See support patterns that are new from the first one; all of them, if it is the first that is new."""
+        """See new support patterns from the first one; all of them, if the first is new itself."""
         stale = self.stale
         if self.moves and stale:
             new = np.arange(self.n) if 0 in stale else np.unique(stale)
