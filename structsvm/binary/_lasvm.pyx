@@ -16,12 +16,11 @@ import numpy as np
 from structsvm.binary._machine cimport Machine
 
 cdef extern from "_smo.h" nogil:
-    void smo_extremes(const double* alpha, const double* upper, const double* y, const double* f,
-                      Py_ssize_t n, double* highest, double* lowest)
-    Py_ssize_t smo_highest(const double* alpha, const double* upper, const double* y, const double* f,
-                           Py_ssize_t n, double highest)
-    Py_ssize_t smo_lowest(const double* alpha, const double* upper, const double* y, const double* f,
-                          Py_ssize_t n, double lowest)
+    ctypedef struct Extremes:
+        double highest, lowest
+        Py_ssize_t i, j
+    void smo_extremes(Extremes* found, const double* alpha, const double* upper, const double* y,
+                      const double* f, Py_ssize_t n)
     Py_ssize_t partner_single(double* gain, const char* row, const double* diagonal, const double* alpha,
                               const double* upper, const double* y, const double* f, double g_i, double k_ii,
                               Py_ssize_t n)
@@ -124,13 +123,11 @@ cdef class LaSVM(Machine):
 
     cdef int extremes(self, Py_ssize_t n) noexcept nogil:
         """i = argmax g with alpha < B, j = argmin g with alpha > A; the bias lies between their gradients."""
+        cdef Extremes found
         self.i = self.j = -1
         if n:
-            smo_extremes(&self.alpha[0], &self.upper[0], &self.y[0], &self.f[0], n, &self.g_i, &self.g_j)
-            if self.g_i > -INFINITY:
-                self.i = smo_highest(&self.alpha[0], &self.upper[0], &self.y[0], &self.f[0], n, self.g_i)
-            if self.g_j < INFINITY:
-                self.j = smo_lowest(&self.alpha[0], &self.upper[0], &self.y[0], &self.f[0], n, self.g_j)
+            smo_extremes(&found, &self.alpha[0], &self.upper[0], &self.y[0], &self.f[0], n)
+            self.i, self.j, self.g_i, self.g_j = found.i, found.j, found.highest, found.lowest
         # Without a partner any example violates.
         if self.i < 0:
             self.g_i = INFINITY

@@ -8,11 +8,17 @@
 #include "../_vector.h"
 
 #define STRUCTSVM_WIDTH 8
+#define STRUCTSVM_PART 256
 
-/* The highest gradient of those that may rise, or -inf, and the lowest of those that may fall, or inf. */
-STRUCTSVM_CLONES static void smo_extremes(const double *restrict alpha, const double *restrict upper,
-                                          const double *restrict y, const double *restrict f, ptrdiff_t n,
-                                          double *restrict highest, double *restrict lowest) {
+typedef struct {
+    double highest, lowest;     /* gradient of those that may rise, or -inf, and of those that may fall, or inf */
+    ptrdiff_t i, j;             /* where, or -1 */
+} Extremes;
+
+/* Of a part of the working set: the gradients only. */
+static inline void smo_part(const double *restrict alpha, const double *restrict upper, const double *restrict y,
+                            const double *restrict f, ptrdiff_t n, double *restrict highest,
+                            double *restrict lowest) {
     double high[STRUCTSVM_WIDTH], low[STRUCTSVM_WIDTH];
     for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) high[lane] = -INFINITY, low[lane] = INFINITY;
     ptrdiff_t k = 0;
@@ -38,18 +44,20 @@ STRUCTSVM_CLONES static void smo_extremes(const double *restrict alpha, const do
     }
 }
 
-static ptrdiff_t smo_highest(const double *alpha, const double *upper, const double *y, const double *f, ptrdiff_t n,
-                             double highest) {
-    for (ptrdiff_t k = 0; k < n; k++)
-        if (y[k] - f[k] == highest && alpha[k] < (y[k] > 0 ? upper[k] : 0.0)) return k;
-    return -1;
-}
-
-static ptrdiff_t smo_lowest(const double *alpha, const double *upper, const double *y, const double *f, ptrdiff_t n,
-                            double lowest) {
-    for (ptrdiff_t k = 0; k < n; k++)
-        if (y[k] - f[k] == lowest && alpha[k] > (y[k] > 0 ? 0.0 : -upper[k])) return k;
-    return -1;
+STRUCTSVM_CLONES static void smo_extremes(Extremes *found, const double *restrict alpha, const double *restrict upper,
+                                          const double *restrict y, const double *restrict f, ptrdiff_t n) {
+    ptrdiff_t high_part = n, low_part = n;
+    double highest = -INFINITY, lowest = INFINITY, high, low;
+    for (ptrdiff_t k = 0; k < n; k += STRUCTSVM_PART) {
+        smo_part(alpha + k, upper + k, y + k, f + k, n - k < STRUCTSVM_PART ? n - k : STRUCTSVM_PART, &high, &low);
+        if (high > highest) highest = high, high_part = k;
+        if (low < lowest) lowest = low, low_part = k;
+    }
+    found->highest = highest, found->lowest = lowest, found->i = found->j = -1;
+    for (ptrdiff_t k = high_part; k < n && found->i < 0; k++)
+        if (y[k] - f[k] == highest && alpha[k] < (y[k] > 0 ? upper[k] : 0.0)) found->i = k;
+    for (ptrdiff_t k = low_part; k < n && found->j < 0; k++)
+        if (y[k] - f[k] == lowest && alpha[k] > (y[k] > 0 ? 0.0 : -upper[k])) found->j = k;
 }
 
 /* argmax (g_i - g_k)^2 / (k_ii + k_kk - 2 k_ik) of those that may fall and are below g_i, or -1; `row` is that of i.
