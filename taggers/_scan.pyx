@@ -39,20 +39,25 @@ cdef inline bint is_token(const Scanner* s, Py_ssize_t start, Py_ssize_t end, bi
     return s.format == CRFSUITE or not is_docstart(s.data, start, end)
 
 
+cdef inline void note(
+    const Scanner* s, int32_t column, Py_ssize_t start, Py_ssize_t end, int32_t* spans,
+) noexcept nogil:
+    """Write the span of a column, if it is wanted."""
+    if column < s.n_columns and s.slot_of[column] >= 0:
+        spans[2 * s.slot_of[column]] = <int32_t>start
+        spans[2 * s.slot_of[column] + 1] = <int32_t>(end - start)
+
+
 cdef inline int32_t split_tabs(
     const Scanner* s, Py_ssize_t start, Py_ssize_t end, int32_t* spans,
 ) noexcept nogil:
     """Write the spans of the wanted columns, and return how many columns there are."""
-    cdef int32_t column = 0, slot
+    cdef int32_t column = 0
     cdef Py_ssize_t i = start
     while True:
         while i < end and s.data[i] != b"\t":
             i += 1
-        if column < s.n_columns:
-            slot = s.slot_of[column]
-            if slot >= 0:
-                spans[2 * slot] = <int32_t>start
-                spans[2 * slot + 1] = <int32_t>(i - start)
+        note(s, column, start, i, spans)
         column += 1
         if i >= end or (s.format == CRFSUITE and column == s.n_columns):
             return column
@@ -64,7 +69,7 @@ cdef inline int32_t split_runs(
     const Scanner* s, Py_ssize_t start, Py_ssize_t end, int32_t* spans, int32_t* last,
 ) noexcept nogil:
     """The same for runs of spaces and tabs; `last` is where the last column ends."""
-    cdef int32_t column = 0, slot
+    cdef int32_t column = 0
     cdef Py_ssize_t i = start
     while True:
         while i < end and is_space(s.data[i]):
@@ -74,11 +79,7 @@ cdef inline int32_t split_runs(
         start = i
         while i < end and not is_space(s.data[i]):
             i += 1
-        if column < s.n_columns:
-            slot = s.slot_of[column]
-            if slot >= 0:
-                spans[2 * slot] = <int32_t>start
-                spans[2 * slot + 1] = <int32_t>(i - start)
+        note(s, column, start, i, spans)
         last[0] = <int32_t>i
         column += 1
 

@@ -4,7 +4,8 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from structsvm.problems._sequence cimport ExactOracle, Sentence, SequenceOracle
+from structsvm.problems._sentences cimport Sentence, SequenceOracle
+from structsvm.problems._sequence cimport ExactOracle
 
 import numpy as np
 

@@ -9,7 +9,8 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 
-from structsvm.problems._sequence cimport ExactOracle, Sentence
+from structsvm.problems._sentences cimport Sentence
+from structsvm.problems._sequence cimport ExactOracle
 
 import numpy as np
 

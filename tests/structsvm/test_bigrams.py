@@ -13,7 +13,15 @@ from structsvm.problems import SequenceLabels, SequenceProblem
 from structsvm.problems._decode import Decoder
 from structsvm.problems.bigrams import Bigrams
 from structsvm.problems.relayout import wider_state, wider_weights
-from tests.structsvm.test_sequence import LABELS, ROWS, some_bars, some_labels, some_sentences
+from tests.structsvm.test_sequence import (
+    LABELS,
+    ROWS,
+    check_decoder,
+    ranked,
+    some_bars,
+    some_labels,
+    some_sentences,
+)
 
 NUMBERS = 4
 ALL_ROWS = ROWS + NUMBERS * (LABELS + 1)
@@ -68,14 +76,6 @@ def some_weights(rng, problem):
     return weights
 
 
-def ranked(problem, sentence, w):
-    scored = [
-        (sum(value * w[index] for index, value in problem.joint_feature(sentence, y).items()), y)
-        for y in problem.candidates(sentence)
-    ]
-    return sorted(scored, key=lambda pair: -pair[0])
-
-
 @settings(max_examples=30)
 @given(seeds, st.booleans())
 def test_exact_labels_margins_and_n_best_are_those_of_brute_force(seed, barred):
@@ -83,23 +83,7 @@ def test_exact_labels_margins_and_n_best_are_those_of_brute_force(seed, barred):
     sentences, X = some_data(rng)
     twin = slow_twin(X, barred=some_bars(rng) if barred else None)
     w = some_weights(rng, twin).reshape(-1)
-    decoder = Decoder(twin, w)
-    margins = np.zeros(len(X.token_ptr) - 1, np.float32)
-    found = decoder.labels(X, margins=margins)
-    for s, sentence in enumerate(sentences):
-        start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
-        best = ranked(twin, sentence, w)
-        scores = {y: score for score, y in best}
-        assert scores[tuple(found[start:stop].tolist())] == pytest.approx(best[0][0], abs=1e-4)
-        listed = decoder.n_best(X, s, 4)
-        assert [score for score, _ in listed] == pytest.approx([score for score, _ in best[:4]], abs=1e-4)
-        assert [scores[tuple(y.tolist())] for _, y in listed] == pytest.approx(
-            [a for a, _ in listed], abs=1e-4
-        )
-        for t in range(stop - start):
-            others = [score for score, y in best if y[t] != found[start + t]]
-            expected = best[0][0] - others[0] if others else np.inf
-            assert margins[start + t] == pytest.approx(expected, abs=1e-3)
+    check_decoder(twin, sentences, X, w)
 
 
 @settings(max_examples=20)

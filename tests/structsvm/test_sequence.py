@@ -75,6 +75,26 @@ def ranked(problem, sentence, w):
     return sorted(scored, key=lambda pair: -pair[0])
 
 
+def check_decoder(problem, sentences, X, w):
+    """Labels, margins and the n best of the decoder are those of all outputs, ranked."""
+    decoder = Decoder(problem, w)
+    margins = np.zeros(len(X.token_ptr) - 1, np.float32)
+    found = decoder.labels(X, margins=margins)
+    for s, sentence in enumerate(sentences):
+        start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
+        best = ranked(problem, sentence, w)
+        scores = {y: score for score, y in best}
+        assert scores[tuple(found[start:stop].tolist())] == pytest.approx(best[0][0], abs=1e-4)
+        listed = decoder.n_best(X, s, 4)
+        assert [score for score, _ in listed] == pytest.approx([score for score, _ in best[:4]], abs=1e-4)
+        shown = [scores[tuple(y.tolist())] for _, y in listed]
+        assert shown == pytest.approx([score for score, _ in listed], abs=1e-4)
+        for t in range(stop - start):
+            others = [score for score, y in best if y[t] != found[start + t]]
+            expected = best[0][0] - others[0] if others else np.inf
+            assert margins[start + t] == pytest.approx(expected, abs=1e-3)
+
+
 @settings(max_examples=40)
 @given(seeds, st.booleans(), st.booleans())
 def test_viterbi_margins_and_n_best_are_those_of_brute_force(seed, valued, barred):
@@ -82,23 +102,7 @@ def test_viterbi_margins_and_n_best_are_those_of_brute_force(seed, valued, barre
     sentences, X = some_sentences(rng, valued=valued)
     problem = SequenceProblem(LABELS, barred=some_bars(rng) if barred else None)
     w = some_weights(rng, problem)
-    decoder = Decoder(problem, w)
-    margins = np.zeros(len(X.token_ptr) - 1, np.float32)
-    found = decoder.labels(X, margins=margins)
-    for s, sentence in enumerate(sentences):
-        start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
-        best = ranked(problem, sentence, w)
-        scores = dict((y, score) for score, y in best)
-        assert scores[tuple(found[start:stop].tolist())] == pytest.approx(best[0][0], abs=1e-4)
-        listed = decoder.n_best(X, s, 4)
-        assert [score for score, _ in listed] == pytest.approx([score for score, _ in best[:4]], abs=1e-4)
-        assert [scores[tuple(y.tolist())] for _, y in listed] == pytest.approx(
-            [s for s, _ in listed], abs=1e-4
-        )
-        for t in range(stop - start):
-            others = [score for score, y in best if y[t] != found[start + t]]
-            expected = best[0][0] - others[0] if others else np.inf
-            assert margins[start + t] == pytest.approx(expected, abs=1e-3)
+    check_decoder(problem, sentences, X, w)
 
 
 @settings(max_examples=25)
