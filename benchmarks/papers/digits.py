@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,29 @@ def measure(method: str, digit: int, n: int) -> dict[str, Any]:
     }
 
 
-def told(runs: list[dict[str, Any]], key: str) -> float:
-    return float(sum(run[key] for run in runs))
+def runs_of(method: str, digits: Iterable[int], n: int) -> list[dict[str, Any]]:
+    return measurements(__name__, [{"method": method, "digit": k, "n": n} for k in digits])
+
+
+def rows_of(
+    method: str, digits: list[int], n: int, labels: np.ndarray, base: float | None, paper: tuple[Any, Any]
+) -> list[Row]:
+    """Error of all digits together or of one, and what it took; base: libsvm's seconds."""
+    runs = runs_of(method, digits, n)
+    scores, seconds = np.array([run["scores"] for run in runs]), sum(run["seconds"] for run in runs)
+    together = len(digits) > 1
+    wrong = np.argmax(scores, axis=0) != labels if together else (scores[0] > 0) != (labels == digits[0])
+    name = f"{n:,} images, {'ten digits' if together else f'digit {digits[0]}'}, {method}"
+    rows = [
+        Row(name, "error %", paper[0], [100 * float(np.mean(wrong))]),
+        Row(name, "support vectors", None, [sum(run["support"] for run in runs)], 0),
+        Row(name, "CPU seconds", None, [seconds], 0),
+    ]
+    if method != "LibSVM":
+        rows.append(Row(name, "kernel calls, millions", None, [sum(run["kernels"] for run in runs)], 0))
+        if base is not None:
+            rows.append(Row(name, "time / libsvm's", paper[1], [seconds / base]))
+    return rows
 
 
 @experiment(
@@ -51,44 +73,21 @@ def told(runs: list[dict[str, Any]], key: str) -> float:
 def table_4_1(quick: bool) -> Outcome:
     import corpora
 
-    labels = corpora.load_mnist().y_test
-    rows: list[Row] = []
-    found: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    sizes = (1000,) if quick else (PART, MNIST)
-    for n in sizes:
-        for method in METHODS:
-            digits = [ALONE] if method == "LibSVM" and n == MNIST else range(10)
-            jobs = [{"method": method, "digit": k, "n": n} for k in digits]
-            runs = found[method, n] = measurements(__name__, jobs)
-            name = f"{n:,} images, {method}"
-            if len(runs) == 10:
-                error = 100 * float(np.mean(np.argmax([run["scores"] for run in runs], axis=0) != labels))
-                rows.append(Row(name, "error %", MNIST_PAPER[method][0] if n == MNIST else None, [error]))
-                rows.append(Row(name, "support vectors", None, [told(runs, "support")], 0))
-                rows.append(Row(name, "CPU seconds", None, [told(runs, "seconds")], 0))
-                if method != "LibSVM":
-                    rows.append(Row(name, "kernel calls, millions", None, [told(runs, "kernels")], 0))
-    # Times beside libsvm's: of the digits that it was given.
-    for n in sizes:
-        digits = slice(ALONE, ALONE + 1) if n == MNIST else slice(10)
-        which = f"digit {ALONE}" if n == MNIST else "ten digits"
-        base = told(found["LibSVM", n], "seconds")
-        if n == MNIST:
-            wrong = np.mean((np.array(found["LibSVM", n][0]["scores"]) > 0) != (labels == ALONE))
-            rows.append(Row(f"{n:,} images, {which}, LibSVM", "error %", None, [100 * float(wrong)]))
-            rows.append(Row(f"{n:,} images, {which}, LibSVM", "CPU seconds", None, [base], 0))
+    labels, ten, rows = corpora.load_mnist().y_test, list(range(10)), []
+    part = 1000 if quick else PART
+    base = sum(run["seconds"] for run in runs_of("LibSVM", ten, part))
+    for method in METHODS:
+        rows += rows_of(method, ten, part, labels, base, (None, None))
+    if not quick:
         for method in ("LaSVM x1", "LaSVM x2"):
-            runs = found[method, n][digits]
-            name = f"{n:,} images, {which}, {method}"
-            if n == MNIST:
-                wrong = np.mean((np.array(runs[0]["scores"]) > 0) != (labels == ALONE))
-                rows.append(Row(name, "error %", None, [100 * float(wrong)]))
-            paper = MNIST_PAPER[method][1] if n == MNIST else None
-            rows.append(Row(name, "time / libsvm's", paper, [told(runs, "seconds") / base]))
-    return Outcome(rows, notes=MNIST_NOTES)
+            rows += rows_of(method, ten, MNIST, labels, None, (MNIST_PAPER[method][0], None))
+        base = sum(run["seconds"] for run in runs_of("LibSVM", [ALONE], MNIST))
+        for method in METHODS:
+            rows += rows_of(method, [ALONE], MNIST, labels, base, (None, MNIST_PAPER[method][1]))
+    return Outcome(rows, notes=NOTES)
 
 
-MNIST_NOTES = (
+NOTES = (
     "C = 1000, gamma = 0.005, pixels in [0, 2], training images in random order, 256 MB of cache for each "
     f"method; times are of one core. With all {MNIST:,} images libsvm was given one digit only, as ten would "
     f"take it hours; all three had all ten digits with {PART:,} images. The thesis has 1.36% for libsvm, "
