@@ -15,6 +15,7 @@ from taggers.cli_common import told_in_one_sentence
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     help="Learn what sentences mean, and parse them.",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -62,6 +63,12 @@ def _packed(model: TaggerModel, dtype: str) -> dict[str, np.ndarray]:
 
 def read_model(path: str | os.PathLike[str]) -> TaggerModel:
     """Read a model file, or raise ModelFileError."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        if file.read(4) == b"lCRF":
+            raise ModelFileError(
+                f"{path} is a model of CRFsuite, whose training files can be used, not its models: structsvm "
+                "train label FILE -o MODEL"
+            )
     arrays, meta = load_model(path, mmap=True)
     if meta.get("kind") != KIND:
         hint = "see structsvm parse" if meta.get("kind") == "ospas" else "give a model of structsvm train"

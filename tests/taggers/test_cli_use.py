@@ -141,6 +141,12 @@ def test_a_model_is_gone_on_with_in_place(folder):
     assert (folder / "own.ssvm").read_bytes() != (folder / "chunk.ssvm").read_bytes()
 
 
+def test_a_model_of_crfsuite_is_known(folder):
+    (folder / "model.crfsuite").write_bytes(b"lCRF\0\0\0\0FOMC")
+    done = run("tag", "model.crfsuite", "test.txt", cwd=folder)
+    refused(done, 2, "model.crfsuite is a model of CRFsuite", "train label FILE")
+
+
 def test_a_model_that_is_not_there_names_those_that_come_along(folder):
     for command in ("tag", "evaluate", "inspect"):
         done = run(command, "en-ner", *["test.txt"] * (command != "inspect"), cwd=folder)
@@ -185,6 +191,8 @@ def test_weights_of_labels_reach_the_training_on_the_command_line(folder):
 def test_help_shows_whole_summaries_examples_and_defaults(folder):
     summaries = run("--help", cwd=folder).stdout.decode()
     assert "..." not in summaries.split("Commands:")[1]
+    for command in summaries.split("Commands:")[1].split("\n")[1:-1]:
+        assert b"completion" not in run(command.split()[0], "--help", cwd=folder).stdout
     told = run("train", "--help", cwd=folder).stdout.decode()
     assert "structsvm train chunk train.txt --dev dev.txt -o chunk.ssvm" in told
     lines = {
