@@ -23,7 +23,7 @@ BENCHMARKS = {
     "bundle": ("bundle", ("ud_english_ewt",)),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
     "semparse": ("semparse", ("robocup",)),
-    "ambiguity": ("ambiguity", ()),
+    "matching": ("matching", ("robocup",)),
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
 }

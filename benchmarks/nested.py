@@ -4,9 +4,7 @@ A fold tests one game. Its options are chosen by leave-one-game-out within the o
 third judges, the mean of the three judges and of a few seeds decides. Options of the default parser are too
 many for a grid, so they are chosen one after the other from a start at which everything that was added to
 the model is off: first the features, the most helpful one joining until none helps, then the rest in the
-order of STAGES. The readings of the thesis are few and all tried. Matching is measured on the games trained
-on, so its options are chosen by matching in the one game left out, by parsers that learn from the bags of
-all four, for bags tell no gold.
+order of STAGES. The readings of the thesis are few and all tried.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from typing import Any
 from corpora.bags import Bag
 from corpora.robocup import Game, load_robocup
 from semparse import Ospas
-from semparse.evaluation import score_matches, score_parses
+from semparse.evaluation import score_parses
 from semparse.view import FEATURES
 
 FOLDS = range(4)
@@ -30,7 +28,7 @@ Options = dict[str, Any]
 
 START: Options = {
     "features": (), "on_topic": False, "prior": 0.001, "iterations": 8, "passes": 1, "C": 0.1,
-    "average": True, "solver": "pa", "reprocess": 2, "salience": 0.0,
+    "average": True, "solver": "pa", "reprocess": 2,
 }  # fmt: skip # a prior of 0.001 only breaks ties
 # Each stage: what may be changed of the options so far, beside leaving them as they are.
 STAGES: dict[str, list[Options]] = {
@@ -42,9 +40,6 @@ STAGES: dict[str, list[Options]] = {
     "average": [{"average": False}],
     "solver": [{"solver": "larank", "passes": 1}, {"solver": "larank", "passes": 2, "reprocess": 1}],
 }
-MATCHING_STAGES = STAGES | {
-    "salience": [{"salience": s} for s in (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)]
-}  # parsing does not depend on it
 READINGS: list[Options] = [
     {"algorithm": "paper", "strategy": strategy, "empties": empties, "average": average}
     for strategy, empties, average in product(
@@ -98,37 +93,19 @@ class Judge:
             self._known[name] = {k: score_parses(parser, corpus()[k].gold).f1 for k in rest}
         return self._known[name]
 
-    def matching(self, fold: int, options: Options) -> float:
-        """Mean F1 of matching in the one game that a fold does not match, learned with the bags of all."""
-        return statistics.mean(self._matched(seed, options)[fold] for seed in range(self.seeds))
-
-    def _matched(self, seed: int, options: Options) -> Any:
-        """F1 of matching in each game, after learning from the bags of all four."""
-        name = seed, key(options)
-        if name not in self._known:
-            parser = trained(FOLDS, "ambiguous", options | {"random_state": seed})
-            self._known[name] = {k: matching_f1(parser, [k]) for k in FOLDS}
-        return self._known[name]
-
-
-def matching_f1(parser: Ospas, games: Sequence[int]) -> float:
-    """F1 of matching in the games trained on; comments without a bag count as missed."""
-    inside = [corpus()[k] for k in games]
-    return score_matches(parser, examples(inside, "ambiguous"), sum(len(game.gold) for game in inside)).f1
-
 
 class Choice:
     """Options of one fold, and all that was tried on the way, with its scores."""
 
-    def __init__(self, score: Callable[[Options], float]) -> None:
-        self.score, self.options = score, dict(START)
+    def __init__(self, score: Callable[[Options], float], least_gain: float = 0.0) -> None:
+        self.score, self.least_gain, self.options = score, least_gain, dict(START)
         self.tried: list[dict[str, Any]] = []
 
     def stage(self, name: str, changes: list[Options]) -> bool:
-        """Keep the change that scores highest; of equals what was there before."""
+        """Make the change that scores highest, if it gains enough; of equals keep what was there before."""
         choices = [self.options, *(self.options | change for change in changes)]
         scores = [self.score(options) for options in choices]
-        best = scores.index(max(scores))
+        best = scores.index(max(scores)) if max(scores) - scores[0] >= self.least_gain else 0
         self.tried.append({"stage": name, "changes": [{}, *changes], "scores": scores})
         self.options = choices[best]
         return best > 0
@@ -170,3 +147,11 @@ def majority(chosen: Sequence[Options]) -> Options:
         else:
             found[name] = Counter(options[name] for options in chosen).most_common(1)[0][0]
     return found
+
+
+def told(options: Options) -> str:
+    return ", ".join(
+        f"{name} {'+'.join(value) or 'none' if isinstance(value, (tuple, list)) else value}"
+        for name, value in options.items()
+        if name != "algorithm"
+    )

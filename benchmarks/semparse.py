@@ -1,23 +1,21 @@
-"""RoboCup sportscasting, four folds: parsers learned from ambiguous bags and from gold pairs, and matching.
+"""RoboCup sportscasting, four folds: parsers learned from ambiguous bags and from gold pairs.
 
-A fold trains on three games and is tested on the gold sentences of the fourth; matching is measured on the
-games trained on. Figures are means of the four folds, with the standard deviation of that mean over seeds.
-The rows to quote have all options chosen on training games only (`benchmarks.nested`); the defaults, which
-are the majority of these choices, are beside them. Times are CPU seconds.
+A fold trains on three games and is tested on the gold sentences of the fourth. Figures are means of the four
+folds, with the standard deviation of that mean over seeds. The rows to quote have all options chosen on
+training games only (`benchmarks.nested`); the defaults, which are the majority of these choices, are beside
+them. Times are CPU seconds. Matching is in `benchmarks.matching`.
 """
 
 from __future__ import annotations
 
 import statistics
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.harness import mean_spread, publish, table
 from benchmarks.nested import (
     FOLDS,
-    MATCHING_STAGES,
     READINGS,
     STAGES,
     Choice,
@@ -27,22 +25,22 @@ from benchmarks.nested import (
     corpus,
     examples,
     majority,
-    matching_f1,
     stagewise,
+    told,
     trained,
 )
 from corpora import simulate_sportscast
 from semparse import Ospas
-from semparse.evaluation import score_matches, score_parses
+from semparse.evaluation import score_parses
 
 SEEDS = 10
 READING_SEEDS = 2  # to choose readings with: they vary more than the default
 PAPER: Options = {"algorithm": "paper"}
 PUBLISHED = [
-    ["Bordes 2010, OSPAS, one pass", "0.737", "0.871", ""],
-    ["Chen & Mooney 2008 (KRISPER; WASPER-GEN)", "0.740", "", "0.65"],
-    ["Kim & Mooney 2010", "0.810", "", "0.885"],
-    ["Börschinger et al. 2011", "0.860", "", ""],
+    ["Bordes 2010, OSPAS, one pass", "0.737", "0.871"],
+    ["Chen & Mooney 2008 (KRISPER)", "0.740", ""],
+    ["Kim & Mooney 2010", "0.810", ""],
+    ["Börschinger et al. 2011", "0.860", ""],
 ]
 NAMES = {
     "nested": "Ospas, all options chosen on training games",
@@ -71,26 +69,11 @@ def parsing(options: Sequence[Options], supervision: str, seeds: int) -> list[li
     return found
 
 
-def matching(options: Sequence[Options], seeds: int) -> list[list[float]]:
-    """For each fold F1 of matching in the games that it trains on, one for each seed."""
-    found = []
-    for fold in FOLDS:
-        inside = [k for k in FOLDS if k != fold]
-        parsers = (
-            trained(inside, "ambiguous", options[fold] | {"random_state": seed}) for seed in range(seeds)
-        )
-        found.append([matching_f1(parser, inside) for parser in parsers])
-    return found
-
-
-def variant(
-    seeds: int, *, ambiguous: Sequence[Options], gold: Sequence[Options], match: Sequence[Options]
-) -> dict[str, Any]:
+def variant(seeds: int, *, ambiguous: Sequence[Options], gold: Sequence[Options]) -> dict[str, Any]:
     """All figures of a row of the table."""
     found = {
         "ambiguous": parsing(ambiguous, "ambiguous", seeds),
         "gold": parsing(gold, "gold", seeds),
-        "matching": matching(match, seeds),
     }
     print({kind: over_seeds(folds) for kind, folds in found.items()}, flush=True)
     return found
@@ -111,17 +94,14 @@ def times(options: Options) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def sportscast(options: Options, seeds: int) -> dict[str, list[float]]:
+def sportscast(options: Options, seeds: int) -> list[float]:
     """Unchanged options elsewhere: 1,200 simulated comments to learn from, 400 of another game to test."""
-    found: dict[str, list[float]] = {"parsing": [], "matching": []}
+    found = []
     for seed in range(seeds):
         bags, test = simulate_sportscast(1200, seed=seed), simulate_sportscast(400, seed=1000 + seed)
         parser = Ospas(random_state=seed, **options)
         parser.fit([bag.text for bag in bags], [bag.candidates for bag in bags])
-        found["parsing"].append(score_parses(parser, test).f1)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of events that never happened in the first game
-            found["matching"].append(score_matches(parser, test).f1)
+        found.append(score_parses(parser, test).f1)
     return found
 
 
@@ -132,9 +112,6 @@ def main(quick: bool = False) -> None:
     choices = stagewise(judge.parsing, short if quick else STAGES)
     chosen = [choice.options for choice in choices]
     print("chosen", *chosen, sep="\n", flush=True)
-    by_matching = stagewise(judge.matching, short if quick else MATCHING_STAGES)
-    chosen_match = [choice.options for choice in by_matching]
-    print("chosen for matching", *chosen_match, sep="\n", flush=True)
     tried = READINGS[-2:] if quick else READINGS
     told_apart = [
         r for r in tried if r["empties"] == tried[0]["empties"]
@@ -143,21 +120,20 @@ def main(quick: bool = False) -> None:
     for kind, some in (("ambiguous", tried), ("gold", told_apart)):
         readings[kind], inner[kind] = best_readings(Judge(kind, READING_SEEDS), some)
     print("chosen readings", readings, flush=True)
-    default = {} if quick else default_choice(chosen, chosen_match)
+    default = {} if quick else majority(chosen)
     paper = PAPER if quick else majority(readings["ambiguous"])
     print("majority", default, paper, flush=True)
     results = {
-        "nested": variant(seeds, ambiguous=chosen, gold=chosen, match=chosen_match),
-        "default": variant(seeds, ambiguous=[default] * 4, gold=[default] * 4, match=[default] * 4),
-        "paper nested": variant(seeds, **readings, match=readings["ambiguous"]),
-        "paper": variant(seeds, ambiguous=[paper] * 4, gold=[paper] * 4, match=[paper] * 4),
+        "nested": variant(seeds, ambiguous=chosen, gold=chosen),
+        "default": variant(seeds, ambiguous=[default] * 4, gold=[default] * 4),
+        "paper nested": variant(seeds, **readings),
+        "paper": variant(seeds, ambiguous=[paper] * 4, gold=[paper] * 4),
     }
     figures = {
         "results": results,
         "chosen": chosen,
-        "chosen for matching": chosen_match,
         "majority": {"default": default, "paper": paper},
-        "tried": [choice.tried for choice in (*choices, *by_matching)],
+        "tried": [choice.tried for choice in choices],
         "chosen readings": readings,
         "readings": [
             {"options": reading, "folds": [row[k] for row in inner["ambiguous"]]}
@@ -175,12 +151,6 @@ def main(quick: bool = False) -> None:
     publish("semparse-quick" if quick else "semparse", text, figures)
 
 
-def default_choice(chosen: Sequence[Options], by_matching: Sequence[Options]) -> Options:
-    """What the defaults are by rule: the majority of what the folds chose; the median of their saliences."""
-    salience = statistics.median_low(options["salience"] for options in by_matching)
-    return majority(chosen) | {"salience": salience}
-
-
 def over_seeds(folds: Sequence[Sequence[float]]) -> str:
     """Mean over folds, for each seed, and its spread."""
     return mean_spread([statistics.mean(column) for column in zip(*folds, strict=True)], 3)
@@ -189,7 +159,7 @@ def over_seeds(folds: Sequence[Sequence[float]]) -> str:
 def report(figures: dict[str, Any]) -> str:
     results, seconds = figures["results"], figures["seconds"]
     rows = [
-        [NAMES[name], *(over_seeds(found[kind]) for kind in ("ambiguous", "gold", "matching"))]
+        [NAMES[name], *(over_seeds(found[kind]) for kind in ("ambiguous", "gold"))]
         for name, found in results.items()
     ]
     years = [
@@ -207,25 +177,20 @@ def report(figures: dict[str, Any]) -> str:
         for r in figures["readings"]
         for o in [r["options"]]
     ]  # fmt: skip
-    elsewhere = [
-        [NAMES[name], *(mean_spread(found[kind], 3) for kind in ("parsing", "matching"))]
-        for name, found in figures["sportscast"].items()
-    ]
+    elsewhere = [[NAMES[name], mean_spread(found, 3)] for name, found in figures["sportscast"].items()]
     clock = [[NAMES[name], *(f"{value:.2f}" for value in found.values())] for name, found in seconds.items()]
     return "\n\n".join(
         [
             f"RoboCup English, F1, mean of four folds ± standard deviation over {figures['seeds']} seeds",
-            table(["parser", "ambiguous", "gold pairs", "matching"], [*rows, *PUBLISHED]),
+            table(["parser", "ambiguous", "gold pairs"], [*rows, *PUBLISHED]),
             "By the game that is tested:",
             table(["parser", "2001", "2002", "2003", "2004"], years),
             "CPU seconds of training on three games, with one pass, and milliseconds of a parse:",
             table(["parser", "training", "one pass", "parse ms"], clock),
             "Simulated sportscast, 1,200 comments to learn from, 400 of another to test; nothing chosen:",
-            table(["parser", "parsing", "matching"], elsewhere),
+            table(["parser", "F1"], elsewhere),
             "Chosen, by the game that is tested:",
             "\n".join(f"- {told(options)}" for options in figures["chosen"]),
-            "Chosen for matching, by the game that is not matched:",
-            "\n".join(f"- {told(options)}" for options in figures["chosen for matching"]),
             f"Majority, which the defaults are: {told(figures['majority']['default'])}; of readings: "
             f"{told(figures['majority']['paper'])}.",
             "Readings of the thesis chosen on training games, from bags: "
@@ -248,14 +213,6 @@ all four games at hand: the form of the model (alignment by EM, then whole meani
 how features are spelled, the thresholds of the alignment (a symbol needs 0.1 of a word's counts, a class
 0.4, a sure constant 0.5), its smoothing of 0.01, the order of the stages and the values tried. Gold
 meanings of the training games are used to choose, not to learn."""
-
-
-def told(options: Options) -> str:
-    return ", ".join(
-        f"{name} {'+'.join(value) or 'none' if isinstance(value, tuple) else value}"
-        for name, value in options.items()
-        if name != "algorithm"
-    )
 
 
 def inner_table(choices: Sequence[Choice]) -> str:

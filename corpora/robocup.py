@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from corpora.bags import Bag, Event
@@ -21,6 +22,7 @@ _EXAMPLE = re.compile(r'<example\s+id="(\d+)">(.*?)</example>', re.DOTALL)
 _NL = re.compile(r"<nl[^>]*>(.*?)</nl>", re.DOTALL)
 _SEMID = re.compile(r"<semid>([\d\s]*)</semid>")
 _SEM = re.compile(r'<sem\s+id="(\d+)">(.*?)</sem>', re.DOTALL)
+_MEANING = re.compile(r"\w+(\(\w+(,\w+)*\))?")
 _MRL = re.compile(r"<mrl[^>]*>(.*?)</mrl>", re.DOTALL)
 
 
@@ -73,15 +75,19 @@ def _read_events(path: Path) -> list[Event]:
         parts = [part.strip() for part in line.split("|")]
         if len(parts) != 3 or not parts[0].isdecimal() or not parts[1].isdecimal():
             raise DataError(f"{line.strip()!r} is no event: write `start | end | meaning`", str(path), number)
-        events.append(Event(float(parts[0]), float(parts[1]), _packed(parts[2])))
+        events.append(Event(float(parts[0]), float(parts[1]), _packed(parts[2], path, number)))
     return events
 
 
 def _read_training(path: Path, year: str, gold: dict[str, Bag]) -> list[Bag]:
     text = _text(path)
-    sems = {match[1]: _packed(match[2]) for match in _SEM.finditer(text)}
+    sems = {
+        match[1]: _packed(match[2], path, _line(text, match.start()))
+        for match in _whole(path, text, _SEM, "sem")
+    }
     bags = []
-    for match, (number, body) in _examples(path, text):
+    for match in _whole(path, text, _EXAMPLE, "example"):
+        number, body = match.groups()
         nl, semid = _NL.search(body), _SEMID.search(body)
         if nl is None or semid is None:
             raise _broken(path, text, match, "lacks its <nl> or <semid>")
@@ -98,35 +104,45 @@ def _read_training(path: Path, year: str, gold: dict[str, Bag]) -> list[Bag]:
 def _read_gold(path: Path, year: str) -> list[Bag]:
     text = _text(path)
     bags = []
-    for match, (number, body) in _examples(path, text):
+    for match in _whole(path, text, _EXAMPLE, "example"):
+        number, body = match.groups()
         nl, mrl = _NL.search(body), _MRL.search(body)
         if nl is None or mrl is None:
             raise _broken(path, text, match, "lacks its <nl> or <mrl>")
-        bags.append(Bag(" ".join(nl[1].split()), (), (_packed(mrl[1]),), id=f"{year}-{number}"))
+        meant = _packed(mrl[1], path, _line(text, match.start()))
+        bags.append(Bag(" ".join(nl[1].split()), (), (meant,), id=f"{year}-{number}"))
     return bags
 
 
-def _examples(path: Path, text: str) -> list[tuple[re.Match[str], tuple[str, str]]]:
-    found = [(match, (match[1], match[2])) for match in _EXAMPLE.finditer(text)]
-    opened = text.count("<example ")
-    if not found or len(found) != opened:
-        line = text.count("\n", 0, found[-1][0].end() if found else 0) + 1
-        raise DataError(
-            f'{opened} examples begin but {len(found)} are whole (<example id="1"> ... </example>): '
-            "the file is damaged after this line",
-            str(path),
-            line,
-        )
+def _whole(path: Path, text: str, pattern: re.Pattern[str], name: str) -> list[re.Match[str]]:
+    """All elements of a name; raises DataError at the first that is not whole."""
+    opened = [match.start() for match in re.finditer(rf"<{name}\s", text)]
+    found = []
+    for start, following in pairwise([*opened, len(text)]):
+        match = pattern.match(text, start, following)
+        if match is None:
+            what = f'this <{name}> is not whole: <{name} id="1"> ... </{name}>'
+            raise DataError(what, str(path), _line(text, start))
+        found.append(match)
+    if not found:
+        raise DataError(f"holds no <{name}>: is this the right file?", str(path))
     return found
 
 
 def _broken(path: Path, text: str, match: re.Match[str], what: str) -> DataError:
-    line = text.count("\n", 0, match.start()) + 1
-    return DataError(f"example {match[1]} {what}", str(path), line)
+    return DataError(f"example {match[1]} {what}", str(path), _line(text, match.start()))
 
 
-def _packed(meaning: str) -> str:
-    return "".join(meaning.split())
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
+
+
+def _packed(meaning: str, path: Path, line: int) -> str:
+    """A meaning without its blanks."""
+    packed = "".join(meaning.split())
+    if not _MEANING.fullmatch(packed):
+        raise DataError(f"{meaning.strip()!r} is no meaning such as pass ( a , b )", str(path), line)
+    return packed
 
 
 def _text(path: Path) -> str:

@@ -27,6 +27,10 @@ Format = Annotated[
     str | None,
     typer.Option(help="jsonl, tab (text TAB mr;mr) or robocup (a folder); by default what it looks like."),
 ]
+Parts = Annotated[
+    int | None,
+    typer.Option(min=2, help="Match each of N parts of the file by a parser that learned from the others."),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")]
 
 
@@ -62,7 +66,7 @@ def train(
     schema: Annotated[
         str | None, typer.Option(help="JSON file of relations and types that candidates must conform to.")
     ] = None,
-    solver: Annotated[str | None, typer.Option(help="Of latent: pa (default) or larank.")] = None,
+    solver: Annotated[str | None, typer.Option(help="Of latent: larank (default) or pa.")] = None,
     unnamed: Annotated[
         float | None, typer.Option(help="Of latent: nested relations need no word (try 0.2; slower).")
     ] = None,
@@ -88,15 +92,16 @@ def train(
         if resume is not None and (schema or any(value is not None for value in options.values())):
             raise ValueError("a resumed model keeps its options: give --resume without them")
         with progress(quiet) as bar:
-            parser = commands.train(
+            parser, bags = commands.train(
                 files, output, resume=resume, schema=schema, format=format, progress=bar, random_state=seed,
                 **options,
             )  # fmt: skip
         if not quiet:
             known = parser.schema_
             symbols = len(set().union(known.relations, *known.types.values()))
+            seen = f"{len(bags)} sentences with {sum(len(bag.candidates) for bag in bags)} candidates"
             counts = f"{len(known.relations)} relations, {symbols} symbols, {len(parser.lexicon())} words"
-            print(f"{output}: {counts}", file=sys.stderr)
+            print(f"{output}: learned {counts} from {seen}", file=sys.stderr)
 
 
 @app.command()
@@ -124,14 +129,19 @@ def match(
     model: Model,
     file: Annotated[str, typer.Argument(help="Sentences with candidates; - for standard input.")] = "-",
     output: Output = "-",
+    parts: Parts = None,
     format: Format = None,
 ) -> None:
     """Tell which candidate each sentence means, if any.
 
-    structsvm parse match game.ssvm game.jsonl
+    structsvm parse match game.ssvm other.jsonl
+
+    Of sentences that the model has learned, with its options:
+
+    structsvm parse match game.ssvm game.jsonl --parts 5
     """
     with told_in_one_sentence("semparse.commands") as commands:
-        commands.match(model, file, output, format=format)
+        commands.match(model, file, output, parts=parts, format=format)
 
 
 @app.command()
@@ -139,16 +149,20 @@ def evaluate(
     model: Model,
     file: Annotated[str, typer.Argument(help="Sentences with their right meanings (gold).")],
     as_json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
+    parts: Parts = None,
     format: Format = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compare with right meanings.
+    """Compare with right meanings: those parsed and, where there are candidates, those matched.
 
     structsvm parse evaluate game.ssvm test.jsonl
+
+    Of a RoboCup folder all sentences with a right meaning are parsed, and comments without an event in their
+    window count as not matched.
     """
     with told_in_one_sentence("semparse.commands") as commands:
         with progress(quiet) as bar:
-            scores = commands.evaluate(model, file, format=format, progress=bar)
+            scores = commands.evaluate(model, file, parts=parts, format=format, progress=bar)
         if as_json:
             names = ("correct", "answered", "gold", "precision", "recall", "f1")
             found = {key: {name: getattr(score, name) for name in names} for key, score in scores.items()}

@@ -20,6 +20,10 @@ from semparse.schema import Schema, SchemaError
 from semparse.words import as_tokens
 
 SHOWN = ("mr", "json", "picture", "html")
+EXPECTED = (
+    'give JSONL, {"text": "anna passes to bob", "candidates": ["pass(anna, bob)"]}, '
+    "or lines `text TAB mr;mr`, or a RoboCup folder"
+)
 Progress = Callable[[int, int], Any]
 
 
@@ -32,8 +36,8 @@ def train(
     format: str | None = None,
     progress: Progress | None = None,
     **options: Any,
-) -> Ospas:
-    """Train a parser on files of sentences with candidate meanings, save it, and return it.
+) -> tuple[Ospas, list[Bag]]:
+    """Train a parser on files of sentences with candidates and save it; the parser, and the bags it saw.
 
     options are those of `Ospas`. resume: go on from this model, one sentence after the other.
     """
@@ -49,13 +53,16 @@ def train(
         for bag in seen(bags, progress):
             parser.partial_fit(bag.sentence, bag.candidates)
     parser.save(output)
-    return parser
+    return parser, bags
 
 
 def training_bags(file: str | Path, format: str | None, schema: Schema | None) -> list[Bag]:
     """The bags of a file, each with words and candidates; raises DataError where one has none."""
-    bags = sentences(file, format)
-    for bag in bags:
+    bags = read_bags(file, format)
+    if bags and (not any(bag.candidates for bag in bags) or _are_columns(bags)):
+        what = "this looks like no file of sentences with candidate meanings"
+        raise DataError(f"{what}: {EXPECTED}", str(file), bags[0].line)
+    for bag in _with_words(bags, file):
         if not bag.candidates:
             what = "the sentence has no candidates: leave it out, there is nothing to learn from it"
             raise DataError(what, str(file), bag.line)
@@ -64,6 +71,13 @@ def training_bags(file: str | Path, format: str | None, schema: Schema | None) -
             if fault:
                 raise DataError(f"{fault}: correct it, or the schema", str(file), bag.line)
     return bags
+
+
+def _are_columns(bags: list[Bag]) -> bool:
+    """Whether these are words with labels, as taggers take them: a word a line is no commentary."""
+    return len(bags) > 2 and not any(
+        len(bag.text.split()) > 1 or "(" in "".join(bag.candidates) for bag in bags
+    )
 
 
 def sentences(file: str | Path, format: str | None = None) -> list[Bag]:
@@ -136,30 +150,40 @@ def match(
     file: str | Path = "-",
     output: str | Path = "-",
     *,
+    parts: int | None = None,
     format: str | None = None,
 ) -> int:
-    """Write which candidate each sentence means, `text TAB mr`, nothing after the tab for none; count."""
+    """Write which candidate each sentence means, `text TAB mr`, nothing after the tab for none; count.
+
+    parts: learn anew from the file, with the options of the model (see `Ospas.match_apart`).
+    """
     check_output(output)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
-    lines, matched = [], 0
-    for bag in sentences(file, format):
-        pick = parser.match(bag.sentence, bag.candidates) if bag.candidates else None
-        matched += pick is not None
-        lines.append(_line(bag, [] if pick is None else [str(pick)]))
-    _write(output, lines)
-    return matched
+    bags = sentences(file, format)
+    held = [bag for bag in bags if bag.candidates]
+    if parts is None:
+        picks = [parser.match(bag.sentence, bag.candidates) for bag in held]
+    else:
+        picks = parser.match_apart(
+            [bag.sentence for bag in held], [bag.candidates for bag in held], parts=parts
+        )
+    found = iter(picks)
+    answers = [next(found) if bag.candidates else None for bag in bags]
+    _write(output, [_line(bag, [str(mr)] if mr else []) for bag, mr in zip(bags, answers, strict=True)])
+    return sum(mr is not None for mr in answers)
 
 
 def evaluate(
     model: Ospas | str | Path,
     file: str | Path,
     *,
+    parts: int | None = None,
     format: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Score]:
     """Compare with the right meanings of a file: `parsing` and, if sentences have candidates, `matching`.
 
-    A RoboCup folder is scored as in the literature (see `read_tests`).
+    A RoboCup folder is scored as in the literature (see `read_tests`). parts: match as `match` does.
     """
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     parsed, matched, n_gold = read_tests(file, format)
@@ -168,7 +192,7 @@ def evaluate(
         raise DataError(what, str(file))
     scores = {"parsing": score_parses(parser, seen(parsed, progress))}
     if any(bag.candidates for bag in matched):
-        scores["matching"] = score_matches(parser, seen(matched, progress), n_gold)
+        scores["matching"] = score_matches(parser, seen(matched, progress), n_gold, parts=parts)
     return scores
 
 

@@ -134,7 +134,8 @@ def read_tab(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
         if not line.strip():
             continue
         if len(rest) > 1:
-            raise DataError(f"{len(rest)} tabs: write `text TAB mr;mr`", file, number)
+            what = "write `text TAB mr;mr`, sentences with their candidate meanings"
+            raise DataError(f"{len(rest)} tabs in a line: {what}", file, number)
         if not text.strip():
             raise DataError("there is no sentence before the tab", file, number)
         try:

@@ -47,16 +47,23 @@ def score_parses(parser: Any, bags: Iterable[Bag]) -> Score:
     return Score(correct, answered, meant)
 
 
-def score_matches(parser: Any, bags: Iterable[Bag], n_gold: int | None = None) -> Score:
-    """Match every sentence with its candidates; `n_gold` counts also meanings of sentences without a bag."""
-    correct = answered = meant = 0
-    for bag in bags:
-        if bag.gold is None:  # unknown, unlike (), which says that no candidate is meant
-            continue
-        gold = {as_mr(mr) for mr in bag.gold}
-        meant += len(gold)
-        if bag.candidates:
-            match = parser.match(bag.sentence, bag.candidates)
-            answered += match is not None
-            correct += match in gold
-    return Score(correct, answered, meant if n_gold is None else n_gold)
+def score_matches(
+    parser: Any, bags: Iterable[Bag], n_gold: int | None = None, *, parts: int | None = None
+) -> Score:
+    """Match every sentence with its candidates; `n_gold` counts also meanings of sentences without a bag.
+
+    parts: by parsers that learn from the other sentences, see `Ospas.match_apart`.
+    """
+    known = [bag for bag in bags if bag.gold is not None]  # unlike (), which says that no candidate is meant
+    matched = [bag for bag in known if bag.candidates]
+    if parts is None:
+        picks = [parser.match(bag.sentence, bag.candidates) for bag in matched]
+    else:
+        picks = parser.match_apart(
+            [bag.sentence for bag in matched], [bag.candidates for bag in matched], parts=parts
+        )
+    gold = [{as_mr(mr) for mr in bag.gold or ()} for bag in matched]
+    correct = sum(pick in meant for pick, meant in zip(picks, gold, strict=True))
+    answered = sum(pick is not None for pick in picks)
+    wanted = sum(len({as_mr(mr) for mr in bag.gold or ()}) for bag in known)
+    return Score(correct, answered, wanted if n_gold is None else n_gold)

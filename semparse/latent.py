@@ -19,8 +19,10 @@ import numpy as np
 
 from semparse.alignment import Alignment
 from semparse.hidden import SATISFIED, HiddenMeanings
+from semparse.matching import Match
 from semparse.meaning import MR, distinct
 from semparse.parse import EMPTY, Node, Parse
+from semparse.salience import Salience
 from semparse.schema import Schema, SchemaLearner
 from semparse.search import Found, Search
 from semparse.view import LEAST_SHARE, Tables, View, Viewer
@@ -51,8 +53,7 @@ class LatentParser:
         self.schemas = SchemaLearner()
         self.given: Schema | None = None
         self.steps = 1
-        self.possible: Counter[str] = Counter()  # bags with a candidate of this relation that words can say
-        self.meant: Counter[str] = Counter()  # of these, those where such a candidate is the best parse
+        self.salience = Salience()
         self.memory: list[tuple[list[str], list[MR]]] = []
         self.silent: list[str] = []  # symbols that words often do not name, of nested meanings
         self._viewer: Viewer | None = None
@@ -100,8 +101,7 @@ class LatentParser:
         """Passive-aggressive steps."""
         done = 0
         for number in range(passes):
-            self.possible.clear()
-            self.meant.clear()
+            self.salience.clear()
             for i in rng.permutation(len(data)):
                 self._step(*data[i], trusting=number > 0)
                 done += 1
@@ -120,8 +120,7 @@ class LatentParser:
             optimizer.epoch()
         for name, w in problem.tables(optimizer.weights_).items():
             self.tables.all[name].w[:] = w
-        self.possible.clear()
-        self.meant.clear()
+        self.salience.clear()
         for view, bag, posteriors in data:  # how often each relation is meant, by the weights learned
             self.choose(
                 self._scored(view, {name: t.w for name, t in self.tables.all.items()}), bag, posteriors
@@ -170,13 +169,13 @@ class LatentParser:
         The candidate is the likeliest by the alignment and, once there are weights to trust, by its score.
         """
         sayable = [(found, p) for mr, p in zip(bag, posteriors, strict=True) if (found := search.align(mr))]
-        self.possible.update({found.node.symbol for found, _ in sayable})
         aligned = [(found, p) for found, p in sayable if self._fits(search, found)]
+        parses = search.parses() if aligned else []
+        said = parses[0].node if parses else None
+        meant = said is not None and any(found.node.value == said.value for found, _ in aligned)
+        self.salience.see((found.node.symbol for found, _ in sayable), said.symbol if meant else None)
         if not aligned:
             return None
-        parses = search.parses()
-        if parses and any(found.node.value == parses[0].node.value for found, _ in aligned):
-            self.meant[parses[0].node.symbol] += 1
         right, _ = max(aligned, key=lambda pair: float(np.log(pair[1] + 1e-9)) + trusting * pair[0].score)
         rival = next((found for found in parses if found.node.value != right.node.value), None)
         return None if rival is None or right.score - rival.score >= 1 else (right, rival)
@@ -215,10 +214,6 @@ class LatentParser:
     def knows(self, symbol: str) -> bool:
         return symbol in self.schema.relations or symbol in self.viewer.type_of
 
-    def salience(self, rel: str) -> float:
-        """How often a relation is meant where words could say it; 1 where nothing is known."""
-        return self.meant[rel] / self.possible[rel] if self.possible[rel] else 1.0
-
     def _search(self, x: list[str]) -> Search:
         tables = self.tables.all.items()
         weights = {name: table.mean(self.steps) if self.average else table.w for name, table in tables}
@@ -251,14 +246,13 @@ class LatentParser:
         found = search.align(mr)
         return None if found is None else self._answer(search, found, search.parses())
 
-    def match(self, x: list[str], candidates: list[MR], salience: float) -> MR | None:
-        """The best parse, if it is a candidate and no mere background."""
+    def match(self, x: list[str], candidates: list[MR]) -> Match | None:
+        """The best parse, if it is a candidate."""
         parses = self._search(x).parses()
-        if not parses:
-            return None
-        best = parses[0].node.value
-        known = isinstance(best, MR) and best in candidates and self.salience(best.rel) >= salience
-        return best if known else None  # type: ignore[return-value]
+        best = parses[0].node.value if parses else None
+        return (
+            Match(best, self.salience.of(best.rel)) if isinstance(best, MR) and best in candidates else None
+        )
 
     def lexicon(self) -> dict[str, dict[str, float]]:
         """Of each word the symbols that it may stand for, with their shares of its counts."""
@@ -287,8 +281,8 @@ class LatentParser:
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         arrays, meta = self.alignment.state()
-        parts: dict[str, Any] = {"alignment": meta, "steps": self.steps}
-        parts |= {"possible": dict(self.possible), "meant": dict(self.meant), "silent": self.silent}
+        parts: dict[str, Any] = {"alignment": meta, "steps": self.steps, "silent": self.silent}
+        parts |= self.salience.state()
         for name, table in self.tables.all.items():
             more, parts[name] = table.state(name)
             arrays |= more
@@ -297,7 +291,7 @@ class LatentParser:
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         self.alignment.set_state(arrays, meta["alignment"])
         self.steps = int(meta["steps"])
-        self.possible, self.meant = Counter(meta["possible"]), Counter(meta["meant"])
+        self.salience.set_state(meta)
         self.silent = [str(symbol) for symbol in meta["silent"]]
         for name, table in self.tables.all.items():
             table.set_state(name, arrays, meta[name])

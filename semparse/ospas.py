@@ -9,17 +9,17 @@ from typing import Any, Self
 
 import numpy as np
 
+from semparse.examples import Sentence, checked_bag, checked_examples, checked_tokens
 from semparse.latent import LatentParser
-from semparse.meaning import MR, MeaningError, as_mr
+from semparse.matching import Match, matched_apart
+from semparse.meaning import MR, as_mr
 from semparse.paper import EMPTIES, PaperParser
 from semparse.parse import Parse
 from semparse.schema import Schema
 from semparse.view import FEATURES
-from semparse.words import as_tokens
 from structsvm._estimator import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
-Sentence = str | Sequence[str]
 # Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
 DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.1, "passes": 2}, "paper": {"C": 0.1, "passes": 1}}
 ALGORITHMS = tuple(DEFAULTS)
@@ -105,25 +105,25 @@ class Ospas(Estimator):
         progress: Callable[[int, int], Any] | None = None,
     ) -> Self:
         """Learn from scratch; `progress` is called with the sentences done and those to do in all."""
-        if len(sentences) != len(candidates):
-            raise ValueError(f"{len(sentences)} sentences but {len(candidates)} lists of candidates")
-        if not len(sentences):
-            raise ValueError("there are no sentences: nothing to learn from")
+        X, bags = checked_examples(sentences, candidates, self._given_schema())
         model, rng = self._new_model()
-        X, bags = [], []
-        for number, (sentence, bag) in enumerate(zip(sentences, candidates, strict=True)):
-            X.append(_tokens(sentence, f"sentence {number}"))
-            bags.append(_bag(bag, f"sentence {number}", model.given))
         passes = self.passes or DEFAULTS[self.algorithm]["passes"]
         model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
         self._adopt(model, rng)
         return self
 
+    def _given_schema(self) -> Schema | None:
+        given = self.schema
+        return given if given is None or isinstance(given, Schema) else Schema.from_json(given)
+
     def partial_fit(self, sentence: Sentence, candidates: Sequence[Any]) -> Self:
         """Learn from one sentence more."""
         fresh = not hasattr(self, "model_")
         model, rng = self._new_model() if fresh else (self.model_, self._rng)
-        x, bag = _tokens(sentence, "the sentence"), _bag(candidates, "the sentence", model.given)
+        x, bag = (
+            checked_tokens(sentence, "the sentence"),
+            checked_bag(candidates, "the sentence", model.given),
+        )
         model.learn(x, bag, rng)
         if fresh:
             self._adopt(model, rng)
@@ -144,8 +144,7 @@ class Ospas(Estimator):
             model = PaperParser(
                 C=C, seed=seed, strategy=self.strategy, empties=self.empties, average=self.average
             )
-        if self.schema is not None:
-            model.given = self.schema if isinstance(self.schema, Schema) else Schema.from_json(self.schema)
+        model.given = self._given_schema()
         return model, np.random.default_rng(seed)
 
     def _check_options(self) -> None:
@@ -211,26 +210,54 @@ class Ospas(Estimator):
         With "paper", all that its labels spell, since one labelling may hold several meanings.
         """
         check_count(n=n, low=1)
-        parses = self._fitted().parse(_tokens(sentence, "the sentence"), n)
+        parses = self._fitted().parse(checked_tokens(sentence, "the sentence"), n)
         return parses if parses and parses[0].margin >= self.threshold else []
 
     def match(self, sentence: Sentence, candidates: Sequence[Any]) -> MR | None:
         """The candidate that a sentence means, or None: the best meaning of all must be among them."""
         model = self._fitted()
-        bag = _bag(candidates, "the sentence", None)
+        bag = checked_bag(candidates, "the sentence", None)
         unknown = [s for mr in bag for s in mr.symbols() if not model.knows(s)]
         if unknown:
             warnings.warn(f"{unknown[0]!r} was in no candidate so far: it cannot be matched", stacklevel=2)
-        return model.match(_tokens(sentence, "the sentence"), bag, self.salience)
+        return self._salient(model.match(checked_tokens(sentence, "the sentence"), bag))
+
+    def match_apart(
+        self, sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]], *, parts: int = 5
+    ) -> list[MR | None]:
+        """Which candidate each of these sentences means, or None, where there is nothing else to learn from.
+
+        The sentences of each part are matched by a parser of these options that learned from the other parts
+        only (see `semparse.matching`). This parser learns nothing by it.
+        """
+        return [self._salient(found) for found in self.matches_apart(sentences, candidates, parts=parts)]
+
+    def matches_apart(
+        self, sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]], *, parts: int = 5
+    ) -> list[Match | None]:
+        """The same with saliences, also those below that of this parser."""
+        check_count(parts=parts, low=2)
+        X, bags = checked_examples(sentences, candidates, self._given_schema())
+        if len(X) < parts:
+            raise ValueError(f"{len(X)} sentences cannot be dealt into {parts} parts")
+
+        def fitted(inside: list[int]) -> Callable[[int], Match | None]:
+            parser = type(self)(**self.get_params()).fit([X[i] for i in inside], [bags[i] for i in inside])
+            return lambda i: parser.model_.match(X[i], bags[i])
+
+        return matched_apart(fitted, len(X), parts, check_seed(self.random_state))
+
+    def _salient(self, found: Match | None) -> MR | None:
+        return found.mr if found is not None and found.salience >= self.salience else None
 
     def align(self, sentence: Sentence, candidate: Any) -> Parse | None:
         """A given meaning with the words that say it; None where they cannot."""
-        return self._fitted().align(_tokens(sentence, "the sentence"), as_mr(candidate))
+        return self._fitted().align(checked_tokens(sentence, "the sentence"), as_mr(candidate))
 
     def explain(self, sentence: Sentence, candidate: Any = None) -> list[tuple[str, str, float]]:
         """Why the best meaning, or a given one, has its score: (label, feature, weight), weightiest first."""
         given = None if candidate is None else as_mr(candidate)
-        return self._fitted().explain(_tokens(sentence, "the sentence"), given)
+        return self._fitted().explain(checked_tokens(sentence, "the sentence"), given)
 
     def lexicon(self) -> dict[str, dict[str, float]]:
         """Of each word the symbols that it may stand for, best first, with their shares or weights."""
@@ -250,24 +277,3 @@ class Ospas(Estimator):
         from semparse.model_file import load_ospas
 
         return load_ospas(cls, path)
-
-
-def _tokens(sentence: Sentence, what: str) -> list[str]:
-    tokens = as_tokens(sentence)
-    if not tokens:
-        raise ValueError(f"{what} has no words: leave it out")
-    return tokens
-
-
-def _bag(candidates: Sequence[Any], what: str, schema: Schema | None) -> list[MR]:
-    if isinstance(candidates, (str, MR, dict)):
-        raise ValueError(f"the candidates of {what} must be a list, not {candidates!r}")
-    try:
-        bag = [as_mr(candidate) for candidate in candidates]
-    except MeaningError as error:
-        raise MeaningError(f"{what}: {error}") from None
-    if not bag:
-        raise ValueError(f"{what} has no candidates: leave it out, there is nothing to learn from it")
-    for mr in bag if schema is not None else ():
-        schema.check(mr)  # type: ignore[union-attr]
-    return bag

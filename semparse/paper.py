@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from semparse._bags import STRATEGIES, BagLearner
+from semparse.matching import Match
 from semparse.meaning import MR, distinct
 from semparse.parse import EMPTY, Node, Parse
 from semparse.schema import Schema, SchemaLearner
@@ -204,9 +205,9 @@ class PaperParser:
     def knows(self, symbol: str) -> bool:
         return symbol in self.symbols
 
-    def match(self, x: list[str], candidates: list[MR], salience: float) -> MR | None:
+    def match(self, x: list[str], candidates: list[MR]) -> Match | None:
         """The surest of the MRs read off that is a candidate."""
-        return next((parse.mr for parse in self.parse(x, 1) if parse.mr in candidates), None)
+        return next((Match(parse.mr, 1.0) for parse in self.parse(x, 1) if parse.mr in candidates), None)
 
     def align(self, x: list[str], mr: MR) -> Parse | None:
         """An MR with its words, if it is one of those read off."""

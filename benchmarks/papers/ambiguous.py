@@ -1,26 +1,91 @@
-"""Table 6.1, figures 6.3 and 6.4 of Bordes' thesis: simulated worlds, measured by `benchmarks.ambiguity`."""
+"""Table 6.1, figures 6.3 and 6.4 of Bordes' thesis: OSPAS on AmbigChild-World and AmbigHouse, simulated.
+
+The corpora are our own simulations, so the thesis' scores are beside ours for orientation: what must agree is
+that more ambiguity costs little, and on AmbigHouse the order of the curves. Nothing is chosen here.
+"""
 
 from __future__ import annotations
 
 import statistics
+from typing import Any
 
-from benchmarks.ambiguity import FIRST, HOUSES, LEVELS, POINTS, READING, SEEDS, STRATEGIES, TABLE_6_1
 from benchmarks.experiment import BORDES, Curve, Figure, Outcome, Row, experiment
 from benchmarks.harness import measurements
+from corpora import Bag, simulate_child_world, simulate_house
 
-MODULE = "benchmarks.ambiguity"
 SIMULATED = "the thesis' simulated sentences, of which none are published, by those of our own simulator."
+LEVELS = (0, 1, 2, 3)
+OSPAS = {0: 0.940, 1: 0.926, 2: 0.912, 3: 0.891}
+METHODS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "paper": {"algorithm": "paper", "strategy": "order-free", "empties": "min", "C": 1.0, "average": False},
+}
+# The thesis' C, and no averaging, of which it does not speak; of the readings of its empty labels, the one
+# that keeps each candidate possible, as it asks for.
+HOUSE: dict[str, Any] = {"algorithm": "paper", "C": 0.1, "empties": "min", "average": False}
+SEEDS, HOUSES, FIRST = 10, 30, 100  # seeds of the child's world, of the house, and the first one
+STRATEGIES = ("random", "left-right", "order-free")
 SHOWN = (100, 400, 1000, 2000)
+POINTS = (50, 100, 200, 300, 400, 600, 800, 1000, 1250, 1500, 1750, 2000)
+
+READING = """\
+The thesis prints curves without numbers: compare that all fall, and their order. Where they end is for a part
+a matter of chance. "With" is said of playing only, so that no sentence tells whether "plays" or "with" names
+it; a parser that has it the wrong way round errs in one sentence of fifteen, whatever the level and however
+long it learns. That is why few houses do not order the levels at the end."""
+
+
+def measure(level: int, seed: int, method: str = "", strategy: str = "") -> dict[str, Any]:
+    """F1 on the child's world, or the curve of a strategy in the house."""
+    if method:
+        return {"f1": parsing_f1(level, seed, method)}
+    return {"errors": curve(level, seed, strategy)}
+
+
+def parsing_f1(level: int, seed: int, method: str) -> float:
+    """900 training sentences, 500 to test; F1 of whole meanings."""
+    from semparse import Ospas, as_mr
+
+    bags = simulate_child_world(1400, level=level, seed=seed)
+    train, test = bags[:900], bags[900:]
+    parser = Ospas(random_state=seed, **METHODS[method])
+    parser.fit([bag.text for bag in train], [bag.candidates for bag in train])
+    answers = [{parse.mr for parse in parser.parse(bag.text)} for bag in test]
+    correct = sum(as_mr(bag.gold[0]) in found for bag, found in zip(test, answers, strict=True) if bag.gold)
+    return 2 * correct / (sum(map(len, answers)) + len(test))
+
+
+def curve(level: int, seed: int, strategy: str) -> list[float]:
+    """Alignment errors in percent after so many sentences, each seen once."""
+    from semparse import Ospas
+
+    parser = Ospas(strategy=strategy, random_state=seed, **HOUSE)
+    test = simulate_house(500, level=0, seed=seed + 1000)
+    errors = []
+    for number, bag in enumerate(simulate_house(POINTS[-1], level=level, seed=seed), 1):
+        parser.partial_fit(bag.text, bag.candidates)
+        if number in POINTS:
+            errors.append(alignment_error(parser, test))
+    return errors
+
+
+def alignment_error(parser: Any, test: list[Bag]) -> float:
+    """The share of sentences with a wrong symbol at any word, which is its best one in the lexicon."""
+    best = {word: next(iter(symbols), "-") for word, symbols in parser.lexicon().items()}
+    wrong = [
+        [best.get(word, "-") for word in bag.text.lower().split()] != list(bag.symbols or ()) for bag in test
+    ]
+    return 100 * statistics.mean(wrong)
 
 
 @experiment("table-6.1", "F1 of OSPAS on AmbigChild-World", source=BORDES, instead=SIMULATED)
 def table_6_1(quick: bool) -> Outcome:
     rows = []
     for level in LEVELS:
-        for method, paper in (("paper", TABLE_6_1[level][1]), ("default", None)):
+        for method, paper in (("paper", OSPAS[level]), ("default", None)):
             seeds = range(FIRST, FIRST + (1 if quick else SEEDS))
             jobs = [{"level": level, "seed": seed, "method": method} for seed in seeds]
-            found = [run["f1"] for run in measurements(MODULE, jobs)]
+            found = [run["f1"] for run in measurements(__name__, jobs)]
             name = "OSPAS" if method == "paper" else "Ospas(), our default"
             rows.append(Row(f"{name}, level {level}", "F1", paper, found, digits=3))
     return Outcome(rows, notes="KRISPER in the thesis: 0.940, 0.935, 0.895, 0.815 for levels 0 to 3.")
@@ -31,7 +96,7 @@ def house(lines: dict[str, dict[str, object]], quick: bool) -> Outcome:
     curves, rows = [], []
     for label, job in lines.items():
         seeds = range(FIRST, FIRST + (1 if quick else HOUSES))
-        runs = measurements(MODULE, [{**job, "seed": seed} for seed in seeds])
+        runs = measurements(__name__, [{**job, "seed": seed} for seed in seeds])
         columns = list(zip(*(run["errors"] for run in runs), strict=True))
         curves.append(Curve(label, POINTS, [statistics.mean(column) for column in columns], style="-"))
         for n in SHOWN:
@@ -39,7 +104,7 @@ def house(lines: dict[str, dict[str, object]], quick: bool) -> Outcome:
     return Outcome(
         rows,
         [Figure("training sentences", "alignment error, %", curves)],
-        notes=f"The thesis prints curves without numbers: compare that all fall, and their order. {READING}",
+        notes=READING,
     )
 
 

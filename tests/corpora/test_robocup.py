@@ -82,7 +82,12 @@ def test_possessives_are_split_off():
         ("nl/2001final-comments", " 9 |", " 9 ", 3, "no comment"),
         ("training/2001final-train", "<semid> 0 </semid>", "", 2, "lacks its <nl> or <semid>"),
         ("training/2001final-train", "<semid> 0 1 2", "<semid> 0 9", 6, "names the event 9"),
-        ("training/2001final-train", "</example>\n</examples>", "</examples>", 5, "damaged after this line"),
+        ("training/2001final-train", "</example>\n</examples>", "</examples>", 6, "<example> is not whole"),
+        ("training/2001final-train", "</example>\n<example", "<example", 2, "<example> is not whole"),
+        ("training/2001final-train", 'whistle </sem>\n<sem id="1', 'whistle\n<sem id="1', 11, "<sem> is not"),
+        ("training/2001final-train", "red2 ) </sem>", "red2 </sem>", 12, "no meaning"),
+        ("training/2001final-train", TRAINING, "", None, "holds no <sem>"),
+        ("gold/2001final-gold", '<mrl lang="soccer"> lob', '<mrl lang="soccer"> ( lob', 3, "no meaning"),
         ("gold/2001final-gold", '<mrl lang="soccer"> whistle </mrl>', "", 7, "lacks its <nl> or <mrl>"),
     ],
 )
@@ -91,7 +96,7 @@ def test_damage_is_told_with_file_and_line(folder, name, old, new, line, what):
     path.write_text(FILES[name].replace(old, new))
     with pytest.raises(DataError, match=what) as caught:
         read_game(folder, "2001")
-    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert str(caught.value).startswith(f"{path}:{line}: " if line else f"{path}: ")
 
 
 def test_a_missing_file_is_named(folder):

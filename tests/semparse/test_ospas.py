@@ -151,6 +151,31 @@ def test_background_is_not_matched():
     assert parser.set_params(salience=2).match(DATA[0][0], bag) is None
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_sentences_matched_apart_are_not_learned_from(algorithm):
+    sentences, bags = [*DATA[0], "xyzzy plugh"], [*DATA[1], ["halt"]]
+    parser = Ospas(algorithm=algorithm, salience=0.0, random_state=1)
+    picks = parser.match_apart(sentences, bags, parts=4)
+    assert not hasattr(parser, "model_")
+    assert picks == parser.match_apart(sentences, bags, parts=4)
+    part = np.random.default_rng(1).permutation(len(sentences)) % 4
+    inside = np.flatnonzero(part != part[-1])
+    other = Ospas(**parser.get_params()).fit([sentences[i] for i in inside], [bags[i] for i in inside])
+    for i in np.flatnonzero(part == part[-1]):
+        assert picks[i] == other.match(sentences[i], bags[i])
+
+
+def test_matching_apart_finds_what_is_meant_and_keeps_to_salience():
+    sentences, bags, gold = DATA
+    picks = Ospas().match_apart(sentences, bags)
+    assert sum(str(pick) == right for pick, right in zip(picks, gold, strict=True)) > 0.8 * len(gold)
+    assert Ospas(salience=2).match_apart(sentences, bags) == [None] * len(gold)
+    with pytest.raises(ValueError, match="2 sentences cannot be dealt into 5 parts"):
+        Ospas().match_apart(sentences[:2], bags[:2])
+    with pytest.raises(ValueError, match="sentence 1 has no candidates"):
+        Ospas().match_apart(sentences[:2], [bags[0], []], parts=2)
+
+
 def test_an_unsure_parser_abstains(parser):
     threshold = parser.threshold
     assert parser.parse("bob shoots")

@@ -27,7 +27,8 @@ def folder(tmp_path_factory):
     simulate("sportscast", 100, path / "test.jsonl", seed=2)
     done = run("parse", "train", "train.jsonl", "-o", "game.ssvm", cwd=path)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert done.stderr.startswith("game.ssvm: 9 relations")
+    assert done.stderr.startswith("game.ssvm: learned 9 relations, ")
+    assert " words from 400 sentences with " in done.stderr
     return path
 
 
@@ -77,6 +78,18 @@ def test_match_picks_candidates_only(folder):
     assert [text for text, _ in picks] == [bag["text"] for bag in bags]
     assert all(pick in ("", *bag["candidates"]) for (_, pick), bag in zip(picks, bags, strict=True))
     assert sum(bool(pick) for _, pick in picks) > 50
+
+
+def test_match_in_parts_learns_anew(folder):
+    done = run("parse", "match", "game.ssvm", "test.jsonl", "--parts", 3, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    lines = (folder / "test.jsonl").read_text().splitlines()
+    bags = [json.loads(line) for line in lines]
+    picks = Ospas().match_apart([bag["text"] for bag in bags], [bag["candidates"] for bag in bags], parts=3)
+    assert done.stdout.splitlines() == [f"{b['text']}\t{p or ''}" for b, p in zip(bags, picks, strict=True)]
+    done = run("parse", "evaluate", "game.ssvm", "test.jsonl", "--parts", 3, "--json", cwd=folder)
+    right = sum(str(p) in bag["gold"] for p, bag in zip(picks, bags, strict=True) if p)
+    assert json.loads(done.stdout)["matching"]["correct"] == right
 
 
 def test_evaluate_reports_parsing_and_matching(folder):
@@ -137,6 +150,19 @@ def test_bad_training_data_are_told_by_file_and_line(lines, parts, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["bad.jsonl"]
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("Ann NN B-NP\nruns VBZ B-VP\n. . O\n\nBob NN B-NP\n", ["columns:1:", "sentences with candidate"]),
+        ("Ann\tNN\nruns\tVBZ\n.\t.\n\nBob\tNN\n", ["columns:1:", "sentences with candidate", "text TAB mr"]),
+        ("# text = Ann runs\n1\tAnn\tann\tPROPN\n", ["columns:2:", "text TAB mr"]),
+    ],
+)
+def test_a_file_of_columns_is_told_from_one_of_sentences(text, parts, tmp_path):
+    (tmp_path / "columns").write_text(text)
+    refused(run("parse", "train", "columns", "-o", "out.ssvm", cwd=tmp_path), 1, *parts)
+
+
 def test_a_schema_that_contradicts_the_data_is_told(tmp_path):
     (tmp_path / "data.tsv").write_text("ann runs\trun(ann)\nbob runs\trun(bob)\n")
     (tmp_path / "schema.json").write_text(
@@ -148,6 +174,18 @@ def test_a_schema_that_contradicts_the_data_is_told(tmp_path):
     refused(run(*arguments, "schema.json", cwd=tmp_path), 1, "schema.json:2:")
     refused(run(*arguments, "none.json", cwd=tmp_path), 1, "none.json")
     assert not (tmp_path / "out.ssvm").exists()
+
+
+def test_a_symbol_unknown_to_the_model_is_told_and_not_matched(folder):
+    (folder / "new.tsv").write_text(
+        "zed feeds pink3\tpass(zed, pink3)\npink2 feeds pink3\tpass(pink2, pink3)\n"
+    )
+    done = run("parse", "match", "game.ssvm", "new.tsv", cwd=folder)
+    assert (done.returncode, done.stdout) == (
+        0,
+        "zed feeds pink3\t\npink2 feeds pink3\tpass(pink2, pink3)\n",
+    )
+    assert "'zed' was in no candidate" in done.stderr
 
 
 def test_files_that_are_no_models_or_not_there_are_told(folder):

@@ -1,0 +1,46 @@
+"""What parsers learn from: sentences with words, and candidates that are meanings; anything else is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from semparse.meaning import MR, MeaningError, as_mr
+from semparse.schema import Schema
+from semparse.words import as_tokens
+
+Sentence = str | Sequence[str]
+
+
+def checked_examples(
+    sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]], schema: Schema | None
+) -> tuple[list[list[str]], list[list[MR]]]:
+    """The words of each sentence and its candidates; raises ValueError where there is nothing to learn."""
+    if len(sentences) != len(candidates):
+        raise ValueError(f"{len(sentences)} sentences but {len(candidates)} lists of candidates")
+    if not len(sentences):
+        raise ValueError("there are no sentences: nothing to learn from")
+    names = [f"sentence {number}" for number in range(len(sentences))]
+    X = [checked_tokens(sentence, name) for sentence, name in zip(sentences, names, strict=True)]
+    return X, [checked_bag(bag, name, schema) for bag, name in zip(candidates, names, strict=True)]
+
+
+def checked_tokens(sentence: Sentence, what: str) -> list[str]:
+    tokens = as_tokens(sentence)
+    if not tokens:
+        raise ValueError(f"{what} has no words: leave it out")
+    return tokens
+
+
+def checked_bag(candidates: Sequence[Any], what: str, schema: Schema | None) -> list[MR]:
+    if isinstance(candidates, (str, MR, dict)):
+        raise ValueError(f"the candidates of {what} must be a list, not {candidates!r}")
+    try:
+        bag = [as_mr(candidate) for candidate in candidates]
+    except MeaningError as error:
+        raise MeaningError(f"{what}: {error}") from None
+    if not bag:
+        raise ValueError(f"{what} has no candidates: leave it out, there is nothing to learn from it")
+    for mr in bag if schema is not None else ():
+        schema.check(mr)  # type: ignore[union-attr]
+    return bag
