@@ -171,9 +171,8 @@ class LatentParser:
         sayable = [(found, p) for mr, p in zip(bag, posteriors, strict=True) if (found := search.align(mr))]
         aligned = [(found, p) for found, p in sayable if self._fits(search, found)]
         parses = search.parses() if aligned else []
-        said = parses[0].node if parses else None
-        meant = said is not None and any(found.node.value == said.value for found, _ in aligned)
-        self.salience.see((found.node.symbol for found, _ in sayable), said.symbol if meant else None)
+        meant = [found.node for found, _ in aligned if parses and found.node.value == parses[0].node.value]
+        self.salience.see((found.node.symbol for found, _ in sayable), meant[0].symbol if meant else None)
         if not aligned:
             return None
         right, _ = max(aligned, key=lambda pair: float(np.log(pair[1] + 1e-9)) + trusting * pair[0].score)

@@ -175,9 +175,7 @@ def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: in
     counts = _flat(arrays["counts"], np.uint8, np.uint16)
     if len(counts) != history + n_features:
         raise ValueError(f"{len(counts)} rows of weights for {n_features} features and {n_labels} labels")
-    return SparseRows.of(
-        counts, _flat(arrays["labels"], np.uint8, np.uint16), dequantise(arrays), n_labels
-    )
+    return SparseRows.of(counts, _flat(arrays["labels"], np.uint8, np.uint16), dequantise(arrays), n_labels)
 
 
 def _names(arrays: dict[str, np.ndarray], n_features: int) -> list[str | None] | None:
