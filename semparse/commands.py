@@ -41,7 +41,7 @@ def train(
 
     options are those of `Ospas`. resume: go on from this model, one sentence after the other.
     """
-    check_output(output)
+    check_output(output, *files, schema)
     given = None if schema is None else read_schema(schema)
     bags = [bag for file in files for bag in training_bags(file, format, given)]
     if resume is None:
@@ -123,7 +123,7 @@ def apply(
     """
     if show not in SHOWN:
         raise ValueError(f"{show!r} is none of {', '.join(SHOWN)}")
-    check_output(output)
+    check_output(output, file)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     found = [(bag, parser.parse(bag.sentence, n)) for bag in sentences(file, format)]
     _write(output, _shown(found, show, width))
@@ -157,7 +157,7 @@ def match(
 
     parts: learn anew from the file, with the options of the model (see `Ospas.match_apart`).
     """
-    check_output(output)
+    check_output(output, file)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     bags = sentences(file, format)
     held = [bag for bag in bags if bag.candidates]

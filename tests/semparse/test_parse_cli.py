@@ -204,6 +204,14 @@ def test_wrong_use_is_told(folder):
     assert not (folder / "no.ssvm").exists()
 
 
+def test_no_file_that_is_read_is_written_over(folder):
+    game = (folder / "test.jsonl").read_bytes()
+    for command in ("train", "apply game.ssvm", "match game.ssvm"):
+        done = run("parse", *command.split(), "test.jsonl", "-o", "test.jsonl", cwd=folder)
+        refused(done, 2, "test.jsonl is read")
+    assert (folder / "test.jsonl").read_bytes() == game
+
+
 def test_evaluation_needs_right_meanings(folder):
     (folder / "nogold.tsv").write_text("purple3 feeds purple7\tpass(purple3, purple7)\n")
     refused(run("parse", "evaluate", "game.ssvm", "nogold.tsv", cwd=folder), 1, "nogold.tsv", "gold")
