@@ -104,6 +104,43 @@ def test_evaluate_reports_parsing_and_matching(folder):
     assert f"F1 {scores['parsing']['f1']:.3f}" in text[0]
 
 
+ROBOCUP = {
+    "nl/2002final-comments": " 3 | Red1 lobs to Red2\n 8 | red2 lobs to red1\n 40 | red1 lobs to red2\n",
+    "events/2002final-processed-events": "1 | 2 | lob ( red1 , red2 )\n7 | 8 | lob ( red2 , red1 )\n",
+    "training/2002final-train": """<trainingData><examples>
+<example id="0"> <nl> Red1 lobs to Red2 </nl> <semid> 0 </semid> </example>
+<example id="1"> <nl> red2 lobs to red1 </nl> <semid> 0 1 </semid> </example>
+</examples><sems>
+<sem id="0"> lob ( red1 , red2 ) </sem>
+<sem id="1"> lob ( red2 , red1 ) </sem>
+</sems></trainingData>
+""",
+    "gold/2002final-gold": """<examples>
+<example id="0"> <nl> Red1 lobs to Red2 </nl> <mrl> lob ( red1 , red2 ) </mrl> </example>
+<example id="1"> <nl> red2 lobs to red1 </nl> <mrl> lob ( red2 , red1 ) </mrl> </example>
+<example id="2"> <nl> red1 lobs to red2 </nl> <mrl> lob ( red1 , red2 ) </mrl> </example>
+</examples>
+""",
+}
+
+
+def test_a_robocup_folder_is_trained_on_and_scored_as_in_the_literature(tmp_path):
+    for name, content in ROBOCUP.items():
+        (tmp_path / "games" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "games" / name).write_text(content)
+    done = run("parse", "train", "games", "-o", "game.ssvm", cwd=tmp_path)
+    assert "from 2 sentences with 3 candidates" in done.stderr
+    done = run("parse", "evaluate", "game.ssvm", "games", "--json", cwd=tmp_path)
+    scores = json.loads(done.stdout)
+    assert scores["parsing"]["gold"] == 3, "the sentence without a window is parsed, too"
+    assert scores["matching"]["gold"] == 3, "and counts as not matched"
+    assert scores["matching"]["answered"] <= 2
+    path = tmp_path / "games" / "training" / "2002final-train"
+    path.write_text(path.read_text().replace("</semid> </example>\n</ex", "</semid>\n</ex"))
+    done = run("parse", "evaluate", "game.ssvm", "games", cwd=tmp_path)
+    refused(done, 1, "2002final-train:3: this <example> is not whole")
+
+
 def test_a_seed_repeats_to_the_byte_and_the_paper_s_algorithm_has_its_options(folder):
     options = ["--algorithm", "paper", "--empties", "max", "--strategy", "random", "--last", "-C", 1, "-q"]
     for name in ("a.ssvm", "b.ssvm"):
