@@ -66,6 +66,14 @@ class Alignment:
                 self._shares[word] = found
         return found
 
+    def lexicon(self) -> dict[str, dict[str, float]]:
+        """Of each word the symbols that it may stand for, best first, with their shares of its counts."""
+        found = {}
+        for word in self.counts:
+            ranked = sorted(((p, s) for s, p in self.share(word).items() if s != EMPTY), reverse=True)
+            found[word] = {symbol: p for p, symbol in ranked}
+        return found
+
     def often_unsaid(
         self,
         X: Sequence[list[str]],

@@ -21,7 +21,7 @@ from semparse.alignment import Alignment
 from semparse.hidden import SATISFIED, HiddenMeanings
 from semparse.matching import Match
 from semparse.meaning import MR, distinct
-from semparse.parse import EMPTY, Node, Parse
+from semparse.parse import Node, Parse
 from semparse.salience import Salience
 from semparse.schema import Schema, SchemaLearner
 from semparse.search import Found, Search
@@ -227,9 +227,7 @@ class LatentParser:
     def _answer(self, search: Search, found: Found, others: list[Found]) -> Parse:
         rival = max((other.score for other in others if other is not found), default=-np.inf)
         node = found.node
-        if (
-            node.place is None and not search.view.nested
-        ):  # for show: the word that is most likely the relation's
+        if node.place is None and not search.view.nested:  # for show: the likeliest word of the relation
             free = [
                 (share.get(node.symbol, 0.0), -i)
                 for i, share in enumerate(search.view.shares)
@@ -249,18 +247,12 @@ class LatentParser:
         """The best parse, if it is a candidate."""
         parses = self._search(x).parses()
         best = parses[0].node.value if parses else None
-        return (
-            Match(best, self.salience.of(best.rel)) if isinstance(best, MR) and best in candidates else None
-        )
+        if not isinstance(best, MR) or best not in candidates:
+            return None
+        return Match(best, self.salience.of(best.rel))
 
     def lexicon(self) -> dict[str, dict[str, float]]:
-        """Of each word the symbols that it may stand for, with their shares of its counts."""
-        found = {}
-        for word in self.alignment.counts:
-            share = self.alignment.share(word)
-            ranked = sorted(((p, s) for s, p in share.items() if s != EMPTY), reverse=True)
-            found[word] = {symbol: p for p, symbol in ranked}
-        return found
+        return self.alignment.lexicon()
 
     def explain(self, x: list[str], mr: MR | None) -> list[tuple[str, str, float]]:
         """The weights that a score is the sum of: (what, feature, weight), largest first."""
