@@ -164,6 +164,7 @@ cdef class LaSVM(Machine):
         finally:
             self.n_active = ALL
             self.extremes(self.rows.n)
+        self.rows.settle()
         return self.delta <= self.tau
 
     cdef Py_ssize_t partner(self) except -1 nogil:
