@@ -4,20 +4,29 @@
 The joint kernel is L(y, y') k(x, x'). For each support pattern it keeps beta (a value for each class), the
 scores S(x, c) = sum_j,c' beta_jc' L(c, c') k(x_j, x) of all classes, which are its stored gradients. SMOSTEP
 costs one pass over a row of the kernel matrix between support patterns, which `KernelRows` keeps.
+
+New patterns come in blocks. Their scores are computed together, and then follow every step as those of the
+support patterns do.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from structsvm._dual cimport Dual
+from structsvm._dual cimport Dual, OPTIMIZE_BURST
 from structsvm._kernel_rows cimport KernelRows
 
 import numpy as np
 
-cdef extern from "_vector.h" nogil:
-    void accumulate_single(double* y, const double* b, Py_ssize_t width, const float* x, Py_ssize_t n)
-    void accumulate_double(double* y, const double* b, Py_ssize_t width, const double* x, Py_ssize_t n)
+cdef extern from "_block.h" nogil:
+    void turned_single(char* columns, char** rows, Py_ssize_t width, Py_ssize_t n)
+    void turned_double(char* columns, char** rows, Py_ssize_t width, Py_ssize_t n)
+    void weighed_single(double* sums, const double* beta, Py_ssize_t n_classes, const char* columns,
+                        Py_ssize_t width, Py_ssize_t n)
+    void weighed_double(double* sums, const double* beta, Py_ssize_t n_classes, const char* columns,
+                        Py_ssize_t width, Py_ssize_t n)
+    void moved_single(double* up, double* down, double a, const char* x, Py_ssize_t n)
+    void moved_double(double* up, double* down, double a, const char* x, Py_ssize_t n)
 
 
 cdef class KernelDual(Dual):
@@ -26,7 +35,8 @@ cdef class KernelDual(Dual):
     cdef KernelRows rows                    # patterns, and kernels between support patterns
     cdef Py_ssize_t n_classes
     cdef const double[:, ::1] loss
-    cdef const double[:, ::1] similarity          # L
+    cdef const double[:, ::1] similarity    # L
+    cdef bint plain                         # L is the identity
     cdef double kernel_cost                 # multiply-adds of one kernel value
 
     # Support patterns, by position.
@@ -39,7 +49,11 @@ cdef class KernelDual(Dual):
     # The current batch.
     cdef Py_ssize_t[::1] labels
     cdef double[::1] uppers
-    cdef double[::1] fresh                  # scores of a new pattern
+
+    # The block of patterns to come next.
+    cdef Py_ssize_t width                   # how many
+    cdef char* columns                      # capacity x width: kernels with support patterns
+    cdef double[::1] fresh                  # n_classes x width: scores
 
     def __init__(
         self, inputs, loss, similarity, *, double C, double tau, double kappa, uint64_t seed, double cache_mb
@@ -50,7 +64,7 @@ cdef class KernelDual(Dual):
         self.n_classes = self.loss.shape[0]
         self.C, self.tau, self.kappa, self.rng = C, tau, kappa, seed
         self.kernel_cost = inputs.cost
-        self.fresh = np.zeros(2 * self.n_classes)
+        self.plain = np.array_equal(similarity, np.eye(self.n_classes))
         self.start([])
 
     def __dealloc__(self):
@@ -58,6 +72,7 @@ cdef class KernelDual(Dual):
         free(self.scores)
         free(self.upper)
         free(self.label)
+        free(self.columns)
 
     # -- the three steps ------------------------------------------------------------------------
 
@@ -65,7 +80,7 @@ cdef class KernelDual(Dual):
         return 0 if self.rows.position[slot] >= 0 else self.cut(slot, self.tau)
 
     cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
-        cdef Py_ssize_t c, p = self.rows.position[slot], best, y = self.labels[slot]
+        cdef Py_ssize_t c, p = self.rows.position[slot], best, q, y = self.labels[slot]
         cdef double v, best_v = 0
         if p >= 0:
             self.n_argmax += 1
@@ -73,10 +88,11 @@ cdef class KernelDual(Dual):
         # One that was a support pattern when the block began has no row there: it waits for the next epoch.
         if self.rows.fresh(slot) == NULL or self.uppers[slot] == 0:
             return 0
-        self.score_new(slot)
-        best = y
+        best, q = y, self.rows.pending[slot]
+        self.n_argmax += 1
+        self.cost += self.n_patterns * (self.kernel_cost + self.n_classes)
         for c in range(self.n_classes):
-            v = self.loss[y, c] - self.fresh[y] + self.fresh[c]
+            v = self.loss[y, c] - self.fresh[y * self.width + q] + self.fresh[c * self.width + q]
             if v > best_v:
                 best, best_v = c, v
         if best_v <= max(epsilon, self.tau):
@@ -90,6 +106,38 @@ cdef class KernelDual(Dual):
 
     cdef int optimize(self, Py_ssize_t p) except -1 nogil:
         return self.move(p, False, -1)
+
+    cdef int optimize_burst(self) except -1 nogil:
+        return self.best_of_ten(False)
+
+    cdef int best_of_ten(self, bint all_classes) except -1 nogil:
+        """OPTIMIZE or PROCESSOLD where it gains most in gradient: to look costs little beside a step."""
+        cdef Py_ssize_t p, best = -1
+        cdef double gap, largest = self.tau
+        cdef int _
+        for _ in range(OPTIMIZE_BURST if self.n_patterns else 0):
+            p = self.pick()
+            gap = self.gap_of(p, all_classes)
+            if gap > largest:
+                best, largest = p, gap
+        self.n_argmax += all_classes
+        return self.move(best, all_classes, -1) if best >= 0 else 0
+
+    cdef double gap_of(self, Py_ssize_t p, bint all_classes) noexcept nogil:
+        """What a step of a support pattern gains in gradient, towards any class or its support outputs."""
+        cdef Py_ssize_t c, y = self.label[p]
+        cdef double v, least = INFINITY, most = -INFINITY, room
+        cdef double* beta = self.beta + p * self.n_classes
+        for c in range(self.n_classes):
+            if beta[c] == 0 and not all_classes:
+                continue
+            v = self.loss[y, c] + self.scores[c * self.capacity + p]
+            room = self.upper[p] - beta[c] if c == y else -beta[c]
+            if v < least and room >= self.kappa * self.upper[p]:
+                least = v
+            most = max(most, v)
+        self.cost += self.n_classes
+        return most - least
 
     cdef int move(self, Py_ssize_t p, bint all_classes, double epsilon) except -1 nogil:
         """The steepest feasible step of a support pattern, towards any class or its support outputs only.
@@ -125,12 +173,15 @@ cdef class KernelDual(Dual):
         room = self.upper[p] - beta[y] if a == y else -beta[a]
         step = min(gap / curvature, room) if curvature > 0 else room
         row = self.rows.fetch(p)
+        if self.plain:
+            self.shift(a, b, step, p, row)
         for c in range(self.n_classes):
             before += c != y and beta[c] != 0
             change = step * (self.similarity[c, a] - self.similarity[c, b])
             if change != 0:
-                self.rows.add(self.scores + c * self.capacity, change, row)
                 self.cost += self.n_patterns
+                if not self.plain:
+                    self.shift(c, -1, change, p, row)
         beta[b] -= step
         beta[a] = 0 if step == room and a != y else beta[a] + step
         beta[y] = 0
@@ -145,43 +196,61 @@ cdef class KernelDual(Dual):
             self.remove(p)
         return 1
 
-    # -- rows of the kernel matrix --------------------------------------------------------------
-
-    cdef int score_new(self, Py_ssize_t slot) except -1 nogil:
-        """Scores of all classes for a pattern of the block, into `fresh`."""
-        cdef Py_ssize_t c, d
-        cdef char* row = self.rows.fresh(slot)
-        cdef double* sums = &self.fresh[self.n_classes]
-        for c in range(self.n_classes):
-            sums[c] = 0
-        if self.rows.single:
-            accumulate_single(sums, self.beta, self.n_classes, <float*>row, self.n_patterns)
+    cdef void shift(self, Py_ssize_t a, Py_ssize_t b, double change, Py_ssize_t p, char* row) noexcept nogil:
+        """The scores of class a grow by change k(x, x_p), and those of b fall by it; b = -1 is no class."""
+        cdef char* column = self.columns + p * self.width * self.rows.size
+        cdef double* up = self.scores + a * self.capacity
+        cdef double* down = self.scores + b * self.capacity
+        if b < 0:
+            self.rows.add(up, change, row)
+            self.rows.add_n(&self.fresh[a * self.width], change, column, self.width)
+        elif self.rows.single:
+            moved_single(up, down, change, row, self.n_patterns)
+            moved_single(&self.fresh[a * self.width], &self.fresh[b * self.width], change, column, self.width)
         else:
-            accumulate_double(sums, self.beta, self.n_classes, <double*>row, self.n_patterns)
-        for c in range(self.n_classes):
-            self.fresh[c] = 0
-            for d in range(self.n_classes):
-                self.fresh[c] += self.similarity[c, d] * sums[d]
-        self.n_argmax += 1
-        self.cost += self.n_patterns * (self.kernel_cost + self.n_classes)
+            moved_double(up, down, change, row, self.n_patterns)
+            moved_double(&self.fresh[a * self.width], &self.fresh[b * self.width], change, column, self.width)
+
+    # -- the block ------------------------------------------------------------------------------
+
+    cdef int turn_block(self) except -1:
+        """Columns and scores of the block that `rows` has made."""
+        cdef Py_ssize_t n = self.rows.n_block, k = self.n_classes, size = self.rows.size
+        cdef double[::1] sums = np.zeros(k * n + 1)
+        self.columns = <char*>allocated(realloc(self.columns, (self.rows.capacity * n + 1) * size))
+        self.width, self.fresh = n, sums
+        if n == 0:
+            return 0
+        if self.rows.single:
+            turned_single(self.columns, self.rows.block_rows, n, self.n_patterns)
+            weighed_single(&sums[0], self.beta, k, self.columns, n, self.n_patterns)
+        else:
+            turned_double(self.columns, self.rows.block_rows, n, self.n_patterns)
+            weighed_double(&sums[0], self.beta, k, self.columns, n, self.n_patterns)
+        if not self.plain:
+            mixed = np.asarray(self.similarity) @ np.asarray(sums)[:k * n].reshape(k, n)
+            self.fresh = np.append(mixed.ravel(), 0.0)
         return 0
 
     # -- the support set ------------------------------------------------------------------------
 
     cdef Py_ssize_t insert(self, Py_ssize_t slot) except -1 nogil:
         """Make a pattern of the block a support pattern."""
-        cdef Py_ssize_t c, p = self.rows.insert(slot)
+        cdef Py_ssize_t c, q = self.rows.pending[slot], p = self.rows.insert(slot)
         for c in range(self.n_classes):
             self.beta[p * self.n_classes + c] = 0
-            self.scores[c * self.capacity + p] = self.fresh[c]
+            self.scores[c * self.capacity + p] = self.fresh[c * self.width + q]
+        for c in range(self.width):
+            self.rows.put(self.columns, p * self.width + c, self.rows.block_kernel[q, c])
         self.upper[p], self.label[p] = self.uppers[slot], self.labels[slot]
         self.n_patterns = p + 1
         return p
 
     cdef int remove(self, Py_ssize_t p) except -1 nogil:
         """Fill the gap with the last support pattern."""
-        cdef Py_ssize_t c, k = self.n_classes, last = self.n_patterns - 1
+        cdef Py_ssize_t c, k = self.n_classes, last = self.n_patterns - 1, size = self.width * self.rows.size
         if p != last:
+            memcpy(self.columns + p * size, self.columns + last * size, size)
             memcpy(self.beta + p * k, self.beta + last * k, k * sizeof(double))
             for c in range(k):
                 self.scores[c * self.capacity + p] = self.scores[c * self.capacity + last]
@@ -214,6 +283,7 @@ cdef class KernelDual(Dual):
         """Begin with a batch of patterns, slots 0 .. n - 1; earlier support patterns stay, without a slot."""
         self.labels = np.array(labels, dtype=np.intp)
         self.uppers = np.zeros(len(labels))
+        self.width, self.fresh = 0, np.zeros(1)
         self.rows.start(len(labels))
 
     def weigh(self, sample_weight):
@@ -222,9 +292,18 @@ cdef class KernelDual(Dual):
 
     def begin_block(self, slots):
         """Compute the rows of the patterns to come next, those that are no support patterns."""
+        self.width = 0      # should that fail, there is no block
         self.rows.begin_block(slots)
         if self.capacity < self.rows.capacity:
             self.grow(self.rows.capacity)
+        self.turn_block()
+
+    def polish(self):
+        """Work on the support patterns alone, with as many steps as there are patterns."""
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(self.n_patterns):
+                self.best_of_ten(k % 4 == 0)
 
     @property
     def inputs(self):
@@ -239,6 +318,10 @@ cdef class KernelDual(Dual):
     def batch_labels(self) -> np.ndarray:
         """The classes of the current batch."""
         return np.array(self.labels)
+
+    def positions(self, slots) -> np.ndarray:
+        """Where slots of the batch are among the support patterns, or -1."""
+        return np.asarray(self.rows.position)[slots]
 
     def count(self, Py_ssize_t n):
         """Book n argmax calls whose kernel rows were computed outside the steps."""

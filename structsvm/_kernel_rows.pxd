@@ -16,6 +16,7 @@ cdef class KernelRows:
     cdef Py_ssize_t[::1] slot               # of a support pattern in the current batch, or -1
     cdef Py_ssize_t[::1] position           # of a slot among the support patterns, or -1
     cdef char** rows                        # of support patterns, or NULL where evicted
+    cdef Py_ssize_t[::1] filled             # how much of a row there is
     cdef int64_t[::1] used                  # when the row was last used
     cdef int64_t now
 
@@ -29,12 +30,15 @@ cdef class KernelRows:
     cdef object interrupt
 
     cdef char* fetch(self, Py_ssize_t p) except NULL nogil
+    cdef void fill(self, Py_ssize_t p) noexcept nogil
+    cdef void fill_all(self) noexcept nogil
     cdef char* fresh(self, Py_ssize_t slot) noexcept nogil
     cdef double own(self, Py_ssize_t slot) noexcept nogil
     cdef double get(self, char* row, Py_ssize_t at) noexcept nogil
     cdef void put(self, char* row, Py_ssize_t at, double value) noexcept nogil
     cdef double dot(self, char* row, const double* x) noexcept nogil
     cdef void add(self, double* y, double a, char* row) noexcept nogil
+    cdef void add_n(self, double* y, double a, char* row, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t insert(self, Py_ssize_t slot) except -1 nogil
     cdef int remove(self, Py_ssize_t p) except -1 nogil
     cdef int settle(self) except -1 nogil

@@ -5,6 +5,10 @@ New patterns come in blocks: their rows against all support patterns are one mat
 support set as it grows and shrinks, so that k(x_i, x_j) is computed once while both are in it. A row that
 was evicted from the cache, which is the one unused for longest, is computed again when it is needed.
 
+A new support pattern has a whole row; into the rows of the others its values are copied later, many at a
+time, since each lies somewhere else in memory. Until then row p ends at filled[p], and what is missing of it
+stands in later rows, which are in the cache: before one of them is evicted, all rows are completed.
+
 A slot is a pattern of the current batch, a position one of the support patterns.
 """
 from libc.stdlib cimport calloc, free, malloc, realloc
@@ -15,6 +19,10 @@ import numpy as np
 cdef extern from "_rows.h" nogil:
     double dot_single(const float* row, const double* x, Py_ssize_t n)
     double dot_double(const double* row, const double* x, Py_ssize_t n)
+    void filled_single(char** rows, Py_ssize_t p, Py_ssize_t start, Py_ssize_t n)
+    void filled_double(char** rows, Py_ssize_t p, Py_ssize_t start, Py_ssize_t n)
+    void replaced_single(char** rows, const Py_ssize_t* filled, Py_ssize_t p, Py_ssize_t last)
+    void replaced_double(char** rows, const Py_ssize_t* filled, Py_ssize_t p, Py_ssize_t last)
     void axpy_single(double* y, double a, const float* x, Py_ssize_t n)
     void axpy_double(double* y, double a, const double* x, Py_ssize_t n)
     void gather_single(char* row, const char* whole, const Py_ssize_t* source, Py_ssize_t n)
@@ -22,6 +30,9 @@ cdef extern from "_rows.h" nogil:
 
 
 cdef Py_ssize_t SPARE = 64      # support patterns that there is room for at first
+
+cdef extern from "_rbf.h" nogil:
+    int rbf_row(float* values, float norm, const float* norms, float gamma, Py_ssize_t n)
 
 
 cdef class KernelRows:
@@ -34,6 +45,7 @@ cdef class KernelRows:
         self.diagonal = np.zeros(0)
         self.slot = np.zeros(0, np.intp)
         self.used = np.zeros(0, np.int64)
+        self.filled = np.zeros(0, np.intp)
         self.start(0)
 
     def __dealloc__(self):
@@ -52,7 +64,22 @@ cdef class KernelRows:
         if self.rows[p] == NULL:
             with gil:
                 self.compute_row(p)
+        self.fill(p)
         return self.rows[p]
+
+    cdef void fill(self, Py_ssize_t p) noexcept nogil:
+        """Complete a row with what stands in later ones."""
+        if self.single:
+            filled_single(self.rows, p, self.filled[p], self.n)
+        else:
+            filled_double(self.rows, p, self.filled[p], self.n)
+        self.filled[p] = self.n
+
+    cdef void fill_all(self) noexcept nogil:
+        cdef Py_ssize_t p
+        for p in range(self.n):
+            if self.rows[p] != NULL:
+                self.fill(p)
 
     cdef char* fresh(self, Py_ssize_t slot) noexcept nogil:
         """The row of a pattern of the block, or NULL."""
@@ -77,22 +104,22 @@ cdef class KernelRows:
 
     cdef void add(self, double* y, double a, char* row) noexcept nogil:
         """y[s] += a row[s] for the support patterns."""
+        self.add_n(y, a, row, self.n)
+
+    cdef void add_n(self, double* y, double a, char* row, Py_ssize_t n) noexcept nogil:
         if self.single:
-            axpy_single(y, a, <float*>row, self.n)
+            axpy_single(y, a, <float*>row, n)
         else:
-            axpy_double(y, a, <double*>row, self.n)
+            axpy_double(y, a, <double*>row, n)
 
     # -- the support set ------------------------------------------------------------------------
 
     cdef Py_ssize_t insert(self, Py_ssize_t slot) except -1 nogil:
-        """Make a pattern of the block the last support pattern: its row becomes a column of all others."""
+        """Make a pattern of the block the last support pattern."""
         cdef Py_ssize_t q, r = self.pending[slot], p = self.n
         cdef char* row = self.block_rows[r]
         with gil:
             self.tell_inputs("insert", p, slot)
-        for q in range(p):
-            if self.rows[q] != NULL:
-                self.put(self.rows[q], p, self.get(row, q))
         for q in range(self.n_block):
             if self.block_rows[q] != NULL:
                 self.put(self.block_rows[q], p, self.block_kernel[q, r])
@@ -101,6 +128,7 @@ cdef class KernelRows:
         self.now += 1
         self.used[p] = self.now
         self.n += 1
+        self.filled[p] = self.n
         self.n_rows += 1
         self.make_room()
         return p
@@ -113,19 +141,23 @@ cdef class KernelRows:
         self.n_rows -= self.rows[p] != NULL
         free(self.rows[p])
         self.rows[p] = NULL
-        for q in range(self.n if p != last else 0):
-            if self.rows[q] != NULL:
-                self.put(self.rows[q], p, self.get(self.rows[q], last))
+        if p != last:
+            if self.single:
+                replaced_single(self.rows, &self.filled[0], p, last)
+            else:
+                replaced_double(self.rows, &self.filled[0], p, last)
         for q in range(self.n_block if p != last else 0):
             if self.block_rows[q] != NULL:
                 self.put(self.block_rows[q], p, self.get(self.block_rows[q], last))
         if p != last:
             self.diagonal[p], self.used[p] = self.diagonal[last], self.used[last]
-            self.slot[p] = self.slot[last]
+            self.slot[p], self.filled[p] = self.slot[last], self.filled[last]
             self.rows[p], self.rows[last] = self.rows[last], NULL
             if self.slot[p] >= 0:
                 self.position[self.slot[p]] = p
         self.n = last
+        for q in range(last):
+            self.filled[q] = min(self.filled[q], last)
         with gil:
             self.tell_inputs("remove", p, last)
         return 0
@@ -141,8 +173,10 @@ cdef class KernelRows:
 
     cdef void make_room(self) noexcept nogil:
         """Evict the rows unused for longest until the others fit into the cache; two always do."""
-        cdef Py_ssize_t p, oldest
+        cdef Py_ssize_t p, oldest = -1
         while self.n_rows > 2 and self.n_rows * <double>self.capacity * self.size > self.cache_bytes:
+            if oldest < 0:
+                self.fill_all()
             oldest = -1
             for p in range(self.n):
                 if self.rows[p] != NULL and (oldest < 0 or self.used[p] < self.used[oldest]):
@@ -166,7 +200,7 @@ cdef class KernelRows:
         cdef const unsigned char[::1] source = values.view(np.uint8)
         cdef char* row = <char*>allocated(malloc(self.capacity * self.size))
         memcpy(row, &source[0], self.n * self.size)
-        self.rows[p] = row
+        self.rows[p], self.filled[p] = row, self.n
         self.n_kernels += self.n
         self.n_rows += 1
         self.make_room()
@@ -186,6 +220,7 @@ cdef class KernelRows:
         """Compute the rows of the patterns to come next, those that are no support patterns."""
         cdef Py_ssize_t k, n
         self.clear_block()
+        self.fill_all()
         chosen = np.asarray(slots, dtype=np.intp)
         chosen = chosen[np.asarray(self.position)[chosen] < 0]
         n = len(chosen)
@@ -221,8 +256,8 @@ cdef class KernelRows:
         """Make room for so many support patterns, while there is no block; without memory nothing changes."""
         cdef Py_ssize_t p
         cdef char** rows
-        self.diagonal, self.slot, self.used = (
-            longer(self.diagonal, capacity), longer(self.slot, capacity), longer(self.used, capacity))
+        self.diagonal, self.slot = longer(self.diagonal, capacity), longer(self.slot, capacity)
+        self.used, self.filled = longer(self.used, capacity), longer(self.filled, capacity)
         rows = <char**>allocated(realloc(self.rows, capacity * sizeof(char*)))
         self.rows = rows
         for p in range(self.n):
@@ -249,6 +284,7 @@ cdef class KernelRows:
         cdef char[::1] whole = np.empty(self.n * self.size, dtype=np.int8)
         cdef char** rows = <char**>allocated(calloc(self.capacity, sizeof(char*)))
         self.clear_block()
+        self.fill_all()
         for k in range(n):
             rows[k], self.rows[source[k]] = self.rows[source[k]], NULL
             if rows[k] != NULL:
@@ -267,6 +303,7 @@ cdef class KernelRows:
         for values in map(np.asarray, (self.diagonal, self.slot, self.used)):
             values[:n] = values[order]
         for k in range(n):
+            self.filled[k] = n
             if self.slot[k] >= 0:
                 self.position[self.slot[k]] = k
         self.tell_inputs("take", inputs)
@@ -294,7 +331,9 @@ cdef class KernelRows:
         self.grow(other.capacity)
         np.asarray(self.used)[:] = other.used
         self.now = other.now
+        other.fill_all()
         for p in range(self.n):
+            self.filled[p] = self.n
             if other.rows[p] != NULL:
                 self.rows[p] = <char*>allocated(malloc(self.capacity * self.size))
                 memcpy(self.rows[p], other.rows[p], self.n * self.size)
@@ -303,6 +342,16 @@ cdef class KernelRows:
     def count(self, Py_ssize_t n):
         """Book kernel values of n patterns with all support patterns that were computed elsewhere."""
         self.n_kernels += n * self.n
+
+
+def rbf_single(float[:, ::1] values, const float[::1] norms_a, const float[::1] norms_b, float gamma) -> bool:
+    """exp(-gamma ||a - b||^2) in place of the inner products; False if one of them is no number."""
+    cdef Py_ssize_t k
+    cdef bint finite = True
+    with nogil:
+        for k in range(values.shape[0] if values.shape[1] else 0):
+            finite &= rbf_row(&values[k, 0], norms_a[k], &norms_b[0], gamma, values.shape[1])
+    return finite
 
 
 def longer(array, n):

@@ -32,4 +32,20 @@ STRUCTSVM_DOT(dot_double, double)
 STRUCTSVM_GATHER(gather_single, float)
 STRUCTSVM_GATHER(gather_double, double)
 
+#define STRUCTSVM_ROWS(FILLED, REPLACED, TYPE)                                                        \
+    /* rows[p][q] = rows[q][p] for q from `from` on */                                                \
+    static void FILLED(char *const *rows, ptrdiff_t p, ptrdiff_t from, ptrdiff_t n) {                 \
+        for (ptrdiff_t q = from; q < n; q++) ((TYPE *)rows[p])[q] = ((const TYPE *)rows[q])[p];       \
+    }                                                                                                 \
+    /* k(q, last) in place of k(q, p), in all rows that are that long; row `last` has it too, if there is one */ \
+    static void REPLACED(char *const *rows, const ptrdiff_t *filled, ptrdiff_t p, ptrdiff_t last) {   \
+        const TYPE *moved = (const TYPE *)rows[last];                                                 \
+        for (ptrdiff_t q = 0; q <= last; q++)                                                         \
+            if (rows[q] && filled[q] > p)                                                             \
+                ((TYPE *)rows[q])[p] = moved ? moved[q] : ((const TYPE *)rows[q])[last];              \
+    }
+
+STRUCTSVM_ROWS(filled_single, replaced_single, float)
+STRUCTSVM_ROWS(filled_double, replaced_double, double)
+
 #endif

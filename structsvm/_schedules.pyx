@@ -50,6 +50,15 @@ def passive_aggressive(Dual dual, const Py_ssize_t[::1] slots):
             dual.cut(slots[k], -1)
 
 
+def sweep(Dual dual, const Py_ssize_t[::1] slots):
+    """A later epoch: each pattern gets PROCESSNEW or, as a support pattern, PROCESSOLD; then ten OPTIMIZE."""
+    cdef Py_ssize_t k
+    with nogil:
+        for k in range(slots.shape[0]):
+            dual.cut(slots[k], -1)
+            dual.optimize_burst()
+
+
 def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double mu, bint wall_clock):
     """LaRank with an adaptive schedule (Algorithm 22): steps are drawn by their dual gain over their cost.
 

@@ -12,7 +12,7 @@ from structsvm._kernel_dual import KernelDual
 from structsvm._scipy import sparse
 from structsvm._training import as_data, in_slices, n_patterns
 from structsvm.kernels import Inputs, PrecomputedInputs, SparseInputs, kernel_function, squared_norms
-from structsvm.larank import LaRank
+from structsvm.larank import GAP_EPOCHS, LaRank
 from structsvm.problems.multiclass import Multiclass
 from structsvm.svmstruct import SVMStruct
 from structsvm.validation import (
@@ -157,12 +157,20 @@ class KernelOptimizer(DualOptimizer):
         )
 
     def _primal(self, slots: np.ndarray, weight: np.ndarray, *, counted: bool = False) -> float:
+        return self._norm() / 2 + self._machine.C * float(weight @ self._own_slacks(slots, counted=counted))
+
+    def _own_slacks(self, slots: np.ndarray, *, counted: bool) -> np.ndarray:
+        """xi of patterns of the batch; the scores of support patterns are at hand."""
         machine = self._machine
         labels, batch, offset = machine.batch_labels(), machine.inputs.batch, machine.inputs.offset
-        xi = [self._slacks(self._scores(batch[offset + part]), labels[part]) for part in in_slices(slots)]
+        position, xi = machine.positions(slots), np.zeros(len(slots))
+        held, others = np.flatnonzero(position >= 0), np.flatnonzero(position < 0)
+        xi[held] = self._slacks(machine.support_scores()[position[held]], labels[slots[held]])
+        for part in in_slices(others):
+            xi[part] = self._slacks(self._scores(batch[offset + slots[part]]), labels[slots[part]])
         if counted:
-            machine.count(len(slots))
-        return self._norm() / 2 + machine.C * float(weight @ np.concatenate(xi))
+            machine.count(len(others))
+        return xi
 
     def _norm(self) -> float:
         machine = self._machine
@@ -203,6 +211,35 @@ class KernelLaRank(KernelOptimizer, LaRank):
 
     def __init__(self, problem: Multiclass, *, schedule: str = "adaptive", **options: Any) -> None:
         super().__init__(problem, schedule=schedule, **options)
+
+    def _to_gap(self, tolerance: float) -> bool:
+        """LaRankGap: new patterns cost a row of kernel values each, so most is done between them.
+
+        The support patterns are worked on until they could be within the gap; then all others are looked at
+        once, which tells the gap and which of them to take in next.
+        """
+        if self.schedule == "fixed":
+            return super()._to_gap(tolerance)
+        order = self._shuffled()
+        for _ in range(self.epochs or GAP_EPOCHS):
+            if self._epoch(order):
+                return True
+            while self._primal_bound() - self.dual_ > 0.7 * tolerance and self._polished():
+                pass
+            xi = self._own_slacks(self._held, counted=True)
+            primal = self._norm() / 2 + self._machine.C * float(self._weight @ xi)
+            self.curve_.append(self._point(primal))
+            if primal - self.dual_ < tolerance:
+                return True
+            shuffled = self._shuffled()
+            order = shuffled[np.isin(shuffled, self._held[xi > self._machine.tau])]
+        return False
+
+    def _polished(self) -> bool:
+        """Work on the support patterns alone; False if that brought nothing."""
+        before = self.dual_
+        self._machine.polish()
+        return self.dual_ > before
 
     def _primal_bound(self) -> float:
         """The primal on support patterns alone, whose scores are at hand."""

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from structsvm._kernel_rows import rbf_single
 from structsvm._scipy import sparse
 from structsvm.validation import check_choice
 
+NOT_FINITE = "the kernel returned NaN or infinity: scale the inputs, or lower gamma or the degree"
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
@@ -62,12 +64,22 @@ def dense(a: Any) -> np.ndarray:
 
 def rbf(values: np.ndarray, norms_a: np.ndarray, norms_b: np.ndarray, gamma: float) -> np.ndarray:
     """exp(-gamma ||a - b||^2) in place of the inner products."""
+    if values.dtype == norms_a.dtype == norms_b.dtype == np.float32 and values.flags.c_contiguous:
+        if not rbf_single(values, norms_a, norms_b, gamma):
+            raise ValueError(NOT_FINITE)
+        return values
     values *= 2
     values -= norms_a[:, None]
     values -= norms_b[None, :]
     np.minimum(values, 0, out=values)  # rounding may leave a tiny negative distance
     values *= gamma
-    return np.exp(values, out=values)
+    return finite(np.exp(values, out=values))
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    if not np.all(np.isfinite(values)):
+        raise ValueError(NOT_FINITE)
+    return values
 
 
 def squared_norms(a: Any) -> np.ndarray:
@@ -204,11 +216,7 @@ class Inputs:
             raise ValueError(
                 f"the kernel returned an array of shape {values.shape} for {shape[0]} x {shape[1]} patterns"
             )
-        if not np.all(np.isfinite(values)):
-            raise ValueError(
-                "the kernel returned NaN or infinity: scale the inputs, or lower gamma or the degree"
-            )
-        return values
+        return values if self.moves else finite(values)  # the RBF kernel looks itself
 
 
 class SparseInputs(Inputs):

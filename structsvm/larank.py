@@ -24,6 +24,8 @@ class LaRank(DualOptimizer):
     schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
     schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost
     is counted in multiply-adds, so that a seed gives the same model everywhere; clock="wall" measures time.
+    Later epochs, where the ratios are of steps that gain next to nothing, are sweeps: each pattern gets one
+    PROCESSNEW, or PROCESSOLD if it is a support pattern, and 10 OPTIMIZE follow.
 
     epochs: passes over the data of `fit`, each in a new random order.
     gap_tolerance: LaRankGap, passes until primal - dual is below it; "C" means below C, as in the papers.
@@ -32,6 +34,8 @@ class LaRank(DualOptimizer):
 
     Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
     """
+
+    _later = False  # a pass over patterns that were all seen before, by the adaptive schedule
 
     def __init__(
         self,
@@ -86,6 +90,7 @@ class LaRank(DualOptimizer):
     def _epoch(self, order: np.ndarray) -> bool:
         if self._machine.n_argmax == 0:
             self._rates = np.ones(3)
+        self._later = self._epochs_done > 0 and order is not self._held
         return self._pass(order)
 
     def _progress(self) -> dict[str, np.ndarray]:
@@ -98,6 +103,16 @@ class LaRank(DualOptimizer):
     def _run_to_gap(self, tolerance: float) -> None:
         # Steps below tau are not taken, which can leave a gap of tau for each unit of C.
         self._machine.tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
+        if not self._to_gap(tolerance):
+            warnings.warn(
+                f"LaRank's duality gap is {self.gap():.3g} after {self.epochs or GAP_EPOCHS} epochs, "
+                f"above the {tolerance:.3g} asked for: allow more epochs or a larger gap_tolerance",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _to_gap(self, tolerance: float) -> bool:
+        """Epochs until the gap is below the tolerance or the callback asks to stop; False if neither."""
         for _ in range(self.epochs or GAP_EPOCHS):
             stopped = self._epoch(self._shuffled())
             if not stopped and self._primal_bound() - self.dual_ >= tolerance:
@@ -105,13 +120,8 @@ class LaRank(DualOptimizer):
             primal = self._primal(self._held, self._weight, counted=True)
             self.curve_.append(self._point(primal))
             if stopped or primal - self.dual_ < tolerance:
-                return
-        warnings.warn(
-            f"LaRank's duality gap is {self.gap():.3g} after {self.epochs or GAP_EPOCHS} epochs, "
-            f"above the {tolerance:.3g} asked for: allow more epochs or a larger gap_tolerance",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
+                return True
+        return False
 
     def _primal_bound(self) -> float:
         """A lower bound of the primal, where there is one that costs less than the primal itself."""
@@ -120,6 +130,8 @@ class LaRank(DualOptimizer):
     def _slice(self, order: np.ndarray, at: int) -> None:
         if self.schedule == "fixed":
             _schedules.fixed(self._machine, order, self.n_reprocess)
+        elif self._later:
+            _schedules.sweep(self._machine, order)
         else:
             _schedules.adaptive(self._machine, order, self._rates, self.mu, self.clock == "wall")
 

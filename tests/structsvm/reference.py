@@ -240,6 +240,11 @@ class NaiveLaRank:
         else:
             self.process_old(p)
 
+    def sweep(self, i: int) -> None:
+        """A later epoch of the adaptive schedule."""
+        self.passive_aggressive(i)
+        self.burst()
+
 
 def naive_perceptron(data, order, weight):
     """(last w, mean of w after every pattern, updates): the mean summed up in full."""
