@@ -41,8 +41,8 @@ def measure(level: int, options: dict[str, Any], seed: int) -> dict[str, float]:
 
 READING = """
 
-Neither parser is of use here: most relations of a meaning (`answer`, `stateid`, `loc_2`) have no word of their
-own, and both rest on words that name symbols. The same holds for CLang."""
+Neither parser is of use here: most relations of a meaning (`answer`, `stateid`, `loc_2`) have no word of
+their own, and both rest on words that name symbols. The same holds for CLang."""
 
 
 def main(*, quick: bool = False) -> None:
