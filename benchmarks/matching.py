@@ -4,16 +4,18 @@ As in the literature, it is measured on the games that are learned from, three a
 picked, where comments that have no window count as missed. Each comment is matched by a parser that learned
 from the other comments of these games (`Ospas.match_apart`).
 
-All options of a fold are chosen by matching in the one game that it does not match; to do so, parsers learn
-from the bags of all four games, which tell no gold. From a start at which all that was added to the model is
-off, features join and options change one after the other (`benchmarks.nested`), where that gains at least
-LEAST_GAIN, two comments of a game; every set of options is judged with the salience that is best for it.
+The options for a game are chosen by matching in the three others; to do so, parsers learn from the bags of
+all four games, which tell no gold. From a start at which all that was added to the model is off, features
+join and options change one after the other (`benchmarks.nested`), where that gains at least LEAST_GAIN, two
+comments of a game; every set of options is judged with the salience that is best for it. Beside it, options
+of a fold that only the one game that it does not match has chosen.
 """
 
 from __future__ import annotations
 
 import statistics
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.harness import (
@@ -82,12 +84,12 @@ def of(options: Options, games: list[int], seed: int, *, apart: bool = True) -> 
     return run
 
 
-def chosen(fold: int, stages: dict[str, list[Options]]) -> Choice:
-    """The options that do best in the game that a fold does not match."""
+def chosen(judges: list[int], stages: dict[str, list[Options]]) -> Choice:
+    """The options that do best in some games, with the salience that is best for them."""
 
     def by_salience(options: Options) -> list[float]:
         run = of(options, list(FOLDS), 0)
-        return [f1(run, [fold], salience) for salience in SALIENCES]
+        return [f1(run, judges, salience) for salience in SALIENCES]
 
     choice = Choice(lambda options: max(by_salience(options)), LEAST_GAIN)
     choice.add_features()
@@ -98,14 +100,22 @@ def chosen(fold: int, stages: dict[str, list[Options]]) -> Choice:
     return choice
 
 
-def outer(options: list[Options], seeds: int, *, apart: bool = True) -> list[list[float]]:
-    """For each fold, with its options, F1 in the games that it matches, one for each seed."""
+def outer(options: Callable[[int, int], Options], seeds: int, *, apart: bool = True) -> list[list[float]]:
+    """For each fold F1 in the games that it matches, one for each seed; `options` are of (fold, game)."""
     found = []
     for fold in FOLDS:
         inside = [k for k in FOLDS if k != fold]
-        salience = options[fold].get("salience", 0.0)
-        runs = [of(options[fold], inside, seed, apart=apart) for seed in range(seeds)]
-        found.append([f1(run, inside, salience) for run in runs])
+        n_gold = sum(len(corpus()[k].gold) for k in inside)
+        scores = []
+        for seed in range(seeds):
+            answers = [
+                right
+                for game in inside
+                for k, right, salience in of(options(fold, game), inside, seed, apart=apart)["matches"]
+                if k == game and salience >= options(fold, game).get("salience", 0.0)
+            ]
+            scores.append(2 * sum(answers) / (len(answers) + n_gold))
+        found.append(scores)
     return found
 
 
@@ -137,22 +147,28 @@ def main(quick: bool = False) -> None:
     end = "-quick" if quick else ""
     keep_measurements(RESULTS / f"matching{end}-measured.jsonl", resume=True)
     seeds = 2 if quick else SEEDS
-    choices = [chosen(fold, {"on_topic": STAGES["on_topic"]} if quick else STAGES) for fold in FOLDS]
-    options = [choice.options for choice in choices]
-    print(*map(told, options), sep="\n", flush=True)
+    stages = {"on_topic": STAGES["on_topic"]} if quick else STAGES
+    by_others = [chosen([k for k in FOLDS if k != game], stages) for game in FOLDS]
+    by_one = [chosen([fold], stages) for fold in FOLDS]
+    options, single = ([choice.options for choice in choices] for choices in (by_others, by_one))
+    print(*map(told, options), "", *map(told, single), sep="\n", flush=True)
     salience = statistics.median_low(choice["salience"] for choice in options)
     default = Ospas().get_params() | {"salience": salience}
     default = {name: value for name, value in default.items() if name != "random_state"}
     paper = {"algorithm": "paper"}
     results = {
-        "Ospas, all options chosen in the game not matched": outer(options, seeds),
-        "Ospas()": outer([default] * 4, seeds),
-        "Ospas(), learned from the same comments": outer([default] * 4, FEW, apart=False),
-        'Ospas(algorithm="paper")': outer([paper] * 4, seeds),
+        "Ospas, options of each game chosen in the three others": outer(lambda _, game: options[game], seeds),
+        "Ospas, options chosen in the one game that is not matched": outer(
+            lambda fold, _: single[fold], seeds
+        ),
+        "Ospas()": outer(lambda *_: default, seeds),
+        "Ospas(), learned from the same comments": outer(lambda *_: default, FEW, apart=False),
+        'Ospas(algorithm="paper")': outer(lambda *_: paper, seeds),
     }
     figures = {
-        "results": results, "chosen": options, "tried": [choice.tried for choice in choices],
-        "salience": salience, "seeds": seeds, "rebuilt": rebuilt(),
+        "results": results, "chosen": options, "chosen in one game": single,
+        "tried": [choice.tried for choice in (*by_others, *by_one)], "salience": salience,
+        "seeds": seeds, "rebuilt": rebuilt(),
         "sportscast": sportscast({"salience": salience}, seeds),
     }  # fmt: skip
     publish(f"matching{end}", report(figures), figures)
@@ -179,17 +195,22 @@ def report(figures: dict[str, Any]) -> str:
             f"{figures['rebuilt']} of {comments}.",
             f"Simulated sportscast, 1,200 comments to learn from, 400 of another game to match, Ospas(): "
             f"{mean_spread(figures['sportscast'], 3)}.",
-            "Chosen, by the game that is not matched and chooses:",
+            "Chosen for each game in the three others:",
             "\n".join(f"- {told(options)}" for options in figures["chosen"]),
-            f"The default salience is the median of these: {figures['salience']}.",
+            "Chosen in each game for the three others:",
+            "\n".join(f"- {told(options)}" for options in figures["chosen in one game"]),
+            f"The default salience is the median of the first four: {figures['salience']}.",
             READING,
         ]
     )
 
 
 READING = """\
-How to read it: quote the first row. Its options are chosen by the gold meanings of one game and measured in
-the other three; gold meanings are never learned from. The default options are beside it for those who use
-them: they were chosen by all four games. The third row shows what it costs to match comments with a parser
-that has learned them: it finds an event also in those that mean none. That matching apart and the salience
-help was seen in game 2002 before this was measured, the form of the model was designed with all four."""
+How to read it: in the first two rows no comment is matched with options that its gold meaning helped to
+choose, and gold meanings are never learned from. The second row was to be the one to quote: it was fixed
+and measured first, and the way of the first row was thought of when its figure was known, because one game
+turned out to be a poor judge of the others (in 2004 few comments mean nothing, so that no salience is best
+there). The default options are beside them for those who use them: they were chosen by all four games. The
+row below shows what it costs to match comments with a parser that has learned them: it finds an event also
+in those that mean none. The form of the model was designed with all four games at hand, matching apart with
+2002."""
