@@ -19,6 +19,7 @@ from structsvm._kernel_rows cimport KernelRows
 import numpy as np
 
 cdef extern from "_block.h" nogil:
+    void prefetch_lines(const void* block, Py_ssize_t n_bytes)
     void turned_single(char* columns, char** rows, Py_ssize_t width, Py_ssize_t n)
     void turned_double(char* columns, char** rows, Py_ssize_t width, Py_ssize_t n)
     void weighed_single(double* sums, const double* beta, Py_ssize_t n_classes, const char* columns,
@@ -108,10 +109,11 @@ cdef class KernelDual(Dual):
         return self.move(p, False, -1)
 
     cdef int optimize_burst(self) except -1 nogil:
-        return self.best_of_ten(False)
+        cdef Py_ssize_t p = self.best_of_ten(False)
+        return self.move(p, False, -1) if p >= 0 else 0
 
-    cdef int best_of_ten(self, bint all_classes) except -1 nogil:
-        """OPTIMIZE or PROCESSOLD where it gains most in gradient: to look costs little beside a step."""
+    cdef Py_ssize_t best_of_ten(self, bint all_classes) noexcept nogil:
+        """Where OPTIMIZE or PROCESSOLD gains most in gradient, or -1: to look costs little beside a step."""
         cdef Py_ssize_t p, best = -1
         cdef double gap, largest = self.tau
         cdef int _
@@ -121,7 +123,7 @@ cdef class KernelDual(Dual):
             if gap > largest:
                 best, largest = p, gap
         self.n_argmax += all_classes
-        return self.move(best, all_classes, -1) if best >= 0 else 0
+        return best
 
     cdef double gap_of(self, Py_ssize_t p, bint all_classes) noexcept nogil:
         """What a step of a support pattern gains in gradient, towards any class or its support outputs."""
@@ -300,10 +302,15 @@ cdef class KernelDual(Dual):
 
     def polish(self):
         """Work on the support patterns alone, with as many steps as there are patterns."""
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, p = -1, then
         with nogil:
             for k in range(self.n_patterns):
-                self.best_of_ten(k % 4 == 0)
+                then = self.best_of_ten(k % 4 == 0)
+                if then >= 0:   # its row comes from memory while the step before is done
+                    prefetch_lines(self.rows.rows[then], self.n_patterns * self.rows.size)
+                if 0 <= p < self.n_patterns:
+                    self.move(p, True, -1)
+                p = then
 
     @property
     def inputs(self):

@@ -25,6 +25,7 @@ from structsvm.validation import (
     check_targets,
 )
 
+COARSE = 0.03  # of the gap on support patterns: with more of it left, others are looked at too early
 BLOCK = 64  # patterns whose kernel rows are one matrix product
 
 
@@ -224,7 +225,8 @@ class KernelLaRank(KernelOptimizer, LaRank):
         for _ in range(self.epochs or GAP_EPOCHS):
             if self._epoch(order):
                 return True
-            while self._primal_bound() - self.dual_ > 0.7 * tolerance and self._polished():
+            enough = max(0.7 * tolerance, COARSE * (self._primal_bound() - self.dual_))
+            while self._primal_bound() - self.dual_ > enough and self._polished():
                 pass
             xi = self._own_slacks(self._held, counted=True)
             primal = self._norm() / 2 + self._machine.C * float(self._weight @ xi)

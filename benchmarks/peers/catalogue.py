@@ -66,7 +66,7 @@ METHODS = [
     Method("scikit-learn LinearSVC", "classifiers", "scikit-learn",
            everywhere(CLASSES, max_iter=2000, **{"class": "LinearSVC"}), template=""),
     Method("structsvm LaRankClassifier", "classifiers", "",
-           everywhere(("r8",), **{"class": "LaRankClassifier"}), template=""),
+           everywhere(CLASSES, **{"class": "LaRankClassifier"}), template=""),
     Method("scikit-learn LinearSVC, Crammer-Singer", "classifiers", "scikit-learn",
            everywhere(("r8",), **{"class": "LinearSVC", "multi_class": "crammer_singer"}), template=""),
 ]  # fmt: skip
