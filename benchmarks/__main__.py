@@ -18,6 +18,7 @@ BENCHMARKS = {
     "guard": ("guard", ("conll2000",)),
     "instructions": ("instructions", ("conll2000",)),
     "pages": ("pages", ()),
+    "passes": ("passes", ("uci_letter", "usps", "reuters_r8")),
     "tagging": ("tagging", ("conll2000",)),
     "presets": ("presets", ("conll2000", "ud_english_ewt", "conll2002")),
     "bundle": ("bundle", ("ud_english_ewt",)),
