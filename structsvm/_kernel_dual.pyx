@@ -122,7 +122,7 @@ cdef class KernelDual(Dual):
             gap = self.gap_of(p, all_classes)
             if gap > largest:
                 best, largest = p, gap
-        self.n_argmax += all_classes
+        self.n_argmax += OPTIMIZE_BURST if all_classes else 0
         return best
 
     cdef double gap_of(self, Py_ssize_t p, bint all_classes) noexcept nogil:
