@@ -123,7 +123,7 @@ def apply(
     """
     if show not in SHOWN:
         raise ValueError(f"{show!r} is none of {', '.join(SHOWN)}")
-    check_output(output, file)
+    check_output(output, file, None if isinstance(model, Ospas) else model)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     found = [(bag, parser.parse(bag.sentence, n)) for bag in sentences(file, format)]
     _write(output, _shown(found, show, width))
@@ -157,7 +157,7 @@ def match(
 
     parts: learn anew from the file, with the options of the model (see `Ospas.match_apart`).
     """
-    check_output(output, file)
+    check_output(output, file, None if isinstance(model, Ospas) else model)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     bags = sentences(file, format)
     held = [bag for bag in bags if bag.candidates]

@@ -57,11 +57,11 @@ def tag(
     label's margin. nbest appends so many columns; with
     scores, the score of the labelling (of the whole sentence) is behind each of them.
     """
+    check_output(output, file, None if isinstance(model, TaggerModel) else model)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     name = "<stdin>" if str(file) == "-" else str(file)
     if nbest > 1 and (replace or model.inference == "greedy"):
         raise ValueError("n-best labels need a model with exact inference, and do not go with --replace")
-    check_output(output, file)
     parts: list[str] = []  # of labels, for the columns that are written over
 
     def wanted(kind: str) -> list[int]:

@@ -46,9 +46,11 @@ def train(
     """
     options = {name: value for name, value in options.items() if value is not None}
     tagger = _new_tagger(task, resume, options)
-    check_saving(output, (file, dev), dtype, prune, keep_state)
+    template = options.get("template")
+    sources = (file, dev, template if isinstance(template, str | Path) else None)
+    check_saving(output, sources, dtype, prune, keep_state)
     if curve is not None:
-        check_output(curve, file, dev, resume)
+        check_output(curve, *sources, resume)
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
     reading = {
         "format": columns.format,

@@ -247,6 +247,11 @@ def test_no_file_that_is_read_is_written_over(folder):
         done = run("parse", *command.split(), "test.jsonl", "-o", "test.jsonl", cwd=folder)
         refused(done, 2, "test.jsonl is read")
     assert (folder / "test.jsonl").read_bytes() == game
+    model = (folder / "game.ssvm").read_bytes()
+    for command in ("apply", "match"):
+        done = run("parse", command, "game.ssvm", "test.jsonl", "-o", "game.ssvm", cwd=folder)
+        refused(done, 2, "game.ssvm is read")
+    assert (folder / "game.ssvm").read_bytes() == model
 
 
 def test_evaluation_needs_right_meanings(folder):

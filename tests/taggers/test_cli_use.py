@@ -124,6 +124,9 @@ def test_text_with_lines_of_different_lengths_names_the_format(folder):
         ("train", "chunk", "train.txt", "--dev", "own.txt", "-o", "own.txt"),
         ("train", "chunk", "own.txt", "-o", "x.ssvm", "--curve", "own.txt"),
         ("inspect", "chunk.ssvm", "--names", "train.txt", "--test", "own.txt", "--html", "own.txt"),
+        ("tag", "own.txt", "test.txt", "-o", "own.txt"),
+        ("train", "label", "train.txt", "--template", "own.txt", "-o", "own.txt"),
+        ("train", "label", "train.txt", "--template", "own.txt", "-o", "x.ssvm", "--curve", "own.txt"),
     ],
 )
 def test_no_file_that_is_read_is_written_over(folder, arguments):
@@ -391,6 +394,16 @@ def test_labels_that_are_not_all_of_one_scheme_are_told(folder):
     )  # fmt: skip
     dev = run("train", "chunk", "train.txt", "--dev", "IOB1.txt", "-o", "odd.ssvm", cwd=folder)
     assert b"warning: IOB1.txt: its labels are in IOB1, the model's in IOB2" in dev.stderr
+
+
+def test_phrases_of_one_word_are_compared_in_any_scheme(folder):
+    text = "Ada B-PER\nsleeps O\n\nBo B-PER\nsees O\nCy B-PER\n\n"
+    (folder / "short.txt").write_text(3 * text)
+    assert run("train", "ner", "short.txt", "-o", "short.ssvm", "-q", cwd=folder).returncode == 0
+    for mark in ("U-PER", "I-PER"):
+        (folder / "other.txt").write_text(text.replace("B-PER", mark))
+        done = run("evaluate", "short.ssvm", "other.txt", "--json", cwd=folder)
+        assert (done.returncode, json.loads(done.stdout)["phrases"]["f1"]) == (0, 1.0)
 
 
 def test_evaluation_tells_of_other_labels_and_schemes(folder):
