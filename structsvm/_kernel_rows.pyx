@@ -325,19 +325,38 @@ cdef class KernelRows:
         self.used[:] = 0
         self.grow(self.n + SPARE)
 
-    def copy_rows(self, KernelRows other):
-        """Take over the rows of another with the same support patterns."""
-        cdef Py_ssize_t p
-        self.grow(other.capacity)
-        np.asarray(self.used)[:] = other.used
-        self.now = other.now
-        other.fill_all()
+    def cached(self) -> dict:
+        """The rows in the cache and when they were used, for copies that go on alike."""
+        cdef Py_ssize_t k = 0, p
+        values = np.empty((self.n_rows, self.n), dtype=self.inputs.dtype)
+        cdef unsigned char[:, ::1] target = values.view(np.uint8)
+        positions = np.zeros(self.n_rows, dtype=np.intp)
+        self.fill_all()
         for p in range(self.n):
-            self.filled[p] = self.n
-            if other.rows[p] != NULL:
-                self.rows[p] = <char*>allocated(malloc(self.capacity * self.size))
-                memcpy(self.rows[p], other.rows[p], self.n * self.size)
-                self.n_rows += 1
+            if self.rows[p] != NULL:
+                memcpy(&target[k, 0], self.rows[p], self.n * self.size)
+                positions[k] = p
+                k += 1
+        return {"positions": positions, "values": values, "used": np.array(self.used[:self.n]),
+                "now": self.now, "capacity": self.capacity}
+
+    def take_cached(self, positions, values, used, now, capacity):
+        """Have the rows of another one, with the same support patterns, that cached() has given."""
+        cdef Py_ssize_t k, p
+        if values.shape != (len(positions), self.n) or len(used) != self.n or capacity < self.n:
+            raise ValueError(f"rows of shape {values.shape} for {self.n} support patterns")
+        values = np.ascontiguousarray(values, self.inputs.dtype)
+        cdef const unsigned char[:, ::1] source = values.view(np.uint8)
+        self.grow(capacity)
+        np.asarray(self.used)[:self.n] = used
+        self.now = now
+        np.asarray(self.filled)[:self.n] = self.n
+        for k, p in enumerate(positions):
+            if not 0 <= p < self.n or self.rows[p] != NULL:
+                raise ValueError(f"no row can be that of support pattern {p}")
+            self.rows[p] = <char*>allocated(malloc(self.capacity * self.size))
+            memcpy(self.rows[p], &source[k, 0], self.n * self.size)
+            self.n_rows += 1
 
     def count(self, Py_ssize_t n):
         """Book kernel values of n patterns with all support patterns that were computed elsewhere."""

@@ -140,7 +140,8 @@ class Inputs:
         self.support[position] = self.kept(self.offset + slot)
         self.support_norms[position] = self.norms[self.offset + slot]
         self.n = position + 1
-        self.stale.append(position)
+        if self.moves:
+            self.stale.append(position)
 
     def kept(self, row: int) -> Any:
         """What is kept of a row of `batch` that becomes a support pattern."""
@@ -150,7 +151,8 @@ class Inputs:
         """Put the last support pattern in the place of a removed one."""
         self.support[position], self.support_norms[position] = self.support[last], self.support_norms[last]
         self.n = last
-        self.stale.append(position)
+        if self.moves:
+            self.stale.append(position)
 
     def reordered(self, order: np.ndarray) -> tuple[np.ndarray, ...]:
         """Support patterns in another order, and fewer if it leaves some out: for take()."""

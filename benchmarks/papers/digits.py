@@ -90,6 +90,6 @@ def table_4_1(quick: bool) -> Outcome:
 NOTES = (
     "C = 1000, gamma = 0.005, pixels in [0, 2], training images in random order, 256 MB of cache for each "
     f"method; times are of one core. With all {MNIST:,} images libsvm was given one digit only, as ten would "
-    f"take it hours; all three had all ten digits with {PART:,} images. The thesis has 1.36% for libsvm, "
-    "and its times for all ten digits."
+    f"take it over half an hour; all three had all ten digits with {PART:,} images. The thesis has 1.36% for "
+    "libsvm, and its times for all ten digits."
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from typing import Any, Self
 
@@ -167,41 +166,29 @@ class KernelMachine(BinaryClassifier):
     # -- copies and files -----------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """For copies and pickles: a fitted model goes without its callback."""
+        """For copies and pickles, with the cached kernel rows; a fitted model goes without its callback."""
         state = dict(vars(self))
         if "machine_" in state:
-            self.machine_.rows.forget()  # rounded otherwise when computed again: both are to go on alike
-            state |= self._without_machine()
+            rows = self.machine_.rows
+            vectors = rows.inputs.vectors().copy()
+            state["machine_"] = (self.machine_.state(), vectors, rows.inputs.dtype), rows.cached()
+            if "callback" in state:
+                state["callback"] = None
         return state
-
-    def _without_machine(self) -> dict[str, Any]:
-        """What stands for the machine in copies."""
-        inputs = self.machine_.rows.inputs
-        state = {"machine_": (self.machine_.state(), inputs.vectors().copy(), inputs.dtype)}
-        return {**state, "callback": None} if hasattr(self, "callback") else state
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A copy that goes on as this one, with the kernel rows of its cache."""
-        state = dict(vars(self))
-        if "machine_" in state:
-            state |= self._without_machine()
-        other = type(self).__new__(type(self))
-        other.__setstate__(copy.deepcopy(state, memo))
-        if "machine_" in state:
-            other.machine_.rows.copy_rows(self.machine_.rows)
-        return other
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if "machine_" in state:
-            self.machine_ = self._rebuilt(*state["machine_"])
+            machine, rows = state["machine_"]
+            self.machine_ = self._rebuilt(*machine)
+            self.machine_.rows.take_cached(**rows)
 
     def _rebuilt(self, saved: dict[str, np.ndarray], support: Any, dtype: Any) -> Any:
         """A machine from its state() and its support patterns, with the parameters of the fit."""
         model = type(self)(**self._fitted_params)
         if isinstance(model.kernel, str) and model.kernel == "precomputed":
             inputs: Inputs = PrecomputedInputs(np.zeros((0, 0), dtype))
-            inputs.support, inputs.n = np.array(support), len(support)
+            inputs.take((np.array(support), np.zeros(len(support), dtype), np.array(support)))
         else:
             inputs = model._inputs(support, self.gamma_)
             for position in range(len(saved["alpha"])):
@@ -214,7 +201,7 @@ class KernelMachine(BinaryClassifier):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, with the parameters that the model was trained with.
 
-        Cached kernel rows are let go, here and when pickled: so this model and the one read back go on alike.
+        Cached kernel rows are let go, so that this model and the one read back go on alike, to the bit.
         """
         from structsvm.binary._file import save_kernel_machine
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Self
 
 import numpy as np
 
 from structsvm._scipy import sparse
-from structsvm._training import in_slices
+from structsvm._training import ConvergenceWarning, in_slices
 from structsvm.binary._base import BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
@@ -19,7 +20,8 @@ SLICE = 2048  # rows between two looks at the keyboard
 DENSITY = 16  # regularize once for so many times the work of a pattern
 TRIED = (1e-2, 1e-1, 1.0, 1e1, 1e2)  # values of t0, in units of E[x' B x]
 CAUTION = 0.1  # gains of 1 / t never make up for a B that is too small, and features work together
-FEWEST = 1000  # rows of the subset on which they are tried
+FEWEST = 1000  # rows of the subset on which they are tried, and of a stream whose lengths are watched
+ENOUGH = 100  # rows of a first batch that tell anything about features and gains
 
 
 class SGDQNClassifier(BinaryClassifier):
@@ -28,12 +30,14 @@ class SGDQNClassifier(BinaryClassifier):
         min lam ||w||^2 / 2 + mean_i loss(y_i <w, x_i>)
 
     loss: "squared_hinge" max(0, 1 - m)^2 / 2 or "hinge" max(0, 1 - m).
-    t0: the gain of step t is 1 / (t + t0); by default the best of five on a tenth of the data, one pass each.
+    t0: the gain of step t is 1 / (t + t0); by default the best of five on a tenth of the data, one pass each;
+    partial_fit raises it in its first 1000 rows if a step would go too far, and tries none with under 100.
     skip: regularize, and re-estimate the curvature, every so many steps; by default 16 / density of X, and so
     at no more cost than the steps between. A pass costs a small multiple of the non-zeros of X.
     algorithm: "svmsgd2" has no curvature. "sgdqn" estimates it as published, and misses its aim (its authors'
     erratum, JMLR 11, 2010): a feature's value cancels, and those that are never zero all get the same.
-    "rescaled", the default, does what was meant: svmsgd2 with the fixed B_ii = 1 / (lam + E[x_i^2] / 10).
+    "rescaled", the default, does what was meant: svmsgd2 with a fixed B_ii = 1 / (lam + E[x_i^2] / 10), from
+    the data of fit or of the first partial_fit; where that has fewer than 100 rows, B stays 1 / lam.
     fit_intercept: a constant feature, regularized like the others.
     More than two classes: one against the rest. There is no stopping rule but the number of epochs.
 
@@ -91,27 +95,50 @@ class SGDQNClassifier(BinaryClassifier):
         for k, y in enumerate(labels):
             for order in orders:
                 self._pass(k, rows, y, weight, order)
+        self._check_weights()
 
     def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
         rows = Rows(X, self.fit_intercept)
         if first:
-            self._begin(rows, labels, weight)
+            self._begin(rows, labels, weight, blind=len(weight) < ENOUGH)
         for k, y in enumerate(labels):
+            if self.t0 is None and self.steps_[k, 0] < FEWEST:
+                # What a stream shows first need not be like the rest: no step is to go too far.
+                longest = float(np.max(weight * (rows.squares(np.arange(len(weight))) @ self.scale_[k])))
+                self.t0_[k] = max(self.t0_[k], longest - self.steps_[k, 0])
             self._pass(k, rows, y, weight, np.arange(len(weight)))
+        self._check_weights()
 
-    def _begin(self, rows: Rows, labels: np.ndarray, weight: np.ndarray) -> np.random.Generator:
+    def _check_weights(self) -> None:
+        if not np.all(np.isfinite(self.weights_)):
+            warnings.warn(
+                f"{type(self).__name__} has diverged, its weights are no numbers: scale the inputs, or give "
+                "a larger t0 or lam",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _begin(
+        self, rows: Rows, labels: np.ndarray, weight: np.ndarray, blind: bool = False
+    ) -> np.random.Generator:
+        """Curvature and gains from what is there; blind: it is too little to tell."""
         rng = np.random.default_rng(check_seed(self.random_state))
         self.skip_ = self.skip or max(1, round(DENSITY / rows.density))
         part = rng.permutation(len(weight))[: max(FEWEST, len(weight) // 10)]
         squares, share = rows.squares(part), weight[part] / max(weight[part].sum(), 1e-12)
         start = np.full(rows.width, self.lam)
-        if self.algorithm == "rescaled":
-            start += CAUTION * (squares.T @ weight[part]) / len(part)
+        if self.algorithm == "rescaled" and not blind:
+            mean = np.asarray(squares.T @ weight[part]) / len(part)
+            typical = squares.sum() / max((squares != 0).sum(), 1)
+            start += CAUTION * np.where(
+                mean > 0, mean, typical / len(part)
+            )  # not seen: rarer than one in all
         # Gains below 1 / E[x' B x] are stable; heavy examples make long steps.
         unit = max(float((share * weight[part]) @ (squares @ (1 / start))), 1e-12)
         gains = np.zeros(len(labels))
         for k, y in enumerate(labels):
-            gains[k] = self.t0 or unit * self._best(k, rows, y, weight, part, start, unit)
+            factor = 1.0 if blind or self.t0 else self._best(k, rows, y, weight, part, start, unit)
+            gains[k] = self.t0 or unit * factor
         self._clear(start, gains)
         return rng
 

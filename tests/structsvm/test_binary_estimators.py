@@ -104,6 +104,41 @@ def test_a_copy_goes_on_like_the_model_that_goes_on_undisturbed(name, form):
     np.testing.assert_array_equal(other.decision_function(X), alone.decision_function(X))
 
 
+def test_a_pickle_changes_nothing_and_a_kernel_matrix_can_be_finished_after_it():
+    X, y = data()
+    K = np.exp(-((X[:, None] - X[None]) ** 2).sum(axis=2))
+    options = {"kernel": "precomputed", "C": 10, "finish_fit": False}
+    model, alone = (LaSVMClassifier(**options).fit(K, y) for _ in range(2))
+    other = pickle.loads(pickle.dumps(model))
+    for each in (alone, model, other):
+        each.finish()
+        np.testing.assert_array_equal(each.dual_coef_, alone.dual_coef_)
+        assert each.delta_ <= each.tau
+    assert alone.machine_.rows.inputs.stale == []
+
+
+def test_ctrl_c_while_the_support_set_is_put_in_order_is_heard_and_the_books_agree():
+    X, y = curved(400, noise=1.0)
+    model = LaSVMClassifier(100.0, gamma=1.0, finish_fit=False).fit(X, y)
+    inputs, taken = model.machine_.rows.inputs, []
+    take = inputs.take
+
+    def interrupted(arrays):
+        taken.append(len(arrays[0]))
+        if len(taken) == 1:
+            raise KeyboardInterrupt
+        take(arrays)
+
+    inputs.take = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        model.finish()
+    assert len(taken) >= 2
+    state, S = model.machine_.state(), model.support_vectors_
+    K = np.exp(-((S[:, None] - S[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(state["f"], K @ state["alpha"], atol=1e-9)
+    assert model.finish().delta_ <= model.tau
+
+
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_seed_repeats_to_the_bit_and_another_one_differs(name):
     X, y = data()

@@ -95,7 +95,7 @@ def test_what_a_counting_loss_cannot_do_is_refused():
 
 
 def test_stored_sentences_without_a_label_are_refused():
-    X, y = some_sentences(np.random.default_rng(0))[1], None
+    X = some_sentences(np.random.default_rng(0))[1]
     y, _ = some_labels(np.random.default_rng(0), X)
     oracle = SVMStruct(SequenceProblem(LABELS, loss="0/1")).fit(X, y)._machine.oracle
     rows = oracle.rows(oracle.add(X, y))

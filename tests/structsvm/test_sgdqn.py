@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from structsvm._training import ConvergenceWarning
 from structsvm.binary import SGDQNClassifier
 from tests.structsvm.binary_twins import sgdqn_twin
 
@@ -98,3 +99,21 @@ def test_partial_fit_goes_on_where_fit_stopped():
     for _ in range(5):
         model.partial_fit(X, y)
     assert model.primal(X, y) < before
+
+
+@pytest.mark.parametrize("algorithm", ["rescaled", "svmsgd2", "sgdqn"])
+@pytest.mark.parametrize("size", [1, 7, 150])
+def test_a_stream_in_small_batches_is_learned(algorithm, size):
+    X, y = sparse_data(n=1500, density=0.2)
+    X[1000:] *= 3
+    model = SGDQNClassifier(1e-4, algorithm=algorithm)
+    for part in np.array_split(np.arange(1500), 1500 // size):
+        model.partial_fit(X[part], y[part], classes=[-1, 1])
+    assert np.abs(model.coef_).max() < 100
+    assert model.score(X, y) > 0.68
+
+
+def test_weights_that_are_no_numbers_are_told():
+    X, y = sparse_data()
+    with pytest.warns(ConvergenceWarning, match="diverged"):
+        SGDQNClassifier(1e-6, t0=1e-3, algorithm="svmsgd2", epochs=20).fit(1e3 * X, y)
