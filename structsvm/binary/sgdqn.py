@@ -31,7 +31,7 @@ class SGDQNClassifier(BinaryClassifier):
 
     loss: "squared_hinge" max(0, 1 - m)^2 / 2 or "hinge" max(0, 1 - m).
     t0: the gain of step t is 1 / (t + t0); by default the best of five on a tenth of the data, one pass each;
-    partial_fit raises it in its first 1000 rows if a step would go too far, and tries none with under 100.
+    partial_fit tries none with under 100 rows, and raises it when one of the first 1000 is longer than those.
     skip: regularize, and re-estimate the curvature, every so many steps; by default 16 / density of X, and so
     at no more cost than the steps between. A pass costs a small multiple of the non-zeros of X.
     algorithm: "svmsgd2" has no curvature. "sgdqn" estimates it as published, and misses its aim (its authors'
@@ -46,6 +46,7 @@ class SGDQNClassifier(BinaryClassifier):
     """
 
     _multiclass = True
+    longest_: float  # max x' B x of the rows whose steps were looked at
 
     def __init__(
         self,
@@ -102,12 +103,17 @@ class SGDQNClassifier(BinaryClassifier):
         if first:
             self._begin(rows, labels, weight, blind=len(weight) < ENOUGH)
         for k, y in enumerate(labels):
-            if self.t0 is None and self.steps_[k, 0] < FEWEST:
-                # What a stream shows first need not be like the rest: no step is to go too far.
-                longest = float(np.max(weight * (rows.squares(np.arange(len(weight))) @ self.scale_[k])))
-                self.t0_[k] = max(self.t0_[k], longest - self.steps_[k, 0])
+            if not first and self.t0 is None and self.steps_[k, 0] < FEWEST:
+                self._watch(k, rows, weight)
             self._pass(k, rows, y, weight, np.arange(len(weight)))
         self._check_weights()
+
+    def _watch(self, k: int, rows: Rows, weight: np.ndarray) -> None:
+        """What a stream shows first need not be like the rest: longer steps call for smaller gains."""
+        longest = float(np.max(weight * (rows.squares(np.arange(len(weight))) @ self.scale_[k])))
+        if longest > self.longest_:
+            self.t0_ *= longest / self.longest_
+            self.longest_ = longest
 
     def _check_weights(self) -> None:
         if not np.all(np.isfinite(self.weights_)):
@@ -135,10 +141,13 @@ class SGDQNClassifier(BinaryClassifier):
             )  # not seen: rarer than one in all
         # Gains below 1 / E[x' B x] are stable; heavy examples make long steps.
         unit = max(float((share * weight[part]) @ (squares @ (1 / start))), 1e-12)
+        self.longest_ = max(float(np.max(weight[part] * (squares @ (1 / start)))), 1e-12)
         gains = np.zeros(len(labels))
         for k, y in enumerate(labels):
-            factor = 1.0 if blind or self.t0 else self._best(k, rows, y, weight, part, start, unit)
-            gains[k] = self.t0 or unit * factor
+            if self.t0 is None and not blind:
+                gains[k] = unit * self._best(k, rows, y, weight, part, start, unit)
+            else:
+                gains[k] = self.t0 or self.longest_  # at this one no step goes farther than it should
         self._clear(start, gains)
         return rng
 
@@ -220,7 +229,7 @@ class SGDQNClassifier(BinaryClassifier):
         if not self.__sklearn_is_fitted__():
             raise self._not_fitted()
         arrays = {"weights": self.weights_, "scale": self.scale_, "t0": self.t0_, "steps": self.steps_}
-        save(self, path, arrays, {"skip": self.skip_})
+        save(self, path, arrays, {"skip": self.skip_, "longest": self.longest_})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -264,8 +273,10 @@ def _rebuilt(model: SGDQNClassifier, arrays: dict[str, np.ndarray], meta: dict[s
     check_array(arrays, "t0", np.float64, (n,))
     check_array(arrays, "steps", np.int64, (n, 4))
     check_count(skip=meta["skip"], low=1)
+    check_positive(longest=meta["longest"])
     if np.any(arrays["scale"] <= 0) or np.any(arrays["t0"] <= 0) or np.any(arrays["steps"] < 0):
         raise ValueError("scales, gains or counters are not above 0")
     model.weights_, model.scale_ = arrays["weights"], arrays["scale"]
     model.t0_, model.steps_, model.skip_ = arrays["t0"], arrays["steps"], meta["skip"]
+    model.longest_ = meta["longest"]
     return model

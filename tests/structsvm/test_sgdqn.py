@@ -105,7 +105,7 @@ def test_partial_fit_goes_on_where_fit_stopped():
 @pytest.mark.parametrize("size", [1, 7, 150])
 def test_a_stream_in_small_batches_is_learned(algorithm, size):
     X, y = sparse_data(n=1500, density=0.2)
-    X[1000:] *= 3
+    X[500:] *= 3
     model = SGDQNClassifier(1e-4, algorithm=algorithm)
     for part in np.array_split(np.arange(1500), 1500 // size):
         model.partial_fit(X[part], y[part], classes=[-1, 1])
@@ -117,3 +117,25 @@ def test_weights_that_are_no_numbers_are_told():
     X, y = sparse_data()
     with pytest.warns(ConvergenceWarning, match="diverged"):
         SGDQNClassifier(1e-6, t0=1e-3, algorithm="svmsgd2", epochs=20).fit(1e3 * X, y)
+
+
+def test_a_stream_goes_on_alike_after_its_file(tmp_path):
+    X, y = sparse_data(n=400)
+    model = SGDQNClassifier().partial_fit(X[:3], y[:3], classes=[-1, 1])
+    model.save(tmp_path / "stream.ssvm")
+    loaded = SGDQNClassifier.load(tmp_path / "stream.ssvm")
+    for k in range(3, 400):
+        for each in (model, loaded):
+            each.partial_fit(X[[k]] * (1 + k / 100), y[[k]])
+    np.testing.assert_array_equal(loaded.coef_, model.coef_)
+    assert model.t0_[0] > SGDQNClassifier().partial_fit(X[:3], y[:3], classes=[-1, 1]).t0_[0]
+
+
+def test_gains_chosen_on_enough_rows_are_kept():
+    X, y = sparse_data(n=600)
+    model = SGDQNClassifier().partial_fit(X[:300], y[:300])
+    chosen = model.t0_.copy()
+    model.partial_fit(0.5 * X[300:], y[300:])
+    np.testing.assert_array_equal(model.t0_, chosen)
+    model.partial_fit(10 * X[300:], y[300:])
+    assert model.t0_[0] > 10 * chosen[0]
