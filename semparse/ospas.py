@@ -72,7 +72,7 @@ class Ospas(Estimator):
         features: Sequence[str] = ("pairs", "neighbours"),
         on_topic: bool = False,
         unnamed: float | None = None,
-        salience: float = 0.2,
+        salience: float = 0.3,
         strategy: str = "order-free",
         empties: str = "max",
         random_state: Any = 0,
