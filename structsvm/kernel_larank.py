@@ -210,6 +210,8 @@ class KernelOptimizer(DualOptimizer):
 class KernelLaRank(KernelOptimizer, LaRank):
     """LaRank with kernels, by default adaptive: options as in `KernelOptimizer` and `LaRank`."""
 
+    _forgets = False
+
     def __init__(self, problem: Multiclass, *, schedule: str = "adaptive", **options: Any) -> None:
         super().__init__(problem, schedule=schedule, **options)
 

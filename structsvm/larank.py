@@ -14,6 +14,7 @@ from structsvm.problem import Problem
 from structsvm.validation import check_choice, check_count, check_positive
 
 GAP_EPOCHS = 1000  # LaRankGap gives up after so many
+SETTLED = 1e-9  # ratio of gain to cost after sweeps: what new data bring is far above it, and sets the ratios
 
 
 class LaRank(DualOptimizer):
@@ -35,6 +36,7 @@ class LaRank(DualOptimizer):
     Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
     """
 
+    _forgets = True  # whether sweeps end the ratios of the first epoch
     _later = False  # a pass over patterns that were all seen before, by the adaptive schedule
 
     def __init__(
@@ -91,7 +93,10 @@ class LaRank(DualOptimizer):
         if self._machine.n_argmax == 0:
             self._rates = np.ones(3)
         self._later = self._epochs_done > 0 and order is not self._held
-        return self._pass(order)
+        stopped = self._pass(order)
+        if self._later and self._forgets:
+            self._rates = np.full(3, SETTLED)
+        return stopped
 
     def _progress(self) -> dict[str, np.ndarray]:
         return super()._progress() | {"rates": getattr(self, "_rates", np.ones(3)).copy()}

@@ -86,9 +86,7 @@ def test_a_model_saved_without_training_state_is_smaller_and_predicts_the_same(t
     assert (tmp_path / "light.ssvm").stat().st_size < (tmp_path / "full.ssvm").stat().st_size
     light = LaRankClassifier.load(tmp_path / "light.ssvm")
     np.testing.assert_array_equal(light.predict(X), model.predict(X))
-    before = light.coef_
-    assert light.partial_fit(X, y).score(X, y) > 0.6
-    assert not np.array_equal(light.coef_, before)
+    assert light.partial_fit(X, y).score(X, y) > 0.8
 
 
 def test_foreign_and_inconsistent_model_files_are_refused(tmp_path):

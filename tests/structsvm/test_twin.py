@@ -76,12 +76,16 @@ def test_adaptive_larank_takes_the_steps_of_its_twin(seed, C, sparse):
     twin = NaiveLaRank(
         MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed
     )
+    rates = []
 
     def step(i):
-        return twin.sweep(i) if optimizer._later else twin.adaptive(i, optimizer.mu)
+        if optimizer._later:
+            return twin.sweep(i)
+        rates[:] = [optimizer._rates]  # changed in place, and another array after sweeps
+        return twin.adaptive(i, optimizer.mu)
 
     follow(optimizer, twin, X, y, weight, step)
-    np.testing.assert_allclose(optimizer._rates, twin.rates, rtol=1e-6)
+    np.testing.assert_allclose(rates[0], twin.rates, rtol=1e-6)
     assert optimizer._machine.cost == twin.cost
 
 
