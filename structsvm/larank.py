@@ -92,7 +92,7 @@ class LaRank(DualOptimizer):
     def _epoch(self, order: np.ndarray) -> bool:
         if self._machine.n_argmax == 0:
             self._rates = np.ones(3)
-        self._later = self._epochs_done > 0 and order is not self._held
+        self._later = self.schedule == "adaptive" and self._epochs_done > 0 and order is not self._held
         stopped = self._pass(order)
         if self._later and self._forgets:
             self._rates = np.full(3, SETTLED)
@@ -133,10 +133,10 @@ class LaRank(DualOptimizer):
         return -np.inf
 
     def _slice(self, order: np.ndarray, at: int) -> None:
-        if self.schedule == "fixed":
-            _schedules.fixed(self._machine, order, self.n_reprocess)
-        elif self._later:
+        if self._later:
             _schedules.sweep(self._machine, order)
+        elif self.schedule == "fixed":
+            _schedules.fixed(self._machine, order, self.n_reprocess)
         else:
             _schedules.adaptive(self._machine, order, self._rates, self.mu, self.clock == "wall")
 

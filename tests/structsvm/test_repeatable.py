@@ -102,6 +102,13 @@ def test_a_pickle_after_fit_goes_on_like_the_original(name):
     )
 
 
+def test_a_fixed_schedule_has_no_sweeps():
+    optimizer = LaRank(Multiclass(), epochs=3).fit(*noisy_classes(40))
+    assert not optimizer._later
+    assert optimizer.training_state()["rates"].tolist() == [1, 1, 1]
+    assert LaRank(Multiclass(), epochs=3, schedule="adaptive").fit(*noisy_classes(40))._later
+
+
 def test_an_optimizer_that_has_seen_nothing_can_be_pickled():
     revived = pickle.loads(pickle.dumps(LaRank(Multiclass(), C=3.0)))
     X, y = noisy_classes(20)
