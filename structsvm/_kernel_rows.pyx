@@ -367,6 +367,8 @@ def rbf_single(float[:, ::1] values, const float[::1] norms_a, const float[::1] 
     """exp(-gamma ||a - b||^2) in place of the inner products; False if one of them is no number."""
     cdef Py_ssize_t k
     cdef bint finite = True
+    if norms_a.shape[0] != values.shape[0] or norms_b.shape[0] != values.shape[1]:
+        raise ValueError("each row and each column needs its norm")
     with nogil:
         for k in range(values.shape[0] if values.shape[1] else 0):
             finite &= rbf_row(&values[k, 0], norms_a[k], &norms_b[0], gamma, values.shape[1])

@@ -33,17 +33,4 @@ STRUCTSVM_CLONES static void axpy_double(double *restrict y, double a, const dou
     for (ptrdiff_t k = 0; k < n; k++) y[k] += a * x[k];
 }
 
-/* y[c] += sum over p of x[p] b[p * width + c] */
-STRUCTSVM_CLONES static void accumulate_single(double *restrict y, const double *restrict b, ptrdiff_t width,
-                                               const float *restrict x, ptrdiff_t n) {
-    for (ptrdiff_t p = 0; p < n; p++)
-        for (ptrdiff_t c = 0; c < width; c++) y[c] += (double)x[p] * b[p * width + c];
-}
-
-STRUCTSVM_CLONES static void accumulate_double(double *restrict y, const double *restrict b, ptrdiff_t width,
-                                               const double *restrict x, ptrdiff_t n) {
-    for (ptrdiff_t p = 0; p < n; p++)
-        for (ptrdiff_t c = 0; c < width; c++) y[c] += x[p] * b[p * width + c];
-}
-
 #endif

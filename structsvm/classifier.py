@@ -23,8 +23,9 @@ from structsvm.validation import (
     same_value,
 )
 
-# Where more brought next to nothing on held-out parts of training sets: R8; LETTER, USPS and small ones.
+# More brought next to nothing on held-out parts of R8, LETTER and USPS: `python -m benchmarks passes`.
 EPOCHS, KERNEL_EPOCHS = 5, 2
+FEW, MOST_EPOCHS = 10_000, 50  # with kernels, small sets are visited so often in all, which costs nothing
 FREE_PARAMETERS = (
     "callback",
     "class_weight",
@@ -41,8 +42,8 @@ class LaRankClassifier(TrainedEstimator):
 
     kernel: "linear", "rbf", "poly", "precomputed" or a function, see `KernelLaRank`; gamma: a number, "scale"
     (1 / (n_features X.var())) or "auto" (1 / n_features).
-    epochs: passes over the data of `fit`, by default 5, with kernels 2, or as many as tol takes; 1 is the
-    papers' online mode, enough where data are plenty.
+    epochs: passes over the data of `fit`, by default 5, with kernels 2 (up to 50 on less than 5,000 rows), or
+    as many as tol takes; 1 is the papers' online mode, enough where data are plenty.
     tol: passes until the duality gap is below it, "C" as in the papers.
     loss: a matrix in the order of the sorted classes; output_features: see `structsvm.problems.outputs`.
     class_weight: {class: factor of C}, 1 where it names none, or "balanced" (for `fit` only).
@@ -160,7 +161,7 @@ class LaRankClassifier(TrainedEstimator):
             classes=classes, loss=self.loss, output_features=self.output_features,
             fit_intercept=self.fit_intercept and linear,
         )  # fmt: skip
-        passes = EPOCHS if linear else KERNEL_EPOCHS
+        passes = EPOCHS if linear else max(KERNEL_EPOCHS, min(MOST_EPOCHS, FEW // X.shape[0]))
         options = {
             "C": self.C, "schedule": self.schedule, "n_reprocess": self.n_reprocess,
             "epochs": passes if self.epochs is None and self.tol is None else self.epochs,

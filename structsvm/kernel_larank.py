@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -208,9 +209,15 @@ class KernelOptimizer(DualOptimizer):
 
 
 class KernelLaRank(KernelOptimizer, LaRank):
-    """LaRank with kernels, by default adaptive: options as in `KernelOptimizer` and `LaRank`."""
+    """LaRank with kernels, by default adaptive: options as in `KernelOptimizer` and `LaRank`.
 
-    _forgets = False
+    Steps cost a pass over a row of kernel values, looks next to nothing: of ten OPTIMIZE only the one that
+    gains most is done. Later epochs of the adaptive schedule, where its ratios are of steps that gain little,
+    are sweeps: each pattern gets one PROCESSNEW, or PROCESSOLD if it is a support pattern, then OPTIMIZE.
+    """
+
+    _sweeps = True
+
 
     def __init__(self, problem: Multiclass, *, schedule: str = "adaptive", **options: Any) -> None:
         super().__init__(problem, schedule=schedule, **options)
@@ -225,15 +232,16 @@ class KernelLaRank(KernelOptimizer, LaRank):
             return super()._to_gap(tolerance)
         order = self._shuffled()
         for _ in range(self.epochs or GAP_EPOCHS):
-            if self._epoch(order):
-                return True
+            stopped = self._epoch(order)
+            begun = time.perf_counter()
             enough = max(0.7 * tolerance, COARSE * (self._primal_bound() - self.dual_))
-            while self._primal_bound() - self.dual_ > enough and self._polished():
+            while not stopped and self._primal_bound() - self.dual_ > enough and self._polished():
                 pass
             xi = self._own_slacks(self._held, counted=True)
             primal = self._norm() / 2 + self._machine.C * float(self._weight @ xi)
+            self._elapsed += time.perf_counter() - begun
             self.curve_.append(self._point(primal))
-            if primal - self.dual_ < tolerance:
+            if stopped or primal - self.dual_ < tolerance:
                 return True
             shuffled = self._shuffled()
             order = shuffled[np.isin(shuffled, self._held[xi > self._machine.tau])]

@@ -14,7 +14,6 @@ from structsvm.problem import Problem
 from structsvm.validation import check_choice, check_count, check_positive
 
 GAP_EPOCHS = 1000  # LaRankGap gives up after so many
-SETTLED = 1e-9  # ratio of gain to cost after sweeps: what new data bring is far above it, and sets the ratios
 
 
 class LaRank(DualOptimizer):
@@ -25,8 +24,6 @@ class LaRank(DualOptimizer):
     schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
     schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost
     is counted in multiply-adds, so that a seed gives the same model everywhere; clock="wall" measures time.
-    Later epochs, where the ratios are of steps that gain next to nothing, are sweeps: each pattern gets one
-    PROCESSNEW, or PROCESSOLD if it is a support pattern, and 10 OPTIMIZE follow.
 
     epochs: passes over the data of `fit`, each in a new random order.
     gap_tolerance: LaRankGap, passes until primal - dual is below it; "C" means below C, as in the papers.
@@ -36,8 +33,8 @@ class LaRank(DualOptimizer):
     Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
     """
 
-    _forgets = True  # whether sweeps end the ratios of the first epoch
-    _later = False  # a pass over patterns that were all seen before, by the adaptive schedule
+    _sweeps = False  # in later epochs of the adaptive schedule, instead of drawing steps
+    _later = False  # such an epoch
 
     def __init__(
         self,
@@ -92,11 +89,9 @@ class LaRank(DualOptimizer):
     def _epoch(self, order: np.ndarray) -> bool:
         if self._machine.n_argmax == 0:
             self._rates = np.ones(3)
-        self._later = self.schedule == "adaptive" and self._epochs_done > 0 and order is not self._held
-        stopped = self._pass(order)
-        if self._later and self._forgets:
-            self._rates = np.full(3, SETTLED)
-        return stopped
+        again = self._epochs_done > 0 and order is not self._held
+        self._later = again and self._sweeps and self.schedule == "adaptive"
+        return self._pass(order)
 
     def _progress(self) -> dict[str, np.ndarray]:
         return super()._progress() | {"rates": getattr(self, "_rates", np.ones(3)).copy()}
