@@ -218,7 +218,6 @@ class KernelLaRank(KernelOptimizer, LaRank):
 
     _sweeps = True
 
-
     def __init__(self, problem: Multiclass, *, schedule: str = "adaptive", **options: Any) -> None:
         super().__init__(problem, schedule=schedule, **options)
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from structsvm import AmbiguousBags, LaRank, Multiclass, Perceptron
+from structsvm import AmbiguousBags, KernelLaRank, LaRank, Multiclass, Perceptron
 from tests.structsvm.helpers import (
     DUAL_OPTIMIZERS,
     OPTIMIZERS,
@@ -102,11 +102,14 @@ def test_a_pickle_after_fit_goes_on_like_the_original(name):
     )
 
 
-def test_a_fixed_schedule_has_no_sweeps():
+def test_only_the_adaptive_schedule_with_kernels_has_sweeps():
     optimizer = LaRank(Multiclass(), epochs=3).fit(*noisy_classes(40))
     assert not optimizer._later
     assert optimizer.training_state()["rates"].tolist() == [1, 1, 1]
-    assert LaRank(Multiclass(), epochs=3, schedule="adaptive").fit(*noisy_classes(40))._later
+    assert not LaRank(Multiclass(), epochs=3, schedule="adaptive").fit(*noisy_classes(40))._later
+    problem = Multiclass(fit_intercept=False)
+    assert not KernelLaRank(problem, epochs=3, schedule="fixed").fit(*noisy_classes(40))._later
+    assert KernelLaRank(problem, epochs=3).fit(*noisy_classes(40))._later
 
 
 def test_an_optimizer_that_has_seen_nothing_can_be_pickled():

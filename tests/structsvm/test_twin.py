@@ -69,23 +69,25 @@ def test_fixed_larank_takes_the_steps_of_its_twin(seed, C, n_reprocess, sparse):
     follow(optimizer, twin, X, y, weight, lambda i: twin.fixed(i, n_reprocess))
 
 
-@given(seed=st.integers(0, 10**6), C=st.sampled_from([0.05, 0.5, 5.0]), sparse=st.booleans())
-def test_adaptive_larank_takes_the_steps_of_its_twin(seed, C, sparse):
+@given(
+    seed=st.integers(0, 10**6),
+    C=st.sampled_from([0.05, 0.5, 5.0]),
+    sparse=st.booleans(),
+    sweeps=st.booleans(),
+)
+def test_adaptive_larank_takes_the_steps_of_its_twin(seed, C, sparse, sweeps):
     X, y, loss, weight = random_data(seed, sparse=sparse)
     optimizer = LaRank(Multiclass(loss=loss), C=C, schedule="adaptive", epochs=2, random_state=seed)
+    optimizer._sweeps = sweeps  # as those with kernels do
     twin = NaiveLaRank(
         MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed
     )
-    rates = []
 
     def step(i):
-        if optimizer._later:
-            return twin.sweep(i)
-        rates[:] = [optimizer._rates]  # changed in place, and another array after sweeps
-        return twin.adaptive(i, optimizer.mu)
+        return twin.sweep(i) if optimizer._later else twin.adaptive(i, optimizer.mu)
 
     follow(optimizer, twin, X, y, weight, step)
-    np.testing.assert_allclose(rates[0], twin.rates, rtol=1e-6)
+    np.testing.assert_allclose(optimizer._rates, twin.rates, rtol=1e-6)
     assert optimizer._machine.cost == twin.cost
 
 
