@@ -23,7 +23,7 @@ METHODS: dict[str, dict[str, Any]] = {
 
 
 def measure(level: int, options: dict[str, Any], seed: int) -> dict[str, float]:
-    """F1 of whole meanings on questions that nothing was chosen on."""
+    """F1 of whole meanings; `unnamed` was chosen on other questions, the solver on some of these."""
     from semparse import Ospas
     from semparse.evaluation import score_parses
 
@@ -41,8 +41,9 @@ def measure(level: int, options: dict[str, Any], seed: int) -> dict[str, float]:
 
 READING = """
 
-Neither parser is of use here: most relations of a meaning (`answer`, `stateid`, `loc_2`) have no word of
-their own, and both rest on words that name symbols. The same holds for CLang."""
+Most relations of a meaning (`answer`, `stateid`, `loc_2`) have no word of their own, and the parser rests on
+words that name symbols; `unnamed` lets it do without. Its value was chosen on 250 other questions, the
+solver beside it by a look at questions that train and test sets are drawn from."""
 
 
 def main(*, quick: bool = False) -> None:

@@ -145,7 +145,7 @@ def rebuilt() -> int:
 def main(quick: bool = False) -> None:
     """Publish the table; what was measured is kept until all is, so that a run can be taken up again."""
     end = "-quick" if quick else ""
-    keep_measurements(RESULTS / f"matching{end}-measured.jsonl", resume=True)
+    keep_measurements(RESULTS / f"matching{end}-measured.jsonl", resume=False)
     seeds = 2 if quick else SEEDS
     stages = {"on_topic": STAGES["on_topic"]} if quick else STAGES
     by_others = [chosen([k for k in FOLDS if k != game], stages) for game in FOLDS]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from corpora.bags import Bag
 from corpora.errors import DataError
 from corpora.output import atomic_write, check_output
 from semparse.data import read_bags, read_tests
-from semparse.evaluation import Score, score_matches, score_parses
+from semparse.evaluation import Progress, Score, matches, score_matches, score_parses, seen
 from semparse.meaning import as_mr
 from semparse.ospas import Ospas
 from semparse.parse import Parse
@@ -24,7 +24,6 @@ EXPECTED = (
     'give JSONL, {"text": "anna passes to bob", "candidates": ["pass(anna, bob)"]}, '
     "or lines `text TAB mr;mr`, or a RoboCup folder"
 )
-Progress = Callable[[int, int], Any]
 
 
 def train(
@@ -59,9 +58,11 @@ def train(
 def training_bags(file: str | Path, format: str | None, schema: Schema | None) -> list[Bag]:
     """The bags of a file, each with words and candidates; raises DataError where one has none."""
     bags = read_bags(file, format)
-    if bags and (not any(bag.candidates for bag in bags) or _are_columns(bags)):
+    told = format is not None or str(file).removesuffix(".gz").endswith((".jsonl", ".json"))
+    if bags and (not any(bag.candidates for bag in bags) or (not told and _are_columns(bags))):
         what = "this looks like no file of sentences with candidate meanings"
-        raise DataError(f"{what}: {EXPECTED}", str(file), bags[0].line)
+        hint = "" if told else "; if it is one, say so with --format"
+        raise DataError(f"{what}: {EXPECTED}{hint}", str(file), bags[0].line)
     for bag in _with_words(bags, file):
         if not bag.candidates:
             what = "the sentence has no candidates: leave it out, there is nothing to learn from it"
@@ -161,13 +162,7 @@ def match(
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     bags = sentences(file, format)
     held = [bag for bag in bags if bag.candidates]
-    if parts is None:
-        picks = [parser.match(bag.sentence, bag.candidates) for bag in held]
-    else:
-        picks = parser.match_apart(
-            [bag.sentence for bag in held], [bag.candidates for bag in held], parts=parts
-        )
-    found = iter(picks)
+    found = iter(matches(parser, held, parts))
     answers = [next(found) if bag.candidates else None for bag in bags]
     _write(output, [_line(bag, [str(mr)] if mr else []) for bag, mr in zip(bags, answers, strict=True)])
     return sum(mr is not None for mr in answers)
@@ -192,16 +187,8 @@ def evaluate(
         raise DataError(what, str(file))
     scores = {"parsing": score_parses(parser, seen(parsed, progress))}
     if any(bag.candidates for bag in matched):
-        scores["matching"] = score_matches(parser, seen(matched, progress), n_gold, parts=parts)
+        scores["matching"] = score_matches(parser, matched, n_gold, parts=parts, progress=progress)
     return scores
-
-
-def seen(bags: Sequence[Bag], progress: Progress | None) -> Iterator[Bag]:
-    """The bags, while `progress` is told how many there have been."""
-    for done, bag in enumerate(bags, 1):
-        yield bag
-        if progress is not None:
-            progress(done, len(bags))
 
 
 def _line(bag: Bag, meanings: Sequence[str]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from corpora.bags import Bag
 from semparse.meaning import as_mr
+
+Progress = Callable[[int, int], Any]  # how many are done, of how many
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,30 @@ def score_parses(parser: Any, bags: Iterable[Bag]) -> Score:
     return Score(correct, answered, meant)
 
 
+def seen(bags: Sequence[Bag], progress: Progress | None) -> Iterator[Bag]:
+    """The bags, while `progress` is told how many there have been."""
+    for done, bag in enumerate(bags, 1):
+        yield bag
+        if progress is not None:
+            progress(done, len(bags))
+
+
+def matches(
+    parser: Any, bags: Sequence[Bag], parts: int | None, progress: Progress | None = None
+) -> list[Any]:
+    """Which candidate each sentence means, or None; parts: see `Ospas.match_apart` (tells no progress)."""
+    if parts is None:
+        return [parser.match(bag.sentence, bag.candidates) for bag in seen(bags, progress)]
+    return parser.match_apart([bag.sentence for bag in bags], [bag.candidates for bag in bags], parts=parts)
+
+
 def score_matches(
-    parser: Any, bags: Iterable[Bag], n_gold: int | None = None, *, parts: int | None = None
+    parser: Any,
+    bags: Iterable[Bag],
+    n_gold: int | None = None,
+    *,
+    parts: int | None = None,
+    progress: Progress | None = None,
 ) -> Score:
     """Match every sentence with its candidates; `n_gold` counts also meanings of sentences without a bag.
 
@@ -56,12 +80,7 @@ def score_matches(
     """
     known = [bag for bag in bags if bag.gold is not None]  # unlike (), which says that no candidate is meant
     matched = [bag for bag in known if bag.candidates]
-    if parts is None:
-        picks = [parser.match(bag.sentence, bag.candidates) for bag in matched]
-    else:
-        picks = parser.match_apart(
-            [bag.sentence for bag in matched], [bag.candidates for bag in matched], parts=parts
-        )
+    picks = matches(parser, matched, parts, progress)
     gold = [{as_mr(mr) for mr in bag.gold or ()} for bag in matched]
     correct = sum(pick in meant for pick, meant in zip(picks, gold, strict=True))
     answered = sum(pick is not None for pick in picks)

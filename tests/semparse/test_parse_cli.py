@@ -200,6 +200,17 @@ def test_a_file_of_columns_is_told_from_one_of_sentences(text, parts, tmp_path):
     refused(run("parse", "train", "columns", "-o", "out.ssvm", cwd=tmp_path), 1, *parts)
 
 
+def test_commands_of_one_word_can_be_learned(tmp_path):
+    words = {"stop": "halt", "go": "move", "left": "turn", "wait": "pause"}
+    (tmp_path / "robot.tsv").write_text("".join(f"{word}\t{mr}\n" for word, mr in words.items()))
+    lines = [json.dumps({"text": word, "candidates": [mr]}) for word, mr in words.items()]
+    (tmp_path / "robot.jsonl").write_text("\n".join(lines))
+    refused(run("parse", "train", "robot.tsv", "-o", "out.ssvm", cwd=tmp_path), 1, "--format")
+    for arguments in (["robot.tsv", "--format", "tab"], ["robot.jsonl"]):
+        done = run("parse", "train", *arguments, "-o", "out.ssvm", "-q", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
 def test_a_schema_that_contradicts_the_data_is_told(tmp_path):
     (tmp_path / "data.tsv").write_text("ann runs\trun(ann)\nbob runs\trun(bob)\n")
     (tmp_path / "schema.json").write_text(
