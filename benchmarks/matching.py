@@ -14,7 +14,6 @@ of a fold that only the one game that it does not match has chosen.
 from __future__ import annotations
 
 import statistics
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -27,8 +26,7 @@ from benchmarks.harness import (
     publish,
     table,
 )
-from benchmarks.nested import FOLDS, STAGES, Choice, Options, corpus, examples, told, trained
-from corpora import simulate_sportscast
+from benchmarks.nested import FOLDS, STAGES, Choice, Options, corpus, examples, sportscast, told, trained
 from corpora.bags import windows
 from semparse import Ospas
 from semparse.evaluation import score_matches
@@ -119,19 +117,6 @@ def outer(options: Callable[[int, int], Options], seeds: int, *, apart: bool = T
     return found
 
 
-def sportscast(options: Options, seeds: int) -> list[float]:
-    """Elsewhere: 1,200 simulated comments to learn from, 400 of another game to match."""
-    found = []
-    for seed in range(seeds):
-        bags, test = simulate_sportscast(1200, seed=seed), simulate_sportscast(400, seed=1000 + seed)
-        parser = Ospas(random_state=seed, **options)
-        parser.fit([bag.text for bag in bags], [bag.candidates for bag in bags])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of events that never happened in the first game
-            found.append(score_matches(parser, test).f1)
-    return found
-
-
 def rebuilt() -> int:
     """How many of the candidate sets `corpora.windows` makes as they are in the corpus."""
     same = 0
@@ -169,7 +154,7 @@ def main(quick: bool = False) -> None:
         "results": results, "chosen": options, "chosen in one game": single,
         "tried": [choice.tried for choice in (*by_others, *by_one)], "salience": salience,
         "seeds": seeds, "rebuilt": rebuilt(),
-        "sportscast": sportscast({"salience": salience}, seeds),
+        "sportscast": sportscast(score_matches, {"salience": salience}, seeds),
     }  # fmt: skip
     publish(f"matching{end}", report(figures), figures)
     drop_measurements()

@@ -9,11 +9,10 @@ them. Times are CPU seconds. Matching is in `benchmarks.matching`.
 from __future__ import annotations
 
 import statistics
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.harness import mean_spread, publish, table
+from benchmarks.harness import cpu_timed, mean_spread, publish, table
 from benchmarks.nested import (
     FOLDS,
     READINGS,
@@ -25,11 +24,11 @@ from benchmarks.nested import (
     corpus,
     examples,
     majority,
+    sportscast,
     stagewise,
     told,
     trained,
 )
-from corpora import simulate_sportscast
 from semparse import Ospas
 from semparse.evaluation import score_parses
 
@@ -48,13 +47,6 @@ NAMES = {
     "paper nested": 'algorithm="paper", reading chosen on training games',
     "paper": 'Ospas(algorithm="paper")',
 }
-
-
-def timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """A result and the CPU seconds it took: other programs may be at work beside this one."""
-    start = time.process_time()
-    result = work()
-    return result, time.process_time() - start
 
 
 def parsing(options: Sequence[Options], supervision: str, seeds: int) -> list[list[float]]:
@@ -86,23 +78,12 @@ def times(options: Options) -> dict[str, float]:
         bags = examples([corpus()[k] for k in FOLDS if k != fold], "ambiguous")
         X, y = [bag.sentence for bag in bags], [bag.candidates for bag in bags]
         for name, more in (("training", {}), ("one pass", {"passes": 1})):
-            parser, seconds = timed(lambda: Ospas(**(options | more)).fit(X, y))  # noqa: B023
+            parser, seconds = cpu_timed(lambda: Ospas(**(options | more)).fit(X, y))  # noqa: B023
             found[name].append(seconds)
         test = [bag.sentence for bag in corpus()[fold].gold]
-        seconds = timed(lambda: [parser.parse(sentence) for sentence in test])[1]  # noqa: B023
+        seconds = cpu_timed(lambda: [parser.parse(sentence) for sentence in test])[1]  # noqa: B023
         found["parse ms"].append(1000 * seconds / len(test))
     return {name: statistics.median(values) for name, values in found.items()}
-
-
-def sportscast(options: Options, seeds: int) -> list[float]:
-    """Unchanged options elsewhere: 1,200 simulated comments to learn from, 400 of another game to test."""
-    found = []
-    for seed in range(seeds):
-        bags, test = simulate_sportscast(1200, seed=seed), simulate_sportscast(400, seed=1000 + seed)
-        parser = Ospas(random_state=seed, **options)
-        parser.fit([bag.text for bag in bags], [bag.candidates for bag in bags])
-        found.append(score_parses(parser, test).f1)
-    return found
 
 
 def main(quick: bool = False) -> None:
@@ -144,7 +125,10 @@ def main(quick: bool = False) -> None:
             for k, reading in enumerate(told_apart)
         ],
         "seconds": {"default": times(default), "paper": times(paper)},
-        "sportscast": {"default": sportscast(default, seeds), "paper": sportscast(paper, seeds)},
+        "sportscast": {
+            "default": sportscast(score_parses, default, seeds),
+            "paper": sportscast(score_parses, paper, seeds),
+        },
         "seeds": seeds,
     }
     text = report(figures) + "\n\n" + inner_table(choices)
