@@ -67,16 +67,11 @@ def _marks_phrase(label: str) -> bool:
     return bool(type_) and len(prefix) == 1 and prefix in "BIESLU"
 
 
-def _type(label: str) -> str:
-    """What a label is apart from its scheme: PER of B-PER and U-PER, and NN of NN."""
-    return schemes.split(label)[1] if _marks_phrase(label) else label
-
-
 def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Columns) -> None:
     """Refuse gold labels, the last column read, none of which is one of the model's `names`."""
     seen = set(chain.from_iterable(gold)) - {schemes.OUTSIDE}
     known = set(names) - {schemes.OUTSIDE}
-    if not seen or {_type(label) for label in seen} & {_type(name) for name in known}:
+    if not seen or schemes.alike(seen, known):
         return
     column: Any = columns.wanted[-1]
     column = CONLLU_NAMES[column] if columns.format == "conllu" else f"{column} (counted from 0)"
@@ -93,7 +88,7 @@ def warn_of_gold(
 ) -> None:
     """Say so where gold labels cannot be compared with what is answered: other labels, another scheme."""
     seen = set(chain.from_iterable(gold)) - {schemes.OUTSIDE}
-    if seen and not {_type(label) for label in seen} & {_type(name) for name in names}:
+    if seen and not schemes.alike(seen, names):
         _warn(file, f"its labels are {_some(seen)}, and none of them is one of {answers}")
         return
     theirs = schemes.detect(gold)

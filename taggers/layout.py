@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from taggers import schemes
 from taggers._columns import Columns
 from taggers.errors import DataError
 from taggers.files import CONLLU, read_all, read_columns
@@ -184,7 +185,7 @@ def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
     usual = model.files.get("n_columns", columns.n_columns) if same else 1
     odd = columns.n_columns > usual + same  # a column of predicted labels may have been added
     if same and usual <= columns.n_columns <= usual + 1 and "label" in model.files:
-        odd = not set(_first_values(columns, model.files["label"])) & {*model.names, "_"}
+        odd = not schemes.alike(_first_values(columns, model.files["label"]), [*model.names, "_"])
     if not odd:
         return
     what = f"its {columns.n_columns} columns do not look like those of the training file"

@@ -25,6 +25,8 @@ CLOSING = frozenset("ESLU")
 
 _PREFIXES = {"IOB1": "IB", "IOB2": "BI", "IOBES": "BIES", "BILUO": "BILU"}
 
+_LETTERS = frozenset("BIESLU")
+
 MOST_RULES = 1 << 16
 
 Span = tuple[str, int, int]
@@ -35,6 +37,19 @@ def split(label: str) -> tuple[str, str]:
     """Split a label into prefix and type: "B-per-name" into "B" and "per-name", "O" into "O" and ""."""
     prefix, _, type_ = label.partition("-")
     return prefix, type_
+
+
+def alike(labels: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether some of the labels are among the others, or mark phrases of the same type in any scheme.
+
+    >>> alike(["U-PER"], ["B-PER", "O"]), alike(["NN"], ["B-PER", "O"])
+    (True, False)
+    """
+    first, second = (
+        {split(label)[1] if split(label)[0] in _LETTERS else f"-{label}" for label in part}
+        for part in (labels, others)
+    )
+    return bool(first & second)
 
 
 def detect(label_sequences: Iterable[Sequence[str]]) -> str:

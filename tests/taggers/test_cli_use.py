@@ -404,6 +404,7 @@ def test_phrases_of_one_word_are_compared_in_any_scheme(folder):
         (folder / "other.txt").write_text(text.replace("B-PER", mark))
         done = run("evaluate", "short.ssvm", "other.txt", "--json", cwd=folder)
         assert (done.returncode, json.loads(done.stdout)["phrases"]["f1"]) == (0, 1.0)
+        assert run("tag", "short.ssvm", "other.txt", cwd=folder).returncode == 0
 
 
 def test_evaluation_tells_of_other_labels_and_schemes(folder):

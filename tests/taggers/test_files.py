@@ -127,7 +127,7 @@ def test_text_is_tokenized_line_by_line(tmp_path):
     result = write(columns, np.zeros(columns.n_tokens, np.int32), ["X"])
     assert result.startswith(b"My\tX\ncat\tX\nsleeps\tX\n.\tX\n\nIt\tX\n")
     path.write_bytes(b"fine\n\xff\n")
-    with pytest.raises(DataError, match=r"text\.txt:2: not valid UTF-8"):
+    with pytest.raises(DataError, match=r"text\.txt:2: byte 0xff is not valid UTF-8"):
         texts(path, format="text")
 
 

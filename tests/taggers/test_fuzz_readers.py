@@ -1,7 +1,7 @@
 """Whatever bytes a file holds, it is read or refused as wrong data; and so for every command."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tagger_twins import CONLLU, PETS, tricky
 
@@ -71,6 +71,7 @@ def test_any_file_is_read_or_refused(tmp_path_factory, content, format, encoding
 
 @settings(max_examples=200)
 @given(content=anything, format=formats)
+@example(content=b"a E", format="auto")  # read as a phrase of one word, S
 def test_any_training_file_gives_a_model_or_is_refused(folder, content, format):
     path, model = folder / "any", folder / "any.ssvm"
     path.write_bytes(content)
