@@ -138,7 +138,7 @@ def _check(Columns columns, const int32_t[::1] ids, list names, column, const do
     if scores is not None and scores.shape[0] != columns.n_tokens:
         raise ValueError(f"{scores.shape[0]} rows of scores for {columns.n_tokens} tokens")
     breaks = b"\n\r\t" if columns.separator == "\t" else b"\n\r\t "
-    for name in names:
+    for name in names if columns.n_tokens else ():  # without a token it is not known what separates columns
         if not name or any(c in breaks for c in name):
             name = name.decode(errors="replace")
             raise ValueError(f"label {name!r} cannot be written: it is empty or holds a separator")

@@ -22,7 +22,17 @@ from taggers.model import TaggerModel
 
 def materialised(X: Any) -> Any:
     """X with lengths: sentences from generators become lists."""
-    return X if isinstance(X, Columns) else [list(sentence) for sentence in X]
+    return X if isinstance(X, Columns) else [tokens_of(sentence) for sentence in X]
+
+
+def tokens_of(sentence: Any) -> list[Any]:
+    """A sentence as a list; a string would be one of letters."""
+    if isinstance(sentence, str):
+        raise TypeError(
+            f"a sentence is a list of tokens, not a string such as {sentence[:40]!r}: split it into words "
+            "(structsvm tag does so with files of plain text)"
+        )
+    return list(sentence)
 
 
 def kind(X: Any) -> str:

@@ -54,7 +54,7 @@ class Labelling(ABC):
     def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
         """The labels of one sentence; `forced` says which label the tokens at some places must get."""
         model = self._ready()
-        features = data.features_of([list(tokens)], model)
+        features = data.features_of([data.tokens_of(tokens)], model)
         force = None
         if forced:
             force = np.full(features.n_tokens, -1, np.int32)
@@ -87,7 +87,7 @@ class Labelling(ABC):
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
         """For each token of a sentence its label and what speaks for it, with weights."""
-        return explanation.explain(self._ready(), list(tokens))
+        return explanation.explain(self._ready(), data.tokens_of(tokens))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens with the right label, among those with gold."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -172,7 +174,8 @@ def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
     That is a file without one known feature where they come ready, and what may be plain text read as
     columns: too many of them, or no known label. Between tabs it is no text, and only told.
     """
-    if format == "auto" and columns.format == "crfsuite" and not len(model.features(columns).rows):
+    ready = format == "auto" and columns.format == "crfsuite" and model.n_features > 0
+    if ready and not len(model.features(columns).rows):
         raise DataError(
             "none of the model's features is in it, which were learned from CRFsuite's format (a label and "
             "features, between tabs); if all is right, give --format crfsuite",
@@ -185,7 +188,8 @@ def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
     usual = model.files.get("n_columns", columns.n_columns) if same else 1
     odd = columns.n_columns > usual + same  # a column of predicted labels may have been added
     if same and usual <= columns.n_columns <= usual + 1 and "label" in model.files:
-        odd = not schemes.alike(_first_values(columns, model.files["label"]), [*model.names, "_"])
+        values = _first_values(columns, model.files["label"])
+        odd = bool(values) and not schemes.alike(values, [*model.names, "_"])
     if not odd:
         return
     what = f"its {columns.n_columns} columns do not look like those of the training file"
@@ -203,6 +207,10 @@ def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
 
 def _first_values(columns: Columns, column: int) -> list[str]:
     """What the first tokens have in a column of the file."""
-    separator = b"\t" if columns.separator == "\t" else None
-    lines = [columns.data[:end].rpartition(b"\n")[2] for end in columns.ends[:50].tolist()]
-    return [line.split(separator)[column].decode() for line in lines]
+    text = columns.data
+    starts = [(text.rfind(b"\n", 0, end) + 1, end) for end in columns.ends[:50].tolist()]
+    lines = [text[start:end] if start else text[:end].removeprefix(BOM_UTF8) for start, end in starts]
+    # split() without a separator would take more for white space than the reader does
+    tabs = columns.separator == "\t"
+    rows = [line.split(b"\t") if tabs else re.split(rb"[ \t]+", line.strip(b" \t")) for line in lines]
+    return [row[column].decode() for row in rows if len(row) == columns.n_columns]

@@ -11,6 +11,7 @@ from structsvm.quantisation import DTYPES
 from taggers import presets
 from taggers._columns import Columns
 from taggers.doubts import check_scheme, warn_of_gold, warn_of_training_labels
+from taggers.errors import DataError
 from taggers.files import atomic_write, check_output
 from taggers.layout import describe, read_labelled
 from taggers.training import TrainingPoint
@@ -67,6 +68,10 @@ def train(
     dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
     if resume is not None:
         check_scheme(columns, place, tagger.model_.outer)
+        template = tagger.model_.template
+        if template is not None and template.width > place:
+            what = f"the model reads {template.width} columns, and it has {place} before its labels"
+            raise DataError(f"{what}: choose them with --columns and --column", columns.name)
     (tagger.fit if resume is None else tagger.resume)(columns, place, **dev_data)
     tagger.model_.files = describe(columns) | {"task": task}
     _warn_of_labels(tagger, columns, held_out)

@@ -12,6 +12,7 @@ from sentences import as_columns, as_conllu
 from test_cli import COMMAND, refused, run
 
 import taggers.presets as presets
+from taggers import PosTagger
 from taggers.commands import TASKS
 from taggers.gold import loss_matrix
 
@@ -142,6 +143,21 @@ def test_a_model_is_gone_on_with_in_place(folder):
     more = ("train", "chunk", "test.txt", "--resume", "own.ssvm", "-o", "own.ssvm", "-q")
     assert run(*more, cwd=folder).returncode == 0
     assert (folder / "own.ssvm").read_bytes() != (folder / "chunk.ssvm").read_bytes()
+
+
+def test_a_model_is_not_gone_on_with_on_fewer_columns(folder):
+    (folder / "words.txt").write_text("the B-NP\ncat I-NP\nsleeps B-VP\n\n")
+    before = (folder / "chunk.ssvm").read_bytes()
+    done = run("train", "chunk", "words.txt", "--resume", "chunk.ssvm", "-o", "chunk.ssvm", cwd=folder)
+    refused(done, 1, "words.txt", "the model reads 2 columns, and it has 1 before its labels")
+    assert (folder / "chunk.ssvm").read_bytes() == before
+
+
+def test_a_string_is_no_sentence():
+    tagger = PosTagger.load("en-pos")
+    for wrong in (lambda: tagger.tag("The cat sleeps"), lambda: tagger.predict(["The cat sleeps"])):
+        with pytest.raises(TypeError, match="a list of tokens, not a string such as 'The cat sleeps'"):
+            wrong()
 
 
 def test_a_model_of_crfsuite_is_known(folder):
