@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from structsvm.validation import (
 )
 
 
-class BinaryClassifier(Estimator):
+class BinaryClassifier(Estimator, ABC):
     """A classifier of two classes; the second one, in sorted order, is +1.
 
     A subclass trains in `_fit(X, labels, weight)` and `_continue(X, labels, weight)`, where labels are -1 and
@@ -90,17 +91,21 @@ class BinaryClassifier(Estimator):
 
     # -- for subclasses -------------------------------------------------------------------------
 
+    @abstractmethod
     def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
-        raise NotImplementedError
+        """Train from scratch."""
 
+    @abstractmethod
     def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
-        raise NotImplementedError
+        """One pass over more data; first: nothing was learned before."""
 
+    @abstractmethod
     def _values(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
+        """f of each row."""
 
+    @abstractmethod
     def _check_parameters(self) -> None:
-        raise NotImplementedError
+        """Raise ValueError where a parameter is out of its range."""
 
     def _prepared(self, X: Any, classes: np.ndarray) -> Self:
         self.classes_ = classes

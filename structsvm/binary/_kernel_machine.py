@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -45,8 +46,9 @@ class KernelMachine(BinaryClassifier):
 
     # -- for subclasses -------------------------------------------------------------------------
 
+    @abstractmethod
     def _machine(self, inputs: Inputs, seed: int) -> Any:
-        raise NotImplementedError
+        """The compiled machine, without support vectors yet."""
 
     def _bound(self) -> float:
         """The largest |alpha| of an example of weight 1."""
