@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CODE := structsvm taggers semparse corpora
 FOLDERS := $(CODE) structsvm/problems structsvm/binary
 COMPILED := $(foreach folder,$(FOLDERS),$(addprefix $(folder)/,*.pyx *.pxd *.h))
-SOURCES := pyproject.toml setup.cfg $(wildcard $(COMPILED))
+SOURCES := pyproject.toml setup.py $(wildcard $(COMPILED))
 
 .PHONY: demo test lint package bench bench-quick clean
 
@@ -43,7 +43,7 @@ bench-quick: .venv/bench.done
 # By its name, which is installed already: pip adds what the extra needs and compiles nothing again.
 .venv/test.done .venv/bench.done: .venv/%.done: .venv/run.done
 	@echo "installing what '$*' needs"
-	@$(PIP) "structsvm[$*]"
+	@$(PIP) "structsvm-nlp[$*]"
 	@touch $@
 
 clean:

@@ -12,7 +12,7 @@ from pathlib import Path
 from corpora import find
 from taggers import PosTagger
 from taggers.bundled import FOLDER
-from taggers.files import CONLLU, read_all
+from taggers.formats.files import CONLLU, read_all
 from taggers.model import TaggerModel
 
 PRUNE = (0.0, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.02, 0.025, 0.03)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from taggers.cli_common import told_in_one_sentence
+from structsvm.cli.errors import told_in_one_sentence
 
 app = typer.Typer(
     add_completion=False,
@@ -50,7 +50,7 @@ def reproduce(
         from benchmarks.experiment import experiments
         from benchmarks.harness import drop_measurements, keep_measurements
         from corpora.registry import ENVIRONMENT_VARIABLE
-        from taggers.errors import DataError
+        from structsvm.files.errors import DataError
 
         if corpora is not None:
             os.environ[ENVIRONMENT_VARIABLE] = os.path.abspath(corpora)

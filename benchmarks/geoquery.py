@@ -13,7 +13,7 @@ import time
 from typing import Any
 
 from benchmarks.harness import in_own_process, mean_spread, publish, table
-from corpora.wasp import load_geoquery, with_ambiguity
+from corpora.readers.wasp import load_geoquery, with_ambiguity
 
 SEEDS, LEVELS = 5, (0, 1)
 METHODS: dict[str, dict[str, Any]] = {

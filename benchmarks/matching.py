@@ -6,7 +6,7 @@ from the other comments of these games (`Ospas.match_apart`).
 
 The options for a game are chosen by matching in the three others; to do so, parsers learn from the bags of
 all four games, which tell no gold. From a start at which all that was added to the model is off, features
-join and options change one after the other (`benchmarks.nested`), where that gains at least LEAST_GAIN, two
+join and options change one after the other (`benchmarks.model_selection`), where that gains at least LEAST_GAIN, two
 comments of a game; every set of options is judged with the salience that is best for it. Beside it, options
 of a fold that only the one game that it does not match has chosen.
 """
@@ -26,7 +26,17 @@ from benchmarks.harness import (
     publish,
     table,
 )
-from benchmarks.nested import FOLDS, STAGES, Choice, Options, corpus, examples, sportscast, told, trained
+from benchmarks.model_selection import (
+    FOLDS,
+    STAGES,
+    Choice,
+    Options,
+    corpus,
+    examples,
+    sportscast,
+    told,
+    trained,
+)
 from corpora.bags import windows
 from semparse import Ospas
 from semparse.evaluation import score_matches

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from benchmarks.experiment import Experiment, Figure, Outcome, Row, experiments
 from benchmarks.harness import figure, machine, mean_spread, table
-from corpora.output import atomic_write
 from corpora.registry import ENVIRONMENT_VARIABLE, CorpusMissing, find
+from structsvm.files.atomic import atomic_write
 
 
 def chosen(names: Iterable[str]) -> list[Experiment]:

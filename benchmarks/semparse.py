@@ -2,7 +2,7 @@
 
 A fold trains on three games and is tested on the gold sentences of the fourth. Figures are means of the four
 folds, with the standard deviation of that mean over seeds. The rows to quote have all options chosen on
-training games only (`benchmarks.nested`); the defaults, which are the majority of these choices, are beside
+training games only (`benchmarks.model_selection`); the defaults, which are the majority of these choices, are beside
 them. Times are CPU seconds. Matching is in `benchmarks.matching`.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.harness import cpu_timed, mean_spread, publish, table
-from benchmarks.nested import (
+from benchmarks.model_selection import (
     FOLDS,
     READINGS,
     STAGES,

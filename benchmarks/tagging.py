@@ -111,10 +111,10 @@ def items(sentence: list[list[str]]) -> list[list[str]]:
 def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
     """Tokens/s of ten copies of the training file with one and two threads; where one thread's time goes."""
     from structsvm.problems import SequenceProblem
-    from structsvm.problems._decode import Decoder
+    from structsvm.problems.sequence._decode import Decoder
     from taggers import commands
-    from taggers.files import CHUNK, read_columns, write
-    from taggers.layout import inputs_of
+    from taggers.formats.files import CHUNK, read_columns, write
+    from taggers.formats.layout import inputs_of
     from taggers.model import TaggerModel
 
     model = TaggerModel.load(path)

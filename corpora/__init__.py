@@ -1,15 +1,15 @@
 """What data there is: readers, simulators, and where to get the real corpora (never their text)."""
 
 from corpora.bags import Bag, Event, windows
-from corpora.binary import Points, load_adult, load_banana, load_waveform
-from corpora.child_world import simulate_child_world
-from corpora.handwriting import Words, load_ocr
-from corpora.house import simulate_house
-from corpora.multiclass import Split, TextSplit, load_letter, load_mnist, load_r8, load_usps, tfidf
-from corpora.questions import load_trec
+from corpora.readers.binary import Points, load_adult, load_banana, load_waveform
+from corpora.readers.handwriting import Words, load_ocr
+from corpora.readers.multiclass import Split, TextSplit, load_letter, load_mnist, load_r8, load_usps, tfidf
+from corpora.readers.questions import load_trec
+from corpora.readers.treebank import load_treebank, read_trees
 from corpora.registry import CORPORA, Corpus, CorpusMissing, find, verify
-from corpora.sportscast import simulate_sportscast
-from corpora.treebank import load_treebank, read_trees
+from corpora.simulators.child_world import simulate_child_world
+from corpora.simulators.house import simulate_house
+from corpora.simulators.sportscast import simulate_sportscast
 
 __all__ = [
     "CORPORA",

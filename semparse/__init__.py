@@ -1,6 +1,6 @@
 """Meaning representations and parsers that learn them from ambiguous supervision."""
 
-from semparse.concepts import ConceptLabeller
+from semparse.concepts.labeller import ConceptLabeller
 from semparse.meaning import MR, MeaningError, as_mr, distinct, parse_mr, parse_mrs
 from semparse.ospas import Ospas
 from semparse.parse import Parse

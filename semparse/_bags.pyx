@@ -7,7 +7,7 @@ Scores are S(x, l) = sum over the active features f of x of w[f, l]; label 0 is 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 
-from structsvm._rng cimport rng_below
+from structsvm.rng cimport rng_below
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What the commands `structsvm parse ...` do, as functions; `semparse.cli` only reads their options."""
+"""What the commands `structsvm parse ...` do, as functions; `structsvm.cli.parse` only reads their options."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from corpora.bags import Bag
-from corpora.errors import DataError
-from corpora.output import atomic_write, check_output
-from semparse.data import read_bags, read_tests
 from semparse.evaluation import Progress, Score, matches, score_matches, score_parses, seen
+from semparse.io import read_bags, read_tests
 from semparse.meaning import as_mr
 from semparse.ospas import Ospas
 from semparse.parse import Parse
 from semparse.picture import html_page, text_picture
 from semparse.schema import Schema, SchemaError
 from semparse.words import as_tokens
+from structsvm.files.atomic import atomic_write, check_output
+from structsvm.files.errors import DataError
 
 SHOWN = ("mr", "json", "picture", "html")
 EXPECTED = (

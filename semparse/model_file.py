@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from semparse.schema import Schema
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, load_model, save_model
 
 KIND = "ospas"
 

@@ -10,14 +10,14 @@ from typing import Any, Self
 import numpy as np
 
 from semparse.examples import Sentence, checked_bag, checked_examples, checked_tokens
-from semparse.latent import LatentParser
+from semparse.latent.features import FEATURES
+from semparse.latent.learner import LatentParser
 from semparse.matching import Match, matched_apart
 from semparse.meaning import MR, as_mr
-from semparse.paper import EMPTIES, PaperParser
 from semparse.parse import Parse
 from semparse.schema import Schema
-from semparse.view import FEATURES
-from structsvm._estimator import Estimator, sequence_tags
+from semparse.thesis import EMPTIES, PaperParser
+from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
 # Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
@@ -33,8 +33,8 @@ class Ospas(Estimator):
     A sentence is a text or a list of words; a candidate an `MR`, its text such as "pass(purple10, purple8)"
     or its JSON object. Candidates may repeat, and none of them need be right.
 
-    algorithm: "latent", a linear model of whole meanings (see `semparse.latent`), or "paper", Algorithms 23
-    and 24 of Bordes' thesis (see `semparse.paper`). C: the largest step; None is 0.1. passes: of `fit` over
+    algorithm: "latent", a linear model of whole meanings (see `semparse.latent.learner`), or "paper", Algorithms 23
+    and 24 of Bordes' thesis (see `semparse.thesis`). C: the largest step; None is 0.1. passes: of `fit` over
     the data; None is 2 for "latent" and 1 for "paper". schema: a `Schema` (or its JSON object) that every
     candidate must conform to; learned from the candidates if None. threshold: answer nothing where the best
     meaning leads the next by less. random_state: the seed of all that is random.
@@ -43,7 +43,7 @@ class Ospas(Estimator):
     Of "latent" only: solver, "pa" (passive-aggressive steps) or "larank" (the core's LaRank, in `fit`);
     reprocess, how many old sentences are taken up again after each one, by `partial_fit` and by LaRank;
     iterations, those of EM for the alignment; prior, the weight of what EM found beside what is learned
-    (0.001 only breaks ties); features, those beside the words (see `semparse.view.Viewer`); on_topic, where
+    (0.001 only breaks ties); features, those beside the words (see `semparse.latent.features.Viewer`); on_topic, where
     a sentence names things, learn only from candidates about them; unnamed, for nested meanings whose
     relations often have no word of their own: a number allows all relations to go without one, and the
     constants that lack one in at least this share of their sentences (slower; None: each needs a word);

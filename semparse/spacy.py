@@ -11,7 +11,7 @@ from spacy.tokens import Doc, Span, Token
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.util import registry
 
-from structsvm.spacy import EstimatorPipe, begin_losses
+from structsvm.integrations.spacy import EstimatorPipe, begin_losses
 
 if TYPE_CHECKING:
     from semparse.ospas import Ospas

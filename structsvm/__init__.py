@@ -1,21 +1,19 @@
 """Structured-output SVMs: one dual, many schedules."""
 
+from importlib import import_module
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-if find_spec("structsvm._schedules") is None:
-    raise ImportError(
-        "structsvm is not compiled here: run `make demo` in this folder and use .venv/bin/python, or install "
-        "it with `pip install .` and start Python in another folder"
-    )
-
-from structsvm._training import ConvergenceWarning, NotFittedError, Point
-from structsvm.classifier import LaRankClassifier
-from structsvm.kernel_larank import KernelLaRank, KernelSVMStruct
-from structsvm.larank import LaRank, PassiveAggressive
-from structsvm.perceptron import Perceptron
-from structsvm.problem import Problem
-from structsvm.problems import AmbiguousBags, Multiclass
-from structsvm.svmstruct import SVMStruct
+if TYPE_CHECKING:
+    from structsvm.classifier import LaRankClassifier
+    from structsvm.optimizers.curve import ConvergenceWarning, NotFittedError, Point
+    from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
+    from structsvm.optimizers.larank import LaRank, PassiveAggressive
+    from structsvm.optimizers.perceptron import Perceptron
+    from structsvm.optimizers.svmstruct import SVMStruct
+    from structsvm.problem import Problem
+    from structsvm.problems.ambiguous import AmbiguousBags
+    from structsvm.problems.multiclass import Multiclass
 
 __version__ = "0.1.0"
 
@@ -34,3 +32,33 @@ __all__ = [
     "Problem",
     "SVMStruct",
 ]
+
+_MODULES = {
+    "classifier": ("LaRankClassifier",),
+    "optimizers.curve": ("ConvergenceWarning", "NotFittedError", "Point"),
+    "optimizers.kernel": ("KernelLaRank", "KernelSVMStruct"),
+    "optimizers.larank": ("LaRank", "PassiveAggressive"),
+    "optimizers.perceptron": ("Perceptron",),
+    "optimizers.svmstruct": ("SVMStruct",),
+    "problem": ("Problem",),
+    "problems.ambiguous": ("AmbiguousBags",),
+    "problems.multiclass": ("Multiclass",),
+}
+_HOME = {name: f"structsvm.{module}" for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public class when it is first used: the command line has to start at once."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'structsvm' has no attribute {name!r}")
+    if find_spec("structsvm._dual.schedules") is None:
+        raise ImportError(
+            "structsvm is not compiled in this folder: run `make demo` and use .venv/bin/python, or run "
+            "`pip install .` and start Python in another folder"
+        )
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

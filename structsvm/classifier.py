@@ -9,10 +9,10 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from structsvm._estimator import TrainedEstimator
-from structsvm.kernel_larank import KernelLaRank
-from structsvm.kernels import gamma_value
-from structsvm.larank import LaRank
+from structsvm.integrations.sklearn import TrainedEstimator
+from structsvm.kernels.functions import gamma_value
+from structsvm.optimizers.kernel import KernelLaRank
+from structsvm.optimizers.larank import LaRank
 from structsvm.problems.multiclass import Multiclass, plain_labels
 from structsvm.validation import (
     NUMBERS,
@@ -45,7 +45,7 @@ class LaRankClassifier(TrainedEstimator):
     epochs: passes over the data of `fit`, by default 5, with kernels 2 (up to 50 on less than 5,000 rows), or
     as many as tol takes; 1 is the papers' online mode, enough where data are plenty.
     tol: passes until the duality gap is below it, "C" as in the papers.
-    loss: a matrix in the order of the sorted classes; output_features: see `structsvm.problems.outputs`.
+    loss: a matrix in the order of the sorted classes; output_features: see `structsvm.problems.taxonomies`.
     class_weight: {class: factor of C}, 1 where it names none, or "balanced" (for `fit` only).
     fit_intercept: a constant feature, for the linear kernel only.
 
@@ -186,7 +186,7 @@ class LaRankClassifier(TrainedEstimator):
         self.optimizer_ = optimizer
         self.classes_ = self._problem.classes_
         self.n_features_in_ = X.shape[1]
-        self.n_iter_ = optimizer._epochs_done
+        self.n_iter_ = optimizer.epochs_done
         # What the model was trained with, whatever becomes of the parameters; a callback is no part of that.
         self._fitted_params = {k: copy.copy(v) for k, v in self.get_params().items() if k != "callback"}
         return self

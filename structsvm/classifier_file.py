@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from structsvm._scipy import sparse
-from structsvm.kernel_larank import KernelLaRank
-from structsvm.kernels import squared_norms
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, load_model, save_model
+from structsvm.kernels.functions import squared_norms
+from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.validation import LARGEST, check_class_weight
 
 KIND = "larank-classifier"
@@ -60,7 +60,7 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         "parameters": parameters,
         "gamma": getattr(optimizer, "gamma", None),
         "n_features_in": classifier.n_features_in_,
-        "epochs_done": optimizer._epochs_done,
+        "epochs_done": optimizer.epochs_done,
         "seed": optimizer._seed,
     }
     if "_rates" in saved:
@@ -94,7 +94,7 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
     n_features, classes = meta["n_features_in"], arrays["classes"]
     check_arrays(classifier, arrays, meta)
     optimizer = classifier._optimizer(np.zeros((1, n_features)), classes)
-    optimizer._check()
+    optimizer.validate()
     optimizer.problem.prepare(np.zeros((1, n_features)), classes[:1])
     if classifier.kernel == "linear":
         check_array(arrays, "dual.weights", np.float64, (optimizer.problem.n_features,))
@@ -102,8 +102,8 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
     state = dict(
         optimizer.__getstate__(),
         curve_=[],
-        _elapsed=0.0,
-        _epochs_done=meta["epochs_done"],
+        elapsed=0.0,
+        epochs_done=meta["epochs_done"],
         _seed=meta["seed"],
     )
     if "rates" in arrays:

@@ -65,7 +65,7 @@ class Problem(ABC):
 
     def oracle(self) -> Any:
         """The compiled oracle that the optimizer calls; built-in problems have their own."""
-        from structsvm._oracle import PythonOracle
+        from structsvm._dual.oracle import PythonOracle
 
         return PythonOracle(self)
 

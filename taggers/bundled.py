@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from structsvm.persist import ModelFileError
+from structsvm.files.persist import ModelFileError
 
 FOLDER = Path(__file__).parent / "models"
 BUNDLED = ("en-pos",)

@@ -1,4 +1,4 @@
-"""What the commands of the command line do, as functions; `taggers.cli` only reads their options."""
+"""What the commands of the command line do, as functions; `structsvm.cli.app` only reads their options."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from taggers import schemes
-from taggers._columns import Columns
+from structsvm.files.errors import DataError
 from taggers.bundled import find_model
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
-from taggers.doubts import check_gold, warn_of_gold
-from taggers.errors import DataError
-from taggers.files import (
+from taggers.features.feature_names import feature_names
+from taggers.formats._columns import Columns
+from taggers.formats.files import (
     CHUNK,
     atomic_write,
     check_output,
@@ -29,9 +28,18 @@ from taggers.files import (
     read_columns,
     write,
 )
-from taggers.layout import check_fit, compared_names, format_for, inputs_of, label_of, names_of, outputs_of
+from taggers.formats.layout import (
+    check_fit,
+    compared_names,
+    format_for,
+    inputs_of,
+    label_of,
+    names_of,
+    outputs_of,
+)
+from taggers.labels import schemes
+from taggers.labels.checks import check_gold, warn_of_gold
 from taggers.model import TaggerModel
-from taggers.naming import feature_names
 from taggers.train_file import TASKS, train
 
 __all__ = ["TASKS", "convert", "evaluate", "inspect", "tag", "train"]

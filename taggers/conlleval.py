@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain, pairwise
 from typing import Any
 
-from taggers.schemes import CLOSING, OPENING, OUTSIDE, Span, convert, split
+from taggers.labels.schemes import CLOSING, OPENING, OUTSIDE, Span, convert, split
 
 _SINGLE = frozenset("[]")
 _PREFIXES = frozenset("BI") | OPENING | CLOSING | _SINGLE

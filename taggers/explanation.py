@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from taggers._columns import Columns
-from taggers.dicts import encode_dicts, item_names
-from taggers.features import Features, KeyTable
+from taggers.features.extract import Features, KeyTable
+from taggers.features.ready import encode_dicts, item_names
+from taggers.features.template import cell_value
+from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
-from taggers.templates import cell_value
 
 
 def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
@@ -60,7 +60,7 @@ def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> li
 
 
 def _knows(table: KeyTable, name: str) -> bool:
-    from taggers._lexicon import hash_string
+    from taggers.features._lexicon import hash_string
 
     return bool(table.rows(np.array([hash_string(name)], np.uint64))[0] >= 0)
 

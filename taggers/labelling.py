@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from taggers import data, explanation
-from taggers._columns import Columns
+from taggers import encoding as data
+from taggers import explanation
+from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
 
 

@@ -11,17 +11,19 @@ from typing import Any, Self
 
 import numpy as np
 
-from structsvm.problems.relayout import wider_weights
-from structsvm.rows import SparseRows
+from structsvm.files.errors import DataError
+from structsvm.files.sparse_weights import SparseRows
+from structsvm.problems.sequence.widen import wider_weights
 from structsvm.validation import check_count
-from taggers import data, gold, training
-from taggers._columns import Columns
-from taggers._labels import Labels
-from taggers.errors import DataError
-from taggers.features import KeyTable
+from taggers import encoding as data
+from taggers import training
+from taggers.features.extract import KeyTable
+from taggers.features.feature_names import feature_names
+from taggers.features.template import fitting_template
+from taggers.formats._columns import Columns
+from taggers.labels import label_encoding as gold
+from taggers.labels._labels import Labels
 from taggers.model import MOST_LABELS, TaggerModel
-from taggers.naming import feature_names
-from taggers.templates import fitting_template
 
 
 class Learning(ABC):
@@ -141,16 +143,16 @@ class Learning(ABC):
             self.model_, self._stale = model, False
             return self
         model, optimizer = self._widened(model, labels.names)
-        if not hasattr(optimizer, "_machine"):
+        if not optimizer.is_started:
             optimizer.start_from(np.zeros(optimizer.problem.offset))
         self._hold(model, optimizer)
         return self
 
     def _hold(self, model: TaggerModel, optimizer: Any) -> None:
         """Take a model whose weights are the optimizer's, however far that came; `_ready` fetches them."""
-        if not hasattr(optimizer, "_machine"):
+        if not optimizer.is_started:
             return  # refused before there was anything to learn from
-        if not len(optimizer._held):
+        if not optimizer.holds_data:
             model.report = {name: value for name, value in model.report.items() if name != "data"}
         self.model_, self.optimizer_, self._stale, self._fetched = model, optimizer, True, 0
 
@@ -270,7 +272,7 @@ class Learning(ABC):
             return model, optimizer
         wider = replace(model, labels=list(names), state=None)
         fresh = self._optimizer(wider)
-        fresh._check()
+        fresh.validate()
         if not model.labels:
             return wider, fresh
         old, state = model.problem(), self._training_state()
@@ -284,4 +286,4 @@ class Learning(ABC):
 
     def _training_state(self) -> dict[str, np.ndarray] | None:
         """That of the optimizer at hand, or the one in the model file."""
-        return self.optimizer_.training_state() if hasattr(self, "optimizer_") else self.model_.state
+        return self.optimizer_.state() if hasattr(self, "optimizer_") else self.model_.state

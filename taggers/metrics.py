@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from taggers import data
+from taggers import encoding as data
 from taggers.conlleval import evaluate
 
 Labels = Sequence[Sequence[Any]]

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.problems.bigrams import Bigrams
-from structsvm.problems.sequence import SequenceProblem, Sequences
-from structsvm.rows import SparseRows
+from structsvm.files.sparse_weights import SparseRows
+from structsvm.problems.sequence.bigrams import Bigrams
+from structsvm.problems.sequence.problem import SequenceProblem, Sequences
 from structsvm.validation import check_count
-from taggers import schemes
-from taggers._columns import Columns
-from taggers.clusters import WORDS, Clusters
-from taggers.features import Extractor, Features, KeyTable, encode, encode_items
-from taggers.history import History
-from taggers.templates import Template
+from taggers.features.extract import Extractor, Features, KeyTable, encode, encode_items
+from taggers.features.label_bigrams import History
+from taggers.features.template import Template
+from taggers.features.word_classes import WORDS, Clusters
+from taggers.formats._columns import Columns
+from taggers.labels import schemes
 
 MOST_ALIKE = 64
 MOST_LABELS = 10_000  # the loss of each pair of them is a number in memory
@@ -32,7 +32,7 @@ class TaggerModel:
 
     labels: the names that the weights know, in `inner` scheme; users read and write `outer` scheme.
     template: None where features come as strings (CRFsuite's files, python-crfsuite's dicts).
-    numbers: of the features that are joined with a label before, see `taggers.history`.
+    numbers: of the features that are joined with a label before, see `taggers.features.label_bigrams`.
     clusters: of words, where the template asks for them.
     words: of those seen in training, the upper halves of their keys.
     state: of the optimizer, where it was kept.
@@ -80,7 +80,7 @@ class TaggerModel:
 
     @cached_property
     def decoder(self) -> Any:
-        from structsvm.problems._decode import Decoder
+        from structsvm.problems.sequence._decode import Decoder
 
         return Decoder(self.problem(), self.weights)
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.persist import ModelFileError, load_model, save_model
-from structsvm.quantisation import dequantise, quantise
-from structsvm.rows import SparseRows
-from taggers.clusters import Clusters
-from taggers.features import HASHING, KeyTable
-from taggers.files import CONLLU, FORMATS
+from structsvm.files.persist import ModelFileError, load_model, save_model
+from structsvm.files.quantise import dequantise, quantise
+from structsvm.files.sparse_weights import SparseRows
+from taggers.features.extract import HASHING, KeyTable
+from taggers.features.template import parse_template
+from taggers.features.word_classes import Clusters
+from taggers.formats.files import CONLLU, FORMATS
+from taggers.labels.schemes import SCHEMES
 from taggers.model import MOST_LABELS, TaggerModel
-from taggers.schemes import SCHEMES
-from taggers.templates import parse_template
 
 KIND = "tagger"
 LAYOUT = 2

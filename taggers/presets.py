@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from taggers.estimator import SequenceTagger
+from taggers.tagger import SequenceTagger
 
 
 class PosTagger(SequenceTagger):

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from structsvm.quantisation import DTYPES
+from structsvm.files.errors import DataError
+from structsvm.files.quantise import DTYPES
 from taggers import presets
-from taggers._columns import Columns
-from taggers.doubts import check_scheme, warn_of_gold, warn_of_training_labels
-from taggers.errors import DataError
-from taggers.files import atomic_write, check_output
-from taggers.layout import describe, read_labelled
+from taggers.formats._columns import Columns
+from taggers.formats.files import atomic_write, check_output
+from taggers.formats.layout import describe, read_labelled
+from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels
 from taggers.training import TrainingPoint
 
 TASKS = {

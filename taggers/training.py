@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from structsvm._optimizer import Optimizer
-from structsvm._training import Point
-from structsvm.larank import LaRank, PassiveAggressive
-from structsvm.perceptron import Perceptron
-from structsvm.persist import ModelFileError
-from structsvm.problems.relayout import wider_state
-from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
-from structsvm.svmstruct import SVMStruct
+from structsvm.files.persist import ModelFileError
+from structsvm.optimizers.base import Optimizer
+from structsvm.optimizers.curve import Point
+from structsvm.optimizers.larank import LaRank, PassiveAggressive
+from structsvm.optimizers.perceptron import Perceptron
+from structsvm.optimizers.svmstruct import SVMStruct
+from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem, Sequences
+from structsvm.problems.sequence.widen import wider_state
 from structsvm.validation import check_choice
 
 NO_STATE = (
@@ -91,7 +91,7 @@ def watch(optimizer: Any, examples: tuple[Sequences, SequenceLabels], callback: 
         raise ValueError(f"callback must be a function of one TrainingPoint, not {callback!r}")
     known = int((examples[1].codes != -1).sum())
     patterns = known / len(examples[0]) if optimizer.problem.inference == "greedy" else 1.0
-    done = getattr(optimizer, "_epochs_done", 0)
+    done = optimizer.epochs_done if optimizer.is_started else 0
     past = vars(optimizer).setdefault("patterns", [])
     past[done:] = []  # of a pass that was broken off
     past += [*past[-1:] * (done - len(past)), patterns]
@@ -127,7 +127,7 @@ def run_epochs(
 
 def resumed(optimizer: Any, state: dict[str, np.ndarray], old: SequenceProblem, *examples: Any) -> Any:
     """The optimizer with a saved training state, which is that of `old`; a forged one is refused."""
-    optimizer._check()
+    optimizer.validate()
     try:
         if old.n_labels != optimizer.problem.n_labels:
             state = wider_state(state, old, optimizer.problem)
@@ -147,7 +147,7 @@ def has_places(state: dict[str, np.ndarray]) -> bool:
 def carry_over(optimizer: Any, fresh: Any) -> None:
     """Let a new optimizer go on with the curve of the one before, if there is one."""
     if optimizer is not None:
-        fresh.curve_, fresh._elapsed = list(optimizer.curve_), optimizer._elapsed
+        fresh.continue_curve(optimizer)
         fresh.patterns = getattr(optimizer, "patterns", [])
 
 
@@ -158,7 +158,7 @@ def report(
     X, y = examples
     return {
         "sentences": len(X), "tokens": len(y.codes), "features": n_features,
-        "epochs": optimizer._epochs_done, "dev_scores": scores,
+        "epochs": optimizer.epochs_done, "dev_scores": scores,
         "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
         "support_patterns": optimizer.n_support_patterns_, "data": fingerprint(X, y),
         "curve": thin_curve(optimizer.curve_),

@@ -121,7 +121,7 @@ def run(
     """Train one of our own, and label training and test sentences."""
     from structsvm import Perceptron, SVMStruct
     from structsvm.problems import SequenceLabels, SequenceProblem
-    from structsvm.problems._decode import Decoder
+    from structsvm.problems.sequence._decode import Decoder
 
     labels = sorted(set(chain(*y, *y_test)))
     code = {label: k for k, label in enumerate(labels)}
@@ -144,7 +144,7 @@ def run(
         weights.reshape(-1)[: len(learner.weights_)] = learner.weights_
         if method in FORMS:
             figures["constraints"] = learner.n_constraints_
-            figures["mean loss"] = float(np.mean(learner.training_state()["dual.loss"] ** 2))
+            figures["mean loss"] = float(np.mean(learner.state()["dual.loss"] ** 2))
     decoder = Decoder(problem, weights.astype(np.float32))
     for name, part, right in (("train", train, gold[0]), ("test", test, gold[1])):
         figures[name] = 100 * float(np.mean(decoder.labels(part) != right))

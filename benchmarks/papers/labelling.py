@@ -1,6 +1,6 @@
 """Table C.2 of Bordes' thesis: concept labelling with world knowledge in a simulated house.
 
-The worlds and sentences are our own (corpora.house): compare orderings and rough sizes, not digits. The
+The worlds and sentences are our own (corpora.simulators.house): compare orderings and rough sizes, not digits. The
 problem of SVMstruct (label bigrams, a window of words, the world as indicators) is solved by LaRank. Rate and
 passes of each network, and C, were chosen in a development world that no test world shares
 (`python -m benchmarks concepts`).
@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.experiment import BORDES, Outcome, Row, experiment
 from benchmarks.harness import measurements
-from corpora.house import House
+from corpora.simulators.house import House
 
 Predict = Callable[[Any, Any], Any]
 BOTH = ("location", "containedby")

@@ -87,7 +87,7 @@ def measure(name: str, method: str, seed: int, few: bool = False) -> dict[str, A
 
 def build(method: str, options: dict[str, Any], seed: int) -> Any:
     from structsvm import KernelLaRank, KernelSVMStruct, Multiclass, PassiveAggressive
-    from structsvm.kernel_larank import KernelOptimizer
+    from structsvm.optimizers.kernel import KernelOptimizer
 
     if method.startswith("AvgPerc"):
         return KernelPerceptron(

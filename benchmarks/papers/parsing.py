@@ -46,7 +46,7 @@ def run(
 ) -> dict[str, Any]:
     """Train, with C chosen inside of the training part, and parse the test sentences."""
     from structsvm.problems import Grammar, TreeProblem
-    from structsvm.problems.grammar import leaves_of
+    from structsvm.problems.tree.grammar import leaves_of
 
     if form is None:
         trees = prepared(train, order)
@@ -60,14 +60,14 @@ def run(
 
 def prepared(trees: list[Any], order: int | None) -> list[Any]:
     """The trees to learn from: binarised, with a memory of so many children, or as they are."""
-    from structsvm.problems.grammar import binarise
+    from structsvm.problems.tree.grammar import binarise
 
     return trees if order is None else [binarise(tree, order=order) for tree in trees]
 
 
 def scored(test: list[Any], answers: list[Any]) -> dict[str, Any]:
-    from structsvm.problems.grammar import debinarise
-    from structsvm.problems.trees import tree_scores
+    from structsvm.problems.tree.grammar import debinarise
+    from structsvm.problems.tree.problem import tree_scores
 
     answers = [None if answer is None else debinarise(answer) for answer in answers]
     return {"scores": tree_scores(test, answers), "unparsed": answers.count(None)}
@@ -78,7 +78,7 @@ def fitted(
 ) -> dict[str, Any]:
     from structsvm import SVMStruct
     from structsvm.problems import Grammar, TreeProblem
-    from structsvm.problems.grammar import leaves_of
+    from structsvm.problems.tree.grammar import leaves_of
 
     trees = prepared(train, order)
     problem = TreeProblem(Grammar.from_trees(trees), loss=form[0])

@@ -88,7 +88,7 @@ def measure(task: str, method: str, seed: int, sentences: int | None = None) -> 
 def load(task: str) -> list[tuple[list[Any], list[list[str]]]]:
     """Training and test sentences with their labels."""
     from corpora import find
-    from taggers.files import read_all
+    from taggers.formats.files import read_all
 
     if task == "POS, treebank sample":
         tagged = [sentence for path in trees(find("treebank_sample")) for sentence in leaves(path)]

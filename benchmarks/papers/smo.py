@@ -9,7 +9,7 @@ import numpy as np
 
 def smo_kernels(X: Any, y: np.ndarray, C: float, gamma: float, tol: float = 1e-3) -> int:
     """Rows of the RBF kernel matrix that SMO with second-order selection touches, times their length."""
-    from structsvm.kernels import dense, squared_norms
+    from structsvm.kernels.functions import dense, squared_norms
 
     norms, n = squared_norms(X), X.shape[0]
     sign = np.where(y, 1.0, -1.0)

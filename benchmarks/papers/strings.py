@@ -69,7 +69,7 @@ def answered(X: list[str], y: list[str], X_test: list[str]) -> dict[str, list[st
     """What each method answers."""
     from structsvm import SVMStruct
     from structsvm.problems import StringProblem
-    from structsvm.problems.strings import subsequence_features
+    from structsvm.problems.string import subsequence_features
 
     class ZeroOne(StringProblem):
         def prepare(self, X: Any, y: Any) -> None:
@@ -92,7 +92,7 @@ def answered(X: list[str], y: list[str], X_test: list[str]) -> dict[str, list[st
 
 def kde(features: np.ndarray, y: list[str], others: np.ndarray) -> list[str]:
     """Kernel dependency estimation (Weston et al. 2003), its settings by cross-validation in five folds."""
-    from structsvm.problems.strings import subsequence_features
+    from structsvm.problems.string import subsequence_features
 
     outputs = subsequence_features(y, alphabet=LETTERS, **KERNEL)
     loss = np.where(np.equal.outer(y, y), 0.0, 1 - outputs @ outputs.T)
@@ -126,7 +126,7 @@ def nearest_outputs(
 
 
 def string_loss(answers: list[str], right: list[str]) -> float:
-    from structsvm.problems.strings import subsequence_features
+    from structsvm.problems.string import subsequence_features
 
     a, b = (subsequence_features(part, alphabet=LETTERS, **KERNEL) for part in (answers, right))
     same = [answer == truth for answer, truth in zip(answers, right, strict=True)]

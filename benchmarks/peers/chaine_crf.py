@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.peers.tasks import Items, Task, read, write
 
-IMPORTS = ("chaine", "taggers.templates")  # before the clock starts
+IMPORTS = ("chaine", "taggers.features.template")  # before the clock starts
 
 
 def features(items: Items, sentence: list[list[str]]) -> list[dict[str, bool]]:

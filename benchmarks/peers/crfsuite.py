@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.peers.tasks import Items, Task, read, write
 
-IMPORTS = ("pycrfsuite", "taggers.templates")  # before the clock starts
+IMPORTS = ("pycrfsuite", "taggers.features.template")  # before the clock starts
 
 
 def train(task: Task, options: dict[str, Any], source: Path, model: Path) -> None:

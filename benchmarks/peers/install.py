@@ -51,7 +51,7 @@ def version(package: str) -> str:
 def installed(package: str) -> dict[str, str]:
     """The version of a package, or why there is none."""
     if package == "":
-        return {"version": importlib.metadata.version("structsvm")}
+        return {"version": importlib.metadata.version("structsvm-nlp")}
     if package in SHARED:
         try:
             return {"version": version(package)}

@@ -10,7 +10,7 @@ from benchmarks.peers.tasks import Items, Task, read, write
 IMPORTS = (
     "seqlearn.perceptron",
     "sklearn.feature_extraction",
-    "taggers.templates",
+    "taggers.features.template",
 )  # before the clock starts
 
 

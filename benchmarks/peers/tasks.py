@@ -104,8 +104,8 @@ class Items:
     """The features of a template as strings, for programs that take them so; attributes once a word."""
 
     def __init__(self, template: str) -> None:
-        from taggers.attributes import attribute
-        from taggers.templates import parse_template
+        from taggers.features.attributes import attribute
+        from taggers.features.template import parse_template
 
         patterns = parse_template(template).patterns
         used = sorted({(cell.column, cell.attribute) for pattern in patterns for cell in pattern.cells})

@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.peers.tasks import Items, Task, read, write
 
-IMPORTS = ("vowpalwabbit", "taggers.templates")  # before the clock starts
+IMPORTS = ("vowpalwabbit", "taggers.features.template")  # before the clock starts
 SAFE = str.maketrans({"|": "\\", ":": ";"})  # both have a meaning in VW's files
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from benchmarks.peers.tasks import Task, read, write
 
-IMPORTS = ("wapiti", "taggers.templates")  # before the clock starts
+IMPORTS = ("wapiti", "taggers.features.template")  # before the clock starts
 
 
 def patterns(task: Task) -> str:
-    from taggers.templates import parse_template
+    from taggers.features.template import parse_template
 
     lines = []
     for number, pattern in enumerate(parse_template(task.template).patterns):

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from structsvm._estimator import Estimator
+from structsvm.integrations.sklearn import Estimator
 from structsvm.problems.multiclass import plain_labels
 from structsvm.validation import (
     check_matrix,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from structsvm.classifier_file import check_array, support_arrays, support_matrix
-from structsvm.kernels import squared_norms
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, load_model, save_model
+from structsvm.kernels.functions import squared_norms
 from structsvm.validation import LARGEST, NUMBERS, check_class_weight, check_positive
 
 KIND = "binary-classifier"

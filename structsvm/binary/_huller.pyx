@@ -9,7 +9,7 @@ The hyperplane halfway between them is that of the hard-margin SVM.
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
-from structsvm._rng cimport rng_below
+from structsvm.rng cimport rng_below
 from structsvm.binary._machine cimport Machine
 
 

@@ -9,9 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from structsvm._scipy import sparse
-from structsvm._training import in_slices
 from structsvm.binary._base import BinaryClassifier
-from structsvm.kernels import (
+from structsvm.kernels.functions import (
     Inputs,
     PrecomputedInputs,
     SparseInputs,
@@ -19,6 +18,7 @@ from structsvm.kernels import (
     kernel_function,
     squared_norms,
 )
+from structsvm.optimizers.curve import in_slices
 from structsvm.validation import NUMBERS, check_bounds, check_count, check_positive, check_seed
 
 BLOCK = 32  # examples whose kernel rows are one matrix product

@@ -1,5 +1,5 @@
 from structsvm.binary._machine import Machine
-from structsvm.kernels import Inputs
+from structsvm.kernels.functions import Inputs
 
 class LaSVM(Machine):
     dual: float

@@ -15,7 +15,7 @@ import numpy as np
 
 from structsvm.binary._machine cimport Machine
 
-cdef extern from "_smo.h" nogil:
+cdef extern from "structsvm/binary/_smo.h" nogil:
     ctypedef struct Extremes:
         double highest, lowest
         Py_ssize_t i, j

@@ -1,7 +1,7 @@
 # cython: language_level=3
 from libc.stdint cimport int64_t, uint64_t
 
-from structsvm._kernel_rows cimport KernelRows
+from structsvm.kernels.kernel_cache cimport KernelRows
 
 
 cdef class Machine:

@@ -2,8 +2,8 @@ from typing import Any
 
 import numpy as np
 
-from structsvm._kernel_rows import KernelRows
-from structsvm.kernels import Inputs
+from structsvm.kernels.functions import Inputs
+from structsvm.kernels.kernel_cache import KernelRows
 
 class Machine:
     rows: KernelRows

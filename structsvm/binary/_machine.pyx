@@ -6,7 +6,7 @@ patterns with alpha, f and y, batches and blocks of examples, and the state as a
 """
 import numpy as np
 
-from structsvm._kernel_rows import longer
+from structsvm.kernels.kernel_cache import longer
 
 
 cdef class Machine:

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "../_vector.h"
+#include "structsvm/_dual/vector.h"
 
 #define STRUCTSVM_WIDTH 8
 #define STRUCTSVM_PART 256

@@ -11,9 +11,9 @@ from libc.stdint cimport uint64_t
 
 import numpy as np
 
-from structsvm._kernel_rows import longer
+from structsvm.kernels.kernel_cache import longer
 
-from structsvm._rng cimport rng_below
+from structsvm.rng cimport rng_below
 from structsvm.binary._machine cimport Machine
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from structsvm.binary._huller import Huller
 from structsvm.binary._kernel_machine import KernelMachine
-from structsvm.kernels import Inputs
+from structsvm.kernels.functions import Inputs
 
 
 class HullerClassifier(KernelMachine):

@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from structsvm._training import ConvergenceWarning, in_slices
 from structsvm.binary._kernel_machine import BLOCK, KernelMachine
 from structsvm.binary._lasvm import LaSVM
 from structsvm.binary._selection import SELECTIONS, chosen
-from structsvm.kernels import Inputs
+from structsvm.kernels.functions import Inputs
+from structsvm.optimizers.curve import ConvergenceWarning, in_slices
 from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
 
 STEPS = 1000  # REPROCESS between two looks at the keyboard

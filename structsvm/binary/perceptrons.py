@@ -8,7 +8,7 @@ from typing import Any
 
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.binary._perceptrons import OnlinePerceptron
-from structsvm.kernels import Inputs
+from structsvm.kernels.functions import Inputs
 from structsvm.validation import NUMBERS, check_count, check_positive
 
 

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from structsvm._scipy import sparse
-from structsvm._training import ConvergenceWarning, in_slices
 from structsvm.binary._base import BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
+from structsvm.optimizers.curve import ConvergenceWarning, in_slices
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}

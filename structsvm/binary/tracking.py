@@ -9,7 +9,7 @@ import numpy as np
 
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.binary._tracking import Tracker
-from structsvm.kernels import Inputs
+from structsvm.kernels.functions import Inputs
 from structsvm.validation import check_count, check_positive
 
 

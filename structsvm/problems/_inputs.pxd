@@ -1,7 +1,7 @@
 # cython: language_level=3
 from libc.stdint cimport int32_t
 
-from structsvm._oracle cimport Oracle
+from structsvm._dual.oracle cimport Oracle
 
 
 cdef struct Input:

@@ -71,7 +71,7 @@ class Multiclass(LinearInputs):
     """One class for each row of X, with Phi(x, y) = Lambda(y) (x) x.
 
     loss: a matrix, loss[y, c] the cost of answering c for y (in the order of `classes_`); 0-1 by default.
-    output_features: Lambda, a row for each class (`structsvm.problems.outputs` makes them from a taxonomy,
+    output_features: Lambda, a row for each class (`structsvm.problems.taxonomies` makes them from a taxonomy,
     from descriptions or from similarities); the identity by default, which is Crammer and Singer's SVM.
     classes: all labels, where the first data may not show them all.
     """

@@ -15,12 +15,12 @@ from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 
-from structsvm.spacy import EstimatorPipe, begin_losses
-from taggers._columns import Columns
-from taggers.estimator import SequenceTagger
-from taggers.files import CONLLU_NAMES
+from structsvm.integrations.spacy import EstimatorPipe, begin_losses
+from taggers.formats._columns import Columns
+from taggers.formats.files import CONLLU_NAMES
 from taggers.spacy.docs import Batch, attribute_ids, read_docs
 from taggers.spacy.gold import Gold
+from taggers.tagger import SequenceTagger
 
 FILE, SETTINGS = "model.ssvm", "cfg"
 WORDS = ("ORTH", "LOWER", "NORM")  # what a token has from the beginning

@@ -12,8 +12,8 @@ from spacy.strings import StringStore
 from spacy.symbols import IDS as SYMBOLS
 from spacy.tokens import Doc
 
-from taggers._columns import Columns
-from taggers._lexicon import hash_string
+from taggers.features._lexicon import hash_string
+from taggers.formats._columns import Columns
 
 ATTRIBUTES = ("ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "PREFIX", "SUFFIX", "TAG", "POS", "DEP", "ENT_TYPE")
 # Some names (NOUN, PERSON, ...) have small numbers in spaCy in place of hashes.

@@ -6,7 +6,7 @@ import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH
 from spacy.training import Example
 
-from taggers.schemes import encode, split
+from taggers.labels.schemes import encode, split
 
 Gold = list[str | None]
 

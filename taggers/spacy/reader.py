@@ -11,10 +11,10 @@ from spacy.training import Example
 from spacy.util import registry
 from spacy.vocab import Vocab
 
-from taggers import schemes
-from taggers._columns import Columns
-from taggers.errors import DataError
-from taggers.files import CONLLU, read_columns
+from structsvm.files.errors import DataError
+from taggers.formats._columns import Columns
+from taggers.formats.files import CONLLU, read_columns
+from taggers.labels import schemes
 
 WORD, CHUNK, NER, SKIP = "ORTH", "CHUNK", "NER", "_"
 # Columns of a file that are attributes of tokens, and what Doc's constructor calls them.

@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
 
-from taggers.files import CONLLU
+from taggers.formats.files import CONLLU
 from taggers.presets import PosTagger
 from taggers.spacy.component import OPTIONS, SequencePipe
 from taggers.spacy.gold import Gold, attribute_gold

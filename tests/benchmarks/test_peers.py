@@ -10,7 +10,7 @@ from benchmarks import guard, pages
 from benchmarks.peers import install, measuring, reporting, tasks
 from benchmarks.peers.catalogue import METHODS, Method
 from taggers import SequenceTagger
-from taggers.templates import cell_value, parse_template
+from taggers.features.template import cell_value, parse_template
 
 SENTENCE = [["the", "DT", "B-NP"], ["old-fashioned", "JJ", "I-NP"], ["Cat", "NN", "I-NP"]]
 

@@ -11,7 +11,7 @@ from benchmarks import experiment
 from benchmarks.experiment import BORDES, Curve, Figure, Outcome, Row
 from benchmarks.harness import measurements
 from corpora import CORPORA
-from taggers.cli import app
+from structsvm.cli.app import app
 
 TABLES = ("5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "6.1", "6.2", "C.2")
 FIGURES = ("5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "6.3", "6.4")

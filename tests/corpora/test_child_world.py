@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from corpora.child_world import ANIMALS, PEOPLE, THINGS, VERBS, simulate_child_world
+from corpora.simulators.child_world import ANIMALS, PEOPLE, THINGS, VERBS, simulate_child_world
 
 # P(number of candidates) at each level, for windows a before and b after, both even on 0 .. level.
 SHARES = {

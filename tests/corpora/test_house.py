@@ -5,7 +5,7 @@ from itertools import islice, pairwise
 
 import pytest
 
-from corpora.house import (
+from corpora.simulators.house import (
     ACTORS,
     CONCEPTS,
     FURNITURE,
@@ -19,7 +19,7 @@ from corpora.house import (
     execute,
     simulate_house,
 )
-from corpora.house_language import pronoun
+from corpora.simulators.house_language import pronoun
 
 
 @pytest.fixture(scope="module")

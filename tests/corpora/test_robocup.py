@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from corpora.bags import Event, windows
-from corpora.errors import DataError
-from corpora.robocup import load_robocup, read_game
-from corpora.wasp import load_clang, load_geoquery, read_wasp, with_ambiguity
-from semparse.data import read_bags, read_tests
+from corpora.readers.robocup import load_robocup, read_game
+from corpora.readers.wasp import load_clang, load_geoquery, read_wasp, with_ambiguity
+from semparse.io import read_bags, read_tests
 from semparse.meaning import parse_mr
 from semparse.words import tokenize
+from structsvm.files.errors import DataError
 
 EVENTS = "1 | 1 | whistle\n2 | 6 | lob ( red4 , red2 )\n6 | 6 | whistle\n7 | 7 | chip ( red2 )\n"
 COMMENTS = " 1 | And off we go!\n 6 | Red4's lob finds Red2\n 9 | red2 has a chip\n 30 | nothing at all\n"

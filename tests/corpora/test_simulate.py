@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from corpora.simulate import NAMES, simulate
+from corpora.simulators.simulate import NAMES, simulate
 
-COMMAND = [sys.executable, "-c", "from taggers.entry import main; main()", "simulate"]
+COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()", "simulate"]
 
 
 def run(*arguments, cwd):

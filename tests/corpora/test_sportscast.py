@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from corpora import find
-from corpora.sportscast import MODES, WINDOW, broadcast, simulate_sportscast
+from corpora.simulators.sportscast import MODES, WINDOW, broadcast, simulate_sportscast
 
 ARITY = {
     "ballstopped": 0, "kick": 1, "pass": 2, "turnover": 2, "badPass": 2, "playmode": 1, "steal": 1,

@@ -3,8 +3,8 @@
 import pytest
 
 from corpora import load_trec, load_treebank, read_trees
-from corpora.errors import DataError
-from corpora.treebank import n_leaves, skeleton
+from corpora.readers.treebank import n_leaves, skeleton
+from structsvm.files.errors import DataError
 
 TEXT = """
 ( (S

@@ -5,10 +5,10 @@ from itertools import islice, pairwise
 import numpy as np
 import pytest
 
-from corpora.house import House
+from corpora.simulators.house import House
 from semparse import ConceptLabeller
-from semparse.bag_alignment import align
-from structsvm.persist import ModelFileError
+from semparse.latent.bag_alignment import align
+from structsvm.files.persist import ModelFileError
 
 BOTH = ("location", "containedby")
 
@@ -127,7 +127,7 @@ def test_an_update_is_a_gradient_step_on_the_first_mistake(order, weak):
 
 
 def network_step(labeller, sentence, world, labels, weak, rate):
-    from semparse._concepts import Network
+    from semparse.concepts._concepts import Network
 
     data = labeller._encoded([sentence], [world])
     truth = np.array([labeller.concepts_[c] for c in labels], np.int32)

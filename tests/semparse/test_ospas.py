@@ -7,9 +7,9 @@ import pytest
 from commentary import commentary
 
 from semparse import MR, MeaningError, Ospas, Schema, SchemaError, parse_mr
-from semparse.search import Search
-from semparse.view import FEATURES
-from structsvm.persist import ModelFileError, load_model, save_model
+from semparse.latent.features import FEATURES
+from semparse.latent.search import Search
+from structsvm.files.persist import ModelFileError, load_model, save_model
 
 ALGORITHMS = ("latent", "paper")
 DATA = commentary(200)

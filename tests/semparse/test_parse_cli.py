@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from corpora.simulate import simulate
+from corpora.simulators.simulate import simulate
 from semparse import Ospas, commands
 
-COMMAND = [sys.executable, "-c", "from taggers.entry import main; main()"]
+COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()"]
 
 
 def run(*arguments, cwd, stdin=""):
@@ -288,7 +288,7 @@ def test_help_names_every_command(folder):
 
 def test_tagging_does_not_import_the_parser():
     code = (
-        "import sys; from typer.testing import CliRunner; from taggers.cli import app;"
+        "import sys; from typer.testing import CliRunner; from structsvm.cli.app import app;"
         "CliRunner().invoke(app, ['tag', '--help']); assert 'semparse' not in sys.modules;"
         "assert 'numpy' not in sys.modules"
     )

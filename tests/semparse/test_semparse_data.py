@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpora.bags import Bag
-from corpora.errors import DataError
-from semparse.data import jsonl_line, read_bags, read_jsonl, read_tab, tab_line
 from semparse.evaluation import Score, score_matches, score_parses
+from semparse.io import jsonl_line, read_bags, read_jsonl, read_tab, tab_line
 from semparse.meaning import parse_mr
+from structsvm.files.errors import DataError
 
 words = st.lists(st.from_regex(r"[a-zé]{1,5}", fullmatch=True), min_size=1, max_size=4)
 meanings = st.lists(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Problem, SVMStruct
-from structsvm._oracle import PythonOracle
+from structsvm._dual.oracle import PythonOracle
 
 DUAL_OPTIMIZERS = {
     "larank": lambda problem, **more: LaRank(problem, **{"C": 0.5, "epochs": 2, **more}),

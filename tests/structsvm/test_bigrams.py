@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
-from structsvm._oracle import PythonOracle
+from structsvm._dual.oracle import PythonOracle
 from structsvm.problems import SequenceLabels, SequenceProblem
-from structsvm.problems._decode import Decoder
-from structsvm.problems.bigrams import Bigrams
-from structsvm.problems.relayout import wider_state, wider_weights
+from structsvm.problems.sequence._decode import Decoder
+from structsvm.problems.sequence.bigrams import Bigrams
+from structsvm.problems.sequence.widen import wider_state, wider_weights
 from tests.structsvm.test_sequence import (
     LABELS,
     ROWS,
@@ -178,7 +178,7 @@ def test_training_goes_on_to_the_bit_after_a_pause(make, inference):
 
     whole = fresh().begin(X, y)
     whole.epoch()
-    state = {name: array.copy() for name, array in whole.training_state().items()}
+    state = {name: array.copy() for name, array in whole.state().items()}
     whole.epoch()
     halves = fresh().resume(state, X, y)
     halves.epoch()
@@ -192,7 +192,7 @@ def test_support_patterns_outlive_their_data_and_a_wider_layout(inference):
     y, _ = some_labels(rng, X)
     old, new = (SequenceProblem(LABELS + more, inference=inference, bigrams=(1, 1)) for more in (0, 2))
     optimizer = LaRank(old).partial_fit(X, y)
-    wide = LaRank(new).resume(wider_state(optimizer.training_state(), old, new))
+    wide = LaRank(new).resume(wider_state(optimizer.state(), old, new))
     assert wide.dual_ == optimizer.dual_
     rows = X.bigrams.rows
     more = np.hstack([rows[:, :-1], np.full((NUMBERS, 2), -1, np.int32), rows[:, -1:]])
@@ -235,7 +235,7 @@ def test_more_weights_than_can_be_counted_are_refused_also_if_bigrams_have_them(
     _, X = some_data(rng)
     y, _ = some_labels(rng, X)
     problem = SequenceProblem(LABELS, bigrams=(1, 1))
-    state = LaRank(problem).fit(X, y).training_state()
+    state = LaRank(problem).fit(X, y).state()
     many = X.bigrams.rows.copy()
     many[0, 0] = 2**31 // problem.stride
     with pytest.raises(ValueError, match="more than 2"):

@@ -19,7 +19,7 @@ from structsvm.binary import (
     SGDQNClassifier,
     TrackingClassifier,
 )
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, load_model, save_model
 from tests.structsvm.binary_twins import curved
 
 ESTIMATORS = {

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from structsvm import LaRankClassifier, NotFittedError
-from structsvm.persist import ModelFileError
+from structsvm.files.persist import ModelFileError
 
 BY_NATURE = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
@@ -92,7 +92,7 @@ def test_a_model_saved_without_training_state_is_smaller_and_predicts_the_same(t
 
 
 def test_foreign_and_inconsistent_model_files_are_refused(tmp_path):
-    from structsvm.persist import load_model, save_model
+    from structsvm.files.persist import load_model, save_model
 
     X, y = blobs()
     path = tmp_path / "model.ssvm"

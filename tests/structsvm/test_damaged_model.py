@@ -13,7 +13,7 @@ DAMAGE = r"""
 import sys, warnings
 import numpy as np
 from structsvm import LaRankClassifier
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, load_model, save_model
 
 warnings.simplefilter("ignore")
 whole, path = sys.argv[1:]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from structsvm import AmbiguousBags, KernelLaRank, LaRank, Multiclass, PassiveAggressive, Perceptron
-from structsvm.kernels import Inputs, SparseInputs
+from structsvm.kernels.functions import Inputs, SparseInputs
 
 
 def data(n=60, seed=0):
@@ -172,7 +172,7 @@ def test_broken_sparse_matrices_are_refused():
 
 
 def test_the_curve_of_many_small_updates_stays_bounded(monkeypatch):
-    from structsvm import _passes
+    from structsvm.optimizers import passes as _passes
 
     monkeypatch.setattr(_passes, "MOST_POINTS", 50)
     X, y = data()

@@ -16,10 +16,10 @@ from structsvm import (
     PassiveAggressive,
     SVMStruct,
 )
-from structsvm._kernel_rows import rbf_single
-from structsvm.kernel_larank import KernelOptimizer
-from structsvm.kernels import Rbf, squared_norms
-from structsvm.problems.outputs import taxonomy_features, tree_loss
+from structsvm.kernels.functions import Rbf, squared_norms
+from structsvm.kernels.kernel_cache import rbf_single
+from structsvm.optimizers.kernel import KernelOptimizer
+from structsvm.problems.taxonomies import taxonomy_features, tree_loss
 
 
 def points(n=120, d=4, k=4, seed=0):

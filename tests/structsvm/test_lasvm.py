@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from structsvm._training import ConvergenceWarning, in_slices
 from structsvm.binary import LaSVMClassifier
 from structsvm.binary._lasvm import LaSVM
-from structsvm.kernels import PrecomputedInputs
+from structsvm.kernels.functions import PrecomputedInputs
+from structsvm.optimizers.curve import ConvergenceWarning, in_slices
 from tests.structsvm.binary_twins import LaSVMTwin, curved, rbf
 
 

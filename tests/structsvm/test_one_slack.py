@@ -164,7 +164,7 @@ def test_squared_slacks_and_unknown_formulations_are_refused():
     with pytest.raises(ValueError, match="a slack for each example"):
         KernelSVMStruct(Multiclass(), kernel="rbf", formulation="1-slack").fit(X, y)
     with pytest.raises(ValueError, match="pickle the optimizer"):
-        SVMStruct(Multiclass(), formulation="1-slack").fit(X, y).training_state()
+        SVMStruct(Multiclass(), formulation="1-slack").fit(X, y).state()
 
 
 @pytest.mark.parametrize("where", [0, 100])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from structsvm import LaRank, LaRankClassifier, Multiclass, Problem
-from structsvm.problems.outputs import (
+from structsvm.problems.taxonomies import (
     Taxonomy,
     description_features,
     similarity_features,

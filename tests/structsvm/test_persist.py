@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from structsvm import persist
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files import persist
+from structsvm.files.persist import ModelFileError, load_model, save_model
 
 ARRAYS = {
     "weights": np.arange(60, dtype=np.float32).reshape(12, 5) / 7,
@@ -159,7 +159,7 @@ def test_disk_that_fills_up_leaves_no_file(tmp_path):
     resource = pytest.importorskip("resource")
     limit = 100_000
     code = (
-        "import sys, numpy; from structsvm.persist import save_model\n"
+        "import sys, numpy; from structsvm.files.persist import save_model\n"
         "try: save_model(sys.argv[1], {'a': numpy.zeros(10**6)}, {})\n"
         "except OSError as error: sys.exit(error.errno)"
     )

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from structsvm.quantisation import dequantise, quantise
+from structsvm.files.quantise import dequantise, quantise
 
 weights_of_any_size = st_numpy.arrays(
     np.float32,

@@ -105,7 +105,7 @@ def test_a_pickle_after_fit_goes_on_like_the_original(name):
 def test_only_the_adaptive_schedule_with_kernels_has_sweeps():
     optimizer = LaRank(Multiclass(), epochs=3).fit(*noisy_classes(40))
     assert not optimizer._later
-    assert optimizer.training_state()["rates"].tolist() == [1, 1, 1]
+    assert optimizer.state()["rates"].tolist() == [1, 1, 1]
     assert not LaRank(Multiclass(), epochs=3, schedule="adaptive").fit(*noisy_classes(40))._later
     problem = Multiclass(fit_intercept=False)
     assert not KernelLaRank(problem, epochs=3, schedule="fixed").fit(*noisy_classes(40))._later

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
-from structsvm._oracle import PythonOracle
+from structsvm._dual.oracle import PythonOracle
 from structsvm.problems import SequenceLabels, SequenceProblem, Sequences
-from structsvm.problems._decode import Decoder
-from structsvm.problems.relayout import wider_state, wider_weights
+from structsvm.problems.sequence._decode import Decoder
+from structsvm.problems.sequence.widen import wider_state, wider_weights
 
 LABELS, ROWS = 3, 5
 seeds = st.integers(0, 10_000)
@@ -231,13 +231,13 @@ def test_two_passes_are_one_pass_and_one_more_after_a_pause(make, inference):
 
     whole = fresh().begin(X, y)
     whole.epoch()
-    state = {name: array.copy() for name, array in whole.training_state().items()}
+    state = {name: array.copy() for name, array in whole.state().items()}
     whole.epoch()
     halves = fresh().resume(state, X, y)
     halves.epoch()
     assert halves.weights_.tobytes() == whole.weights_.tobytes()
     assert halves.n_argmax_ == whole.n_argmax_
-    after, other = whole.training_state(), halves.training_state()
+    after, other = whole.state(), halves.state()
     assert all(after[name].tobytes() == other[name].tobytes() for name in after if name != "dual.counters")
 
 
@@ -254,7 +254,7 @@ def test_a_wider_layout_scores_as_before(inference, order):
     assert np.abs(weights).sum() == pytest.approx(np.abs(optimizer.weights_).sum())
     table[:, LABELS : LABELS + 9] = -1e6  # no one chooses a label that is new
     assert np.array_equal(Decoder(new, weights).labels(X), Decoder(old, optimizer.weights_).labels(X))
-    wide = LaRank(new).resume(wider_state(optimizer.training_state(), old, new))
+    wide = LaRank(new).resume(wider_state(optimizer.state(), old, new))
     assert wide.dual_ == optimizer.dual_
     assert wide.partial_fit(X, y).dual_ > optimizer.dual_
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from structsvm._training import ConvergenceWarning
 from structsvm.binary import SGDQNClassifier
+from structsvm.optimizers.curve import ConvergenceWarning
 from tests.structsvm.binary_twins import sgdqn_twin
 
 

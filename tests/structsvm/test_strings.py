@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from structsvm import KernelLaRank, LaRank, Multiclass, SVMStruct
 from structsvm.problems import StringProblem
-from structsvm.problems.outputs import similarity_features
-from structsvm.problems.strings import subsequence_features, subsequence_kernel
+from structsvm.problems.string import subsequence_features, subsequence_kernel
+from structsvm.problems.taxonomies import similarity_features
 
 strings = st.text("abc", max_size=6)
 

@@ -9,11 +9,11 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from structsvm import LaRank, Perceptron, SVMStruct
-from structsvm._oracle import PythonOracle
+from structsvm._dual.oracle import PythonOracle
 from structsvm.problem import Problem
 from structsvm.problems import Grammar, TreeProblem
-from structsvm.problems.grammar import binarise, brackets, debinarise, leaves_of, rules_of
-from structsvm.problems.trees import tree_scores
+from structsvm.problems.tree.grammar import binarise, brackets, debinarise, leaves_of, rules_of
+from structsvm.problems.tree.problem import tree_scores
 from tests.structsvm.qp import solve
 
 RULES = """

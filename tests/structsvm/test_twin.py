@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron
-from structsvm._schedules import shuffled as compiled_shuffled
+from structsvm._dual.schedules import shuffled as compiled_shuffled
 from tests.structsvm.reference import MulticlassData, NaiveLaRank, naive_perceptron, shuffled
 
 

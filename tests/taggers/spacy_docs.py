@@ -7,7 +7,7 @@ from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
-from taggers.schemes import spans
+from taggers.labels.schemes import spans
 
 
 def entities(tokens: list[tuple[str, str, str]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from taggers.attributes import attribute
+from taggers.features.attributes import attribute
 
 WORD = 2**64 - 1
 

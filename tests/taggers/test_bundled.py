@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from structsvm.persist import load_model
+from structsvm.files.errors import DataError
+from structsvm.files.persist import load_model
 from taggers import PosTagger
 from taggers.bundled import FOLDER, find_model
 from taggers.commands import evaluate, inspect, tag, train
-from taggers.errors import DataError
-from taggers.files import CONLLU
+from taggers.formats.files import CONLLU
 from taggers.model import TaggerModel
 
 MODEL = FOLDER / "en-pos.ssvm"
@@ -39,7 +39,7 @@ def test_text_becomes_columns_of_token_upos_and_xpos(tmp_path):
 
 def test_one_line_of_few_words_on_standard_input_is_text():
     done = subprocess.run(
-        [sys.executable, "-c", "from taggers.entry import main; main()", "tag", "en-pos"],
+        [sys.executable, "-c", "from structsvm.cli.entry import main; main()", "tag", "en-pos"],
         input=b"The dog barks", capture_output=True, check=True,
     )  # fmt: skip
     assert [line.split("\t")[0] for line in done.stdout.decode().splitlines()] == ["The", "dog", "barks", ""]

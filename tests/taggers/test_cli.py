@@ -14,7 +14,7 @@ import pytest
 from sentences import as_columns, as_conllu
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
-COMMAND = [sys.executable, "-c", "from taggers.entry import main; main()"]
+COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()"]
 
 
 def run(*arguments, cwd, stdin=b"", **options):
@@ -129,7 +129,7 @@ def test_resume_is_as_if_it_had_never_ended(folder):
         cwd=folder,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    from structsvm.persist import load_model
+    from structsvm.files.persist import load_model
 
     arrays, _ = load_model(folder / "two.ssvm")
     resumed, _ = load_model(folder / "both.ssvm")
@@ -268,7 +268,7 @@ class Finder:
         if name == os.environ["MODULE"]:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder())
-from taggers.entry import main
+from structsvm.cli.entry import main
 main()
 """
 
@@ -277,12 +277,12 @@ main()
     ("arguments", "module"),
     [
         ("--version", "typer"),
-        ("--version", "taggers.cli"),
+        ("--version", "structsvm.cli.app"),
         ("--version", "structsvm"),
         ("train --help", "numpy"),
         ("tag en-pos", "numpy"),
         ("tag en-pos", "numpy._core._exceptions"),
-        ("tag en-pos", "structsvm._schedules"),
+        ("tag en-pos", "structsvm._dual.schedules"),
         ("parse apply none", "semparse.commands"),
     ],
 )

@@ -14,7 +14,7 @@ from test_cli import COMMAND, refused, run
 import taggers.presets as presets
 from taggers import PosTagger
 from taggers.commands import TASKS
-from taggers.gold import loss_matrix
+from taggers.labels.label_encoding import loss_matrix
 
 ROOT = Path(__file__).parents[2]
 

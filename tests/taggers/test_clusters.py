@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import text_hash
 
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.errors import DataError
+from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import SequenceTagger
-from taggers import clusters as module
-from taggers._columns import Columns
-from taggers._lexicon import Lexicon
-from taggers.clusters import Clusters, _neighbours, find_clusters
 from taggers.commands import inspect
-from taggers.errors import DataError
-from taggers.templates import parse_template
+from taggers.features import word_classes as module
+from taggers.features._lexicon import Lexicon
+from taggers.features.template import parse_template
+from taggers.features.word_classes import Clusters, _neighbours, find_clusters
+from taggers.formats._columns import Columns
 
 TEMPLATE = "w[0], cluster[-1..1], cluster[-1]|cluster[1], y[-1]|cluster[0]"
 

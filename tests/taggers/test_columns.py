@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import CONLLU, PETS, scan_columns, tricky
 
-from taggers._columns import Columns, find_last_boundary
-from taggers.errors import DataError
+from structsvm.files.errors import DataError
+from taggers.formats._columns import Columns, find_last_boundary
 
 
 def test_columns_of_space_separated_file():

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentences import chunk_data
 
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import Chunker, SequenceTagger
-from taggers._columns import Columns
 from taggers.commands import inspect
+from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
 from taggers.report import html_report
 from tests.structsvm.test_persist import resealed
@@ -150,7 +150,7 @@ import numpy as np
 sys.path.insert(0, sys.argv[3])
 from sentences import chunk_data
 from test_damaged_tagger import MODELS, X, Y, use_or_refuse
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import SequenceTagger
 
 warnings.simplefilter("ignore")

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import CONLLU, PETS, tricky
 
-from taggers import files
-from taggers.errors import DataError
-from taggers.files import atomic_write, detect_format, read_all, read_columns, write
+from structsvm.files.errors import DataError
+from taggers.formats import files
+from taggers.formats.files import atomic_write, detect_format, read_all, read_columns, write
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tagger_twins import CONLLU, PETS, tricky
 
+from structsvm.files.errors import DataError
 from taggers import SequenceTagger, commands
-from taggers._columns import Columns
-from taggers.errors import DataError
-from taggers.features import Extractor, KeyTable, encode_items
-from taggers.files import read_columns
-from taggers.history import History
-from taggers.templates import parse_template
+from taggers.features.extract import Extractor, KeyTable, encode_items
+from taggers.features.label_bigrams import History
+from taggers.features.template import parse_template
+from taggers.formats._columns import Columns
+from taggers.formats.files import read_columns
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # random files look odd
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from taggers import SequenceTagger
-from taggers.templates import parse_template
+from taggers.features.template import parse_template
 
 CRFPP = "U00:%x[0,0]\nB01:%x[0,0]\n"
 OURS = "w[0], y[-1]|w[0]"

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import text_hash
 
-from taggers._columns import Columns
-from taggers._labels import Labels
-from taggers.dicts import encode_dicts, item_names
-from taggers.errors import DataError
-from taggers.features import KeyTable, encode_items, name_rows
+from structsvm.files.errors import DataError
+from taggers.features.extract import KeyTable, encode_items, name_rows
+from taggers.features.ready import encode_dicts, item_names
+from taggers.formats._columns import Columns
+from taggers.labels._labels import Labels
 
 plain = st.text(max_size=3)
 item = st.recursive(

@@ -7,11 +7,11 @@ import pytest
 from sentences import chunk_data, sentences
 
 from taggers import Chunker
-from taggers._columns import Columns
-from taggers._labels import Labels
-from taggers._lexicon import hash_string
-from taggers.features import Extractor, KeyTable, encode
-from taggers.templates import load_template
+from taggers.features._lexicon import hash_string
+from taggers.features.extract import Extractor, KeyTable, encode
+from taggers.features.template import load_template
+from taggers.formats._columns import Columns
+from taggers.labels._labels import Labels
 
 MADE = [
     [token[:2] for token in tokens] for tokens in [*sentences(30), [("naïve", "JJ"), ("x" * 150, "NN")], []]

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from sentences import chunk_data
 
-from structsvm.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import Chunker, SequenceTagger
-from taggers._columns import Columns
 from taggers.commands import inspect
-from taggers.files import read_all
+from taggers.features.feature_names import feature_names
+from taggers.formats._columns import Columns
+from taggers.formats.files import read_all
 from taggers.model import TaggerModel
-from taggers.naming import feature_names
 
 X, Y = chunk_data(30)
 DICTS = [[{"word": token[0], "long": len(token[0]) > 4} for token in s] for s in X]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from taggers._labels import Labels
-from taggers.features import Extractor, KeyTable, cut, encode
-from taggers.files import read_all, read_columns, write
-from taggers.templates import load_template
+from taggers.features.extract import Extractor, KeyTable, cut, encode
+from taggers.features.template import load_template
+from taggers.formats.files import read_all, read_columns, write
+from taggers.labels._labels import Labels
 
 pytestmark = pytest.mark.corpora
 CORPORA = Path(os.environ.get("STRUCTSVM_CORPORA", "."))

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taggers import schemes
-from taggers.schemes import allowed, convert, detect, encode, spans, split, violations
+from taggers.labels import schemes
+from taggers.labels.schemes import allowed, convert, detect, encode, spans, split, violations
 
 PREFIXES = {"IOB1": "IB", "IOB2": "BI", "IOBES": "BIES", "BILUO": "BILU"}
 TYPES = ("per-name", "loc")

@@ -11,8 +11,8 @@ from sentences import as_columns, sentences  # noqa: E402
 from spacy.cli.train import train as spacy_train  # noqa: E402
 from spacy_docs import as_entity_columns, as_universal  # noqa: E402
 
+from structsvm.files.errors import DataError  # noqa: E402
 from taggers.commands import evaluate  # noqa: E402
-from taggers.errors import DataError  # noqa: E402
 from taggers.spacy.__main__ import config  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
 

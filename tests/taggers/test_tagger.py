@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sentences import chunk_data
 
-from structsvm.persist import ModelFileError, load_model, save_model
-from taggers import Chunker, NerTagger, PosTagger, SequenceTagger, schemes
-from taggers._columns import Columns
+from structsvm.files.persist import ModelFileError, load_model, save_model
+from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
+from taggers.formats._columns import Columns
+from taggers.labels import schemes
 from taggers.model import TaggerModel
 
 X, Y = chunk_data(80)
@@ -202,7 +203,7 @@ def test_the_training_curve_is_data(inference):
 def test_a_file_is_learned_from_part_by_part(tmp_path, inference):
     from sentences import as_columns
 
-    from taggers.files import read_columns
+    from taggers.formats.files import read_columns
 
     path = tmp_path / "train.txt"
     path.write_bytes(as_columns(200))

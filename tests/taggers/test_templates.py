@@ -2,8 +2,8 @@
 
 import pytest
 
-from taggers.errors import DataError
-from taggers.templates import Cell, load_template, parse_template
+from structsvm.files.errors import DataError
+from taggers.features.template import Cell, load_template, parse_template
 
 
 def cells(text):

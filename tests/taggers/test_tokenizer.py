@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taggers.tokenizer import split_sentences, to_columns, tokenize
+from taggers.formats.tokenizer import split_sentences, to_columns, tokenize
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse.linalg
 from sentences import as_columns
 
-from structsvm.persist import load_model, save_model
+from structsvm.files.persist import load_model, save_model
 from taggers.commands import convert, evaluate, tag, train
 
 ROOT = Path(__file__).parents[2]

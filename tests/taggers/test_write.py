@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tagger_twins import CONLLU, PETS, tricky
 
-from taggers._columns import Columns
-from taggers._labels import Labels
-from taggers._write import write
-from taggers.errors import DataError
+from structsvm.files.errors import DataError
+from taggers.formats._columns import Columns
+from taggers.formats._write import write
+from taggers.labels._labels import Labels
 
 
 def ids(*numbers):

@@ -1,0 +1,100 @@
+"""GeoQuery and CLang as WASP has them: one meaning a sentence, made ambiguous by those of neighbours."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from corpora.bags import Bag
+from corpora.registry import find
+from structsvm.files.errors import DataError
+
+_LISP = re.compile(r'[(){}]|"[^"]*"|[^\s(){}"]+')
+
+
+def load_geoquery(directory: str | os.PathLike[str] | None = None, *, n: int = 880) -> list[Bag]:
+    """Read GeoQuery with FunQL meanings: all 880 questions, or the 250 of the first experiments."""
+    folder = find("geoquery", directory)
+    if n not in (250, 880):
+        raise ValueError(f"GeoQuery has 880 or 250 questions, not {n}")
+    wanted = set((folder / f"id-{n}").read_text(encoding="ascii").split())
+    bags = read_wasp(folder / "corpus-gappy-0.xml", "geo-funql")
+    return [bag for bag in bags if bag.id in wanted]
+
+
+def load_clang(directory: str | os.PathLike[str] | None = None) -> list[Bag]:
+    """Read CLang, advice to a football coach; `(pos (half our))` becomes `pos(half(our))`."""
+    return read_wasp(find("clang", directory) / "corpus-gappy-0.xml", "robocup-clang")
+
+
+def read_wasp(path: str | os.PathLike[str], language: str) -> list[Bag]:
+    """Read a corpus file of WASP: English texts, each with its meaning as only candidate and as gold."""
+    path = Path(path)
+    try:
+        root = ElementTree.fromstring(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror}): check its name", str(path)) from None
+    except ElementTree.ParseError as error:
+        line = error.position[0]
+        raise DataError(f"malformed XML ({error}): get the file anew", str(path), line) from None
+    bags = []
+    for example in root.iter("example"):
+        name = example.get("id", "?")
+        texts = [nl.text for nl in example.iter("nl") if nl.get("lang", "en") == "en"]
+        meanings = [mrl.text for mrl in example.iter("mrl") if mrl.get("lang") == language]
+        if not texts or not meanings or not texts[0] or not meanings[0]:
+            raise DataError(f"example {name} lacks its English text or its {language} meaning", str(path))
+        meaning = _from_lisp(meanings[0]) if language == "robocup-clang" else "".join(meanings[0].split())
+        bags.append(Bag(" ".join(texts[0].split()), (meaning,), (meaning,), id=name))
+    return bags
+
+
+def with_ambiguity(bags: Sequence[Bag], level: int, *, seed: int = 0) -> list[Bag]:
+    """Give each sentence the meanings from a before to b after its own, a and b uniform on 0..level.
+
+    That is `level` more on average, as AmbigGeoQuery of Kate and Mooney (2007) has it; the right one is
+    always there. Shuffle the bags first if neighbours are alike.
+    """
+    if level < 0:
+        raise ValueError(f"a level of ambiguity is at least 0, not {level}")
+    rng = random.Random(seed)
+    found = []
+    for place, bag in enumerate(bags):
+        first, last = place - rng.randint(0, level), place + rng.randint(0, level)
+        near = [meaning for other in bags[max(first, 0) : last + 1] for meaning in other.gold or ()]
+        found.append(replace(bag, candidates=tuple(dict.fromkeys(near))))
+    return found
+
+
+def _from_lisp(text: str) -> str:
+    """Lists `(head arg ...)` as `head(arg,...)`; one that begins with a list is a `rule`, `{...}` a `set`."""
+    tokens = _LISP.findall(text)
+    value, rest = _list(tokens, 0)
+    if rest != len(tokens):
+        raise DataError(f"{text.strip()!r} has too many closing brackets")
+    return value
+
+
+def _list(tokens: list[str], place: int) -> tuple[str, int]:
+    if place >= len(tokens):
+        raise DataError("a meaning of CLang ends too early: brackets are missing")
+    token = tokens[place]
+    if token not in "({":
+        return token, place + 1
+    closing = ")" if token == "(" else "}"
+    items, place = [], place + 1
+    while place < len(tokens) and tokens[place] != closing:
+        item, place = _list(tokens, place)
+        items.append(item)
+    if place >= len(tokens):
+        raise DataError("a meaning of CLang ends too early: brackets are missing")
+    if token == "{":
+        return f"set({','.join(items)})", place + 1
+    if not items or "(" in items[0]:
+        return f"rule({','.join(items)})", place + 1
+    return f"{items[0]}({','.join(items[1:])})", place + 1

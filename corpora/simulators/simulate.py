@@ -1,0 +1,34 @@
+"""Simulated sentences with candidate meanings, by name, written as JSONL."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from corpora.bags import Bag
+from corpora.simulators.child_world import simulate_child_world
+from corpora.simulators.house import simulate_house
+from corpora.simulators.sportscast import simulate_sportscast
+from structsvm.files.atomic import atomic_write, check_output
+
+WORLDS = {"house": simulate_house, "child-world": simulate_child_world}
+NAMES = (*WORLDS, "sportscast")
+
+
+def simulate(
+    what: str, n: int, output: str | Path = "-", *, level: int | None = None, seed: int = 0
+) -> list[Bag]:
+    """Write n sentences of a simulated world, and return them."""
+    if what not in NAMES:
+        raise ValueError(f"{what!r} is none of {', '.join(NAMES)}")
+    check_output(output)
+    if what in WORLDS:
+        bags = WORLDS[what](n, level=1 if level is None else level, seed=seed)
+    elif level is not None:
+        raise ValueError("a sportscast has the ambiguity of its game: leave the level out")
+    else:
+        bags = simulate_sportscast(n, seed=seed)
+    with atomic_write(output) as file:
+        for bag in bags:
+            file.write((json.dumps(bag.to_json(), ensure_ascii=False) + "\n").encode())
+    return bags

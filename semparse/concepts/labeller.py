@@ -1,0 +1,211 @@
+"""Concept labelling with world knowledge: which thing in the world does each word of a sentence name?
+
+    "he cooks the rice"  ->  John cook - rice         as John and the rice are in the kitchen
+
+A network with lookup tables for words and concepts (appendix C of Bordes' thesis) labels, greedily, the word
+it is surest of, and uses what the world knows of that concept, such as its location, for those still to come.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from semparse.concepts._concepts import ORDERS, Network
+from semparse.latent.bag_alignment import align
+from structsvm.files.persist import ModelFileError, load_model, save_model
+from structsvm.integrations.sklearn import Estimator
+from structsvm.validation import check_choice, check_count, check_positive, check_seed
+
+World = Mapping[str, Mapping[str, str]]
+KIND = "concepts"
+PART = 500  # visits between two looks at Ctrl-C
+
+
+class ConceptLabeller(Estimator):
+    """Labels each word with a concept, given the state of the world.
+
+    The score of a labelling is sum_i g_i(x, y) . h(y_i) (see `_concepts`). Training visits sentences one by
+    one and labels them greedily; at the first mistake, one gradient step asks every right continuation to
+    score above the wrong one by 1. It stops after `epochs` passes, the rate falling linearly to a tenth,
+    or when a pass had no mistake. A visit costs about dimension * hidden * (relations + 1) * length^2
+    operations.
+
+    Parameters
+    ----------
+    relations : the relations of concepts to use, as named in the worlds; none for words alone.
+    order : order-free (the surest word first), left-right, or independent (labels do not see each other).
+    dimension, hidden, window : sizes of the vectors of words and concepts, of g and h, and how many words
+        around it a word sees, itself included.
+    aligned : with weak labels, passes that take the bags as aligned by what occurs together
+        (`bag_alignment`), before those with the thesis' own update, which asks any label of the bag on any
+        word to beat the wrong one. Alone (0), that update learns the bags, but on our data not which word
+        each label belongs to.
+    """
+
+    def __init__(
+        self,
+        *,
+        relations: Sequence[str] = ("location", "containedby"),
+        order: str = "order-free",
+        dimension: int = 20,
+        hidden: int = 200,
+        window: int = 13,
+        rate: float = 0.02,
+        epochs: int = 6,
+        aligned: int = 2,
+        random_state: int = 0,
+    ) -> None:
+        self.relations = relations
+        self.order = order
+        self.dimension, self.hidden, self.window = dimension, hidden, window
+        self.rate, self.epochs, self.aligned, self.random_state = rate, epochs, aligned, random_state
+
+    def fit(
+        self,
+        sentences: Sequence[Sequence[str]],
+        worlds: Sequence[World],
+        labels: Sequence[Sequence[str]],
+        *,
+        weak: bool = False,
+        callback: Callable[[int, float], object] | None = None,
+    ) -> Self:
+        """Learn from sentences, the worlds they were said in, {relation: {concept: concept}}, and labels.
+
+        labels has a concept for each word, such as "-" for words that name none. With weak, their order is
+        not looked at: they are the bag of concepts that the sentence names. callback sees each pass and its
+        share of sentences with a mistake.
+        """
+        self._check_options()
+        if not len(sentences) == len(worlds) == len(labels):
+            raise ValueError(f"{len(sentences)} sentences, {len(worlds)} worlds and {len(labels)} labellings")
+        if not len(sentences):
+            raise ValueError("there are no sentences: nothing to learn from")
+        for k, (words, concepts) in enumerate(zip(sentences, labels, strict=True)):
+            if not words or len(words) != len(concepts):
+                raise ValueError(f"sentence {k} has {len(words)} words and {len(concepts)} labels")
+        rng = np.random.default_rng(check_seed(self.random_state))
+        self.words_ = {word: k for k, word in enumerate(_names(sentences), 2)}  # 0: outside, 1: unknown
+        self.concepts_ = {concept: k for k, concept in enumerate(_names(labels))}
+        self.arrays_ = self._initial(rng)
+        data = self._encoded(sentences, worlds)
+        truth = np.array([self.concepts_[c] for concepts in labels for c in concepts], np.int32)
+        if weak:
+            shape = len(self.words_) + 2, len(self.concepts_)
+            truth = align(data[0], truth, data[1], shape)
+        network = Network(self.arrays_, max(map(len, sentences)), self.order)
+        self.errors_: list[float] = []
+        for epoch in range(self.epochs):
+            visits = rng.permutation(len(sentences))
+            rate = self.rate * (1 - 0.9 * epoch / self.epochs)
+            by_bag = weak and epoch >= self.aligned
+            parts = range(0, len(visits), PART)
+            right = sum(network.train(*data, truth, visits[k : k + PART], by_bag, rate) for k in parts)
+            if not all(np.isfinite(array).all() for array in self.arrays_.values()):
+                raise ValueError(f"the weights grew out of bounds: a rate of {self.rate} is too high")
+            self.errors_.append(1 - right / len(sentences))
+            if callback is not None:
+                callback(epoch, self.errors_[-1])
+            if right == len(sentences):
+                break
+        return self
+
+    def _check_options(self) -> None:
+        check_choice(order=(self.order, tuple(ORDERS)))
+        sizes = {name: getattr(self, name) for name in ("dimension", "hidden", "window", "epochs")}
+        for name, value in sizes.items():
+            check_count(**{name: value}, low=1)
+        check_count(aligned=self.aligned, low=0)
+        check_positive(rate=self.rate)
+        if self.window % 2 == 0:
+            raise ValueError(f"window must be odd, the word and as many on each side, not {self.window}")
+
+    def predict(self, sentences: Sequence[Sequence[str]], worlds: Sequence[World]) -> list[list[str]]:
+        """The concept of each word."""
+        if not hasattr(self, "arrays_"):
+            raise self._not_fitted()
+        if len(sentences) != len(worlds):
+            raise ValueError(f"{len(sentences)} sentences and {len(worlds)} worlds")
+        if not all(sentences):
+            raise ValueError("a sentence has no words")
+        words, starts, values = self._encoded(sentences, worlds)
+        found = np.empty(len(words), np.int32)
+        longest = max(map(len, sentences), default=1)
+        Network(self.arrays_, longest, self.order).predict(words, starts, values, found)
+        names = list(self.concepts_)
+        return [[names[c] for c in found[a:b]] for a, b in pairwise(starts)]
+
+    def neighbours(self, concept: str, n: int = 2) -> list[str]:
+        """The concepts whose vectors are nearest."""
+        vectors = self.arrays_["concepts"][:-1]
+        distances = np.linalg.norm(vectors - vectors[self.concepts_[concept]], axis=1)
+        names = list(self.concepts_)
+        return [names[k] for k in np.argsort(distances, kind="stable") if names[k] != concept][:n]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, all of it or nothing."""
+        if not hasattr(self, "arrays_"):
+            raise self._not_fitted()
+        names = {"words": list(self.words_), "concepts": list(self.concepts_)}
+        save_model(path, self.arrays_, {"kind": KIND, "parameters": self.get_params(), **names})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file, or raise ModelFileError."""
+        arrays, meta = load_model(path)
+        if meta.get("kind") != KIND:
+            raise ModelFileError(f"Model file {path} is no concept labeller: it says {meta.get('kind')!r}.")
+        try:
+            labeller = cls(**meta["parameters"])
+            labeller._check_options()
+            labeller.words_ = {str(word): k for k, word in enumerate(meta["words"], 2)}
+            labeller.concepts_ = {str(concept): k for k, concept in enumerate(meta["concepts"])}
+            for name, expected in labeller._initial(np.random.default_rng(0)).items():
+                if arrays[name].shape != expected.shape or arrays[name].dtype != expected.dtype:
+                    raise ValueError(f"{name} is of shape {arrays[name].shape}, not {expected.shape}")
+        except (KeyError, TypeError, ValueError, AttributeError, MemoryError) as error:
+            what = f"does not hold a labeller that fits together ({error}): train it anew."
+            raise ModelFileError(f"Model file {path} {what}") from error
+        labeller.arrays_ = arrays
+        return labeller
+
+    def _initial(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Random parameters, each even on +-1 / sqrt(inputs)."""
+        d, n = self.dimension, self.hidden
+        parts = d * (1 + len(self.relations))
+
+        def even(*shape: int, inputs: int) -> np.ndarray:
+            return rng.uniform(-1, 1, shape).astype(np.float32) / np.float32(np.sqrt(inputs))
+
+        return {
+            "words": even(len(self.words_) + 2, d, inputs=1),
+            "concepts": even(len(self.concepts_) + 1, d, inputs=1),
+            "W": even(self.window, d, n, inputs=self.window * (d + parts)),
+            "V": even(self.window, parts, n, inputs=self.window * (d + parts)),
+            "H": even(parts, n, inputs=parts),
+            "b_g": np.zeros(n, np.float32),
+            "b_h": np.zeros(n, np.float32),
+        }
+
+    def _encoded(
+        self, sentences: Sequence[Sequence[str]], worlds: Sequence[World]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Words, where sentences start, and what each concept is related to, as numbers."""
+        words = np.array([self.words_.get(word, 1) for x in sentences for word in x], np.int32)
+        starts = np.cumsum([0, *map(len, sentences)], dtype=np.int32)
+        none, n = len(self.concepts_), len(self.concepts_)
+        values = np.full((len(worlds), max(1, len(self.relations) * n)), none, np.int32)
+        for row, world in zip(values, worlds, strict=True):
+            for k, relation in enumerate(self.relations):
+                for concept, other in world.get(relation, {}).items():
+                    if concept in self.concepts_:
+                        row[k * n + self.concepts_[concept]] = self.concepts_.get(other, none)
+        return words, starts, values
+
+
+def _names(lists: Iterable[Iterable[Any]]) -> list[str]:
+    return sorted({name for one in lists for name in one})

@@ -1,0 +1,169 @@
+"""Files of sentences with candidate meanings: JSONL, `text TAB mr;mr`, and RoboCup folders.
+
+    {"text": "anna passes to bob", "candidates": ["pass(anna, bob)", {"rel": "kick", "args": ["anna"]}]}
+    anna passes to bob<TAB>pass(anna, bob);kick(anna)
+
+A line of JSONL needs `text` or `tokens`; `candidates`, `gold`, `time`, `id` and `symbols` may be left out.
+All readers raise DataError with file and line, and read all or nothing.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from corpora.bags import Bag
+from corpora.readers.robocup import YEARS, Game, read_game
+from semparse.meaning import MeaningError, as_mr, parse_mrs
+from structsvm.files.errors import DataError
+
+FORMATS = ("jsonl", "tab", "robocup")
+KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
+
+
+def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[Bag]:
+    """Read a file of bags, or the bags of a RoboCup folder; "-" is standard input, `.gz` is unpacked.
+
+    Without a format a folder is RoboCup's, `.jsonl` and `.json` are JSONL, and so is what begins with "{";
+    the rest is `text TAB mr;mr`.
+    """
+    if format is not None and format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+    if _is_robocup(path, format):
+        return [bag for game in _games(path) for bag in game.bags]
+    lines = list(_lines(path))
+    if format is None:
+        first = next((line for line in lines if line.strip()), "")
+        named = str(path).removesuffix(".gz").endswith((".jsonl", ".json"))
+        format = "jsonl" if named or first.lstrip().startswith("{") else "tab"
+    return list((read_jsonl if format == "jsonl" else read_tab)(lines, str(path)))
+
+
+def read_tests(
+    path: str | os.PathLike[str], format: str | None = None
+) -> tuple[list[Bag], list[Bag], int | None]:
+    """What to parse, what to match, and how many meanings are to be found by matching (None: count them).
+
+    In a file both are its sentences. RoboCup's test sentences are those with a gold meaning, also where no
+    event fell in their window; its bags are matched, and the meanings of comments without one are missed.
+    """
+    if _is_robocup(path, format):
+        games = _games(path)
+        gold = [bag for game in games for bag in game.gold]
+        return gold, [bag for game in games for bag in game.bags], len(gold)
+    bags = read_bags(path, format)
+    return bags, bags, None
+
+
+def _is_robocup(path: str | os.PathLike[str], format: str | None) -> bool:
+    return format == "robocup" or (format is None and os.path.isdir(path))
+
+
+def _games(path: str | os.PathLike[str]) -> list[Game]:
+    years = [year for year in YEARS if (Path(path) / "training" / f"{year}final-train").exists()]
+    if not years:
+        raise DataError("holds no RoboCup game (training/2001final-train ...)", str(path))
+    return [read_game(path, year) for year in years]
+
+
+def read_jsonl(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
+    """Bags from lines of JSONL; blank lines are passed over."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"no JSON ({error}): write one object a line", file, number) from None
+        try:
+            yield _bag(value, number)
+        except ValueError as error:
+            raise DataError(str(error), file, number) from None
+
+
+def _bag(value: Any, line: int) -> Bag:
+    if not isinstance(value, dict):
+        raise ValueError(f"{value!r} is no object with text and candidates")
+    unknown = [key for key in value if key not in KEYS]
+    if unknown:
+        raise ValueError(f"unknown key {unknown[0]!r}: known are {', '.join(KEYS)}")
+    tokens, text = _words(value.get("tokens"), "tokens"), value.get("text")
+    if text is None and tokens is not None:
+        text = " ".join(tokens)
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError("there is no sentence: give text, or tokens, with at least one word")
+    time, name = value.get("time"), value.get("id", "")
+    if time is not None and (isinstance(time, bool) or not isinstance(time, (int, float))):
+        raise ValueError(f"time must be a number, not {time!r}")
+    if not isinstance(name, (str, int)):
+        raise ValueError(f"id must be a string or a number, not {name!r}")
+    symbols = _words(value.get("symbols"), "symbols")
+    candidates, gold = _meanings(value, "candidates") or (), _meanings(value, "gold")
+    return Bag(text, candidates, gold, time, str(name), tokens, symbols, line)
+
+
+def _words(value: Any, key: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not value or not all(isinstance(word, str) and word for word in value):
+        raise ValueError(f"{key} must be a list of words, not {value!r}")
+    return tuple(value)
+
+
+def _meanings(value: dict[str, Any], key: str) -> tuple[str, ...] | None:
+    given = value.get(key)
+    if given is None:
+        return None
+    if isinstance(given, (str, dict)):
+        given = [given]
+    if not isinstance(given, list):
+        raise ValueError(f"{key} must be a list of meanings, not {given!r}")
+    return tuple(str(as_mr(item)) for item in given)
+
+
+def read_tab(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
+    """Bags from lines `text TAB mr;mr`; without a tab, or with nothing after it, there are no candidates."""
+    for number, line in enumerate(lines, 1):
+        text, *rest = line.rstrip("\r\n").split("\t")
+        if not line.strip():
+            continue
+        if len(rest) > 1:
+            what = "write `text TAB mr;mr`, sentences with their candidate meanings"
+            raise DataError(f"{len(rest)} tabs in a line: {what}", file, number)
+        if not text.strip():
+            raise DataError("there is no sentence before the tab", file, number)
+        try:
+            candidates = tuple(str(mr) for mr in parse_mrs(rest[0] if rest else ""))
+        except MeaningError as error:
+            raise DataError(str(error), file, number) from None
+        yield Bag(" ".join(text.split()), candidates, line=number)
+
+
+def jsonl_line(bag: Bag) -> str:
+    """A bag as a line of JSONL."""
+    return json.dumps(bag.to_json(), ensure_ascii=False) + "\n"
+
+
+def tab_line(bag: Bag) -> str:
+    """A bag as a line `text TAB mr;mr`; only text and candidates have a place in it."""
+    return f"{' '.join(bag.text.split())}\t{';'.join(bag.candidates)}\n"
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    try:
+        if str(path) == "-":
+            yield from sys.stdin
+        else:
+            opener = gzip.open if str(path).endswith(".gz") else open
+            with opener(path, "rt", encoding="utf-8-sig") as stream:
+                yield from stream
+    except UnicodeDecodeError:
+        raise DataError("is not in UTF-8: convert it", str(path)) from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot be read ({error}): check its name", str(path)) from None

@@ -1,0 +1,20 @@
+# cython: language_level=3
+"""Sparse differences in the form that the dual keeps."""
+from libc.stdint cimport int32_t
+
+cdef extern from "structsvm/_dual/difference.h" nogil:
+    ctypedef struct Difference:
+        Py_ssize_t n            # entries, each with an index of its own
+        Py_ssize_t plus         # those of 1 end here,
+        Py_ssize_t minus        # those of -1 here, and the others are behind; each of the three sorted
+        int32_t* index
+        const double* value     # of the others
+
+    double difference_dot(const double* w, const Difference* x)
+    void difference_add(double* w, double scale, const Difference* x)
+    double difference_norm(const Difference* x)
+    double difference_inner(const Difference* a, const Difference* b)
+    bint difference_equal(const Difference* a, const Difference* b)
+    bint pack_units(Difference* to, const int32_t* index, double* value, Py_ssize_t n, int32_t* room)
+    void pack_sorted(Difference* to, const int32_t* index, double* value, Py_ssize_t n, int32_t* room)
+    void unpack(const Difference* x, int32_t* index, double* value)

@@ -1,0 +1,396 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""`KernelDual`: the multiclass dual without w, by kernels between patterns.
+
+The joint kernel is L(y, y') k(x, x'). For each support pattern it keeps beta (a value for each class), the
+scores S(x, c) = sum_j,c' beta_jc' L(c, c') k(x_j, x) of all classes, which are its stored gradients. SMOSTEP
+costs one pass over a row of the kernel matrix between support patterns, which `KernelRows` keeps.
+
+New patterns come in blocks. Their scores are computed together, and then follow every step as those of the
+support patterns do.
+"""
+from libc.math cimport INFINITY
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+from structsvm._dual.machine cimport Dual, OPTIMIZE_BURST
+from structsvm.kernels.kernel_cache cimport KernelRows
+
+import numpy as np
+
+cdef extern from "structsvm/_dual/block.h" nogil:
+    void prefetch_lines(const void* block, Py_ssize_t n_bytes)
+    void turned_single(char* columns, char** rows, Py_ssize_t width, Py_ssize_t n)
+    void turned_double(char* columns, char** rows, Py_ssize_t width, Py_ssize_t n)
+    void weighed_single(double* sums, const double* beta, Py_ssize_t n_classes, const char* columns,
+                        Py_ssize_t width, Py_ssize_t n)
+    void weighed_double(double* sums, const double* beta, Py_ssize_t n_classes, const char* columns,
+                        Py_ssize_t width, Py_ssize_t n)
+    void moved_single(double* up, double* down, double a, const char* x, Py_ssize_t n)
+    void moved_double(double* up, double* down, double a, const char* x, Py_ssize_t n)
+
+
+cdef class KernelDual(Dual):
+    """maximise -sum beta Delta - beta' K beta / 2 with beta_iy <= C_i [y = y_i] and sum_y beta_iy = 0."""
+
+    cdef KernelRows rows                    # patterns, and kernels between support patterns
+    cdef Py_ssize_t n_classes
+    cdef const double[:, ::1] loss
+    cdef const double[:, ::1] similarity    # L
+    cdef bint plain                         # L is the identity
+    cdef double kernel_cost                 # multiply-adds of one kernel value
+
+    # Support patterns, by position.
+    cdef Py_ssize_t capacity
+    cdef double* beta                       # n_patterns x n_classes
+    cdef double* scores                     # n_classes x capacity
+    cdef double* upper
+    cdef Py_ssize_t* label
+
+    # The current batch.
+    cdef Py_ssize_t[::1] labels
+    cdef double[::1] uppers
+
+    # The block of patterns to come next.
+    cdef Py_ssize_t width                   # how many
+    cdef char* columns                      # capacity x width: kernels with support patterns
+    cdef double[::1] fresh                  # n_classes x width: scores
+
+    def __init__(
+        self, inputs, loss, similarity, *, double C, double tau, double kappa, uint64_t seed, double cache_mb
+    ):
+        self.rows = KernelRows(inputs, cache_mb)
+        self.loss = np.ascontiguousarray(loss, dtype=np.float64)
+        self.similarity = np.ascontiguousarray(similarity, dtype=np.float64)
+        self.n_classes = self.loss.shape[0]
+        self.C, self.tau, self.kappa, self.rng = C, tau, kappa, seed
+        self.kernel_cost = inputs.cost
+        self.plain = np.array_equal(similarity, np.eye(self.n_classes))
+        self.start([])
+
+    def __dealloc__(self):
+        free(self.beta)
+        free(self.scores)
+        free(self.upper)
+        free(self.label)
+        free(self.columns)
+
+    # -- the three steps ------------------------------------------------------------------------
+
+    cdef int process_new(self, Py_ssize_t slot) except -1 nogil:
+        return 0 if self.rows.position[slot] >= 0 else self.cut(slot, self.tau)
+
+    cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
+        cdef Py_ssize_t c, p = self.rows.position[slot], best, q, y = self.labels[slot]
+        cdef double v, best_v = 0
+        if p >= 0:
+            self.n_argmax += 1
+            return self.move(p, True, epsilon)
+        # One that was a support pattern when the block began has no row there: it waits for the next epoch.
+        if self.rows.fresh(slot) == NULL or self.uppers[slot] == 0:
+            return 0
+        best, q = y, self.rows.pending[slot]
+        self.n_argmax += 1
+        self.cost += self.n_patterns * (self.kernel_cost + self.n_classes)
+        for c in range(self.n_classes):
+            v = self.loss[y, c] - self.fresh[y * self.width + q] + self.fresh[c * self.width + q]
+            if v > best_v:
+                best, best_v = c, v
+        if best_v <= max(epsilon, self.tau):
+            return 0
+        p = self.insert(slot)
+        return self.settled(self.step(p, y, best, best_v))
+
+    cdef int process_old(self, Py_ssize_t p) except -1 nogil:
+        self.n_argmax += 1
+        return self.move(p, True, -1)
+
+    cdef int optimize(self, Py_ssize_t p) except -1 nogil:
+        return self.move(p, False, -1)
+
+    cdef int optimize_burst(self) except -1 nogil:
+        cdef Py_ssize_t p = self.best_of_ten(False)
+        return self.move(p, False, -1) if p >= 0 else 0
+
+    cdef Py_ssize_t best_of_ten(self, bint all_classes) noexcept nogil:
+        """Where OPTIMIZE or PROCESSOLD gains most in gradient, or -1: to look costs little beside a step."""
+        cdef Py_ssize_t p, best = -1
+        cdef double gap, largest = self.tau
+        cdef int _
+        for _ in range(OPTIMIZE_BURST if self.n_patterns else 0):
+            p = self.pick()
+            gap = self.gap_of(p, all_classes)
+            if gap > largest:
+                best, largest = p, gap
+        self.n_argmax += OPTIMIZE_BURST if all_classes else 0
+        return best
+
+    cdef double gap_of(self, Py_ssize_t p, bint all_classes) noexcept nogil:
+        """What a step of a support pattern gains in gradient, towards any class or its support outputs."""
+        cdef Py_ssize_t c, y = self.label[p]
+        cdef double v, least = INFINITY, most = -INFINITY, room
+        cdef double* beta = self.beta + p * self.n_classes
+        for c in range(self.n_classes):
+            if beta[c] == 0 and not all_classes:
+                continue
+            v = self.loss[y, c] + self.scores[c * self.capacity + p]
+            room = self.upper[p] - beta[c] if c == y else -beta[c]
+            if v < least and room >= self.kappa * self.upper[p]:
+                least = v
+            most = max(most, v)
+        self.cost += self.n_classes
+        return most - least
+
+    cdef int move(self, Py_ssize_t p, bint all_classes, double epsilon) except -1 nogil:
+        """The steepest feasible step of a support pattern, towards any class or its support outputs only.
+
+        With epsilon >= 0 only towards a class that exceeds the slack of the support outputs by more than it.
+        """
+        cdef Py_ssize_t c, a = -1, b = -1, y = self.label[p]
+        cdef double v, va = INFINITY, vb = -INFINITY, slack = 0, room
+        cdef double* beta = self.beta + p * self.n_classes
+        for c in range(self.n_classes):
+            if beta[c] == 0 and not all_classes:
+                continue
+            v = self.loss[y, c] - self.scores[y * self.capacity + p] + self.scores[c * self.capacity + p]
+            room = self.upper[p] - beta[c] if c == y else -beta[c]
+            if v < va and room >= self.kappa * self.upper[p]:
+                a, va = c, v
+            if v > vb:
+                b, vb = c, v
+            if beta[c] != 0:
+                slack = max(slack, v)
+        self.cost += self.n_classes
+        self.last_gap = vb - va if a >= 0 and (epsilon < 0 or vb > slack + epsilon) else 0
+        return self.settled(self.step(p, a, b, self.last_gap)) if self.last_gap > self.tau else 0
+
+    cdef int step(self, Py_ssize_t p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil:
+        """SMOSTEP: beta_a += step, beta_b -= step; a support pattern left without coefficients is removed."""
+        cdef double* beta = self.beta + p * self.n_classes
+        cdef char* row
+        cdef double curvature, room, step, change
+        cdef Py_ssize_t c, y = self.label[p], before = 0, after = 0
+        curvature = self.rows.diagonal[p] * (
+            self.similarity[a, a] + self.similarity[b, b] - 2 * self.similarity[a, b])
+        room = self.upper[p] - beta[y] if a == y else -beta[a]
+        step = min(gap / curvature, room) if curvature > 0 else room
+        row = self.rows.fetch(p)
+        if self.plain:
+            self.shift(a, b, step, p, row)
+        for c in range(self.n_classes):
+            before += c != y and beta[c] != 0
+            change = step * (self.similarity[c, a] - self.similarity[c, b])
+            if change != 0:
+                self.cost += self.n_patterns
+                if not self.plain:
+                    self.shift(c, -1, change, p, row)
+        beta[b] -= step
+        beta[a] = 0 if step == room and a != y else beta[a] + step
+        beta[y] = 0
+        for c in range(self.n_classes):
+            if c != y:
+                after += beta[c] != 0
+                beta[y] -= beta[c]
+        self.n_outputs += after - before
+        self.dual += step * gap - 0.5 * step * step * curvature
+        self.n_steps += 1
+        if after == 0:
+            self.remove(p)
+        return 1
+
+    cdef void shift(self, Py_ssize_t a, Py_ssize_t b, double change, Py_ssize_t p, char* row) noexcept nogil:
+        """The scores of class a grow by change k(x, x_p), and those of b fall by it; b = -1 is no class."""
+        cdef char* column = self.columns + p * self.width * self.rows.size
+        cdef double* up = self.scores + a * self.capacity
+        cdef double* down = self.scores + b * self.capacity
+        if b < 0:
+            self.rows.add(up, change, row)
+            self.rows.add_n(&self.fresh[a * self.width], change, column, self.width)
+        elif self.rows.single:
+            moved_single(up, down, change, row, self.n_patterns)
+            moved_single(&self.fresh[a * self.width], &self.fresh[b * self.width], change, column, self.width)
+        else:
+            moved_double(up, down, change, row, self.n_patterns)
+            moved_double(&self.fresh[a * self.width], &self.fresh[b * self.width], change, column, self.width)
+
+    # -- the block ------------------------------------------------------------------------------
+
+    cdef int turn_block(self) except -1:
+        """Columns and scores of the block that `rows` has made."""
+        cdef Py_ssize_t n = self.rows.n_block, k = self.n_classes, size = self.rows.size
+        cdef double[::1] sums = np.zeros(k * n + 1)
+        self.columns = <char*>allocated(realloc(self.columns, (self.rows.capacity * n + 1) * size))
+        self.width, self.fresh = n, sums
+        if n == 0:
+            return 0
+        if self.rows.single:
+            turned_single(self.columns, self.rows.block_rows, n, self.n_patterns)
+            weighed_single(&sums[0], self.beta, k, self.columns, n, self.n_patterns)
+        else:
+            turned_double(self.columns, self.rows.block_rows, n, self.n_patterns)
+            weighed_double(&sums[0], self.beta, k, self.columns, n, self.n_patterns)
+        if not self.plain:
+            mixed = np.asarray(self.similarity) @ np.asarray(sums)[:k * n].reshape(k, n)
+            self.fresh = np.append(mixed.ravel(), 0.0)
+        return 0
+
+    # -- the support set ------------------------------------------------------------------------
+
+    cdef Py_ssize_t insert(self, Py_ssize_t slot) except -1 nogil:
+        """Make a pattern of the block a support pattern."""
+        cdef Py_ssize_t c, q = self.rows.pending[slot], p = self.rows.insert(slot)
+        for c in range(self.n_classes):
+            self.beta[p * self.n_classes + c] = 0
+            self.scores[c * self.capacity + p] = self.fresh[c * self.width + q]
+        for c in range(self.width):
+            self.rows.put(self.columns, p * self.width + c, self.rows.block_kernel[q, c])
+        self.upper[p], self.label[p] = self.uppers[slot], self.labels[slot]
+        self.n_patterns = p + 1
+        return p
+
+    cdef int remove(self, Py_ssize_t p) except -1 nogil:
+        """Fill the gap with the last support pattern."""
+        cdef Py_ssize_t c, k = self.n_classes, last = self.n_patterns - 1, size = self.width * self.rows.size
+        if p != last:
+            memcpy(self.columns + p * size, self.columns + last * size, size)
+            memcpy(self.beta + p * k, self.beta + last * k, k * sizeof(double))
+            for c in range(k):
+                self.scores[c * self.capacity + p] = self.scores[c * self.capacity + last]
+            self.upper[p], self.label[p] = self.upper[last], self.label[last]
+        self.n_patterns = last
+        return self.rows.remove(p)
+
+    cdef int settled(self, int moved) except -1 nogil:
+        """The end of a step, when all books agree."""
+        self.rows.settle()
+        return moved
+
+    cdef int grow(self, Py_ssize_t capacity) except -1:
+        """Make room for more support patterns in all arrays; without memory nothing changes."""
+        cdef Py_ssize_t c
+        cdef double* scores
+        self.beta = <double*>allocated(realloc(self.beta, self.n_classes * capacity * sizeof(double)))
+        self.upper = <double*>allocated(realloc(self.upper, capacity * sizeof(double)))
+        self.label = <Py_ssize_t*>allocated(realloc(self.label, capacity * sizeof(Py_ssize_t)))
+        scores = <double*>allocated(malloc(self.n_classes * capacity * sizeof(double)))
+        for c in range(self.n_classes if self.n_patterns else 0):
+            memcpy(scores + c * capacity, self.scores + c * self.capacity, self.n_patterns * sizeof(double))
+        free(self.scores)
+        self.scores, self.capacity = scores, capacity
+        return 0
+
+    # -- from Python ----------------------------------------------------------------------------
+
+    def start(self, labels):
+        """Begin with a batch of patterns, slots 0 .. n - 1; earlier support patterns stay, without a slot."""
+        self.labels = np.array(labels, dtype=np.intp)
+        self.uppers = np.zeros(len(labels))
+        self.width, self.fresh = 0, np.zeros(1)
+        self.rows.start(len(labels))
+
+    def weigh(self, sample_weight):
+        """Give the patterns of the batch their weights: they have none before."""
+        self.uppers = self.C * np.asarray(sample_weight, dtype=np.float64)
+
+    def begin_block(self, slots):
+        """Compute the rows of the patterns to come next, those that are no support patterns."""
+        self.width = 0      # should that fail, there is no block
+        self.rows.begin_block(slots)
+        if self.capacity < self.rows.capacity:
+            self.grow(self.rows.capacity)
+        self.turn_block()
+
+    def polish(self):
+        """Work on the support patterns alone, with as many steps as there are patterns."""
+        cdef Py_ssize_t k, p = -1, then
+        with nogil:
+            for k in range(self.n_patterns):
+                then = self.best_of_ten(k % 4 == 0)
+                if then >= 0:   # its row comes from memory while the step before is done
+                    prefetch_lines(self.rows.rows[then], self.n_patterns * self.rows.size)
+                if 0 <= p < self.n_patterns:
+                    self.move(p, True, -1)
+                p = then
+
+    @property
+    def inputs(self):
+        """The patterns and their kernels."""
+        return self.rows.inputs
+
+    @property
+    def n_kernels(self) -> int:
+        """Kernel values computed."""
+        return self.rows.n_kernels
+
+    def batch_labels(self) -> np.ndarray:
+        """The classes of the current batch."""
+        return np.array(self.labels)
+
+    def positions(self, slots) -> np.ndarray:
+        """Where slots of the batch are among the support patterns, or -1."""
+        return np.asarray(self.rows.position)[slots]
+
+    def count(self, Py_ssize_t n):
+        """Book n argmax calls whose kernel rows were computed outside the steps."""
+        self.n_argmax += n
+        self.rows.count(n)
+
+    def coefficients(self) -> np.ndarray:
+        """beta, a row for each support pattern and a column for each class."""
+        cdef Py_ssize_t n = self.n_patterns, k = self.n_classes
+        return np.array(<double[:n, :k]>self.beta) if n else np.zeros((0, k))
+
+    def support_scores(self) -> np.ndarray:
+        """S of each support pattern and class: the stored gradients."""
+        cdef Py_ssize_t n = self.n_patterns, k = self.n_classes, m = self.capacity
+        return np.array(<double[:k, :m]>self.scores)[:, :n].T if n else np.zeros((0, k))
+
+    def support_labels(self) -> np.ndarray:
+        """The true class of each support pattern."""
+        cdef Py_ssize_t n = self.n_patterns
+        return np.array(<Py_ssize_t[:n]>self.label) if n else np.zeros(0, np.intp)
+
+    def state(self) -> dict:
+        """Everything but the inputs, as arrays: what restore() needs to go on."""
+        cdef Py_ssize_t n = self.n_patterns
+        return {
+            "beta": self.coefficients(),
+            "scores": self.support_scores(),
+            "labels": self.support_labels(),
+            "upper": np.array(<double[:n]>self.upper) if n else np.zeros(0),
+            "diagonal": np.array(self.rows.diagonal[:n]),
+            "counters": np.array([self.n_argmax, self.n_steps, self.rows.n_kernels], dtype=np.int64),
+            "objective": np.array([self.dual, self.cost], dtype=np.float64),
+            "rng": np.array([self.rng], dtype=np.uint64),
+        }
+
+    def restore(self, state: dict):
+        """Take up a state() again; `inputs` must hold its support patterns, in order."""
+        cdef Py_ssize_t p, c, n = len(state["labels"])
+        cdef const double[:, ::1] beta = np.ascontiguousarray(state["beta"])
+        cdef const double[:, ::1] scores = np.ascontiguousarray(state["scores"])
+        cdef const double[::1] upper = state["upper"]
+        cdef const Py_ssize_t[::1] labels = state["labels"]
+        fits = beta.shape[0] == scores.shape[0] == upper.shape[0] == len(state["diagonal"]) == n
+        if self.n_patterns or not fits or (
+                n and (beta.shape[1] != self.n_classes or scores.shape[1] != self.n_classes
+                       or not 0 <= np.min(labels) <= np.max(labels) < self.n_classes)):
+            raise ValueError("the saved training state is inconsistent: its arrays do not fit each other")
+        self.rows.restore(n, state["diagonal"])
+        self.grow(self.rows.capacity)
+        for p in range(n):
+            for c in range(self.n_classes):
+                self.beta[p * self.n_classes + c] = beta[p, c]
+                self.scores[c * self.capacity + p] = scores[p, c]
+                self.n_outputs += c != labels[p] and beta[p, c] != 0
+            self.upper[p], self.label[p] = upper[p], labels[p]
+        self.n_patterns = n
+        self.n_argmax, self.n_steps, self.rows.n_kernels = state["counters"]
+        self.dual, self.cost = state["objective"]
+        self.rng = state["rng"][0]
+
+
+cdef void* allocated(void* block) except NULL:
+    if block == NULL:
+        raise MemoryError("no memory for the kernel dual: use a smaller cache_size or fewer patterns")
+    return block

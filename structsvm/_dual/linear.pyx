@@ -1,0 +1,525 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""`LinearDual`: the dual with an explicit w, whatever the structure.
+
+For a support pattern i it keeps the support outputs y: alpha, loss Delta and difference
+d(y) = Phi(x_i, y_i) - Phi(x_i, y). With the violation v(y) = Delta - <w, d(y)>, SMOSTEP moves
+lambda from output a to output b:
+
+    lambda = clip((v(b) - v(a)) / ||d(a) - d(b)||^2, 0, room of a)
+    w     += lambda (d(b) - d(a))
+    dual  += lambda (v(b) - v(a)) - lambda^2 / 2 ||d(a) - d(b)||^2
+
+The true output has d = 0, v = 0 and room C - beta. The other forms of the problem change only this much:
+slack re-scaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) for Delta, give the true output
+v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it.
+"""
+from libc.float cimport DBL_MAX
+from libc.math cimport NAN
+from libc.stdint cimport int32_t, uint64_t
+from libc.stdlib cimport free, malloc, realloc
+from libc.string cimport memcpy
+
+from structsvm._dual.difference cimport (
+    difference_add, difference_dot, difference_equal, difference_inner, difference_norm, pack_sorted,
+    pack_units, unpack)
+from structsvm._dual.machine cimport Dual
+from structsvm._dual.oracle cimport Found, Oracle
+from structsvm._dual.sparse cimport canonical, dot_dense
+
+import numpy as np
+
+from structsvm._dual.machine import lengthened
+
+cdef extern from "structsvm/_dual/vector.h" nogil:
+    void prefetch_lines(const void* block, Py_ssize_t n_bytes)
+    void prefetch_line(const void* at)
+
+cdef Py_ssize_t TRUE_OUTPUT = -1
+cdef Py_ssize_t NOBODY = -2
+cdef double CLOSE = 1e-6            # far above what rounding makes of a violation
+cdef Py_ssize_t FETCHED = 64        # entries of a difference to fetch beforehand
+cdef Py_ssize_t MOST_PRODUCTS = 64  # outputs of a pattern whose inner products are kept
+INCONSISTENT = "the saved training state is inconsistent: its arrays do not fit each other"
+
+
+cdef class LinearDual(Dual):
+    """maximise sum alpha Delta - ||w||^2 / 2 with alpha >= 0, sum_y alpha_iy <= C_i and w = sum alpha d."""
+
+    def __init__(self, Oracle oracle, *, double C, double tau, double kappa, uint64_t seed):
+        self.oracle = oracle
+        self.C, self.tau, self.kappa = C, tau, kappa
+        self.squared = oracle.squared
+        self.most_products = MOST_PRODUCTS
+        self.rng = seed
+        self.grow(oracle.n_weights)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t position
+        for position in range(self.n_patterns):
+            while self.patterns[position].n:
+                self.remove_output(&self.patterns[position], self.patterns[position].n - 1)
+            free(self.patterns[position].outputs)
+        free(self.patterns)
+        free(self.position)
+        free(self.upper)
+        free(self.held)
+        free(self.room)
+
+    # -- the three steps ------------------------------------------------------------------------
+
+    cdef int process_new(self, Py_ssize_t slot) except -1 nogil:
+        return 0 if self.position[slot] >= 0 else self.cut(slot, self.tau)
+
+    cdef int process_old(self, Py_ssize_t position) except -1 nogil:
+        cdef Pattern* p = &self.patterns[position]
+        cdef double va, vb, v
+        cdef Py_ssize_t a, b
+        self.violations(p)
+        a, b = self.giver(p, &va), self.taker(p, &vb)
+        v = self.look(p.slot, True, max(vb, va + self.tau))
+        if a == NOBODY:
+            return 0
+        if v > vb and v - va > self.tau:
+            if not self.packed:     # rounding: among great numbers the floor may lie above these two bounds
+                self.pack()
+            b, vb = self.match(p), v
+            if b < 0:
+                b = self.insert_output(p)
+        return self.step(p, a, b, vb - va)
+
+    cdef int optimize(self, Py_ssize_t position) except -1 nogil:
+        cdef Pattern* p = &self.patterns[position]
+        cdef double va, vb
+        cdef Py_ssize_t a, b
+        self.violations(p)
+        a, b = self.giver(p, &va), self.taker(p, &vb)
+        self.last_gap = vb - va if a != NOBODY else 0
+        return self.step(p, a, b, self.last_gap)
+
+    cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
+        cdef Pattern* p
+        cdef double va = 0, slack = 0, v
+        cdef Py_ssize_t a = TRUE_OUTPUT, b = NOBODY
+        if self.upper[slot] == 0:
+            return 0
+        if epsilon < 0 and self.position[slot] >= 0:
+            return self.process_old(self.position[slot])
+        v = self.look(slot, True, 0)
+        if self.position[slot] < 0:
+            if v <= max(epsilon, self.tau):
+                return 0
+            p = self.insert_pattern(slot)
+        else:
+            p = &self.patterns[self.position[slot]]
+            self.violations(p)
+            a = self.giver(p, &va)
+            self.taker(p, &slack)
+            if a == NOBODY or v <= max(slack, 0) + epsilon or v - va <= self.tau:
+                return 0
+            b = self.match(p)
+        if b < 0:
+            b = self.insert_output(p)
+        return self.step(p, a, b, v - va)
+
+    cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
+        cdef Pattern* p = &self.patterns[position]
+        cdef Py_ssize_t k, j
+        if stage == 0:
+            prefetch_lines(p, sizeof(Pattern))
+        elif stage == 1:
+            prefetch_lines(p.outputs, p.n * sizeof(Output))
+        elif stage == 2:
+            for k in range(p.n):
+                prefetch_lines(p.outputs[k].d.index, min(p.outputs[k].d.n, FETCHED) * sizeof(int32_t))
+        else:
+            for k in range(p.n):
+                for j in range(min(p.outputs[k].d.n, FETCHED)):
+                    prefetch_line(self.w + p.outputs[k].d.index[j])
+
+    # -- SMOSTEP and what it needs --------------------------------------------------------------
+
+    cdef int step(self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil:
+        """SMOSTEP: move weight from a to b, whose violations differ by `gap`; outputs left empty go."""
+        cdef Output* out
+        cdef double curvature, step, room
+        cdef Py_ssize_t k
+        if gap <= self.tau or a == NOBODY:
+            return 0
+        curvature = self.norm(p, a) + self.norm(p, b)
+        if a != TRUE_OUTPUT and b != TRUE_OUTPUT:
+            curvature -= 2 * self.product(p, a, b)
+            self.cost += p.outputs[a].d.n + p.outputs[b].d.n
+        if a != TRUE_OUTPUT:
+            room = p.outputs[a].alpha
+        else:
+            room = DBL_MAX if self.squared else p.upper - p.beta
+        step = min(gap / curvature, room) if curvature > 0 else room
+        if a != TRUE_OUTPUT:
+            out = &p.outputs[a]
+            out.alpha = 0 if step == room else out.alpha - step
+            difference_add(self.w, -step, &out.d)
+            self.cost += out.d.n
+        if b != TRUE_OUTPUT:
+            out = &p.outputs[b]
+            out.alpha += step
+            difference_add(self.w, step, &out.d)
+            self.cost += out.d.n
+        self.dual += step * gap - 0.5 * step * step * curvature
+        self.n_steps += 1
+        p.beta = 0
+        for k in range(p.n - 1, -1, -1):
+            if p.outputs[k].alpha <= 0:
+                self.remove_output(p, k)
+        for k in range(p.n):
+            p.beta += p.outputs[k].alpha
+        if p.n == 0:
+            self.remove_pattern(self.position[p.slot])
+        return 1
+
+    cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
+        """Ask the oracle and return the violation of what it found, packed if it is above `floor`."""
+        cdef Found* found = &self.oracle.found
+        cdef Py_ssize_t k
+        cdef double v
+        self.packed = False
+        self.oracle.find(slot, self.w, True)
+        if counted:
+            self.n_argmax += 1
+            self.cost += found.cost
+        found.loss = self.oracle.scaled_loss(found.loss)
+        if self.oracle.slack_rescaling:
+            for k in range(found.n):
+                found.value[k] *= found.loss
+        v = found.loss - dot_dense(self.w, found.index, found.value, found.n)
+        # Rounded otherwise than what is packed, so that a tie could be broken in favour of the same output.
+        if v <= floor - CLOSE:
+            return v
+        self.pack()
+        return found.loss - difference_dot(self.w, &self.looked)
+
+    cdef int pack(self) except -1 nogil:
+        """Bring what was found to the form of support outputs."""
+        cdef Found* found = &self.oracle.found
+        cdef int32_t* grown
+        if found.n > self.packable or self.room == NULL:
+            grown = <int32_t*>realloc(self.room, (5 * found.n + 1) * sizeof(int32_t))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError(f"no memory for a difference of {found.n} entries")
+            self.room, self.packable = grown, found.n
+        if not pack_units(&self.looked, found.index, found.value, found.n, self.room):
+            found.n = canonical(found.index, found.value, found.n)
+            pack_sorted(&self.looked, found.index, found.value, found.n, self.room)
+        self.packed = True
+        return 0
+
+    cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil:
+        if k != TRUE_OUTPUT:
+            return p.outputs[k].norm
+        return 1 / p.upper if self.squared else 0
+
+    cdef double true_violation(self, Pattern* p) noexcept nogil:
+        return p.beta / p.upper if self.squared else 0
+
+    cdef void violations(self, Pattern* p) noexcept nogil:
+        cdef Output* out
+        cdef Py_ssize_t k
+        for k in range(p.n):
+            out = &p.outputs[k]
+            out.v = out.loss - difference_dot(self.w, &out.d)
+            self.cost += out.d.n
+
+    cdef Py_ssize_t giver(self, Pattern* p, double* v) noexcept nogil:
+        """The least violated support output that can give weight (c+ of the papers)."""
+        cdef Py_ssize_t k, best = NOBODY
+        v[0] = DBL_MAX
+        if self.squared or p.beta <= p.upper * (1 - self.kappa):
+            best, v[0] = TRUE_OUTPUT, self.true_violation(p)
+        for k in range(p.n):
+            if p.outputs[k].v < v[0] and p.outputs[k].alpha >= self.kappa * p.upper:
+                best, v[0] = k, p.outputs[k].v
+        return best
+
+    cdef Py_ssize_t taker(self, Pattern* p, double* v) noexcept nogil:
+        """The most violated support output (c- of the papers)."""
+        cdef Py_ssize_t k, best = TRUE_OUTPUT
+        v[0] = self.true_violation(p)
+        for k in range(p.n):
+            if p.outputs[k].v > v[0]:
+                best, v[0] = k, p.outputs[k].v
+        return best
+
+    # -- support patterns and outputs -----------------------------------------------------------
+
+    cdef Py_ssize_t match(self, Pattern* p) noexcept nogil:
+        """The support output equal to the one packed, or NOBODY: same difference and loss, same output."""
+        cdef Py_ssize_t k
+        for k in range(p.n):
+            if p.outputs[k].loss == self.oracle.found.loss and difference_equal(
+                    &p.outputs[k].d, &self.looked):
+                return k
+        return NOBODY
+
+    cdef Pattern* insert_pattern(self, Py_ssize_t slot) except NULL nogil:
+        cdef Pattern* p
+        cdef Py_ssize_t capacity
+        if self.n_patterns == self.capacity:
+            capacity = 2 * self.capacity + 64
+            p = <Pattern*>realloc(self.patterns, capacity * sizeof(Pattern))
+            if p == NULL:
+                with gil:
+                    raise MemoryError(f"no memory for {capacity} support patterns")
+            self.patterns, self.capacity = p, capacity
+        p = &self.patterns[self.n_patterns]
+        p.slot, p.upper, p.beta = slot, self.upper[slot], 0
+        p.n = p.capacity = 0
+        p.outputs, p.products = NULL, NULL
+        self.position[slot] = self.n_patterns
+        self.n_patterns += 1
+        return p
+
+    cdef double product(self, Pattern* p, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """<d(a), d(b)> of two outputs, computed once: they meet in many steps."""
+        cdef double value
+        if p.products == NULL:
+            return difference_inner(&p.outputs[a].d, &p.outputs[b].d)
+        value = p.products[a * p.capacity + b]
+        if value != value:
+            value = difference_inner(&p.outputs[a].d, &p.outputs[b].d)
+            p.products[a * p.capacity + b] = p.products[b * p.capacity + a] = value
+        return value
+
+    cdef bint widen(self, Pattern* p) noexcept nogil:
+        """Room for more outputs and their products; False if there is no memory."""
+        cdef Py_ssize_t k, capacity = 2 * p.capacity + 2
+        cdef Py_ssize_t kept = capacity if capacity <= self.most_products else 0
+        cdef Output* outputs = <Output*>malloc(capacity * sizeof(Output) + kept * kept * sizeof(double))
+        cdef double* products = <double*>(outputs + capacity) if kept else NULL
+        if outputs == NULL:
+            return False
+        if p.n:
+            memcpy(outputs, p.outputs, p.n * sizeof(Output))
+        if products != NULL:
+            for k in range(p.n):
+                memcpy(products + k * capacity, p.products + k * p.capacity, p.n * sizeof(double))
+        free(p.outputs)
+        p.outputs, p.products, p.capacity = outputs, products, capacity
+        return True
+
+    cdef Py_ssize_t insert_output(self, Pattern* p) except -1 nogil:
+        """Copy the output packed into the pattern's, alpha = 0; a bare pattern goes if that fails."""
+        cdef Py_ssize_t k, capacity, n_values = 0, n = self.looked.n
+        cdef Output* out
+        cdef bint short_of_memory
+        cdef char* block
+        short_of_memory = p.n == p.capacity and not self.widen(p)
+        if not short_of_memory:
+            out = &p.outputs[p.n]
+            # One block: the values, if any, behind the indices and aligned.
+            capacity = (n + n % 2) * sizeof(int32_t)
+            n_values = n - self.looked.minus
+            block = <char*>malloc(capacity + n_values * sizeof(double) + 1)
+            short_of_memory = block == NULL
+        if short_of_memory:
+            if p.n == 0:
+                self.remove_pattern(self.position[p.slot])
+            with gil:
+                raise MemoryError(f"no memory for a support output of {n} entries")
+        out.d = self.looked
+        out.d.index = <int32_t*>block
+        if n:
+            memcpy(out.d.index, self.looked.index, n * sizeof(int32_t))
+        out.d.value = <double*>(block + capacity)
+        if n_values:
+            memcpy(block + capacity, self.looked.value, n_values * sizeof(double))
+        out.alpha, out.loss = 0, self.oracle.found.loss
+        out.norm = difference_norm(&out.d)
+        if p.products != NULL:
+            p.products[p.n * p.capacity + p.n] = out.norm
+            for k in range(p.n):
+                p.products[k * p.capacity + p.n] = p.products[p.n * p.capacity + k] = NAN
+        p.n += 1
+        self.n_outputs += 1
+        return p.n - 1
+
+    cdef void remove_output(self, Pattern* p, Py_ssize_t k) noexcept nogil:
+        """The last output takes its place."""
+        cdef Py_ssize_t j, last = p.n - 1
+        free(p.outputs[k].d.index)
+        p.outputs[k] = p.outputs[last]
+        if p.products != NULL:
+            for j in range(last):
+                if j != k:
+                    p.products[j * p.capacity + k] = p.products[k * p.capacity + j] = (
+                        p.products[last * p.capacity + j])
+            p.products[k * p.capacity + k] = p.outputs[k].norm
+        p.n = last
+        self.n_outputs -= 1
+
+    cdef int remove_pattern(self, Py_ssize_t position) except -1 nogil:
+        """Fill the gap with the last support pattern; a pattern that nobody holds leaves the oracle too."""
+        cdef Py_ssize_t slot = self.patterns[position].slot
+        free(self.patterns[position].outputs)
+        self.n_patterns -= 1
+        self.patterns[position] = self.patterns[self.n_patterns]
+        self.position[self.patterns[position].slot] = position
+        self.position[slot] = -1
+        return 0 if self.held[slot] else self.oracle.drop(slot)
+
+    # -- from Python ----------------------------------------------------------------------------
+
+    def grow(self, Py_ssize_t n_weights):
+        """Make w at least this long; what is new is zero."""
+        cdef double[::1] view
+        cdef Py_ssize_t old = 0 if self.weights is None else len(self.weights)
+        if n_weights > old or self.weights is None:
+            self.weights = lengthened(self.weights if old else np.zeros(0), n_weights)
+            view = self.weights
+            self.w = &view[0] if n_weights else NULL
+            self.oracle.attach(self.weights)
+
+    def admit(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight):
+        """Take slots of the oracle into the training set, with their sample weights."""
+        cdef Py_ssize_t k, n_slots = self.n_slots
+        for k in range(slots.shape[0]):
+            n_slots = max(n_slots, slots[k] + 1)
+        if n_slots > self.n_slots:
+            n_slots += n_slots // 2
+            self.position = <Py_ssize_t*>checked(realloc(self.position, n_slots * sizeof(Py_ssize_t)))
+            self.upper = <double*>checked(realloc(self.upper, n_slots * sizeof(double)))
+            self.held = <char*>checked(realloc(self.held, n_slots * sizeof(char)))
+            for k in range(self.n_slots, n_slots):
+                self.position[k], self.upper[k], self.held[k] = -1, 0, 0
+            self.n_slots = n_slots
+        for k in range(slots.shape[0]):
+            self.upper[slots[k]] = self.C * sample_weight[k]
+            self.held[slots[k]] = 1
+
+    def dismiss(self, const Py_ssize_t[::1] slots):
+        """Take slots out of the training set: only those of support patterns stay, as long as they are."""
+        cdef Py_ssize_t k
+        for k in range(slots.shape[0]):
+            # Once only, and only if admitted: Ctrl-C may have come before that, or after it was dismissed.
+            if slots[k] < self.n_slots and self.held[slots[k]]:
+                self.held[slots[k]] = 0
+                if self.position[slots[k]] < 0:
+                    self.oracle.drop(slots[k])
+
+    def slacks(self, const Py_ssize_t[::1] slots, bint counted=False) -> np.ndarray:
+        """xi of each pattern at the current w."""
+        result = np.empty(slots.shape[0])
+        cdef double[::1] xi = result
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(slots.shape[0]):
+                xi[k] = max(0, self.look(slots[k], counted, DBL_MAX))
+        return result
+
+    def state(self) -> dict:
+        """Everything but the oracle's patterns, as arrays: what restore() needs to go on."""
+        cdef Py_ssize_t position, k, n
+        cdef Pattern* p
+        cdef int32_t[::1] index_view
+        cdef double[::1] value_view
+        slots, upper, counts = [], [], []
+        alpha, loss, lengths, indices, values = [], [], [], [], []
+        for position in range(self.n_patterns):
+            p = &self.patterns[position]
+            slots.append(p.slot)
+            upper.append(p.upper)
+            counts.append(p.n)
+            for k in range(p.n):
+                alpha.append(p.outputs[k].alpha)
+                loss.append(p.outputs[k].loss)
+                n = p.outputs[k].d.n
+                lengths.append(n)
+                indices.append(np.empty(n, np.int32))
+                values.append(np.empty(n))
+                if n:
+                    index_view, value_view = indices[len(indices) - 1], values[len(values) - 1]
+                    unpack(&p.outputs[k].d, &index_view[0], &value_view[0])
+        return {
+            "weights": self.weights.copy(),
+            "slots": np.array(slots, dtype=np.intp),
+            "upper": np.array(upper, dtype=np.float64),
+            "counts": np.array(counts, dtype=np.int64),
+            "alpha": np.array(alpha, dtype=np.float64),
+            "loss": np.array(loss, dtype=np.float64),
+            "lengths": np.array(lengths, dtype=np.int64),
+            "indices": np.concatenate([np.empty(0, np.int32), *indices]),
+            "values": np.concatenate([np.empty(0), *values]),
+            "counters": np.array([self.n_argmax, self.n_steps], dtype=np.int64),
+            "objective": np.array([self.dual, self.cost], dtype=np.float64),
+            "rng": np.array([self.rng], dtype=np.uint64),
+        }
+
+    def restore(self, state: dict):
+        """Take up a state() again; the oracle must hold the support patterns in the slots it names."""
+        if self.n_patterns or self.n_steps:
+            raise ValueError("only a new dual can be restored")
+        check_state(state, len(self.weights))
+        cdef Pattern* p
+        cdef Py_ssize_t i, j, k, at = 0, entry = 0
+        cdef Found* found = &self.oracle.found
+        cdef const Py_ssize_t[::1] slots = state["slots"]
+        cdef const long long[::1] counts = state["counts"], lengths = state["lengths"]
+        cdef const double[::1] alpha = state["alpha"], loss = state["loss"], values = state["values"]
+        cdef const double[::1] upper = state["upper"]
+        cdef const int32_t[::1] indices = state["indices"]
+        self.admit(slots, np.ones(len(slots)))
+        for i in range(slots.shape[0]):
+            self.upper[slots[i]] = upper[i]
+            p = self.insert_pattern(slots[i])
+            self.held[slots[i]] = 0
+            for j in range(counts[i]):
+                self.oracle.reserve(lengths[entry])
+                found.n, found.loss = lengths[entry], loss[entry]
+                for k in range(lengths[entry]):
+                    found.index[k], found.value[k] = indices[at + k], values[at + k]
+                self.pack()
+                self.insert_output(p)
+                p.outputs[j].alpha = alpha[entry]
+                p.beta += alpha[entry]
+                at += lengths[entry]
+                entry += 1
+        self.weights[:] = state["weights"]
+        self.n_argmax, self.n_steps = state["counters"]
+        self.dual, self.cost = state["objective"]
+        self.rng = state["rng"][0]
+
+
+cdef void* checked(void* block) except NULL:
+    if block == NULL:
+        raise MemoryError("no memory for the training set")
+    return block
+
+
+def check_state(state: dict, n_weights: int) -> None:
+    """Refuse arrays that do not fit each other, or hold what no training leaves: w is indexed with them."""
+    kinds = {
+        "weights": np.float64, "slots": np.intp, "upper": np.float64, "counts": np.int64, "alpha": np.float64,
+        "loss": np.float64, "lengths": np.int64, "indices": np.int32, "values": np.float64,
+        "counters": np.int64, "objective": np.float64, "rng": np.uint64,
+    }
+    if not all(state[name].ndim == 1 and state[name].dtype == kind for name, kind in kinds.items()):
+        raise ValueError(INCONSISTENT)
+    n_outputs, n_entries = len(state["alpha"]), len(state["indices"])
+    counts, lengths, indices = state["counts"], state["lengths"], state["indices"]
+    fits = (
+        len(state["weights"]) == n_weights
+        and len(state["slots"]) == len(state["upper"]) == len(counts)
+        and len(state["loss"]) == len(lengths) == n_outputs and len(state["values"]) == n_entries
+        and ((counts > 0) & (counts <= n_outputs)).all() and ((lengths >= 0) & (lengths <= n_entries)).all()
+        and counts.sum() == n_outputs and lengths.sum() == n_entries
+        and (state["slots"] >= 0).all() and len(np.unique(state["slots"])) == len(state["slots"])
+        and (n_entries == 0 or 0 <= indices.min() <= indices.max() < n_weights)
+        and len(state["counters"]) == len(state["objective"]) == 2 and len(state["rng"]) == 1
+        and (state["counters"] >= 0).all()
+        and all(np.isfinite(state[name]).all() for name, kind in kinds.items() if kind is np.float64)
+        and (state["alpha"] >= 0).all() and (state["upper"] > 0).all() and (state["loss"] >= 0).all()
+    )
+    if not fits:
+        raise ValueError(INCONSISTENT)
+    output = np.repeat(np.arange(n_outputs), lengths)
+    if ((indices[1:] <= indices[:-1]) & (output[1:] == output[:-1])).any():
+        raise ValueError(INCONSISTENT)

@@ -1,0 +1,69 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""`Dual`: the three steps of LaRank, which `LinearDual` (with w) and `KernelDual` (with scores) spell out."""
+from structsvm.rng cimport rng_below
+
+import numpy as np
+
+
+cdef class Dual:
+    """A dual objective that PROCESSNEW, PROCESSOLD and OPTIMIZE increase; a step returns 1 if it moved."""
+
+    def __reduce__(self):
+        raise TypeError("a dual holds raw memory: use its state() and restore()")
+
+    cdef int process_new(self, Py_ssize_t slot) except -1 nogil:
+        """PROCESSNEW: if it is no support pattern, step from its true output to its most violated one."""
+        return 0
+
+    cdef int process_old(self, Py_ssize_t position) except -1 nogil:
+        """PROCESSOLD: step along the steepest feasible direction of a support pattern, over all outputs."""
+        return 0
+
+    cdef int optimize(self, Py_ssize_t position) except -1 nogil:
+        """OPTIMIZE: the same over the support outputs of the pattern only."""
+        return 0
+
+    cdef int optimize_burst(self) except -1 nogil:
+        """Ten OPTIMIZE, all drawn first: support patterns lie all over memory, and are fetched together."""
+        cdef Py_ssize_t[OPTIMIZE_BURST] drawn
+        cdef int k, stage
+        if self.n_patterns == 0:
+            return 0
+        for k in range(OPTIMIZE_BURST):
+            drawn[k] = self.pick()
+        for stage in range(3):
+            for k in range(OPTIMIZE_BURST):
+                self.prefetch(drawn[k], stage)
+        self.prefetch(drawn[0], 3)
+        for k in range(OPTIMIZE_BURST):
+            if k + 1 < OPTIMIZE_BURST and drawn[k + 1] < self.n_patterns:
+                self.prefetch(drawn[k + 1], 3)
+            if drawn[k] < self.n_patterns:      # a step before may have removed a pattern
+                self.optimize(drawn[k])
+        return 0
+
+    cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
+        """Ask for the memory of a support pattern; a stage asks for what says where the next has to look."""
+
+    cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
+        """Step towards the pattern's most violated output if it exceeds the current slack by epsilon.
+
+        With a negative epsilon every visit makes the best step there is, as PROCESSNEW or PROCESSOLD.
+        """
+        return 0
+
+    cdef Py_ssize_t pick(self) noexcept nogil:
+        """A support pattern drawn at random, or -1 if there is none."""
+        return rng_below(&self.rng, self.n_patterns) if self.n_patterns else -1
+
+
+def lengthened(array, Py_ssize_t n):
+    """The array with zeros up to length n. It may begin a longer one: growing bit by bit costs little.
+
+    To be used on arrays that it made itself, and on those that own their memory.
+    """
+    whole = array if array.base is None else array.base
+    if n > len(whole):
+        whole = np.zeros(2 * n if len(array) else n)
+        whole[:len(array)] = array
+    return whole[:n]

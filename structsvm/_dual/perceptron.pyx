@@ -1,0 +1,120 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""The structured perceptron [Collins 2002]: the same oracle without the loss, and no dual."""
+from structsvm._dual.oracle cimport Found, Oracle
+from structsvm._dual.sparse cimport add_to, canonical, dot_dense
+
+import numpy as np
+
+from structsvm._dual.machine import lengthened
+
+
+cdef class PerceptronWeights:
+    """w and the sum of all its past values, kept lazily: an update costs the size of its difference."""
+
+    cdef readonly Oracle oracle
+    cdef readonly object weights        # the last w
+    cdef readonly object moments        # sum of (time of update) x (update)
+    cdef readonly long long n_seen
+    cdef readonly long long n_updates
+    cdef readonly long long n_wrong     # patterns that were ever wrong
+    cdef object sample_weight           # of each slot
+    cdef object wrong                   # whether a slot was ever wrong
+    cdef object held                    # whether a slot is in the training set
+
+    def __init__(self, Oracle oracle):
+        self.oracle = oracle
+        self.weights = np.zeros(oracle.n_weights)
+        self.moments = np.zeros(oracle.n_weights)
+        self.sample_weight = np.zeros(0)
+        self.wrong = np.zeros(0, dtype=np.uint8)
+        self.held = np.zeros(0, dtype=np.uint8)
+        oracle.attach(self.weights)
+
+    def __reduce__(self):
+        raise TypeError("the weights hold an oracle: use their state() and restore()")
+
+    def run(self, const Py_ssize_t[::1] slots):
+        """Visit patterns in order."""
+        cdef double[::1] w = self.weights, moments = self.moments
+        cdef const double[::1] sample_weight = self.sample_weight
+        cdef unsigned char[::1] wrong = self.wrong
+        cdef Oracle oracle = self.oracle
+        cdef Found* found
+        cdef double step
+        cdef Py_ssize_t k
+        with nogil:
+            for k in range(slots.shape[0]):
+                oracle.find(slots[k], &w[0], False)
+                # A right answer may come as Phi - Phi, entry by entry.
+                oracle.found.n = canonical(oracle.found.index, oracle.found.value, oracle.found.n)
+                step = sample_weight[slots[k]]
+                if oracle.found.n and step > 0:
+                    found = &oracle.found
+                    add_to(&w[0], step, found.index, found.value, found.n)
+                    add_to(&moments[0], step * self.n_seen, found.index, found.value, found.n)
+                    self.n_updates += 1
+                    self.n_wrong += not wrong[slots[k]]
+                    wrong[slots[k]] = 1
+                self.n_seen += 1
+
+    def averaged(self) -> np.ndarray:
+        """The mean of w over all patterns seen, each counted after its update."""
+        return self.weights - self.moments / max(self.n_seen, 1)
+
+    def grow(self, Py_ssize_t n_weights):
+        """Make w at least this long; what is new is zero."""
+        if n_weights > len(self.weights):
+            self.weights = lengthened(self.weights, n_weights)
+            self.moments = lengthened(self.moments, n_weights)
+            self.oracle.attach(self.weights)
+
+    def admit(self, slots, sample_weight):
+        """Take slots of the oracle into the training set, with their sample weights."""
+        missing = max(slots, default=-1) + 1 - len(self.wrong)
+        if missing > 0:
+            self.sample_weight = np.append(self.sample_weight, np.zeros(missing))
+            self.wrong = np.append(self.wrong, np.zeros(missing, dtype=np.uint8))
+            self.held = np.append(self.held, np.zeros(missing, dtype=np.uint8))
+        self.sample_weight[slots] = sample_weight
+        self.wrong[slots] = 0
+        self.held[slots] = 1
+
+    def dismiss(self, const Py_ssize_t[::1] slots):
+        """Take slots out of the training set."""
+        cdef unsigned char[::1] held = self.held
+        cdef Py_ssize_t k
+        for k in range(slots.shape[0]):
+            # Once only, and only if admitted: Ctrl-C may have come before that, or after it was dismissed.
+            if slots[k] < held.shape[0] and held[slots[k]]:
+                held[slots[k]] = 0
+                self.oracle.drop(slots[k])
+
+    def slacks(self, const Py_ssize_t[::1] slots, const double[::1] w) -> np.ndarray:
+        """xi of each pattern at a given w."""
+        result = np.empty(slots.shape[0])
+        cdef double[::1] xi = result
+        cdef Oracle oracle = self.oracle
+        cdef Py_ssize_t k
+        oracle.attach(np.asarray(w))
+        try:
+            with nogil:
+                for k in range(slots.shape[0]):
+                    oracle.find(slots[k], &w[0], True)
+                    xi[k] = max(0, oracle.found.loss - dot_dense(
+                        &w[0], oracle.found.index, oracle.found.value, oracle.found.n))
+        finally:
+            oracle.attach(self.weights)
+        return result
+
+    def state(self) -> dict:
+        """What restore() needs to go on."""
+        return {
+            "weights": self.weights.copy(),
+            "moments": self.moments.copy(),
+            "counters": np.array([self.n_seen, self.n_updates, self.n_wrong], dtype=np.int64),
+        }
+
+    def restore(self, state: dict):
+        """Take up a state() again."""
+        self.weights[:], self.moments[:] = state["weights"], state["moments"]
+        self.n_seen, self.n_updates, self.n_wrong = state["counters"]

@@ -1,0 +1,39 @@
+"""What `structsvm demo` shows of semantic parsing: a simulated sportscast, learned and parsed."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+from corpora.simulators.sportscast import simulate_sportscast
+from semparse.evaluation import score_matches, score_parses
+from semparse.ospas import Ospas
+from semparse.picture import text_picture
+
+
+def demo(*, seed: int = 0) -> None:
+    """Train on 600 comments with candidate meanings, test on 300 others, and show some of them."""
+    bags = simulate_sportscast(600, seed=seed)
+    test = simulate_sportscast(300, seed=seed + 1)
+    print(
+        "3. A semantic parser, learned from 600 comments on a simulated football game\n"
+        "   $ structsvm parse train game.jsonl\n\n"
+        "   Each comment stands beside what happened just before it, and nobody says what is meant:\n"
+    )
+    example = next(bag for bag in bags if len(bag.candidates) == 3)
+    print(f'   "{example.text}"')
+    print("".join(f"      {mr} ?\n" for mr in example.candidates))
+    start = time.perf_counter()
+    parser = Ospas(random_state=seed).fit([bag.text for bag in bags], [bag.candidates for bag in bags])
+    print(f"   Learned in {time.perf_counter() - start:.1f} s. On 300 comments of another game:\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an event that never happened in the first game cannot be matched
+        print(f"   the meaning, of those that mean an event  {score_parses(parser, test)}")
+        print(f"   which candidate is meant, if any          {score_matches(parser, test)}\n")
+    shown: set[str] = set()
+    for bag in test:
+        for parse in parser.parse(bag.text) if bag.gold and len(shown) < 3 else ():
+            if parse.mr.rel not in shown and len(parse.mr.args) > 1:
+                shown.add(parse.mr.rel)
+                picture = f"{text_picture(parse)}=> {parse}\n"
+                print("".join(f"   {line}\n" for line in picture.splitlines()))

@@ -1,0 +1,172 @@
+"""The commands `structsvm parse ...`: thin functions over those of the same name in `semparse.commands`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import typer
+
+from structsvm.cli.errors import told_in_one_sentence
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Learn what sentences mean, and parse them.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Model = Annotated[str, typer.Argument(help="A model file.")]
+Output = Annotated[str, typer.Option("-o", "--output", help="Where to write; - for standard output.")]
+Format = Annotated[
+    str | None,
+    typer.Option(help="jsonl, tab (text TAB mr;mr) or robocup (a folder); by default what it looks like."),
+]
+Parts = Annotated[
+    int | None,
+    typer.Option(min=2, help="Match each of N parts of the file by a parser that learned from the others."),
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")]
+
+
+@contextlib.contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[int, int], Any] | None]:
+    """A bar on stderr, for people who watch."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(unit=" sentences", leave=False) as bar:
+
+        def show(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+
+        yield show
+
+
+@app.command()
+def train(
+    files: Annotated[list[str], typer.Argument(help="Sentences with candidates; - for standard input.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
+    algorithm: Annotated[
+        str | None, typer.Option(help="latent (default), or paper: OSPAS as in Bordes' thesis.")
+    ] = None,
+    passes: Annotated[int | None, typer.Option(min=1, help="Over the sentences.")] = None,
+    c: Annotated[float | None, typer.Option("-C", help="The largest step.")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Answer nothing where the best meaning leads by less.")
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option(help="JSON file of relations and types that candidates must conform to.")
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="Of latent: larank (default) or pa.")] = None,
+    unnamed: Annotated[
+        float | None, typer.Option(help="Of latent: nested relations need no word (try 0.2; slower).")
+    ] = None,
+    strategy: Annotated[str | None, typer.Option(help="Of paper: random, left-right or order-free.")] = None,
+    empties: Annotated[str | None, typer.Option(help="Of paper: min, max or total.")] = None,
+    average: Annotated[
+        bool | None, typer.Option("--average/--last", help="Predict with mean or last weights.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Repeats to the bit.")] = 0,
+    resume: Annotated[str | None, typer.Option(help="Go on from this model.")] = None,
+    format: Format = None,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a parser.
+
+    structsvm parse train game.jsonl -o game.ssvm
+    """
+    with told_in_one_sentence("semparse.commands") as commands:
+        options = {
+            "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "solver": solver,
+            "unnamed": unnamed, "strategy": strategy, "empties": empties, "average": average,
+        }  # fmt: skip
+        if resume is not None and (schema or any(value is not None for value in options.values())):
+            raise ValueError("a resumed model keeps its options: give --resume without them")
+        with progress(quiet) as bar:
+            parser, bags = commands.train(
+                files, output, resume=resume, schema=schema, format=format, progress=bar, random_state=seed,
+                **options,
+            )  # fmt: skip
+        if not quiet:
+            known = parser.schema_
+            symbols = len(set().union(known.relations, *known.types.values()))
+            seen = f"{len(bags)} sentences with {sum(len(bag.candidates) for bag in bags)} candidates"
+            counts = f"{len(known.relations)} relations, {symbols} symbols, {len(parser.lexicon())} words"
+            print(f"{output}: learned {counts} from {seen}", file=sys.stderr)
+
+
+@app.command()
+def apply(
+    model: Model,
+    file: Annotated[str, typer.Argument(help="Sentences, one a line or JSONL; - for standard input.")] = "-",
+    output: Output = "-",
+    n: Annotated[int, typer.Option("-n", min=1, help="How many meanings of a sentence.")] = 1,
+    show: Annotated[
+        str, typer.Option(help="mr (text TAB mr;mr), json, picture (in the terminal) or html (a page).")
+    ] = "mr",
+    format: Format = None,
+) -> None:
+    """Parse sentences.
+
+    echo "purple3 feeds purple7" | structsvm parse apply game.ssvm --show picture
+    """
+    with told_in_one_sentence("semparse.commands") as commands:
+        width = shutil.get_terminal_size().columns if output == "-" and sys.stdout.isatty() else None
+        commands.apply(model, file, output, n=n, show=show, width=width, format=format)
+
+
+@app.command()
+def match(
+    model: Model,
+    file: Annotated[str, typer.Argument(help="Sentences with candidates; - for standard input.")] = "-",
+    output: Output = "-",
+    parts: Parts = None,
+    format: Format = None,
+) -> None:
+    """Tell which candidate each sentence means, if any.
+
+    structsvm parse match game.ssvm other.jsonl
+
+    Of sentences that the model has learned, with its options:
+
+    structsvm parse match game.ssvm game.jsonl --parts 5
+    """
+    with told_in_one_sentence("semparse.commands") as commands:
+        commands.match(model, file, output, parts=parts, format=format)
+
+
+@app.command()
+def evaluate(
+    model: Model,
+    file: Annotated[str, typer.Argument(help="Sentences with their right meanings (gold).")],
+    as_json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
+    parts: Parts = None,
+    format: Format = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare with right meanings: those parsed and, where there are candidates, those matched.
+
+    structsvm parse evaluate game.ssvm test.jsonl
+
+    Of a RoboCup folder all sentences with a right meaning are parsed, and comments without an event in their
+    window count as not matched.
+    """
+    with told_in_one_sentence("semparse.commands") as commands:
+        with progress(quiet) as bar:
+            scores = commands.evaluate(model, file, parts=parts, format=format, progress=bar)
+        if as_json:
+            names = ("correct", "answered", "gold", "precision", "recall", "f1")
+            found = {key: {name: getattr(score, name) for name in names} for key, score in scores.items()}
+            print(json.dumps(found, indent=1))
+            return
+        for key, score in scores.items():
+            print(f"{key:10} {score} ({score.correct} right, {score.answered} given, {score.gold} wanted)")

@@ -1,0 +1,62 @@
+"""Progress of a training on stderr, for people who watch."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from structsvm.cli.errors import counted
+
+
+class Progress:
+    """A callback of taggers: sentences seen, dual, score on held-out data; silent unless `shown`."""
+
+    def __init__(self, *, shown: bool) -> None:
+        self.bar: Any = None
+        self.scores: list[float] = []
+        self.start = time.perf_counter()
+        self.epoch = self.seen = 0
+        if shown:
+            from tqdm import tqdm
+
+            self.bar = tqdm(unit=" sentences", leave=False)
+
+    def __call__(self, point: Any) -> None:
+        if self.bar is None:
+            return
+        if point.epoch != self.epoch:
+            self.seen = 0
+        self.epoch = point.epoch
+        self.bar.update(max(0, point.sentences - self.seen))
+        self.seen = point.sentences
+        scores = f", dev {100 * self.scores[-1]:.2f}" if self.scores else ""
+        self.bar.set_postfix_str(f"pass {point.epoch + 1}, dual {point.dual:.1f}{scores}")
+
+    def scored(self, value: float) -> None:
+        """Take note of the score of a pass."""
+        self.scores.append(value)
+
+    def summary(self, tagger: Any, output: str) -> str:
+        """What was trained, in one line."""
+        report = tagger.model_.report
+        parts = [
+            f"{output}: {counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}, "
+            f"{counted(len(tagger.classes_), 'label')}, {counted(report['features'], 'feature')}, "
+            f"{counted(report['epochs'], 'pass')}"
+        ]
+        if report["dual"] is not None:
+            parts.append(f"dual {report['dual']:.2f}")
+        if report["dev_scores"]:
+            best = max(report["dev_scores"])
+            parts.append(f"best dev score {100 * best:.2f} after pass {report['dev_scores'].index(best) + 1}")
+        return f"{', '.join(parts)}, {time.perf_counter() - self.start:.2f} s"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.close()

@@ -1,0 +1,132 @@
+"""Rows of weights over labels, of which only what is not zero is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from structsvm.files.quantise import dequantise, quantise
+
+CELL = np.dtype([("label", np.uint32), ("value", np.float32)])
+MOST_CELLS = 2**32 - 1
+BLOCK = 1 << 22  # weights looked at together, to keep copies small
+
+
+class SparseRows:
+    """Weights of rows x labels; row r has the cells ``cells[ptr[r]:ptr[r + 1]]``, by rising label.
+
+    After training with LaRank a feature has weights for two or three labels: the others never competed.
+    ``rows[places]`` gives some of the rows as an array with their zeros.
+
+    ptr: uint32, one more than there are rows. cells: of the type CELL, a label and a weight each.
+    """
+
+    def __init__(self, ptr: np.ndarray, cells: np.ndarray, n_labels: int) -> None:
+        self.ptr = np.ascontiguousarray(ptr, np.uint32)
+        self.cells = np.ascontiguousarray(cells, CELL)
+        self.n_labels = n_labels
+
+    @classmethod
+    def of(cls, counts: np.ndarray, labels: np.ndarray, values: np.ndarray, n_labels: int) -> SparseRows:
+        """From the number of cells of each row, and their labels and values; refuses what does not fit."""
+        ptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+        if not ptr[-1] == len(labels) == len(values) <= MOST_CELLS:
+            raise ValueError(f"{len(labels)} labels and {len(values)} weights for rows with {ptr[-1]}")
+        labels = labels.astype(np.int64)
+        if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
+            raise ValueError(f"a weight of label {labels.max()}, and there are {n_labels} labels")
+        begins = np.zeros(len(labels) + 1, bool)
+        begins[ptr] = True
+        if np.any((np.diff(labels) <= 0) & ~begins[1:-1]):
+            raise ValueError("the labels of a row do not rise")
+        if not (np.isfinite(values) & (values != 0)).all():
+            raise ValueError("a weight is zero or not a number")
+        cells = np.empty(len(labels), CELL)
+        cells["label"], cells["value"] = labels, values
+        return cls(ptr, cells, n_labels)
+
+    @classmethod
+    def from_dense(cls, weights: np.ndarray, n_labels: int | None = None) -> SparseRows:
+        """From an array, its first `n_labels` columns; what is zero in float32 is left out."""
+        weights = weights[:, :n_labels]
+        n_rows, n_labels = weights.shape
+        counts, labels, values = [], [], []
+        step = max(BLOCK // max(n_labels, 1), 1)
+        for start in range(0, n_rows, step):
+            block = weights[start : start + step].astype(np.float32, order="C").reshape(-1)
+            places = np.flatnonzero(block != 0)
+            row, label = np.divmod(places, n_labels)
+            counts.append(np.bincount(row, minlength=min(step, n_rows - start)))
+            labels.append(label)
+            values.append(block[places])
+        empty = np.zeros(0, np.int64)
+        return cls.of(
+            np.concatenate([empty, *counts]), np.concatenate([empty, *labels]),
+            np.concatenate([empty.astype(np.float32), *values]), n_labels,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.ptr) - 1
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many cells each row has."""
+        return np.diff(self.ptr.astype(np.int64))
+
+    @property
+    def row_of(self) -> np.ndarray:
+        """The row of each cell."""
+        return np.repeat(np.arange(len(self)), self.counts)
+
+    def __getitem__(self, places: slice | np.ndarray | list[int]) -> np.ndarray:
+        """Some rows as an array, places x labels."""
+        rows = np.arange(len(self))[places] if isinstance(places, slice) else np.asarray(places, np.int64)
+        starts = self.ptr[rows].astype(np.int64)
+        counts = self.ptr[rows + 1] - starts
+        first = np.cumsum(counts) - counts  # of each row among the cells found
+        found = self.cells[np.repeat(starts - first, counts) + np.arange(counts.sum())]
+        dense = np.zeros((len(rows), self.n_labels), np.float32)
+        dense[np.repeat(np.arange(len(rows)), counts), found["label"]] = found["value"]
+        return dense
+
+    def dense(self, stride: int) -> np.ndarray:
+        """All rows as an array, rows x stride."""
+        weights = np.zeros((len(self), stride), np.float32)
+        weights[self.row_of, self.cells["label"]] = self.cells["value"]
+        return weights
+
+    def without(self, least: float, first: int = 0) -> SparseRows:
+        """Without the weights that are `least` or less in size, from row `first` on; rows stay, if empty."""
+        return self.kept_cells((np.abs(self.cells["value"]) > least) | (self.row_of < first))
+
+    def rounded(self, dtype: str) -> SparseRows:
+        """With the values that a file of weights of this type gives back; what becomes zero is left out."""
+        values = dequantise(quantise(self.cells["value"], dtype))
+        cells = self.cells.copy()
+        cells["value"] = values
+        return SparseRows(self.ptr, cells, self.n_labels).kept_cells(values != 0)
+
+    def kept_cells(self, keep: np.ndarray) -> SparseRows:
+        """With the cells where `keep` is true."""
+        return self._of_counts(np.bincount(self.row_of[keep], minlength=len(self)), self.cells[keep])
+
+    def kept(self, keep: np.ndarray) -> SparseRows:
+        """The rows where `keep` is true."""
+        return self._of_counts(self.counts[keep], self.cells[np.repeat(keep, self.counts)])
+
+    def since(self, first: int) -> SparseRows:
+        """The rows from `first` on."""
+        return self.kept(np.arange(len(self)) >= first)
+
+    def extended(self, n_rows: int) -> SparseRows:
+        """With empty rows behind, up to so many."""
+        return self._of_counts(np.pad(self.counts, (0, n_rows - len(self))), self.cells)
+
+    def strongest(self, top: int) -> list[tuple[int, int, float]]:
+        """(row, label, weight) of the largest in size."""
+        best = np.argsort(-np.abs(self.cells["value"]), kind="stable")[:top]
+        rows = np.searchsorted(self.ptr, best, "right") - 1
+        cells = self.cells[best]
+        return list(zip(rows.tolist(), cells["label"].tolist(), cells["value"].tolist(), strict=True))
+
+    def _of_counts(self, counts: np.ndarray, cells: np.ndarray) -> SparseRows:
+        return SparseRows(np.concatenate([[0], np.cumsum(counts)]), cells, self.n_labels)

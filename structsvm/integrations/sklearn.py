@@ -1,0 +1,102 @@
+"""scikit-learn's conventions without scikit-learn: constructor parameters, tags only when asked for."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from typing import Any, Self
+
+from structsvm.optimizers.curve import NotFittedError, Point
+
+
+def sequence_tags() -> Any:
+    """What scikit-learn is told of estimators of sequences: they take lists, and are no classifiers."""
+    from sklearn.utils import InputTags, Tags, TargetTags
+
+    return Tags(
+        estimator_type=None,
+        target_tags=TargetTags(required=True),
+        input_tags=InputTags(two_d_array=False),
+    )
+
+
+class Estimator:
+    """An estimator whose constructor stores its arguments unchanged, under their names."""
+
+    @classmethod
+    def _parameters(cls) -> list[str]:
+        return sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {name: getattr(self, name) for name in self._parameters()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change constructor arguments."""
+        for name, value in params.items():
+            if name not in self._parameters():
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self!r}. "
+                    f"Valid parameters are: {self._parameters()!r}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
+        given = [
+            f"{name}={value!r}"
+            for name, value in self.get_params().items()
+            if repr(value) != repr(defaults[name])
+        ]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    def _not_fitted(self) -> Exception:
+        """scikit-learn's own NotFittedError where it is in use, ours otherwise."""
+        exceptions = sys.modules.get("sklearn.exceptions")
+        kind = exceptions.NotFittedError if exceptions else NotFittedError
+        return kind(f"This {type(self).__name__} instance is not fitted yet: call fit or partial_fit first.")
+
+
+class TrainedEstimator(Estimator):
+    """An estimator that keeps its optimizer, and tells its results."""
+
+    optimizer_: Any
+
+    def _fitted_optimizer(self) -> Any:
+        if not self.__sklearn_is_fitted__():
+            raise self._not_fitted()
+        return self.optimizer_
+
+    @property
+    def dual_(self) -> float:
+        """The dual objective."""
+        return self._fitted_optimizer().dual_
+
+    @property
+    def n_support_patterns_(self) -> int:
+        """Training patterns with a non-zero coefficient."""
+        return self._fitted_optimizer().n_support_patterns_
+
+    @property
+    def n_support_vectors_(self) -> int:
+        """Pairs (pattern, class) with a non-zero coefficient, true classes included."""
+        return self._fitted_optimizer().n_support_vectors_
+
+    @property
+    def n_argmax_(self) -> int:
+        """Calls of the loss-augmented argmax in training."""
+        return self._fitted_optimizer().n_argmax_
+
+    @property
+    def n_kernels_(self) -> int:
+        """Kernel values computed in training; the linear kernel computes none, and has no such attribute."""
+        return self._fitted_optimizer().n_kernels_
+
+    @property
+    def curve_(self) -> list[Point]:
+        """Points of the training curve, with time stamps."""
+        return self._fitted_optimizer().curve_

@@ -1,0 +1,172 @@
+"""LaRank [Bordes et al. 2007, 2008]: online, and as accurate as a batch solver after one pass."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from structsvm._dual import schedules as _schedules
+from structsvm.optimizers.curve import Callback, ConvergenceWarning
+from structsvm.optimizers.dual import DualOptimizer
+from structsvm.problem import Problem
+from structsvm.validation import check_choice, check_count, check_positive
+
+GAP_EPOCHS = 1000  # LaRankGap gives up after so many
+
+
+class LaRank(DualOptimizer):
+    """Solve the structured SVM by sequential minimal steps, mostly on the patterns that matter.
+
+    Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are worked on again:
+
+    schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
+    schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost
+    is counted in multiply-adds, so that a seed gives the same model everywhere; clock="wall" measures time.
+
+    epochs: passes over the data of `fit`, each in a new random order.
+    gap_tolerance: LaRankGap, passes until primal - dual is below it; "C" means below C, as in the papers.
+    tau, kappa: a step must gain more than tau in gradient, and an output gives only if it has kappa C or
+    more; tau is lowered where the gap asked for needs it.
+
+    Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
+    """
+
+    _sweeps = False  # in later epochs of the adaptive schedule, instead of drawing steps
+    _later = False  # such an epoch
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        C: float = 1.0,
+        schedule: str = "fixed",
+        n_reprocess: int = 1,
+        epochs: int | None = None,
+        gap_tolerance: float | str | None = None,
+        rescaling: str = "margin",
+        slack: str = "l1",
+        tau: float = 1e-4,
+        kappa: float = 1e-10,
+        mu: float = 0.05,
+        clock: str = "cost",
+        random_state: Any = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(problem, random_state=random_state, callback=callback)
+        self.C = C
+        self.schedule = schedule
+        self.n_reprocess = n_reprocess
+        self.epochs = epochs
+        self.gap_tolerance = gap_tolerance
+        self.rescaling = rescaling
+        self.slack = slack
+        self.tau = tau
+        self.kappa = kappa
+        self.mu = mu
+        self.clock = clock
+
+    def validate(self) -> None:
+        super().validate()
+        check_choice(schedule=(self.schedule, ("fixed", "adaptive")), clock=(self.clock, ("cost", "wall")))
+        check_count(n_reprocess=self.n_reprocess)
+        check_positive(mu=self.mu)
+        if self.clock == "cost" and self.mu > 1:
+            raise ValueError(f"mu is a share of the best ratio and at most 1, not {self.mu!r}")
+        if self.epochs is not None:
+            check_count(epochs=self.epochs, low=1)
+        if self.gap_tolerance is not None and self.gap_tolerance != "C":
+            check_positive(gap_tolerance=self.gap_tolerance)
+
+    def _run(self, online: bool) -> None:
+        self._machine.tau = self.tau
+        if online or self.gap_tolerance is None:
+            self._epochs(self.epochs or 1, online)
+        else:
+            self._run_to_gap(float(self.C if self.gap_tolerance == "C" else self.gap_tolerance))
+
+    def _epoch(self, order: np.ndarray) -> bool:
+        if self._machine.n_argmax == 0:
+            self._rates = np.ones(3)
+        again = self.epochs_done > 0 and order is not self._held
+        self._later = again and self._sweeps and self.schedule == "adaptive"
+        return self._pass(order)
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        return super()._progress() | {"rates": getattr(self, "_rates", np.ones(3)).copy()}
+
+    def _set_progress(self, state: dict[str, np.ndarray]) -> None:
+        super()._set_progress(state)
+        self._rates = np.array(state.get("rates", np.ones(3)))
+
+    def _run_to_gap(self, tolerance: float) -> None:
+        # Steps below tau are not taken, which can leave a gap of tau for each unit of C.
+        self._machine.tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
+        if not self._to_gap(tolerance):
+            warnings.warn(
+                f"LaRank's duality gap is {self.gap():.3g} after {self.epochs or GAP_EPOCHS} epochs, "
+                f"above the {tolerance:.3g} asked for: allow more epochs or a larger gap_tolerance",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _to_gap(self, tolerance: float) -> bool:
+        """Epochs until the gap is below the tolerance or the callback asks to stop; False if neither."""
+        for _ in range(self.epochs or GAP_EPOCHS):
+            stopped = self._epoch(self._shuffled())
+            if not stopped and self._primal_bound() - self.dual_ >= tolerance:
+                continue
+            primal = self._primal(self._held, self._weight, counted=True)
+            self.curve_.append(self._point(primal))
+            if stopped or primal - self.dual_ < tolerance:
+                return True
+        return False
+
+    def _primal_bound(self) -> float:
+        """A lower bound of the primal, where there is one that costs less than the primal itself."""
+        return -np.inf
+
+    def _slice(self, order: np.ndarray, at: int) -> None:
+        if self._later:
+            _schedules.sweep(self._machine, order)
+        elif self.schedule == "fixed":
+            _schedules.fixed(self._machine, order, self.n_reprocess)
+        else:
+            _schedules.adaptive(self._machine, order, self._rates, self.mu, self.clock == "wall")
+
+
+class PassiveAggressive(DualOptimizer):
+    """The passive-aggressive algorithm (PA-I, much like MIRA): LaRank without any reprocessing.
+
+    One step a visit, of the size that maximises the dual. On later visits of a pattern its own
+    coefficients move too, so that the dual stays feasible and several epochs go on increasing it.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        C: float = 1.0,
+        epochs: int = 1,
+        rescaling: str = "margin",
+        slack: str = "l1",
+        random_state: Any = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(problem, random_state=random_state, callback=callback)
+        self.C = C
+        self.epochs = epochs
+        self.rescaling = rescaling
+        self.slack = slack
+        self.tau = self.kappa = 1e-10
+
+    def validate(self) -> None:
+        super().validate()
+        check_count(epochs=self.epochs, low=1)
+
+    def _run(self, online: bool) -> None:
+        self._epochs(self.epochs, online)
+
+    def _slice(self, order: np.ndarray, at: int) -> None:
+        _schedules.passive_aggressive(self._machine, order)

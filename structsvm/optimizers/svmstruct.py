@@ -1,0 +1,124 @@
+"""SVMstruct [Tsochantaridis et al. 2005, Joachims et al. 2009]: cutting planes, a batch solver."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from structsvm._dual import schedules as _schedules
+from structsvm._dual.linear import LinearDual
+from structsvm._dual.one_slack import MeanOracle, OneSlackDual
+from structsvm.optimizers.curve import Callback, ConvergenceWarning
+from structsvm.optimizers.dual import DualOptimizer
+from structsvm.problem import Problem
+from structsvm.validation import check_choice, check_count, check_positive
+
+
+class SVMStruct(DualOptimizer):
+    """Visit examples; a constraint violated by more than xi + epsilon enters; optimize the working set.
+
+    It stops after an epoch in which no constraint entered: then no example is violated by more than its
+    slack + epsilon. The working set is optimized whenever `new_constraints` have entered, and at the end of
+    each epoch (1 is Algorithm 3 to the letter; more is faster and ends at the same place). All combinations
+    of margin or slack re-scaling with L1 or L2 slacks are solved, where the problem's argmax can find their
+    most violated constraint.
+
+    formulation="1-slack" is the same algorithm with one constraint for all examples together, the mean of
+    what each finds: it has many epochs, few constraints, and stops when the mean violation exceeds the mean
+    slack by no more than epsilon, which bounds the duality gap as n slacks do, by epsilon times C times the
+    sum of the sample weights. It has L1 slacks only; `partial_fit` gives each of its batches a slack.
+    """
+
+    _entered = 0
+
+    def __init__(
+        self,
+        problem: Problem,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.01,
+        new_constraints: int = 100,
+        epochs: int = 1000,
+        rescaling: str = "margin",
+        slack: str = "l1",
+        formulation: str = "n-slack",
+        random_state: Any = 0,
+        callback: Callback | None = None,
+    ) -> None:
+        super().__init__(problem, random_state=random_state, callback=callback)
+        self.C = C
+        self.epsilon = epsilon
+        self.new_constraints = new_constraints
+        self.epochs = epochs
+        self.rescaling = rescaling
+        self.slack = slack
+        self.formulation = formulation
+        self.kappa = 1e-10
+
+    @property
+    def tau(self) -> float:  # type: ignore[override]
+        return 0.1 * self.epsilon
+
+    def validate(self) -> None:
+        check_positive(epsilon=self.epsilon)
+        super().validate()
+        check_count(new_constraints=self.new_constraints, epochs=self.epochs, low=1)
+
+        check_choice(formulation=(self.formulation, ("n-slack", "1-slack")))
+        if self.formulation == "1-slack" and self.slack != "l1":
+            raise ValueError("one slack for all examples is not squared: use slack='l1', or n-slack")
+
+    def state(self) -> dict[str, np.ndarray]:
+        if self.formulation == "1-slack":
+            raise ValueError(
+                "the state of 1-slack training is the whole data set: pickle the optimizer instead"
+            )
+        return super().state()
+
+    def _configured(self, oracle: Any) -> Any:
+        oracle = super()._configured(oracle)
+        return MeanOracle(oracle) if self.formulation == "1-slack" else oracle
+
+    def _new_machine(self, oracle: Any, seed: int) -> Any:
+        kind = OneSlackDual if self.formulation == "1-slack" else LinearDual
+        return kind(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
+
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
+        super()._receive(X, y, sample_weight, fresh=fresh, online=online)
+        if fresh:
+            self._entered = 0
+
+    @property
+    def n_constraints_(self) -> int:
+        """Constraints that have entered the working set, those that left it again included."""
+        self._fitted()
+        return self._entered
+
+    def _run(self, online: bool) -> None:
+        for _ in range(1 if online else self.epochs):
+            if self._epoch(self._held if online else self._shuffled()) or online:
+                return
+        warnings.warn(
+            f"SVMstruct still added {self._added} constraints in its epoch {self.epochs}: "
+            "allow more epochs or a larger epsilon",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _epoch(self, order: np.ndarray) -> bool:
+        self._added = 0
+        stopped = self._pass(order)
+        begun = time.perf_counter()
+        _schedules.converge(self._machine)
+        self.elapsed += time.perf_counter() - begun
+        self.curve_.append(self._point())
+        self._entered += self._added
+        return stopped or self._added == 0
+
+    def _slice(self, order: np.ndarray, at: int) -> None:
+        self._added = _schedules.cutting_plane(
+            self._machine, order, self.epsilon, self.new_constraints, self._added
+        )

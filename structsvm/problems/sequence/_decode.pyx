@@ -1,0 +1,374 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Labels for sequences from finished float32 weights: Viterbi, greedy, margins, n-best, forced labels.
+
+A `Decoder` is read-only once made, so any number of threads may use it; all work is done without the GIL.
+"""
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+
+from structsvm.problems.sequence._oracles cimport Cell, Rows, Span, score_sentence, viterbi_step
+
+import numpy as np
+
+from structsvm.files.sparse_weights import SparseRows
+
+cdef float FORBIDDEN = -1e30
+WIDE = 1 / 16    # rows with weights for a greater share of the labels are added eight labels at a time
+SPAN = np.dtype([("start", np.uint32), ("count", np.int32)])
+
+
+cdef struct Scratch:
+    float* lattice          # tokens x stride: scores of labels
+    float* best             # tokens x stride: of the best path up to a label
+    float* after            # stride x 2: of the best path behind a label
+    int32_t* back
+    float* table            # labels x stride: the transitions to one token, where its bigrams change them
+    const int32_t* ids      # tokens x kinds: the bigrams of the sentence, or NULL
+    const int32_t* rows_of  # numbers x (n_labels + 1): their rows
+
+
+cdef class Decoder:
+    """Finds labels for `Sequences` with the weights of a `SequenceProblem`.
+
+    weights: `SparseRows`, or an array of rows x stride.
+    """
+
+    cdef readonly Py_ssize_t n_labels, stride, order, n_rows
+    cdef readonly bint greedy
+    cdef const int32_t[::1] distances       # of the labels before that bigrams look at
+    cdef readonly object source             # SparseRows: the label history, then the features
+    cdef Py_ssize_t first                   # of its rows that is a feature's
+    cdef Rows rows                          # the features' rows, in the arrays below
+    cdef const float[:, ::1] wide
+    cdef const uint64_t[::1] cells, spans
+    cdef const float[:, ::1] history
+    cdef const float[::1] last              # penalty of a label that may not come last
+    cdef const float[:, ::1] follow         # penalties of transitions, if greedy; else in `history`
+
+    def __init__(self, problem, weights):
+        if not isinstance(weights, SparseRows):
+            weights = np.asarray(weights).reshape(-1, problem.stride)
+            weights = SparseRows.from_dense(weights, problem.n_labels)
+        self.source, self.first = weights, problem.history
+        self.n_rows = len(weights) - self.first
+        if self.n_rows < 0:
+            raise ValueError(f"{len(weights)} rows of weights, and {self.first} are those of labels before")
+        self.n_labels, self.stride, self.order = problem.n_labels, problem.stride, problem.order
+        self.greedy = problem.inference == "greedy"
+        self.distances = np.array(problem.bigrams, dtype=np.int32)
+        self.follow = problem.barred
+        self.last = problem.barred_end
+        history = weights.kept(np.arange(len(weights)) < self.first).dense(self.stride)
+        self.history = history if self.greedy else history + problem.barred
+        self._arrange()
+
+    def _arrange(self):
+        counts = self.source.counts
+        is_wide = counts > WIDE * self.stride
+        is_wide[:self.first] = False
+        self.wide = self.source.kept(is_wide).dense(self.stride)
+        sparse = self.source.kept(~is_wide)
+        self.cells = sparse.cells.view(np.uint64)
+        spans = np.empty(len(counts), SPAN)
+        spans["start"][is_wide], spans["count"][is_wide] = np.arange(is_wide.sum()), -1
+        spans["start"][~is_wide], spans["count"][~is_wide] = sparse.ptr[:len(sparse)], sparse.counts
+        self.spans = spans[self.first:].view(np.uint64)
+        self.rows.stride = self.stride
+        self.rows.wide = &self.wide[0, 0] if self.wide.shape[0] else NULL
+        self.rows.cells = <const Cell*>&self.cells[0] if self.cells.shape[0] else NULL
+        self.rows.spans = <const Span*>&self.spans[0] if self.spans.shape[0] else NULL
+
+    def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
+        """The label of each token of sentences start .. stop - 1, at its place in `out` (and `margins`).
+
+        forced: for each token a label that it must get, or -1. margins: by how much the score of the best
+        labelling falls if the token must get another label (greedy: how far the second label is behind);
+        infinite where no other label is possible.
+        """
+        cdef Py_ssize_t end = len(X.sentence_ptr) - 1 if stop is None else stop
+        result = np.zeros(len(X.token_ptr) - 1, dtype=np.int32) if out is None else out
+        self.check(X, forced)
+        if not 0 <= start <= end <= len(X.sentence_ptr) - 1:
+            raise ValueError(f"sentences {start} to {end} are not among the {len(X.sentence_ptr) - 1} given")
+        for name, array in (("margins", margins), ("out", result)):
+            if array is not None and len(array) != len(X.token_ptr) - 1:
+                raise ValueError(f"{name} must have {len(X.token_ptr) - 1} places, one for each token")
+        cdef const int32_t[::1] rows = X.rows
+        cdef const long long[::1] token_ptr = X.token_ptr, sentence_ptr = X.sentence_ptr
+        cdef const float[::1] values = X.values
+        cdef const int32_t[::1] force = forced
+        cdef int32_t[::1] answer = result
+        cdef float[::1] margin = margins
+        cdef Py_ssize_t s, t, longest = 0
+        cdef Scratch scratch
+        cdef const int32_t* row = &rows[0] if rows.shape[0] else NULL
+        cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
+        cdef Py_ssize_t kinds = self.distances.shape[0]
+        cdef const int32_t[:, ::1] ids, rows_of
+        if kinds:
+            ids, rows_of = X.bigrams.ids, X.bigrams.rows
+        for s in range(start, end):
+            longest = max(longest, sentence_ptr[s + 1] - sentence_ptr[s])
+        if longest == 0:
+            return result
+        self.allocate(&scratch, longest)
+        if kinds:
+            scratch.rows_of = &rows_of[0, 0] if rows_of.shape[0] else NULL
+        with nogil:
+            for s in range(start, end):
+                t = sentence_ptr[s]
+                if sentence_ptr[s + 1] == t:
+                    continue
+                scratch.ids = &ids[t, 0] if kinds else NULL
+                self.sentence(
+                    &scratch, sentence_ptr[s + 1] - t, &token_ptr[t], row, value,
+                    NULL if force is None else &force[t], &answer[t], NULL if margin is None else &margin[t])
+        release(&scratch)
+        return result
+
+    def check(self, X, forced):
+        """Compiled code trusts these arrays."""
+        if len(X.rows) and not 0 <= X.rows.min() <= X.rows.max() < self.n_rows:
+            raise ValueError(f"a feature row lies outside the {self.n_rows} rows of the model")
+        if bool(self.distances.shape[0]) != (X.bigrams is not None):
+            raise ValueError("the sentences have bigram features exactly where the model has them")
+        if X.bigrams is not None:
+            X.bigrams.check(len(X.token_ptr) - 1, self.distances.shape[0], self.n_labels)
+            if X.bigrams.rows.max(initial=-1) >= self.n_rows:
+                raise ValueError(f"a bigram's row lies outside the {self.n_rows} rows of the model")
+        if forced is not None and (
+                len(forced) != len(X.token_ptr) - 1 or np.max(forced, initial=-1) >= self.n_labels):
+            raise ValueError("forced labels must be one for each token: a label of the model, or -1")
+
+    cdef int allocate(self, Scratch* scratch, Py_ssize_t n) except -1:
+        scratch.lattice = <float*>malloc(n * self.stride * sizeof(float))
+        scratch.best = <float*>malloc(n * self.stride * sizeof(float))
+        scratch.after = <float*>malloc(2 * self.stride * sizeof(float))
+        scratch.back = <int32_t*>malloc(n * self.stride * sizeof(int32_t))
+        scratch.table = <float*>malloc(self.n_labels * self.stride * sizeof(float))
+        scratch.ids = scratch.rows_of = NULL
+        if (scratch.lattice == NULL or scratch.best == NULL or scratch.after == NULL or scratch.back == NULL
+                or scratch.table == NULL):
+            release(scratch)
+            raise MemoryError(f"no memory to label a sentence of {n} tokens")
+        return 0
+
+    cdef void sentence(
+        self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows,
+        const float* values, const int32_t* forced, int32_t* answer, float* margins
+    ) noexcept nogil:
+        cdef Py_ssize_t t, y
+        cdef float* scores
+        memset(scratch.lattice, 0, n * self.stride * sizeof(float))
+        score_sentence(scratch.lattice, &self.rows, rows, values, token_ptr, n)
+        for t in range(n):
+            scores = scratch.lattice + t * self.stride
+            if forced != NULL and forced[t] >= 0:
+                for y in range(self.n_labels):
+                    if y != forced[t]:
+                        scores[y] = FORBIDDEN
+        if self.greedy:
+            self.choose(scratch, n, answer, margins)
+        else:
+            self.viterbi(scratch, n, answer)
+            if margins != NULL:
+                self.max_marginals(scratch, n, answer, margins)
+
+    cdef void add_bigram(
+        self, const Scratch* scratch, Py_ssize_t t, Py_ssize_t kind, Py_ssize_t before, float* scores
+    ) noexcept nogil:
+        """Add what one kind of bigram of a token says of each label, given the one before."""
+        cdef Py_ssize_t y
+        cdef Span span
+        cdef const float* wide
+        cdef const Cell* cell
+        cdef int32_t row = scratch.ids[t * self.distances.shape[0] + kind]
+        if row >= 0:
+            row = scratch.rows_of[row * (self.n_labels + 1) + before]
+        if row < 0:
+            return
+        span = self.rows.spans[row]
+        wide, cell = self.rows.wide + span.start * self.stride, self.rows.cells + span.start
+        if span.count < 0:
+            for y in range(self.stride):
+                scores[y] += wide[y]
+        else:
+            for y in range(span.count):
+                scores[cell[y].label] += cell[y].value
+
+    cdef const float* transitions(self, const Scratch* scratch, Py_ssize_t t) noexcept nogil:
+        """labels x stride: the scores of the transitions to a token, exact inference."""
+        cdef Py_ssize_t k, p
+        if scratch.ids == NULL:
+            return &self.history[0, 0]
+        memcpy(scratch.table, &self.history[0, 0], self.n_labels * self.stride * sizeof(float))
+        for k in range(self.distances.shape[0]):
+            for p in range(self.n_labels):
+                self.add_bigram(scratch, t, k, p, scratch.table + p * self.stride)
+        return scratch.table
+
+    cdef void choose(self, Scratch* scratch, Py_ssize_t n, int32_t* answer, float* margins) noexcept nogil:
+        """Label after label, each given the ones before."""
+        cdef Py_ssize_t t, s, y, best, before
+        cdef const float* row
+        cdef float* scores
+        cdef float second
+        for t in range(n):
+            scores = scratch.lattice + t * self.stride
+            for s in range(1, self.order + 1):
+                before = answer[t - s] if t >= s else self.n_labels
+                row = &self.history[(s - 1) * (self.n_labels + 1) + before, 0]
+                for y in range(self.stride):
+                    scores[y] += row[y]
+            if scratch.ids != NULL:
+                for s in range(self.distances.shape[0]):
+                    before = t - self.distances[s]
+                    self.add_bigram(scratch, t, s, answer[before] if before >= 0 else self.n_labels, scores)
+            row = &self.follow[answer[t - 1] if t else self.n_labels, 0]
+            best, second = 0, 2 * FORBIDDEN
+            for y in range(self.n_labels):
+                scores[y] += row[y]
+                if t == n - 1:
+                    scores[y] += self.last[y]
+                if scores[y] > scores[best]:
+                    best = y
+            answer[t] = <int32_t>best
+            if margins != NULL:
+                for y in range(self.n_labels):
+                    if y != best and scores[y] > second:
+                        second = scores[y]
+                margins[t] = lead(scores[best], second)
+
+    cdef void viterbi(self, Scratch* scratch, Py_ssize_t n, int32_t* answer) noexcept nogil:
+        cdef Py_ssize_t t, y, at, stride = self.stride, winner = 0
+        cdef float* best = scratch.best
+        for y in range(stride):
+            best[y] = scratch.lattice[y] + self.history[self.n_labels, y]
+        if scratch.ids != NULL:
+            for y in range(self.distances.shape[0]):
+                self.add_bigram(scratch, 0, y, self.n_labels, best)
+        for t in range(1, n):
+            at = t * stride
+            viterbi_step(best + at, scratch.back + at, best + at - stride,
+                         self.transitions(scratch, t), self.n_labels, stride)
+            for y in range(stride):
+                best[at + y] += scratch.lattice[at + y]
+        best += (n - 1) * stride
+        for y in range(self.n_labels):
+            best[y] += self.last[y]
+            if best[y] > best[winner]:
+                winner = y
+        for t in range(n - 1, -1, -1):
+            answer[t] = <int32_t>winner
+            if t:
+                winner = scratch.back[t * stride + winner]
+
+    cdef void max_marginals(
+        self, Scratch* scratch, Py_ssize_t n, const int32_t* answer, float* margins
+    ) noexcept nogil:
+        """The best score with a token's label less that without it: a pass from behind over `best`."""
+        cdef Py_ssize_t t, y, q, stride = self.stride
+        cdef float* after = scratch.after               # best continuation behind token t, by its label
+        cdef float* before = scratch.after + stride     # the same for token t - 1
+        cdef float* best
+        cdef const float* step
+        cdef float value, other
+        for y in range(stride):
+            after[y] = 0                                # `best` of the last token already holds `last`
+        for t in range(n - 1, -1, -1):
+            best = scratch.best + t * stride
+            other = 2 * FORBIDDEN
+            for y in range(self.n_labels):
+                if y != answer[t] and best[y] + after[y] > other:
+                    other = best[y] + after[y]
+            margins[t] = lead(best[answer[t]] + after[answer[t]], other)
+            if t == 0:
+                return
+            step = self.transitions(scratch, t)
+            for y in range(self.n_labels):
+                before[y] = 4 * FORBIDDEN
+                for q in range(self.n_labels):
+                    value = step[y * stride + q] + scratch.lattice[t * stride + q] + after[q]
+                    if t == n - 1:
+                        value += self.last[q]
+                    if value > before[y]:
+                        before[y] = value
+            after, before = before, after
+
+    def n_best(self, X, Py_ssize_t sentence, Py_ssize_t n, *, forced=None):
+        """The n best labellings of a sentence, as (score, labels), best first; exact inference only."""
+        if self.greedy:
+            raise ValueError("n-best labels need exact inference: a greedy tagger follows one path only")
+        cdef Py_ssize_t first = X.sentence_ptr[sentence], t, y, p, k
+        cdef Py_ssize_t length = X.sentence_ptr[sentence + 1] - first
+        if length == 0:
+            return [(0.0, np.zeros(0, np.int32))]
+        lattice = self.lattice(X, sentence, forced)
+        plain = np.asarray(self.history)[:, :self.n_labels].astype(np.float64)
+        scores = (lattice[0] + self.with_bigrams(plain, X, first)[self.n_labels])[:, None]  # labels x paths
+        backs = []
+        for t in range(1, length):
+            paths = scores.shape[1]
+            transitions = self.with_bigrams(plain, X, first + t)
+            # every (label before, path) for every label
+            extended = scores[:, :, None] + transitions[:self.n_labels][:, None, :]
+            extended = extended.reshape(-1, self.n_labels)
+            kept = min(n, extended.shape[0])
+            order = np.argsort(-extended, axis=0, kind="stable")[:kept]
+            scores = np.take_along_axis(extended, order, axis=0).T + lattice[t][:, None]
+            backs.append((order // paths, order % paths))
+        final = (scores + np.asarray(self.last)[:, None]).ravel()
+        result = []
+        for k in np.argsort(-final, kind="stable")[:n]:
+            if final[k] < 0.5 * FORBIDDEN:
+                break
+            y, p = divmod(int(k), scores.shape[1])
+            path = np.empty(length, dtype=np.int32)
+            for t in range(length - 1, -1, -1):
+                path[t] = y
+                if t:
+                    y, p = int(backs[t - 1][0][p, y]), int(backs[t - 1][1][p, y])
+            result.append((float(final[k]), path))
+        return result
+
+    def with_bigrams(self, transitions, X, Py_ssize_t token) -> np.ndarray:
+        """The transitions to a token, (n_labels + 1) x n_labels, with what its bigrams add to them."""
+        if X.bigrams is None:
+            return transitions
+        for number in X.bigrams.ids[token]:
+            rows = X.bigrams.rows[number] if number >= 0 else np.full(self.n_labels + 1, -1)
+            known = (rows >= 0)[:, None]
+            transitions = transitions + (np.where(known, self.feature_rows(rows), 0) if known.any() else 0)
+        return transitions
+
+    def feature_rows(self, rows) -> np.ndarray:
+        """The weights of some features, rows x labels; -1 gives a row that is to be passed over."""
+        return self.source[np.maximum(rows, 0) + self.first][:, :self.n_labels]
+
+    def lattice(self, X, Py_ssize_t sentence, forced=None) -> np.ndarray:
+        """Scores of the labels of each token of a sentence by its features alone."""
+        self.check(X, forced)
+        first, stop = X.sentence_ptr[sentence], X.sentence_ptr[sentence + 1]
+        result = np.zeros((stop - first, self.n_labels))
+        for t in range(first, stop):
+            part = slice(X.token_ptr[t], X.token_ptr[t + 1])
+            picked = self.feature_rows(X.rows[part]).astype(np.float64)
+            result[t - first] = (picked if X.values is None else picked * X.values[part][:, None]).sum(axis=0)
+            if forced is not None and forced[t] >= 0:
+                result[t - first, np.arange(self.n_labels) != forced[t]] = FORBIDDEN
+        return result
+
+
+cdef inline float lead(float best, float other) noexcept nogil:
+    """A margin: how far the other score is behind, infinitely if it is that of something forbidden."""
+    return INFINITY if other < FORBIDDEN / 2 else best - other
+
+
+cdef void release(Scratch* scratch) noexcept nogil:
+    free(scratch.lattice)
+    free(scratch.best)
+    free(scratch.after)
+    free(scratch.back)
+    free(scratch.table)

@@ -1,0 +1,43 @@
+# cython: language_level=3
+from libc.stdint cimport int32_t, uint32_t
+
+from structsvm.problems.sequence._sentences cimport Sentence, SequenceOracle
+
+cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
+    int STRUCTSVM_LANES
+    ctypedef struct Cell "structsvm_cell":
+        uint32_t label
+        float value
+    ctypedef struct Span "structsvm_span":
+        uint32_t start
+        int32_t count
+    ctypedef struct Rows "structsvm_rows":
+        const Span* spans
+        const Cell* cells
+        const float* wide
+        Py_ssize_t stride
+    void score_sentence(
+        float* lattice, const Rows* weights, const int32_t* rows, const float* values,
+        const long long* token_ptr, Py_ssize_t n_tokens)
+    void viterbi_step(
+        float* next, int32_t* back, const float* previous, const float* transitions, Py_ssize_t n_labels,
+        Py_ssize_t stride)
+
+
+cdef class ExactOracle(SequenceOracle):
+    cdef float* lattice             # scores of all tokens, tokens x stride
+    cdef float* masked              # the same, labels that the annotation rules out forbidden
+    cdef float* best                # of paths that end in a label, tokens x stride
+    cdef int32_t* back
+    cdef float* transitions         # a float32 copy, with forbidden ones marked
+    cdef int32_t* answer
+    cdef int32_t* truth
+    cdef Py_ssize_t room
+    cdef const float[:, ::1] barred             # 0, or FORBIDDEN: (n_labels + 1) x stride
+    cdef const float[::1] barred_end
+
+    cdef int widen(self, Py_ssize_t n_tokens) except -1 nogil
+    cdef void complete(self, const Sentence* x) noexcept nogil
+    cdef const float* entering(self, Py_ssize_t t) noexcept nogil
+    cdef void viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) noexcept nogil
+    cdef int emit(self, const Sentence* x) except -1 nogil

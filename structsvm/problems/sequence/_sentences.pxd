@@ -1,0 +1,55 @@
+# cython: language_level=3
+from libc.stdint cimport int32_t
+
+from structsvm._dual.oracle cimport Oracle
+
+cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
+    void score_token_double(
+        double* scores, const double* w, const int32_t* rows, const float* values, Py_ssize_t n,
+        Py_ssize_t stride)
+
+cdef enum:
+    UNKNOWN = -1            # as a gold label: any label will do
+    FIRST_SET = -2          # and -2 - k: any label of set k
+
+
+cdef struct Sentence:
+    Py_ssize_t n_tokens
+    Py_ssize_t n_slots      # slots that still need it
+    Py_ssize_t number       # in the call that added it
+    int32_t* token_ptr      # one block of memory: everything below, and this
+    int32_t* rows           # sorted within a token
+    float* values           # or NULL: all 1
+    int32_t* gold
+
+
+cdef class SequenceOracle(Oracle):
+    cdef readonly object problem
+    cdef readonly Py_ssize_t n_labels, stride
+    cdef readonly Py_ssize_t offset             # of the first feature row in w; label history lies before it
+    cdef readonly Py_ssize_t n_rows
+    cdef readonly Py_ssize_t n_stored           # sentences
+    cdef Py_ssize_t n_slots, slots_capacity, n_free
+    cdef Sentence** of_slot                     # NULL where free
+    cdef int32_t* token_of_slot
+    cdef Py_ssize_t* free_slots
+    cdef const double[:, ::1] loss
+    cdef object sets                            # bool [sets, labels]
+    cdef const unsigned char[:, ::1] set_view
+    cdef double* scores                         # of one token
+
+    cdef int score(self, const double* w, const Sentence* x, Py_ssize_t t) except -1 nogil
+    cdef bint permits(self, int32_t gold, Py_ssize_t y) noexcept nogil
+    cdef double cost_of(self, int32_t gold, Py_ssize_t y) noexcept nogil
+    cdef void emit_token(
+        self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
+    cdef void emit_history(self, Py_ssize_t at, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
+    cdef int put(self, Sentence* x, Py_ssize_t t) except -1
+    cdef int place(self, Sentence* x, list slots) except -1
+    cdef void discard(self, Sentence* x) noexcept nogil
+    cdef Sentence* copy(
+        self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
+        const int32_t* gold, Py_ssize_t number) except NULL
+
+
+cdef void* enough(void* block) except NULL

@@ -1,0 +1,291 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""What all oracles of sequences share: sentences kept by slot, scores of tokens, differences of labels.
+
+Weights: first the label history, then the rows of the input features, each row `stride` labels long.
+
+The right answer of a token without gold, or with several allowed labels, is the best one that it allows.
+"""
+from libc.stdint cimport int32_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy
+
+import numpy as np
+
+from structsvm.problems.sequence.problem import SequenceLabels, Sequences
+
+
+cdef class SequenceOracle(Oracle):
+    """Sentences of sparse tokens, by slot."""
+
+    def __init__(self, problem, Py_ssize_t n_labels, Py_ssize_t stride, Py_ssize_t history, loss):
+        self.problem = problem
+        self.n_labels, self.stride, self.offset = n_labels, stride, history * stride
+        self.loss = np.ascontiguousarray(loss, dtype=np.float64)
+        self.sets = {}
+        self.set_view = np.zeros((0, n_labels), dtype=np.uint8)
+        self.n_weights = self.offset
+        self.scores = <double*>calloc(stride, sizeof(double))
+        if self.scores == NULL:
+            raise MemoryError(f"no memory for {n_labels} scores")
+
+    def __dealloc__(self):
+        cdef Py_ssize_t slot
+        for slot in range(self.n_slots):
+            if self.of_slot[slot] != NULL:
+                self.drop(slot)
+        free(self.of_slot)
+        free(self.token_of_slot)
+        free(self.free_slots)
+        free(self.scores)
+
+    def configure(self, *, rescaling, slack):
+        if rescaling != "margin" or slack != "l1":
+            raise ValueError("sequences train with margin re-scaling and L1 slacks only: "
+                             "Viterbi cannot maximise a product with the loss, nor its root")
+        super().configure(rescaling=rescaling, slack=slack)
+
+    def add(self, X, y) -> np.ndarray:
+        """Store sentences: X has rows, token_ptr, sentence_ptr and values (or None); y has codes and sets."""
+        self.problem.check_sequences(X, y)
+        X = self.taken(X, y)
+        self.n_rows = max(self.n_rows, int(np.max(X.rows, initial=-1)) + 1)
+        self.n_weights = self.offset + self.n_rows * self.stride
+        return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, X.values, y.codes, y.sets)
+
+    def taken(self, X, y):
+        """The sentences as this kind of oracle stores them."""
+        return X
+
+    def slot_weights(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight) -> np.ndarray:
+        """The weight of its sentence for each slot that the last add() gave out."""
+        result = np.empty(slots.shape[0])
+        cdef double[::1] weight = result
+        cdef Py_ssize_t k
+        for k in range(slots.shape[0]):
+            weight[k] = sample_weight[self.of_slot[slots[k]].number]
+        return result
+
+    def intern(self, codes, sets) -> np.ndarray:
+        """Codes with the sets of allowed labels renumbered as this oracle knows them."""
+        codes = np.array(codes, dtype=np.int32)
+        if not len(sets):
+            return codes
+        number = np.array([
+            self.sets.setdefault(np.asarray(one, dtype=bool).tobytes(), len(self.sets)) for one in sets])
+        self.set_view = np.frombuffer(b"".join(self.sets), dtype=np.uint8).reshape(-1, self.n_labels)
+        several = codes <= FIRST_SET
+        codes[several] = FIRST_SET - number[FIRST_SET - codes[several]]
+        return codes
+
+    def add_rows(self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None) -> np.ndarray:
+        """Store sentences; slots go to all patterns that can teach something, or to some places."""
+        if places is not None:
+            X = Sequences(rows, token_ptr, sentence_ptr, values)
+            self.problem.check_stored(X, SequenceLabels(codes, sentence_ptr, list(sets)), places)
+            self.n_rows = max(self.n_rows, int(np.max(rows, initial=-1)) + 1)
+            self.n_weights = self.offset + self.n_rows * self.stride
+        codes = self.intern(codes, sets)
+        cdef const long long[::1] sentence_at = np.ascontiguousarray(sentence_ptr, dtype=np.int64)
+        cdef const long long[::1] token_at = np.ascontiguousarray(token_ptr, dtype=np.int64)
+        cdef const int32_t[::1] row_at = np.ascontiguousarray(rows, dtype=np.int32)
+        cdef const float[::1] value_at = None if values is None else np.ascontiguousarray(values, np.float32)
+        cdef const int32_t[::1] gold_at = np.ascontiguousarray(codes, dtype=np.int32)
+        cdef const int32_t* row = &row_at[0] if row_at.shape[0] else NULL
+        cdef const float* value = &value_at[0] if value_at is not None and value_at.shape[0] else NULL
+        cdef const int32_t* gold = &gold_at[0] if gold_at.shape[0] else NULL
+        cdef Py_ssize_t s, t, first, n, n_sentences = sentence_at.shape[0] - 1
+        cdef Sentence** stored = <Sentence**>enough(malloc((n_sentences + 1) * sizeof(Sentence*)))
+        slots = []
+        try:
+            for s in range(n_sentences):
+                first, n = sentence_at[s], sentence_at[s + 1] - sentence_at[s]
+                stored[s] = self.copy(
+                    n, &token_at[first], row + token_at[first], value + token_at[first] if value else NULL,
+                    gold + first, s)
+                if places is None:
+                    self.place(stored[s], slots)
+            for s, t in () if places is None else places:
+                slots.append(self.put(stored[s], t))
+            for s in range(n_sentences):
+                if stored[s].n_slots == 0:
+                    self.discard(stored[s])
+        finally:
+            free(stored)
+        return np.array(slots, dtype=np.intp)
+
+    cdef int place(self, Sentence* x, list slots) except -1:
+        """Slots for the patterns of a sentence that have something to learn."""
+        raise TypeError("defined by the kinds of sequence oracle")
+
+    cdef Sentence* copy(
+        self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
+        const int32_t* gold, Py_ssize_t number
+    ) except NULL:
+        """A copy in one block of memory, with the rows of each token in order."""
+        cdef Py_ssize_t t, n = token_ptr[n_tokens] - token_ptr[0]
+        cdef Sentence* x = <Sentence*>malloc(sizeof(Sentence))
+        if x != NULL:
+            x.token_ptr = <int32_t*>malloc(
+                (2 * n_tokens + 1 + n) * sizeof(int32_t) + (n * sizeof(float) if values else 0))
+        if x == NULL or x.token_ptr == NULL:
+            free(x)
+            raise MemoryError(f"no memory for a sentence of {n_tokens} tokens")
+        x.n_tokens, x.n_slots, x.number = n_tokens, 0, number
+        x.gold = x.token_ptr + n_tokens + 1
+        x.rows = x.gold + n_tokens
+        x.values = <float*>(x.rows + n) if values else NULL
+        if n_tokens:
+            memcpy(x.gold, gold, n_tokens * sizeof(int32_t))
+        if n:
+            memcpy(x.rows, rows, n * sizeof(int32_t))
+        if n and values:
+            memcpy(x.values, values, n * sizeof(float))
+        for t in range(n_tokens + 1):
+            x.token_ptr[t] = <int32_t>(token_ptr[t] - token_ptr[0])
+            if t:
+                sort_rows(x.rows, x.values, x.token_ptr[t - 1], x.token_ptr[t])
+        self.n_stored += 1
+        return x
+
+    cdef void discard(self, Sentence* x) noexcept nogil:
+        free(x.token_ptr)
+        free(x)
+        self.n_stored -= 1
+
+    def rows(self, const Py_ssize_t[::1] slots) -> dict:
+        """The sentences of some slots, each once, as the arguments of add_rows."""
+        cdef Py_ssize_t k, n, m
+        cdef Sentence* x
+        number, places = {}, []
+        tokens, rows, values, codes, sentence_ptr, token_ptr = 0, [], [], [], [0], [np.zeros(1, np.int64)]
+        cdef bint plain = True
+        at = 0
+        for k in range(slots.shape[0]):
+            x = self.of_slot[slots[k]]
+            if <size_t>x not in number:
+                number[<size_t>x] = len(number)
+                n, m = x.n_tokens, x.token_ptr[x.n_tokens]
+                tokens += n
+                sentence_ptr.append(tokens)
+                token_ptr.append(np.array(<int32_t[:n + 1]>x.token_ptr)[1:].astype(np.int64) + at)
+                codes.append(np.array(<int32_t[:n]>x.gold))
+                if m:
+                    rows.append(np.array(<int32_t[:m]>x.rows))
+                    values.append(
+                        np.array(<float[:m]>x.values) if x.values != NULL else np.ones(m, np.float32))
+                    plain &= x.values == NULL
+                at += m
+            places.append((number[<size_t>x], self.token_of_slot[slots[k]]))
+        return {
+            "sentence_ptr": np.array(sentence_ptr, dtype=np.int64),
+            "token_ptr": np.concatenate(token_ptr),
+            "rows": np.concatenate([np.zeros(0, np.int32), *rows]),
+            "values": None if plain else np.concatenate(values),
+            "codes": np.concatenate([np.zeros(0, np.int32), *codes]),
+            "sets": np.array(self.set_view, dtype=bool),
+            "places": np.array(places, dtype=np.int64).reshape(-1, 2),
+        }
+
+    cdef int put(self, Sentence* x, Py_ssize_t t) except -1:
+        """A slot for a token (or sentence)."""
+        cdef Py_ssize_t slot, capacity = self.slots_capacity
+        if self.n_free:
+            self.n_free -= 1
+            slot = self.free_slots[self.n_free]
+        else:
+            if self.n_slots == capacity:
+                capacity = 2 * capacity + 256
+                self.of_slot = <Sentence**>enough(realloc(self.of_slot, capacity * sizeof(Sentence*)))
+                self.token_of_slot = <int32_t*>enough(realloc(self.token_of_slot, capacity * sizeof(int32_t)))
+                self.free_slots = <Py_ssize_t*>enough(realloc(self.free_slots, capacity * sizeof(Py_ssize_t)))
+                self.slots_capacity = capacity
+            slot = self.n_slots
+            self.n_slots += 1
+        self.of_slot[slot], self.token_of_slot[slot] = x, <int32_t>t
+        x.n_slots += 1
+        return slot
+
+    cdef int drop(self, Py_ssize_t slot) except -1 nogil:
+        cdef Sentence* x = self.of_slot[slot]
+        self.of_slot[slot] = NULL
+        self.free_slots[self.n_free] = slot
+        self.n_free += 1
+        x.n_slots -= 1
+        if x.n_slots == 0:
+            self.discard(x)
+        return 0
+
+    # -- scores and differences -----------------------------------------------------------------
+
+    cdef int score(self, const double* w, const Sentence* x, Py_ssize_t t) except -1 nogil:
+        """Scores of the labels of a token by its features alone."""
+        cdef Py_ssize_t y, first = x.token_ptr[t]
+        for y in range(self.stride):
+            self.scores[y] = 0
+        score_token_double(self.scores, w + self.offset, x.rows + first,
+                           NULL if x.values == NULL else x.values + first,
+                           x.token_ptr[t + 1] - first, self.stride)
+        return 0
+
+    cdef bint permits(self, int32_t gold, Py_ssize_t y) noexcept nogil:
+        return gold == y or gold == UNKNOWN or (gold <= FIRST_SET and self.set_view[FIRST_SET - gold, y])
+
+    cdef double cost_of(self, int32_t gold, Py_ssize_t y) noexcept nogil:
+        """The loss of answering y: nothing if it is allowed, else that of the nearest allowed label."""
+        cdef Py_ssize_t g
+        cdef double least = -1
+        if gold >= 0:
+            return self.loss[gold, y]
+        if not self.permits(gold, y):
+            for g in range(self.n_labels):
+                if self.permits(gold, g) and (least < 0 or self.loss[g, y] < least):
+                    least = self.loss[g, y]
+        return max(least, 0)
+
+    cdef void emit_token(
+        self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong
+    ) noexcept nogil:
+        """Append the features of a token: plus for the right label, minus for the wrong one."""
+        cdef Py_ssize_t k, at = self.found.n
+        cdef double value = 1
+        cdef int32_t base
+        for k in range(x.token_ptr[t], x.token_ptr[t + 1]):
+            base = <int32_t>(self.offset + x.rows[k] * self.stride)
+            if x.values != NULL:
+                value = x.values[k]
+            self.found.index[at], self.found.value[at] = <int32_t>(base + right), value
+            self.found.index[at + 1], self.found.value[at + 1] = <int32_t>(base + wrong), -value
+            at += 2
+        self.found.n = at
+
+    cdef void emit_history(self, Py_ssize_t at, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil:
+        """Append a history row: plus at the right label, minus at the wrong one."""
+        cdef Py_ssize_t n = self.found.n
+        self.found.index[n], self.found.value[n] = <int32_t>(at * self.stride + right), 1
+        self.found.index[n + 1], self.found.value[n + 1] = <int32_t>(at * self.stride + wrong), -1
+        self.found.n += 2
+
+
+cdef void sort_rows(int32_t* rows, float* values, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+    """Insertion sort: a token has a few dozen features. Differences, made of them over and over, need it."""
+    cdef Py_ssize_t i, j
+    cdef int32_t row
+    cdef float value = 1
+    for i in range(start + 1, stop):
+        row, j = rows[i], i
+        if values:
+            value = values[i]
+        while j > start and rows[j - 1] > row:
+            rows[j] = rows[j - 1]
+            if values:
+                values[j] = values[j - 1]
+            j -= 1
+        rows[j] = row
+        if values:
+            values[j] = value
+
+
+cdef void* enough(void* block) except NULL:
+    if block == NULL:
+        raise MemoryError("no memory for the sentences")
+    return block

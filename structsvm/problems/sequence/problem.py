@@ -1,0 +1,208 @@
+"""Sequence labelling: sentences of sparse tokens, a label for each token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from structsvm.problem import Problem
+from structsvm.problems.multiclass import check_loss_matrix
+from structsvm.problems.sequence.bigrams import Bigrams
+from structsvm.validation import check_choice, check_count
+
+LANES = 8  # labels are padded to a multiple of it
+UNKNOWN = -1
+MOST_ORDER = 99
+
+
+@dataclass
+class Sequences:
+    """Sentences as flat arrays: the features of token t are rows[token_ptr[t]:token_ptr[t + 1]].
+
+    Sentence s has the tokens sentence_ptr[s] .. sentence_ptr[s + 1] - 1; values: of the features, None where
+    all are 1; bigrams: features that look at a label before, where the problem has some.
+    """
+
+    rows: np.ndarray
+    token_ptr: np.ndarray
+    sentence_ptr: np.ndarray
+    values: np.ndarray | None = None
+    bigrams: Bigrams | None = None
+
+    def __len__(self) -> int:
+        return len(self.sentence_ptr) - 1
+
+
+@dataclass
+class SequenceLabels:
+    """A code for each token: its label, -1 for any, or -2 - k for any label of sets[k]."""
+
+    codes: np.ndarray
+    sentence_ptr: np.ndarray
+    sets: list[np.ndarray] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.sentence_ptr) - 1
+
+
+class SequenceProblem(Problem):
+    """Label the tokens of a sentence, by Viterbi or greedily.
+
+    inference="exact": Phi(x, y) counts label bigrams, the start included, and (feature, label) pairs; a
+    pattern is a sentence, its loss the sum over tokens of loss[right, answered]. With loss="hamming" (how
+    many labels are wrong) or "0/1" (whether any is), the search keeps the best labelling for each number of
+    wrong labels: slower, and exact for slack re-scaling and L2 slacks too.
+    inference="greedy": one decision after the other, given the `order` labels before (true ones in training);
+    a pattern is a token (thesis 5.3).
+    barred: (n_labels + 1, n_labels) booleans, True where a label may not follow another (last row: may not
+    come first), and n_labels booleans where a label may not come last; greedy training does not look at it.
+    bigrams: for each kind of bigram feature (see `Bigrams`), how many places before its label is; exact
+    inference looks one place back only.
+    """
+
+    def __init__(
+        self,
+        n_labels: int,
+        *,
+        inference: str = "exact",
+        order: int = 1,
+        loss: Any = None,
+        barred: tuple[Any, Any] | None = None,
+        bigrams: tuple[int, ...] = (),
+    ) -> None:
+        check_choice(inference=(inference, ("exact", "greedy")))
+        check_count(n_labels=n_labels, low=1)
+        check_count(order=order)
+        if order > MOST_ORDER:
+            raise ValueError(f"order must be at most {MOST_ORDER}, not {order}")
+        if inference == "exact" and order != 1:
+            raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for others")
+        if min(bigrams, default=1) < 1:
+            raise ValueError(f"bigrams look at a label 1 or more places before, not {min(bigrams)}")
+        if inference == "exact" and max(bigrams, default=1) > 1:
+            raise ValueError("exact inference looks one label back: use greedy inference to look farther")
+        self.n_labels = n_labels
+        self.inference = inference
+        self.order = order
+        self.bigrams = tuple(bigrams)
+        self.counted = loss if isinstance(loss, str) else None
+        if self.counted:
+            check_choice(loss=(loss, ("hamming", "0/1")))
+            if inference != "exact" or self.bigrams:
+                raise ValueError(f"the loss {loss!r} needs exact inference without bigram features")
+            loss = None
+        self.loss_ = check_loss_matrix(loss, n_labels)
+        self.stride = -(-n_labels // LANES) * LANES
+        self.history = n_labels + 1 if inference == "exact" else order * (n_labels + 1)
+        self.barred, self.barred_end = penalties(barred, n_labels, self.stride)
+
+    @property
+    def offset(self) -> int:
+        """Where the weights of the first feature row begin."""
+        return self.history * self.stride
+
+    def oracle(self) -> Any:
+        from structsvm.problems.sequence._oracles import ExactOracle, GreedyOracle
+
+        if self.inference == "greedy":
+            return GreedyOracle(self, self.n_labels, self.stride, self.loss_, self.order)
+        if self.counted:
+            from structsvm.problems.sequence._counted import CountedOracle
+
+            limit = 1 if self.counted == "0/1" else 2**31
+            return CountedOracle(self, self.n_labels, self.stride, self.barred, self.barred_end, limit)
+        if self.bigrams:
+            from structsvm.problems.sequence._bigrams import BigramOracle
+
+            return BigramOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
+        return ExactOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
+
+    def check_sequences(self, X: Any, y: Any) -> None:
+        """Refuse sentences and labels that do not fit each other or the problem."""
+        self.check_arrays(X, y)
+        if bool(self.bigrams) != (X.bigrams is not None):
+            raise ValueError("the sentences have bigram features exactly where the problem has them")
+        if X.bigrams is not None:
+            X.bigrams.check(len(X.token_ptr) - 1, len(self.bigrams), self.n_labels)
+            self.check_size(X.bigrams.rows)
+
+    def check_size(self, rows: np.ndarray) -> None:
+        """Refuse feature rows whose weights cannot be counted in 32 bits."""
+        if self.offset + (int(rows.max(initial=-1)) + 1) * self.stride >= 2**31:
+            raise ValueError(f"more than 2**31 weights for {self.n_labels} labels: use a higher cutoff")
+
+    def check_arrays(self, X: Any, y: Any) -> None:
+        """Refuse arrays that do not fit each other: compiled code indexes with them."""
+        arrays = {"rows": X.rows, "token_ptr": X.token_ptr, "sentence_ptr": X.sentence_ptr, "codes": y.codes}
+        for name, array in arrays.items():
+            if array.ndim != 1 or array.dtype.kind != "i":
+                raise ValueError(f"{name} must be a 1d array of integers")
+        n_tokens = len(X.token_ptr) - 1
+        ends = {"token_ptr": len(X.rows), "sentence_ptr": n_tokens}
+        for name, end in ends.items():
+            pointers = getattr(X, name)
+            rising = len(pointers) and pointers[0] == 0 and pointers[-1] == end
+            if not rising or (pointers[1:] < pointers[:-1]).any():
+                raise ValueError(f"{name} must rise from 0 to {end}")
+        if (least := X.rows.min(initial=0)) < 0:
+            raise ValueError(f"feature row {least} is negative")
+        self.check_size(X.rows)
+        if X.values is not None and (X.values.shape != X.rows.shape or not np.all(np.isfinite(X.values))):
+            raise ValueError("feature values must be finite, one for each row")
+        same = X.sentence_ptr is y.sentence_ptr or np.array_equal(X.sentence_ptr, y.sentence_ptr)
+        if len(y.codes) != n_tokens or not same:
+            raise ValueError(f"labels of {len(y.codes)} tokens for {n_tokens} tokens, or sentences differ")
+        low, high = y.codes.min(initial=0), y.codes.max(initial=0)
+        if low <= -2 - len(y.sets) or high >= self.n_labels:
+            bad = low if low <= -2 - len(y.sets) else high
+            raise ValueError(f"unknown label {bad}: there are {self.n_labels} labels and {len(y.sets)} sets")
+        if any(np.shape(one) != (self.n_labels,) or not np.any(one) for one in y.sets):
+            raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, not all false")
+
+    def check_stored(self, X: Sequences, y: SequenceLabels, places: np.ndarray) -> None:
+        """Refuse what an oracle did not store: places holds the sentence and token of each slot."""
+        self.check_arrays(X, y)
+        lengths = np.diff(X.sentence_ptr)
+        if places.ndim != 2 or places.shape[1] != 2 or places.dtype != np.int64:
+            raise ValueError("the places of stored sentences must be pairs of integers")
+        sentence, token = places.T
+        if np.any((sentence < 0) | (sentence >= len(lengths)) | (token < 0)) or np.any(
+            token >= lengths[sentence]
+        ):
+            raise ValueError("a place of the stored sentences lies outside them")
+
+    # The same through the Python door: a sentence is a list of {row: value}, y a tuple of labels.
+
+    def joint_feature(self, x: Any, y: Any) -> dict[int, float]:
+        feature: dict[int, float] = {}
+        for t, label in enumerate(y):
+            before = y[t - 1] if t else self.n_labels
+            index = before * self.stride + label
+            feature[index] = feature.get(index, 0.0) + 1.0
+            for row, value in x[t].items():
+                index = self.offset + row * self.stride + label
+                feature[index] = feature.get(index, 0.0) + value
+        return feature
+
+    def loss(self, y: Any, other: Any) -> float:
+        wrong = float(sum(self.loss_[a, b] for a, b in zip(y, other, strict=True)))
+        return min(wrong, 1.0) if self.counted == "0/1" else wrong
+
+    def candidates(self, x: Any) -> Any:
+        allowed = self.barred == 0
+        for y in product(range(self.n_labels), repeat=len(x)):
+            pairs = zip((self.n_labels, *y), y, strict=False)
+            if all(allowed[p, q] for p, q in pairs) and self.barred_end[y[-1]] == 0:
+                yield y
+
+
+def penalties(barred: tuple[Any, Any] | None, n_labels: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
+    """What to add to scores of transitions and of last labels: nothing, or so much that they never win."""
+    follow, end = np.zeros((n_labels + 1, stride), np.float32), np.zeros(n_labels, np.float32)
+    if barred is not None:
+        follow[:, :n_labels] = np.where(np.asarray(barred[0], dtype=bool), -1e30, 0)
+        end[:] = np.where(np.asarray(barred[1], dtype=bool), -1e30, 0)
+    return follow, end

@@ -1,0 +1,308 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Feature rows of whole files: column hashes, templates as integer mixes, and one lookup for each feature."""
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from murmurhash.mrmr cimport hash64
+
+from taggers.formats._columns cimport Columns
+from taggers.features._hash cimport MARKER_SEED, PATTERN_SEED, mix
+from taggers.features._lexicon cimport Lexicon
+from taggers.features._table cimport KeyTable
+
+import numpy as np
+
+cdef enum:
+    BLOCK = 8           # tokens whose table slots are asked for before the first is read
+    SIGNALS = 4096      # sentences between two looks for Ctrl-C
+
+# The cells of a template as compiled code wants them. A token has one value for each (column, attribute) in
+# use; a sentence's values lie in one array, with markers before and behind, so that a cell is always at the
+# same distance from its token.
+cdef struct Plan:
+    Py_ssize_t n_patterns
+    const uint64_t* pattern_ids
+    const int32_t* cell_ptr             # [n_patterns + 1]
+    const int32_t* cell_delta           # distance of a cell's value from its token's first value
+    Py_ssize_t n_sources
+    const int32_t* source_column        # the columns in use
+    const int32_t* value_ptr            # [n_sources + 1]: their values among a token's values
+    const int32_t* value_attribute      # of each value: which of the lexicon's, or -1 for the text itself
+    Py_ssize_t n_values
+    Py_ssize_t pad                      # the farthest offset
+    const uint64_t* before              # [pad]: the markers at distance 1, 2, ...
+    const uint64_t* behind
+
+
+cdef void put_markers(const Plan* plan, uint64_t* values, Py_ssize_t n) noexcept nogil:
+    """Fill the places before and behind a sentence of n tokens."""
+    cdef Py_ssize_t d, v
+    for d in range(plan.pad):
+        for v in range(plan.n_values):
+            values[(plan.pad - 1 - d) * plan.n_values + v] = plan.before[d]
+            values[(plan.pad + n + d) * plan.n_values + v] = plan.behind[d]
+
+
+cdef const uint64_t* attributes(
+    Columns columns, Lexicon lexicon, uint64_t key, Py_ssize_t at
+) except NULL nogil:
+    """The attributes of a value; where values came as hashes, the text is only asked for when it is new."""
+    cdef const uint64_t* known
+    if columns.key_at == NULL:
+        return lexicon.entry(key, columns.text_at + columns.span_at[2 * at], columns.span_at[2 * at + 1])
+    known = lexicon.known(key)
+    return known if known != NULL else from_hash(columns, lexicon, key)
+
+
+cdef const uint64_t* from_hash(Columns columns, Lexicon lexicon, uint64_t key) except NULL with gil:
+    cdef bytes text = columns.strings(key).encode()
+    return lexicon.entry(key, text, len(text))
+
+
+cdef int put_values(
+    const Plan* plan, Columns columns, Lexicon lexicon, Py_ssize_t first, Py_ssize_t n, uint64_t* values,
+) except -1 nogil:
+    """Fill the values of a sentence's tokens: hashes of their texts, and attributes out of the lexicon."""
+    cdef Py_ssize_t i, c, v, at
+    cdef uint64_t key
+    cdef const uint64_t* derived
+    cdef uint64_t* out = values + plan.pad * plan.n_values
+    for i in range(n):
+        for c in range(plan.n_sources):
+            at = (first + i) * columns.width + plan.source_column[c]
+            key = columns.key(at)
+            derived = NULL
+            for v in range(plan.value_ptr[c], plan.value_ptr[c + 1]):
+                if plan.value_attribute[v] < 0:
+                    out[v] = key
+                elif key == 0:
+                    out[v] = 0
+                else:
+                    if derived == NULL:
+                        derived = attributes(columns, lexicon, key, at)
+                    out[v] = derived[plan.value_attribute[v]]
+        out += plan.n_values
+    return 0
+
+
+cdef inline void put_keys(const Plan* plan, const uint64_t* token, uint64_t* keys) noexcept nogil:
+    """The key of each pattern at one token; 0 where a cell has no value."""
+    cdef Py_ssize_t p, c
+    cdef uint64_t key, value
+    cdef bint missing
+    for p in range(plan.n_patterns):
+        key = plan.pattern_ids[p]
+        missing = False
+        for c in range(plan.cell_ptr[p], plan.cell_ptr[p + 1]):
+            value = token[plan.cell_delta[c]]
+            missing |= value == 0
+            key = mix(key, value)
+        keys[p] = 0 if missing else key
+
+
+cdef const uint64_t* longs_of(const uint64_t[::1] array) noexcept:
+    return &array[0]
+
+
+cdef const int32_t* ints_of(const int32_t[::1] array) noexcept:
+    return &array[0]
+
+
+cdef class Extractor:
+    """A template made ready: turns columns into keys and rows. May be used from many threads at once.
+
+    Parameters
+    ----------
+    template : a `taggers.features.template.Template`.
+    clusters : a `taggers.features.word_classes.Clusters`, where the template asks for some.
+    lexicon_limit : distinct words kept with their attributes, for each thread.
+    """
+    cdef readonly object template
+    cdef readonly object clusters
+    cdef readonly tuple attributes
+    cdef Plan plan
+    cdef tuple arrays               # what the plan points into
+    cdef Py_ssize_t width
+    cdef Py_ssize_t lexicon_limit
+    cdef list idle                  # lexicons that no thread is using
+
+    def __init__(self, template, clusters=None, *, Py_ssize_t lexicon_limit=1_000_000):
+        self.template = template
+        self.clusters = clusters
+        self.width = template.width
+        self.lexicon_limit = lexicon_limit
+        self.idle = []
+        self._arrange([pattern for pattern in template.patterns])
+
+    def _arrange(self, list patterns):
+        cells = [cell for pattern in patterns for cell in pattern.cells]
+        sources = sorted({cell.column for cell in cells})
+        values = sorted({(cell.column, cell.attribute) for cell in cells})
+        self.attributes = tuple(sorted({name for _, name in values if name}))
+        self.plan.pad = max((abs(cell.offset) for cell in cells), default=0)
+        self.plan.n_patterns = len(patterns)
+        self.plan.n_sources, self.plan.n_values = len(sources), len(values)
+        place = {value: i for i, value in enumerate(values)}
+        columns = [column for column, _ in values]
+        ids = [_seeded(pattern.identity, PATTERN_SEED) for pattern in patterns]
+        before = [_seeded(f"_B-{d + 1}", MARKER_SEED) for d in range(self.plan.pad)]
+        behind = [_seeded(f"_B+{d + 1}", MARKER_SEED) for d in range(self.plan.pad)]
+        cell_ptr = np.cumsum([0] + [len(pattern.cells) for pattern in patterns])
+        deltas = [cell.offset * len(values) + place[cell.column, cell.attribute] for cell in cells]
+        value_ptr = [columns.index(column) for column in sources] + [len(columns)]
+        uses = [self.attributes.index(name) if name else -1 for _, name in values]
+        words = [np.array(array + [0], np.uint64) for array in (ids, before, behind)]
+        lists = (cell_ptr, deltas, sources, value_ptr, uses)
+        ints = [np.append(array, 0).astype(np.int32) for array in lists]
+        self.arrays = (*words, *ints)
+        self.plan.pattern_ids = longs_of(words[0])
+        self.plan.before = longs_of(words[1])
+        self.plan.behind = longs_of(words[2])
+        self.plan.cell_ptr = ints_of(ints[0])
+        self.plan.cell_delta = ints_of(ints[1])
+        self.plan.source_column = ints_of(ints[2])
+        self.plan.value_ptr = ints_of(ints[3])
+        self.plan.value_attribute = ints_of(ints[4])
+
+    @property
+    def n_patterns(self):
+        """The most features that a token can have."""
+        return self.plan.n_patterns
+
+    def rows(self, Columns columns not None, KeyTable table not None, *, bint grow=False, bint fixed=False):
+        """The feature rows of each token, and where each token's begin.
+
+        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that the table does not
+        have are left out, or become its new rows with `grow`; with `fixed` they are -1, and each token has
+        n_patterns rows.
+        """
+        cdef Lexicon lexicon = self._start(columns)
+        cdef Py_ssize_t n
+        rows = np.empty(columns.n_tokens * self.plan.n_patterns + 1, np.int32)
+        token_ptr = np.zeros(columns.n_tokens + 1, np.int64)
+        cdef int32_t[::1] row_view = rows
+        cdef int64_t[::1] ptr_view = token_ptr
+        cdef uint64_t* scratch = self._scratch(columns)
+        try:
+            with nogil:
+                n = self._fill(columns, table, lexicon, scratch, grow, fixed, &row_view[0], &ptr_view[0])
+        finally:
+            free(scratch)
+        del row_view
+        rows.resize(n, refcheck=False)
+        self.idle.append(lexicon)
+        return rows, token_ptr
+
+    def keys(self, Columns columns not None):
+        """uint64 [n_tokens, n_patterns]: the feature keys of each token, 0 where a pattern has none."""
+        cdef Lexicon lexicon = self._start(columns)
+        cdef Py_ssize_t sentence, first, n, i
+        result = np.zeros((columns.n_tokens, self.plan.n_patterns), np.uint64)
+        cdef uint64_t[:, ::1] out = result
+        cdef uint64_t* values = self._scratch(columns)
+        cdef uint64_t* token
+        try:
+            with nogil:
+                for sentence in range(columns.n_sentences):
+                    first = columns.sentence_at[sentence]
+                    n = columns.sentence_at[sentence + 1] - first
+                    lexicon.forget()
+                    put_markers(&self.plan, values, n)
+                    put_values(&self.plan, columns, lexicon, first, n, values)
+                    token = values + self.plan.pad * self.plan.n_values
+                    for i in range(n if self.plan.n_patterns else 0):
+                        put_keys(&self.plan, token + i * self.plan.n_values, &out[first + i, 0])
+        finally:
+            free(values)
+        self.idle.append(lexicon)
+        return result
+
+    def _start(self, Columns columns):
+        """A lexicon that no other thread uses."""
+        if columns.n_tokens and columns.width < self.width:
+            raise ValueError(f"the template needs {self.width} columns, but {columns.width} were read")
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return Lexicon(self.attributes, limit=self.lexicon_limit, clusters=self.clusters)
+
+    cdef uint64_t* _scratch(self, Columns columns) except NULL:
+        """Room for the values of the longest sentence, and for the keys of a block behind them."""
+        longest = int(np.diff(columns.sentence_ptr).max()) if columns.n_sentences else 0
+        size = (longest + 2 * self.plan.pad) * self.plan.n_values + BLOCK * self.plan.n_patterns + 1
+        cdef uint64_t* scratch = <uint64_t*>malloc(<size_t>size * sizeof(uint64_t))
+        if scratch == NULL:
+            raise MemoryError(f"no memory for a sentence of {longest} tokens")
+        return scratch
+
+    cdef Py_ssize_t _fill(
+        self, Columns columns, KeyTable table, Lexicon lexicon, uint64_t* values, bint grow, bint fixed,
+        int32_t* rows, int64_t* token_ptr,
+    ) except -1 nogil:
+        cdef const Plan* plan = &self.plan
+        cdef Py_ssize_t sentence, first, n, i, start, stop, j, used = 0, m = plan.n_patterns
+        cdef uint64_t* keys
+        cdef int32_t row
+        for sentence in range(columns.n_sentences):
+            if sentence % SIGNALS == SIGNALS - 1:
+                with gil:
+                    PyErr_CheckSignals()
+            first = columns.sentence_at[sentence]
+            n = columns.sentence_at[sentence + 1] - first
+            lexicon.forget()
+            put_markers(plan, values, n)
+            put_values(plan, columns, lexicon, first, n, values)
+            keys = values + (n + 2 * plan.pad) * plan.n_values
+            stop = 0
+            while stop < n:
+                start = stop
+                stop = min(start + BLOCK, n)
+                for i in range(start, stop):
+                    put_keys(plan, values + (plan.pad + i) * plan.n_values, keys + (i - start) * m)
+                    for j in range((i - start) * m, (i - start + 1) * m):
+                        table.expect(keys[j])
+                for i in range(start, stop):
+                    for j in range((i - start) * m, (i - start + 1) * m):
+                        row = table.add(keys[j]) if grow else table.find(keys[j])
+                        rows[used] = row
+                        used += fixed or row >= 0
+                    token_ptr[first + i + 1] = used
+        return used
+
+    def __reduce__(self):
+        return _restore, (self.template, self.clusters, self.lexicon_limit)
+
+
+def _restore(template, clusters, lexicon_limit):
+    return Extractor(template, clusters, lexicon_limit=lexicon_limit)
+
+
+def _seeded(str text, uint64_t seed):
+    cdef bytes encoded = text.encode()
+    return hash64(<char*>encoded, len(encoded), seed)
+
+
+def remap(const int32_t[::1] rows, const int64_t[::1] token_ptr, const int32_t[::1] new_row):
+    """The rows under their new numbers, those with -1 left out, and the token_ptr that goes with them."""
+    cdef Py_ssize_t i, j, used = 0, n = token_ptr.shape[0] - 1
+    kept, ptr = np.empty(rows.shape[0] + 1, np.int32), np.zeros(n + 1, np.int64)
+    cdef int32_t[::1] out = kept
+    cdef int64_t[::1] out_ptr = ptr
+    with nogil:
+        for i in range(n):
+            for j in range(token_ptr[i], token_ptr[i + 1]):
+                out[used] = new_row[rows[j]]
+                used += out[used] >= 0
+            out_ptr[i + 1] = used
+    del out
+    kept.resize(used, refcheck=False)
+    return kept, ptr
+
+
+def count_rows(int64_t[::1] counts, const int32_t[::1] rows):
+    """Add one to the count of each row that occurs."""
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(rows.shape[0]):
+            counts[rows[i]] += 1

@@ -1,0 +1,227 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Attributes of words, derived once for each distinct word: short ASCII words here, all others in Python.
+
+`taggers.features.attributes` defines what each attribute is; a test holds the compiled path to it.
+"""
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport calloc, free, realloc
+
+from taggers.features._hash cimport hash_text
+from taggers.features._table cimport KeyTable
+
+import numpy as np
+
+from taggers.features.attributes import AFFIX, ATTRIBUTES, attribute
+
+cdef enum Kind:
+    PYTHON
+    LOWER
+    SHAPE
+    SHORT_SHAPE
+    DIGITS
+    HAS_DIGIT
+    HAS_HYPHEN
+    IS_UPPER
+    IS_TITLE
+    PREFIX
+    SUFFIX
+    LOWER_PREFIX
+    LOWER_SUFFIX
+    CLUSTER
+
+cdef enum:
+    SHORT = 100         # attributes.LONG: beyond it, words go to Python
+
+cdef dict KINDS = {
+    "lower": LOWER, "shape": SHAPE, "short_shape": SHORT_SHAPE, "digits": DIGITS, "has_digit": HAS_DIGIT,
+    "has_hyphen": HAS_HYPHEN, "is_upper": IS_UPPER, "is_title": IS_TITLE, "prefix": PREFIX, "suffix": SUFFIX,
+    "lower_prefix": LOWER_PREFIX, "lower_suffix": LOWER_SUFFIX, "cluster": CLUSTER,
+}
+cdef dict DEFINED = dict(ATTRIBUTES)
+cdef object NONE = np.zeros(0, np.uint64)
+cdef uint64_t YES = hash_text(b"1", 1)
+
+
+cdef inline bint is_up(char c) noexcept nogil:
+    return b"A" <= c <= b"Z"
+
+
+cdef inline bint is_low(char c) noexcept nogil:
+    return b"a" <= c <= b"z"
+
+
+cdef inline bint is_digit(char c) noexcept nogil:
+    return b"0" <= c <= b"9"
+
+
+cdef inline char kind_of(char c) noexcept nogil:
+    return b"X" if is_up(c) else b"x" if is_low(c) else b"d" if is_digit(c) else c
+
+
+cdef uint64_t shape(const char* text, Py_ssize_t n, Py_ssize_t longest) noexcept nogil:
+    cdef char[SHORT] out
+    cdef char c
+    cdef Py_ssize_t i, m = 0, run = 0
+    for i in range(n):
+        c = kind_of(text[i])
+        run = run + 1 if i > 0 and c == kind_of(text[i - 1]) else 1
+        if run <= longest:
+            out[m] = c
+            m += 1
+    return hash_text(out, m)
+
+
+cdef uint64_t mapped(const char* text, Py_ssize_t n, int kind) noexcept nogil:
+    cdef char[SHORT] out
+    cdef Py_ssize_t i
+    for i in range(n):
+        if kind == DIGITS:
+            out[i] = b"0" if is_digit(text[i]) else text[i]
+        else:
+            out[i] = text[i] + 32 if is_up(text[i]) else text[i]
+    return hash_text(out, n)
+
+
+cdef uint64_t contains(const char* text, Py_ssize_t n, int kind) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(n):
+        if (is_digit(text[i]) if kind == HAS_DIGIT else text[i] == b"-"):
+            return YES
+    return 0
+
+
+cdef uint64_t is_cased(const char* text, Py_ssize_t n, bint title) noexcept nogil:
+    """str.isupper and str.istitle: in a title, capitals start the runs of letters and only they do."""
+    cdef Py_ssize_t i
+    cdef bint any_up = False, after_letter = False
+    for i in range(n):
+        if is_up(text[i]):
+            if title and after_letter:
+                return 0
+            any_up = True
+        elif is_low(text[i]) and not (title and after_letter):
+            return 0
+        after_letter = is_up(text[i]) or is_low(text[i])
+    return YES if any_up else 0
+
+
+cdef uint64_t ascii_attribute(Recipe recipe, const char* text, Py_ssize_t n) noexcept nogil:
+    """The hash of one attribute of a short ASCII word; for its cluster, that of its lower-case form."""
+    if recipe.n:
+        if n < recipe.n:
+            return 0
+        if recipe.kind == SUFFIX or recipe.kind == LOWER_SUFFIX:
+            text += n - recipe.n
+        if recipe.kind == PREFIX or recipe.kind == SUFFIX:
+            return hash_text(text, recipe.n)
+        return mapped(text, recipe.n, LOWER)
+    if recipe.kind == SHAPE or recipe.kind == SHORT_SHAPE:
+        return shape(text, n, 4 if recipe.kind == SHAPE else 1)
+    if recipe.kind == LOWER or recipe.kind == DIGITS or recipe.kind == CLUSTER:
+        return mapped(text, n, recipe.kind)
+    if recipe.kind == HAS_DIGIT or recipe.kind == HAS_HYPHEN:
+        return contains(text, n, recipe.kind)
+    return is_cased(text, n, recipe.kind == IS_TITLE)
+
+
+cdef inline bint is_ascii(const char* text, Py_ssize_t n) noexcept nogil:
+    cdef char seen = 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        seen |= text[i]
+    return not seen & 0x80
+
+
+cdef class Lexicon:
+    """The attributes, as hashes, of the words met so far. For one thread at a time.
+
+    Parameters
+    ----------
+    names : the attributes, as `taggers.features.attributes` calls them.
+    limit : forget all words when there are more than this. Results do not depend on it.
+    clusters : a `taggers.features.word_classes.Clusters`, where there is one: what the attribute ``cluster`` is.
+    """
+
+    def __init__(self, names, *, Py_ssize_t limit=1_000_000, clusters=None):
+        self.names = tuple(names)
+        self.functions = [attribute(name, clusters) for name in self.names]
+        self.clustered = KeyTable() if clusters is None else clusters.table
+        self.cluster_values = NONE if clusters is None else clusters.values
+        self.limit = limit
+        self.width = len(self.names)
+        self.words = KeyTable()
+        self.recipes = <Recipe*>calloc(self.width + 1, sizeof(Recipe))
+        if self.recipes == NULL:
+            raise MemoryError()
+        self.compiled = True
+        for i, name in enumerate(self.names):
+            affix = AFFIX.fullmatch(name)
+            self.recipes[i].n = int(affix[3]) if affix else 0
+            # One that the user defined anew is theirs, whatever its name.
+            ours = ATTRIBUTES.get(name) is DEFINED.get(name)
+            self.recipes[i].kind = KINDS.get(name[:-1] if affix else name, PYTHON) if ours else PYTHON
+            self.compiled &= self.recipes[i].kind != PYTHON
+
+    def __dealloc__(self):
+        free(self.recipes)
+        free(self.values)
+
+    cdef const uint64_t* entry(self, uint64_t key, const char* text, Py_ssize_t n) except NULL nogil:
+        """The attributes of the word with this hash, until the next call."""
+        cdef const uint64_t* known = self.known(key)
+        cdef Py_ssize_t row, i
+        cdef uint64_t value
+        cdef void* grown
+        if known != NULL:
+            return known
+        if self.words.n_rows >= self.room:
+            self.room = 2 * self.room + 1024
+            grown = realloc(self.values, self.room * self.width * sizeof(uint64_t))
+            if grown == NULL:
+                self.room = self.words.n_rows
+                with gil:
+                    raise MemoryError()
+            self.values = <uint64_t*>grown
+        row = self.words.n_rows
+        if self.compiled and n < SHORT and is_ascii(text, n):
+            for i in range(self.width):
+                value = ascii_attribute(self.recipes[i], text, n)
+                self.values[row * self.width + i] = (
+                    self.cluster(value) if self.recipes[i].kind == CLUSTER else value
+                )
+        else:
+            with gil:
+                self._derive(self.values + row * self.width, text, n)
+        self.words.add(key)
+        return self.values + row * self.width
+
+    cdef int _derive(self, uint64_t* values, const char* text, Py_ssize_t n) except -1:
+        cdef Py_ssize_t i
+        cdef bytes value
+        cdef str word = text[:n].decode()
+        for i, function in enumerate(self.functions):
+            value = (function(word) or "").encode()
+            values[i] = hash_text(value, len(value))
+        return 0
+
+    cdef int forget(self) except -1 nogil:
+        """Start anew once there are too many words; called between sentences."""
+        if self.words.n_rows > self.limit:
+            with gil:
+                self.words = KeyTable()
+        return 0
+
+    def __len__(self):
+        return len(self.words)
+
+    def hashes(self, str text not None):
+        """The hashes of one text's attributes, in the order of the names."""
+        cdef bytes encoded = text.encode()
+        cdef const uint64_t* values = self.entry(hash_text(encoded, len(encoded)), encoded, len(encoded))
+        return [values[i] for i in range(self.width)]
+
+
+def hash_string(str text not None):
+    """The 64-bit hash of a column value: spaCy's, but for the few hundred names that it numbers itself."""
+    cdef bytes encoded = text.encode()
+    return hash_text(encoded, len(encoded))

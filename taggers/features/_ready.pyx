@@ -1,0 +1,214 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""Features that come as strings with values: CRFsuite's files, and python-crfsuite's dicts and lists."""
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, realloc, strtod
+from libc.string cimport memcpy
+
+from taggers.formats._columns cimport Columns
+from taggers.features._hash cimport hash_text
+from taggers.features._table cimport KeyTable
+
+import numpy as np
+
+from structsvm.files.errors import DataError
+
+
+cdef class Items:
+    """Rows and values as they are collected, token by token."""
+    cdef KeyTable table
+    cdef bint grow
+    cdef bint plain                 # all values so far are 1
+    cdef int32_t* rows
+    cdef float* values
+    cdef Py_ssize_t n
+    cdef Py_ssize_t room
+    cdef char* text                 # a feature's name as it is put together
+    cdef Py_ssize_t text_room
+
+    def __init__(self, KeyTable table not None, bint grow):
+        self.table = table
+        self.grow = grow
+        self.plain = True
+
+    def __dealloc__(self):
+        free(self.rows)
+        free(self.values)
+        free(self.text)
+
+    cdef int put(self, const char* name, Py_ssize_t n, double value) except -1 nogil:
+        """Add a feature of the current token; one with value 0, or unknown to the table, is left out."""
+        cdef uint64_t key = hash_text(name, n)
+        cdef int32_t row
+        if value == 0:
+            return 0
+        row = self.table.add(key) if self.grow else self.table.find(key)
+        if row < 0:
+            return 0
+        if self.n == self.room:
+            self.widen()
+        self.rows[self.n] = row
+        self.values[self.n] = <float>value
+        self.plain &= value == 1
+        self.n += 1
+        return 0
+
+    cdef int widen(self) except -1 nogil:
+        cdef Py_ssize_t room = 2 * self.room + 1024
+        cdef void* rows = realloc(self.rows, room * sizeof(int32_t))
+        if rows != NULL:
+            self.rows = <int32_t*>rows
+        cdef void* values = realloc(self.values, room * sizeof(float))
+        if values != NULL:
+            self.values = <float*>values
+        if rows == NULL or values == NULL:
+            with gil:
+                raise MemoryError()
+        self.room = room
+        return 0
+
+    cdef int reserve(self, Py_ssize_t n) except -1 nogil:
+        """Room for a name of n bytes."""
+        cdef void* text
+        if n > self.text_room:
+            text = realloc(self.text, 2 * n)
+            if text == NULL:
+                with gil:
+                    raise MemoryError()
+            self.text = <char*>text
+            self.text_room = 2 * n
+        return 0
+
+    def result(self):
+        """The rows, and the values or None where all are 1."""
+        rows, values = np.empty(self.n, np.int32), np.empty(0 if self.plain else self.n, np.float32)
+        cdef int32_t[::1] row_view = rows
+        cdef float[::1] value_view = values
+        if self.n:
+            memcpy(&row_view[0], self.rows, self.n * sizeof(int32_t))
+            if not self.plain:
+                memcpy(&value_view[0], self.values, self.n * sizeof(float))
+        return rows, None if self.plain else values
+
+
+cdef Py_ssize_t append(Items items, Py_ssize_t at, object name) except -1:
+    """Write a name at a place of the text, and return where it ends."""
+    cdef const char* text
+    cdef Py_ssize_t n
+    if isinstance(name, str):
+        text = PyUnicode_AsUTF8AndSize(name, &n)
+    elif isinstance(name, bytes):
+        text, n = name, len(name)
+    else:
+        raise TypeError(f"feature name {name!r} is no str")
+    items.reserve(at + n + 1)
+    memcpy(items.text + at, text, n)
+    return at + n
+
+
+cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except -1:
+    """One token's features, behind a prefix: names, or a dict of names with numbers, strings or more."""
+    cdef Py_ssize_t end
+    cdef double number
+    if depth > 20:
+        raise ValueError("features are nested more than 20 deep")
+    if isinstance(item, (str, bytes)):
+        raise TypeError(f"features {item!r} of a token are a string; give a list of strings or a dict")
+    if not isinstance(item, dict):
+        for name in item:
+            items.put(items.text, append(items, prefix, name), 1.0)
+        return 0
+    for name, value in item.items():
+        end = append(items, prefix, name)
+        if isinstance(value, (int, float)):
+            number = value
+        elif isinstance(value, (str, bytes)):
+            items.text[end] = b":"
+            end = append(items, end + 1, value)
+            number = 1.0
+        elif isinstance(value, (dict, list, tuple, set, frozenset)):
+            items.text[end] = b":"
+            put_item(items, value, end + 1, depth + 1)
+            continue
+        else:
+            number = float(value)
+        if not isfinite(number):
+            raise ValueError(f"feature {name!r} has the value {value!r}")
+        items.put(items.text, end, number)
+    return 0
+
+
+def dict_rows(sentences, KeyTable table not None, *, bint grow=False):
+    """Rows, token_ptr, sentence_ptr and values of sentences of tokens in python-crfsuite's format."""
+    cdef Items items = Items(table, grow)
+    token_ptr, sentence_ptr = [0], [0]
+    items.reserve(64)
+    for sentence in sentences:
+        for token in sentence:
+            put_item(items, token, 0, 0)
+            token_ptr.append(items.n)
+        sentence_ptr.append(len(token_ptr) - 1)
+    rows, values = items.result()
+    return rows, np.array(token_ptr, np.int64), np.array(sentence_ptr, np.int64), values
+
+
+cdef bint parse_number(const char* text, Py_ssize_t n, double* number) noexcept nogil:
+    """A decimal number that fills the whole text."""
+    cdef char[64] copy
+    cdef char* end
+    if n >= 64 or n == 0 or text[0] == b" ":
+        return False
+    memcpy(copy, text, n)
+    copy[n] = 0
+    number[0] = strtod(copy, &end)
+    return end == copy + n and isfinite(number[0])
+
+
+cdef int put_field(Items items, const char* field, Py_ssize_t n) except -1 nogil:
+    """One ``name`` or ``name:value`` of a line, where a backslash quotes the next byte; 1 for a bad value."""
+    cdef Py_ssize_t i = 0, m = 0
+    cdef double number = 1
+    items.reserve(n + 1)
+    while i < n and field[i] != b":":
+        if field[i] == b"\\" and i + 1 < n:
+            i += 1
+        items.text[m] = field[i]
+        m += 1
+        i += 1
+    if i + 1 < n and not parse_number(field + i + 1, n - i - 1, &number):
+        return 1
+    items.put(items.text, m, number)
+    return 0
+
+
+def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=False):
+    """Rows, token_ptr and values of a file in CRFsuite's format, whose first column is the label."""
+    if columns.format != "crfsuite" or columns.wanted != (0,):
+        raise ValueError("only columns read with format='crfsuite' hold features with names")
+    cdef Items items = Items(table, grow)
+    cdef Py_ssize_t token, at, stop, end, bad = -1
+    cdef const char* text = columns.text_at
+    result = np.zeros(columns.n_tokens + 1, np.int64)
+    cdef int64_t[::1] token_ptr = result
+    with nogil:
+        for token in range(columns.n_tokens):
+            end = columns.end_at[token]
+            at = columns.span_at[2 * token] + columns.span_at[2 * token + 1] + 1
+            while at < end and bad < 0:
+                stop = at
+                while stop < end and text[stop] != b"\t":
+                    stop += 1
+                if stop > at and put_field(items, text + at, stop - at):
+                    bad = token
+                at = stop + 1
+            token_ptr[token + 1] = items.n
+            if bad >= 0:
+                break
+    if bad >= 0:
+        raise DataError(
+            "a feature's value is no number; write name:1.5, and \\: for a colon in a name",
+            columns.name, columns.line(bad),
+        )
+    rows, values = items.result()
+    return rows, result, values

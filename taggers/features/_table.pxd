@@ -1,0 +1,52 @@
+# cython: language_level=3
+"""64-bit key to row, by open addressing in plain arrays."""
+from libc.stdint cimport int32_t, uint64_t
+
+cdef extern from "taggers/features/prefetch.h":
+    void prefetch "taggers_prefetch"(const void* address) noexcept nogil
+
+cdef enum:
+    LOW = 0xFFFFFFFF
+
+
+cdef inline int32_t find(
+    const uint64_t* slots, const uint64_t* keys, uint64_t mask, uint64_t key,
+) noexcept nogil:
+    """The key's row, or -1; without `keys`, that of a key with the same upper half.
+
+    A slot holds the key's upper half and the row, eight bytes in all. The upper half chooses the slot too, so
+    that it is all that a table needs to know; an unseen key hardly ever looks at more than one cache line.
+    """
+    cdef uint64_t tag = key >> 32, slot
+    cdef uint64_t at = tag & mask
+    if key == 0:
+        return -1
+    while True:
+        slot = slots[at]
+        if slot == ~<uint64_t>0:
+            return -1
+        if slot >> 32 == tag and (keys == NULL or keys[slot & LOW] == key):
+            return <int32_t>(slot & LOW)
+        at = (at + 1) & mask
+
+
+cdef class KeyTable:
+    cdef object slot_array      # uint64, a power of two of them; all ones where there is no key
+    cdef object key_array       # uint64: the key of each row, so that the table can be rebuilt larger
+    cdef uint64_t* slots_at
+    cdef uint64_t* keys_at
+    cdef uint64_t mask
+    cdef Py_ssize_t room        # rows that fit before the arrays grow; 0 for borrowed arrays
+    cdef readonly Py_ssize_t n_rows
+    cdef readonly bint short    # only the upper halves of the keys are known
+
+    cdef inline int32_t find(self, uint64_t key) noexcept nogil:
+        return find(self.slots_at, NULL if self.short else self.keys_at, self.mask, key)
+
+    cdef inline void expect(self, uint64_t key) noexcept nogil:
+        """Have the memory fetched that a lookup of the key begins with."""
+        prefetch(self.slots_at + (key >> 32 & self.mask))
+
+    cdef int32_t add(self, uint64_t key) except -2 nogil
+    cdef int _grow(self) except -1
+    cdef int _place(self) except -1
