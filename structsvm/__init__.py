@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from structsvm.problems.ambiguous import AmbiguousBags
     from structsvm.problems.multiclass import Multiclass
 
+if find_spec("structsvm._dual.schedules") is None:
+    raise ImportError(
+        "structsvm is not compiled here: run `make demo` in this folder and use .venv/bin/python, or run "
+        "`pip install .` and start Python in another folder"
+    )
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -51,11 +57,6 @@ def __getattr__(name: str) -> Any:
     """Import a public class when it is first used: the command line has to start at once."""
     if name not in _HOME:
         raise AttributeError(f"module 'structsvm' has no attribute {name!r}")
-    if find_spec("structsvm._dual.schedules") is None:
-        raise ImportError(
-            "structsvm is not compiled in this folder: run `make demo` and use .venv/bin/python, or run "
-            "`pip install .` and start Python in another folder"
-        )
     value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value
 

@@ -69,7 +69,7 @@ def read_model(path: str | os.PathLike[str]) -> TaggerModel:
                 f"{path} is a model of CRFsuite, whose training files can be used, not its models: structsvm "
                 "train label FILE -o MODEL"
             )
-    arrays, meta = load_model(path, mmap=True)
+    arrays, meta = load_model(path)
     if meta.get("kind") != KIND:
         hint = "see structsvm parse" if meta.get("kind") == "ospas" else "give a model of structsvm train"
         raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}; {hint}.")

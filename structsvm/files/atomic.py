@@ -1,4 +1,4 @@
-"""Results that appear complete or not at all."""
+"""Write files that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 
 def check_output(path: str | Path, *sources: str | Path | None) -> None:
-    """Refuse, before any work is done for it, a place where no file can be written or a source is."""
+    """Raise ValueError, before any work is done, if `path` cannot be written or is one of the sources."""
     folder = os.path.dirname(os.path.realpath(path))
     if str(path) == "-":
         return
@@ -27,18 +27,18 @@ def check_output(path: str | Path, *sources: str | Path | None) -> None:
         raise ValueError(f"{path} cannot be written: permission denied")
     files = [source for source in sources if source is not None and os.path.isfile(source)]
     if os.path.isfile(path) and any(os.path.samefile(path, source) for source in files):
-        raise ValueError(f"{path} is read, and would be lost if it were written: give another name")
+        raise ValueError(f"{path} is an input and would be overwritten: give the output another name")
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write that takes its name when it is complete; whatever goes wrong, nothing is left of it.
+def atomic_write(path: str | Path, *, compress: bool | None = None) -> Iterator[BinaryIO]:
+    """Open a file that takes its name when it is complete; on any error, nothing is left of it.
 
-    ``-`` is standard output, and a device or pipe is written as it is: neither can be taken back. What is to
-    be called ``.gz`` is packed, always to the same bytes.
+    ``-`` is standard output. Standard output, devices and pipes are written directly and cannot be undone. A
+    name that ends in ``.gz`` is compressed, always to the same bytes, unless `compress` is False.
     """
     with _whole(path) as file:
-        if not str(path).endswith(".gz"):
+        if not (str(path).endswith(".gz") if compress is None else compress):
             yield file
             return
         with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
@@ -47,7 +47,7 @@ def atomic_write(path: str | Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _whole(path: str | Path) -> Iterator[BinaryIO]:
-    """The bytes as they are: all of them under that name, or none."""
+    """The raw bytes: all of them under that name and on the disk, or none."""
     if str(path) == "-":
         if isinstance(sys.stdout.buffer, io.RawIOBase):  # python -u: a write may take only a part
             with open(sys.stdout.fileno(), "wb", closefd=False) as file:
@@ -65,14 +65,27 @@ def _whole(path: str | Path) -> Iterator[BinaryIO]:
         with open(target, "wb") as file:
             yield file
         return
-    partial = f"{target}.{os.getpid()}-{secrets.token_hex(4)}.part"
+    partial = os.path.join(os.path.dirname(target), f".structsvm-{os.getpid()}-{secrets.token_hex(4)}.part")
     try:
-        with open(partial, "xb") as file:
+        with _temporary(partial) as file:
             yield file
-        if mode is not None:
-            os.chmod(partial, stat.S_IMODE(mode))
+            file.flush()
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            os.fsync(file.fileno())
+            if not os.path.exists(partial):
+                # The unused src_dir_fd makes Python call linkat, which follows the link to the file.
+                os.link(f"/proc/self/fd/{file.fileno()}", partial, src_dir_fd=file.fileno())
         os.replace(partial, target)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial)
         raise
+
+
+def _temporary(path: str) -> BinaryIO:
+    """A new file in the folder of `path`, without a name where the system can: kill -9 then leaves nothing."""
+    if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):  # some file systems, network ones among them, have no such files
+            return open(os.open(os.path.dirname(path), os.O_TMPFILE | os.O_RDWR, 0o666), "w+b")
+    return open(path, "x+b")

@@ -5,10 +5,13 @@ The file is an uncompressed `.npz` that `numpy.load` also reads: a zip of
     structsvm.json    first: the keys magic ("structsvm"), format (1), library (its version), arrays, meta
     <name>.npy        each array, in order of the names, its data at a multiple of 64 bytes of the file
 
-and the archive comment `structsvm crc32 xxxxxxxx`, the CRC of every byte before those eight digits. The first
-member's name and the comment stay as they are in all formats, so that damage is told from a newer format.
-CRC-32 guards against accidents, and checks 10 MB in 3 ms where SHA-256 takes 6 and blake2b 12. Nothing in a
-file is ever executed; a forged one may hold any numbers, and who loads it must check that they fit together.
+and the archive comment `structsvm crc32 xxxxxxxx`, the CRC of every byte before those eight digits. The
+first member's name and the comment are the same in all formats, which tells damage from a newer format.
+CRC-32 guards against accidents; it checks 10 MB in 3 ms where SHA-256 takes 6 and blake2b 12. Loading never
+executes anything. A forged file can hold any numbers, so the caller must check that they fit together.
+
+A file is read into memory, never mapped: a mapped model that another program overwrites or truncates would
+change under the process that uses it, or kill it. Reading costs about a millisecond a megabyte, checksum included.
 """
 
 import errno
@@ -17,19 +20,18 @@ import json
 import math
 import os
 import re
-import secrets
 import stat
 import struct
 import zipfile
 import zlib
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
-from mmap import ACCESS_READ
-from mmap import mmap as memory_map
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+
+from structsvm.files.atomic import atomic_write
 
 FORMAT = 1
 MAGIC = "structsvm"
@@ -77,33 +79,22 @@ def save_model(
         raise OSError(f"{path} exists and is not a regular file: save the model under another name.")
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such directory", str(target.parent))
-    temporary = target.with_name(f".{MAGIC}-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "x+b") as stream:
-            _write(stream, text, content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with atomic_write(target, compress=False) as stream:
+        _write(stream, text, content)
 
 
 def load_model(
-    path: str | os.PathLike[str], *, mmap: bool = False, verify: bool = True
+    path: str | os.PathLike[str],
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read what `save_model` wrote, or raise ModelFileError, whatever the file holds.
 
-    The arrays are writable and share one buffer. With `mmap` they are read-only and stay in the file, shared
-    between processes: the file may be replaced meanwhile (as `save_model` does) but not be overwritten in
-    place. `verify=False` leaves the checksum out, so that a mapped file is read only where it is used; then
-    damage to the structure is still found, damage to a number is not.
+    The arrays are writable and share one buffer, which no change to the file can reach.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ModelFileError("is not a regular file: give a model written by structsvm.")
         with open(path, "rb") as stream:
-            return _load(stream, mmap, verify)
+            return _load(stream)
     except ModelFileError as error:
         raise ModelFileError(f"Model file {path} {error}") from None
     except FileNotFoundError:
@@ -146,7 +137,7 @@ def _member(name: str, offset: int | None = None) -> zipfile.ZipInfo:
     return info
 
 
-def _load(stream: BinaryIO, mmap: bool, verify: bool) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def _load(stream: BinaryIO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     size = os.fstat(stream.fileno()).st_size
     head = stream.read(_HEAD_SIZE)
     stream.seek(max(0, size - _TAIL_SIZE))
@@ -154,8 +145,8 @@ def _load(stream: BinaryIO, mmap: bool, verify: bool) -> tuple[dict[str, np.ndar
     if not (started and ended):
         cut = len(head) < _HEAD_SIZE and b"PK\3\4".startswith(head[:4])
         raise ModelFileError(_DAMAGED if started or ended or cut else _FOREIGN)
-    buffer = _map(stream) if mmap else _read(stream, size)
-    if verify and zlib.crc32(buffer[:-8]) != int(ended[1], 16):  # type: ignore[arg-type]
+    buffer = _read(stream, size)
+    if zlib.crc32(buffer[:-8]) != int(ended[1], 16):  # type: ignore[arg-type]
         raise ModelFileError(_DAMAGED)
     members = _members(stream, buffer)
     description = json.loads(bytes(members.pop(JSON_NAME)))
@@ -172,10 +163,6 @@ def _load(stream: BinaryIO, mmap: bool, verify: bool) -> tuple[dict[str, np.ndar
     return arrays, dict(description["meta"])
 
 
-def _map(stream: BinaryIO) -> np.ndarray:
-    return np.frombuffer(memory_map(stream.fileno(), 0, access=ACCESS_READ), dtype=np.uint8)
-
-
 def _read(stream: BinaryIO, size: int) -> np.ndarray:
     """Read the whole file to where its arrays are aligned in memory as they are in the file."""
     room = np.empty(size + ALIGNMENT, dtype=np.uint8)
@@ -190,17 +177,20 @@ def _read(stream: BinaryIO, size: int) -> np.ndarray:
 def _members(stream: BinaryIO, buffer: np.ndarray) -> dict[str, np.ndarray]:
     """Return the bytes of each member as they are in the file, in order; nothing is ever decompressed.
 
-    A size or offset beyond the file gives other bytes than the member's own header says: found there.
+    Members follow one another without overlap. A size or offset beyond the file gives other bytes than the
+    member's own header describes, which `_array` finds.
     """
-    members = {}
+    members: dict[str, np.ndarray] = {}
+    end = 0
     with zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
-            if info.compress_type != zipfile.ZIP_STORED:
+            if info.compress_type != zipfile.ZIP_STORED or info.header_offset < end or info.filename in members:
                 raise ModelFileError(_DAMAGED)
             header = buffer[info.header_offset : info.header_offset + _LOCAL_HEADER.size]
             name_size, extra_size = _LOCAL_HEADER.unpack(header.tobytes())
             start = info.header_offset + _LOCAL_HEADER.size + name_size + extra_size
-            members[info.filename] = buffer[start : start + info.file_size]
+            end = start + info.file_size
+            members[info.filename] = buffer[start:end]
     return members
 
 

@@ -134,7 +134,7 @@ def test_no_file_that_is_read_is_written_over(folder, arguments):
     shutil.copy(folder / "test.txt", folder / "own.txt")
     (folder / "link.txt").unlink(missing_ok=True)
     (folder / "link.txt").symlink_to("own.txt")
-    refused(run(*arguments, cwd=folder), 2, f"{arguments[-1]} is read, and would be lost")
+    refused(run(*arguments, cwd=folder), 2, f"{arguments[-1]} is an input and would be overwritten")
     assert (folder / "own.txt").read_bytes() == (folder / "test.txt").read_bytes()
 
 

@@ -167,7 +167,7 @@ def test_other_columns_have_no_clusters():
 @pytest.mark.parametrize("numbers", [np.zeros(3, np.uint16), np.zeros(2, np.float32)])
 def test_forged_clusters_are_refused(tmp_path, numbers):
     SequenceTagger(template=TEMPLATE).fit(X[:50], Y[:50]).save(tmp_path / "m")
-    arrays, meta = load_model(tmp_path / "m", mmap=False)
+    arrays, meta = load_model(tmp_path / "m")
     arrays |= {"clusters.keys": np.arange(2, dtype=np.uint64), "clusters.numbers": numbers}
     save_model(tmp_path / "m", arrays, meta)
     with pytest.raises(ModelFileError, match="clusters"):

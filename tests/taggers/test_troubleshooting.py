@@ -62,7 +62,7 @@ CAUSES = {
     "3 columns where the lines before have 4": lambda f: train("chunk", f / "uneven", f / "new"),
     "columns do not look like those of the training file": lambda f: tag(f / "model", f / "line", f / "new"),
     "none of which is one of the model's": lambda f: evaluate("en-pos", f / "train"),
-    "is read, and would be lost if it were written": lambda f: tag(f / "model", f / "train", f / "train"),
+    "is an input and would be overwritten": lambda f: tag(f / "model", f / "train", f / "train"),
     "labels are out of place in IOB2": lambda f: train("chunk", f / "mixed", f / "new"),
     "labels of phrases, such as B-NP, stand beside others": lambda f: train("chunk", f / "beside", f / "new"),
     "its labels are in IOB1, the model's in IOB2": lambda f: evaluate(f / "model", f / "iob1"),
