@@ -1,0 +1,20 @@
+"""Model files, and the one place that writes any file: complete or not at all."""
+
+from structsvm.files.atomic import atomic_write, check_output
+from structsvm.files.errors import DataError
+from structsvm.files.persist import ModelFileError, load_model, save_model
+from structsvm.files.quantise import DTYPES, dequantise, quantise
+from structsvm.files.sparse_weights import SparseRows
+
+__all__ = [
+    "DTYPES",
+    "DataError",
+    "ModelFileError",
+    "SparseRows",
+    "atomic_write",
+    "check_output",
+    "dequantise",
+    "load_model",
+    "quantise",
+    "save_model",
+]

@@ -1,0 +1,42 @@
+"""The optimizers, imported when first used: tagging needs none of them."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from structsvm.optimizers.base import Optimizer
+    from structsvm.optimizers.curve import ConvergenceWarning, NotFittedError, Point
+    from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
+    from structsvm.optimizers.larank import LaRank, PassiveAggressive
+    from structsvm.optimizers.perceptron import Perceptron
+    from structsvm.optimizers.svmstruct import SVMStruct
+
+__all__ = [
+    "ConvergenceWarning",
+    "KernelLaRank",
+    "KernelSVMStruct",
+    "LaRank",
+    "NotFittedError",
+    "Optimizer",
+    "PassiveAggressive",
+    "Perceptron",
+    "Point",
+    "SVMStruct",
+]
+
+_MODULES = {
+    "base": ("Optimizer",),
+    "curve": ("ConvergenceWarning", "NotFittedError", "Point"),
+    "kernel": ("KernelLaRank", "KernelSVMStruct"),
+    "larank": ("LaRank", "PassiveAggressive"),
+    "perceptron": ("Perceptron",),
+    "svmstruct": ("SVMStruct",),
+}
+_HOME = {name: f"structsvm.optimizers.{module}" for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'structsvm.optimizers' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value

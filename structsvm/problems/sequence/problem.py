@@ -20,10 +20,12 @@ MOST_ORDER = 99
 
 @dataclass
 class Sequences:
-    """Sentences as flat arrays: the features of token t are rows[token_ptr[t]:token_ptr[t + 1]].
+    """A data set of sentences as flat arrays.
 
-    Sentence s has the tokens sentence_ptr[s] .. sentence_ptr[s + 1] - 1; values: of the features, None where
-    all are 1; bigrams: features that look at a label before, where the problem has some.
+    Token t has the features `rows[token_ptr[t]:token_ptr[t + 1]]`, with the same slice of `values` (None: all
+    values are 1). Sentence s has the tokens from `sentence_ptr[s]` up to, but not including,
+    `sentence_ptr[s + 1]`. `bigrams` holds the features that depend on an earlier label, if the problem has
+    any.
     """
 
     rows: np.ndarray
@@ -33,7 +35,17 @@ class Sequences:
     bigrams: Bigrams | None = None
 
     def __len__(self) -> int:
+        return self.n_sentences
+
+    @property
+    def n_sentences(self) -> int:
+        """The number of sentences, empty ones included."""
         return len(self.sentence_ptr) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens in all sentences."""
+        return len(self.token_ptr) - 1
 
 
 @dataclass
