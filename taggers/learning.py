@@ -133,6 +133,7 @@ class Learning(ABC):
 
         X: sentences, whose labels do not matter, to find clusters of words in where the template has them.
         """
+        check_count(width=width, low=1)
         fresh = not hasattr(self, "model_")
         model = self._new_model([[("",) * width]], None, [list(classes)]) if fresh else self._ready()
         if fresh and X is not None and model.clusters is not None:

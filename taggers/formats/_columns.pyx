@@ -177,6 +177,8 @@ cdef class Columns:
         tokens = [token for sentence in sentences for token in sentence]
         if tokens and not isinstance(tokens[0], str):
             self.width = len(tokens[0])
+            if self.width == 0:
+                raise DataError(f"token {tokens[0]!r} has no columns; a token needs at least one", name)
             for token in tokens:
                 if len(token) != self.width or isinstance(token, str):
                     raise DataError(f"token {token!r} where the first one has {self.width} columns", name)
@@ -189,7 +191,7 @@ cdef class Columns:
             raise DataError("more than 2 GB of text at once; give it in parts", name)
         self.data, self.name, self.format, self.separator = b"".join(values), name, "memory", "\t"
         self.wanted, self.n_columns = tuple(range(self.width)), self.width
-        self.n_sentences, self.n_tokens = len(lengths), len(values) // self.width if self.width else 0
+        self.n_sentences, self.n_tokens = len(lengths), len(values) // self.width
         spans = np.stack([np.cumsum(sizes) - sizes, sizes], 1).astype(np.int32)
         self.spans = np.ascontiguousarray(spans.reshape(self.n_tokens, self.width, 2))
         self.ends = np.zeros(self.n_tokens, np.int32)
@@ -211,6 +213,8 @@ cdef class Columns:
         inside = self.keys.ndim == 2 and len(ptr) and ptr[0] == 0 and ptr[len(ptr) - 1] == len(self.keys)
         if not inside or (ptr[1:] < ptr[:len(ptr) - 1]).any():
             raise ValueError("keys must have two dimensions, and sentence_ptr rise from 0 to their length")
+        if self.keys.shape[1] == 0:
+            raise ValueError("keys have no columns; a token needs at least one")
         self.n_tokens, self.width = self.keys.shape
         self.n_sentences = len(ptr) - 1
         self.data, self.name, self.format, self.separator, self.strings = b"", name, "memory", "\t", strings

@@ -1,6 +1,8 @@
 """Taggers as people use them from Python."""
 
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
@@ -53,6 +55,40 @@ def test_parts_of_speech_from_words_alone():
     assert tagger.tag(["the", "cat", "sees", "Anna", "."]) == ["DT", "NN", "VBZ", "NNP", "."]
     assert tagger.predict([]) == []
     assert tagger.predict([[], ["the"]])[0] == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "PosTagger.load('en-pos').tag([()])",
+        "PosTagger.load('en-pos').predict([[(), ()]])",
+        "PosTagger.load('en-pos').explain([()])",
+        "SequenceTagger(template=parse_template('bias')).fit([[()] * 4000] * 9, [['N'] * 4000] * 9)",
+        "SequenceTagger().partial_fit([[()]], [['N']])",
+    ],
+)
+def test_a_token_without_columns_is_refused(call):
+    code = f"""
+from taggers import PosTagger, SequenceTagger
+from taggers.features.template import parse_template
+try:
+    {call}
+except ValueError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)  # it once crashed
+    assert done.returncode == 0, done.stderr
+    assert "has no columns; a token needs at least one" in done.stdout
+
+
+def test_tokens_known_by_hashes_need_columns_too():
+    with pytest.raises(ValueError, match="a token needs at least one"):
+        Columns.from_keys(np.zeros((2, 0), np.uint64), [0, 2], str)
+
+
+def test_a_tagger_declared_without_columns_is_refused():
+    with pytest.raises(ValueError, match="width"):
+        SequenceTagger().declare(["N"], width=0)
 
 
 def test_features_in_the_format_of_python_crfsuite():
