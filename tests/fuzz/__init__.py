@@ -1,0 +1,1 @@
+"""Fuzzers: mutated inputs and forged models; every case must end in a result or in one sentence."""

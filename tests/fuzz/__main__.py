@@ -1,0 +1,108 @@
+"""`python -m tests.fuzz readers|models|templates|parse|commands --seconds 60 --seed 0`
+
+A worker process runs the cases. A crash, an exception that is not one sentence, a case of more than 20
+seconds or of more than a gigabyte is a finding: it is printed with the seed and the number that repeat it,
+and the worker starts again at the next case. The exit code is 1 if there were findings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from pathlib import Path
+
+LONGEST = 20.0  # seconds of a case
+LARGEST = 1 << 30  # bytes that a case may add to the memory of the worker
+
+
+def work(target: str, seed: int, start: int, stop: int) -> None:
+    """Run cases and report each as a line of JSON."""
+    warnings.simplefilter("ignore")
+    from tests.fuzz.targets import TARGETS
+
+    def report(**line: object) -> None:
+        print(json.dumps(line), file=channel, flush=True)
+
+    channel, sys.stdout = sys.stdout, sys.stderr
+    with tempfile.TemporaryDirectory() as folder:
+        case = TARGETS[target](Path(folder))
+        report(ready=True)
+        for number in range(start, stop):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            finding = None
+            try:
+                case(random.Random(f"{target} {seed} {number}"))
+            except Exception as error:
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                finding = f"{type(error).__name__}: {str(error)[:300]} ({place.filename}:{place.lineno})"
+            added = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+            if added > LARGEST:
+                finding = f"{finding or ''} took {added >> 20} MB"
+            report(number=number, finding=finding)
+
+
+def run(target: str, seed: int, seconds: float, cases: int | None, start: int) -> tuple[int, list[str]]:
+    """Run a target for so many seconds or cases; return the number of cases and the findings."""
+    findings: list[str] = []
+    number, end = start, time.monotonic() + seconds
+    last = 1 << 40 if cases is None else start + cases
+    while number < last and time.monotonic() < end:
+        command = [sys.executable, "-m", "tests.fuzz", target, "--seed", str(seed), "--start", str(number)]
+        command += ["--cases", str(last - number), "--worker"]
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        assert worker.stdout is not None
+        allowed, ready = 300.0, False  # to prepare
+        while number < last and time.monotonic() < end:
+            heard, _, _ = select.select([worker.stdout], [], [], allowed)
+            line = json.loads(worker.stdout.readline() or "{}") if heard else {}
+            allowed = LONGEST
+            if line.get("ready"):
+                ready = True
+                continue
+            if not ready:
+                raise RuntimeError(f"{target} cannot be prepared: {' '.join(command[1:])}")
+            finding = line.get("finding")
+            if "number" not in line:
+                finding = f"ended by {worker.wait()}" if heard else f"took over {LONGEST:.0f} s"
+            if finding:
+                findings.append(f"{target} --seed {seed} --start {number} --cases 1: {finding}")
+                print(findings[-1], flush=True)
+            number += 1
+            if "number" not in line or "took" in (finding or ""):
+                break
+        worker.kill()
+        worker.wait()
+    return number - start, findings
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("targets", nargs="+")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for each target")
+    parser.add_argument("--cases", type=int, help="at most so many for each target")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--start", type=int, default=0, help="number of the first case")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        work(options.targets[0], options.seed, options.start, options.start + options.cases)
+        return
+    found = 0
+    for target in options.targets:
+        done, findings = run(target, options.seed, options.seconds, options.cases, options.start)
+        print(f"{target}: {done} cases, {len(findings)} findings", flush=True)
+        found += len(findings)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""Damage bytes, lines, columns and encodings; forge model files with a checksum that fits."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structsvm.files.persist import load_model, save_model
+
+PIECES = [
+    b"\0", b"\r\n", b"\r", b"\xef\xbb\xbf", "\u2028".encode(), b"\xff\xfe", b"\t", b" ", b"\n\n", b"_", b"#",
+    b"-DOCSTART-", b"B-X", b"I-", b"O", b":", b"=", b"nan", b"-1", b"1e999", b"qid:1", b"(", b")", b",", b'"',
+    b"\\", b"\x1b[31m", b"1-2", b"1.1", b"|", b"9" * 30, "é".encode()[:1], b"<script>", b"%", b"{", b"]",
+]  # fmt: skip
+VALUES: list[Any] = [
+    None, True, False, 0, -1, 1, 2, 255, 2**31, 2**40, 10**40, -0.5, 1e308, float("nan"), "", "x", "none",
+    "exact", "greedy", "w[0]", "rbf", "\ud800", "\n", [], [0], ["a", "a"], {}, {"a": 1}, [[[]]],
+]  # fmt: skip
+
+
+def mutated(rng: random.Random, content: bytes) -> bytes:
+    """The content after one to four changes."""
+    for _ in range(rng.randint(1, 4)):
+        content = rng.choice(CHANGES)(rng, content)
+    return content
+
+
+def _flip(rng: random.Random, content: bytes) -> bytes:
+    at = rng.randrange(len(content) + 1)
+    return content[:at] + bytes([rng.randrange(256)]) + content[at + 1 :]
+
+
+def _insert(rng: random.Random, content: bytes) -> bytes:
+    at = rng.randrange(len(content) + 1)
+    return content[:at] + rng.choice(PIECES) * rng.choice((1, 1, 1, 2, 50)) + content[at:]
+
+
+def _cut(rng: random.Random, content: bytes) -> bytes:
+    first, last = sorted(rng.randrange(len(content) + 1) for _ in range(2))
+    return content[:first] + content[last:] if rng.random() < 0.7 else content[:first]
+
+
+def _lines(rng: random.Random, content: bytes) -> bytes:
+    lines = content.split(b"\n")
+    at, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    choice = rng.randrange(4)
+    if choice == 0:
+        lines[at], lines[other] = lines[other], lines[at]
+    elif choice == 1:
+        lines.insert(at, lines[other])
+    elif choice == 2:
+        del lines[at]
+    else:
+        lines[at] = lines[at] * rng.choice((2, 3, 400))
+    return b"\n".join(lines)
+
+
+def _columns(rng: random.Random, content: bytes) -> bytes:
+    lines = content.split(b"\n")
+    separator = b"\t" if b"\t" in content else b" "
+    for at in range(len(lines)) if rng.random() < 0.3 else [rng.randrange(len(lines))]:
+        cells = lines[at].split(separator)
+        choice = rng.randrange(3)
+        if choice == 0:
+            cells.insert(rng.randrange(len(cells) + 1), rng.choice(PIECES))
+        elif choice == 1:
+            cells.pop(rng.randrange(len(cells)))
+        else:
+            cells[rng.randrange(len(cells))] = rng.choice(PIECES)
+        lines[at] = separator.join(cells)
+    return b"\n".join(lines)
+
+
+def _encoding(rng: random.Random, content: bytes) -> bytes:
+    choice = rng.randrange(5)
+    if choice == 0:
+        return content.replace(b"\n", b"\r\n")
+    if choice == 1:
+        return b"\xef\xbb\xbf" + content
+    if choice == 2:
+        return content.decode("latin-1").encode("utf-16")
+    if choice == 3:
+        return gzip.compress(content, 1)[: rng.choice((None, 20, -4))]
+    return content.decode("latin-1").encode()
+
+
+def _repeat(rng: random.Random, content: bytes) -> bytes:
+    at = rng.randrange(len(content) + 1)
+    return content[:at] + content[at : at + 40] * rng.choice((3, 300, 3000)) + content[at:]
+
+
+CHANGES = [_flip, _insert, _insert, _cut, _lines, _lines, _columns, _columns, _encoding, _repeat]
+
+
+def damaged(rng: random.Random, content: bytes) -> bytes:
+    """A model file with other bytes, under its old checksum or one that fits."""
+    content = _flip(rng, content) if rng.random() < 0.6 else _cut(rng, content)
+    if rng.random() < 0.5 and len(content) > 8:
+        content = content[:-8] + b"%08x" % zlib.crc32(content[:-8])
+    return content
+
+
+def forge(rng: random.Random, source: Path, target: Path) -> None:
+    """Write a model whose JSON or arrays are not what was saved, with a right checksum."""
+    arrays, meta = load_model(source)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        if arrays and rng.random() < 0.5:
+            name = rng.choice(sorted(arrays))
+            changed = _array(rng, arrays[name])
+            if changed is None:
+                del arrays[name]
+            else:
+                arrays[name] = changed
+        else:
+            meta = _json(rng, meta)
+    try:
+        save_model(target, arrays, meta)
+    except (TypeError, ValueError):  # what no writer of ours could have written either
+        save_model(target, load_model(source)[0], {"kind": rng.choice(VALUES[:20])})
+
+
+def _array(rng: random.Random, array: np.ndarray) -> np.ndarray | None:
+    choice = rng.randrange(8)
+    if choice == 0:
+        return None
+    if choice == 1:
+        return array[: rng.randrange(len(array) + 1)] if array.ndim else array.reshape(1)
+    if choice == 2:
+        return np.concatenate([array, array]) if array.ndim else array
+    if choice == 3:
+        return array.astype(rng.choice(["f4", "f8", "i4", "i8", "u1", "u2", "U3"]))
+    if choice == 4:
+        return array.reshape(-1, 1) if rng.random() < 0.5 else array.reshape(1, *array.shape)
+    if not array.size or array.dtype.kind not in "iufb":
+        return array[:0] if array.ndim else array
+    flat = array.copy().reshape(-1)
+    extremes = [0, 1, -1, 2, 127, 255, 65535, 2**31 - 1, -(2**31), 2**62, len(flat), len(flat) + 1]
+    if array.dtype.kind == "f":
+        extremes += [np.nan, np.inf, -np.inf, 1e300, 0.5]  # type: ignore[list-item]
+    for _ in range(rng.choice((1, 1, 3))):
+        with np.errstate(all="ignore"):
+            value = np.array([rng.choice(extremes)]).astype(flat.dtype)
+            at = rng.choice((0, len(flat) - 1, rng.randrange(len(flat))))
+            flat[at] = value[0] if rng.random() < 0.7 else flat[rng.randrange(len(flat))]
+    return flat.reshape(array.shape)
+
+
+def _json(rng: random.Random, value: Any) -> Any:
+    """A copy with one value changed, removed or repeated."""
+    value = json.loads(json.dumps(value))
+    node = value
+    while isinstance(node, (dict, list)) and node:
+        key = rng.choice(sorted(node)) if isinstance(node, dict) else rng.randrange(len(node))
+        inner = node[key]
+        if isinstance(inner, (dict, list)) and inner and rng.random() < 0.7:
+            node = inner
+            continue
+        choice = rng.randrange(5)
+        if choice == 0:
+            del node[key]
+        elif choice == 1 and isinstance(node, list):
+            node.insert(key, inner)
+        else:
+            node[key] = rng.choice(VALUES)
+        break
+    return value
