@@ -45,8 +45,8 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
             [weights[label] for label in classifier.classes_[named].tolist()], dtype=np.float64
         )
     if isinstance(optimizer, KernelLaRank):
-        dual, _, support = saved["_saved"]
-        arrays |= support_arrays(support)
+        dual, rows = saved["_saved"]
+        arrays |= support_arrays(rows["support"])
     else:
         dual, rows = saved["_saved"]
         if not training_state:
@@ -63,8 +63,7 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         "epochs_done": optimizer.epochs_done,
         "seed": optimizer._seed,
     }
-    if "_rates" in saved:
-        arrays["rates"] = saved["_rates"]
+    arrays["rates"] = saved["_rates"]
     save_model(path, arrays, meta)
 
 
@@ -111,7 +110,7 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
         state["_rates"] = np.maximum(arrays["rates"], 1e-6 * arrays["rates"].max())
     if isinstance(optimizer, KernelLaRank):
         state["gamma"] = meta["gamma"]
-        state["_saved"] = (dual, None, support_matrix(arrays, n_features))
+        state["_saved"] = (dual, {"support": support_matrix(arrays, n_features)})
     else:
         state["_saved"] = (
             dual,

@@ -86,30 +86,32 @@ def measure(name: str, method: str, seed: int, few: bool = False) -> dict[str, A
 
 
 def build(method: str, options: dict[str, Any], seed: int) -> Any:
-    from structsvm import KernelLaRank, KernelSVMStruct, Multiclass, PassiveAggressive
-    from structsvm.optimizers.kernel import KernelOptimizer
+    from structsvm import KernelLaRank, KernelSVMStruct, Multiclass
 
     if method.startswith("AvgPerc"):
         return KernelPerceptron(
             epochs=int(method.partition("x")[2]), gamma=options.get("gamma"), random_state=seed
         )
 
-    class Mira(KernelOptimizer, PassiveAggressive):
-        """Passive-aggressive with kernels."""
+    class Mira(KernelLaRank):
+        """Passive-aggressive with kernels: one step a visit."""
+
+        def _visit(self, order: np.ndarray) -> None:
+            self._machine.visit(order)
 
     class Restricted(KernelLaRank):
         """LaRank that draws some of its operations only."""
 
         def _epoch(self, order: np.ndarray) -> bool:
             self._rates = np.array(OPERATIONS[method], float)
-            return self._pass(order)
+            return super()._epoch(order)
 
     problem = Multiclass(fit_intercept=False)
     options = {**options, "cache_mb": 2000, "random_state": seed}
     if method in OPERATIONS:
         return Restricted(problem, epochs=1, **options)
     if method == "MIRA":
-        return Mira(problem, **options)
+        return Mira(problem, tau=1e-10, **options)
     if method == "SVMstruct":
         return KernelSVMStruct(problem, **options)
     return KernelLaRank(

@@ -13,10 +13,12 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
-from structsvm._dual.machine cimport Dual, OPTIMIZE_BURST
+from structsvm._dual.dual cimport Dual, OPTIMIZE_BURST
 from structsvm.kernels.kernel_cache cimport KernelRows
 
 import numpy as np
+
+from structsvm.kernels.functions import squared_norms
 
 cdef extern from "structsvm/_dual/block.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
@@ -30,9 +32,15 @@ cdef extern from "structsvm/_dual/block.h" nogil:
     void moved_double(double* up, double* down, double a, const char* x, Py_ssize_t n)
 
 
+cdef Py_ssize_t BLOCK = 64  # patterns whose kernel rows are one matrix product
+COLUMNS = 512               # rows of other data that are scored at a time,
+OTHERS = 256                # and of the training set
+
+
 cdef class KernelDual(Dual):
     """maximise -sum beta Delta - beta' K beta / 2 with beta_iy <= C_i [y = y_i] and sum_y beta_iy = 0."""
 
+    cdef readonly object oracle             # where patterns come from: see `KernelPatterns`
     cdef KernelRows rows                    # patterns, and kernels between support patterns
     cdef Py_ssize_t n_classes
     cdef const double[:, ::1] loss
@@ -56,15 +64,17 @@ cdef class KernelDual(Dual):
     cdef char* columns                      # capacity x width: kernels with support patterns
     cdef double[::1] fresh                  # n_classes x width: scores
 
-    def __init__(
-        self, inputs, loss, similarity, *, double C, double tau, double kappa, uint64_t seed, double cache_mb
-    ):
-        self.rows = KernelRows(inputs, cache_mb)
-        self.loss = np.ascontiguousarray(loss, dtype=np.float64)
+    def __init__(self, oracle, *, double C, double tau, double kappa, uint64_t seed, double cache_mb):
+        problem = oracle.problem
+        self.oracle = oracle
+        self.rows = KernelRows(oracle.inputs, cache_mb)
+        self.loss = np.ascontiguousarray(problem.loss_, dtype=np.float64)
+        similarity = problem.output_features_ @ problem.output_features_.T
         self.similarity = np.ascontiguousarray(similarity, dtype=np.float64)
         self.n_classes = self.loss.shape[0]
         self.C, self.tau, self.kappa, self.rng = C, tau, kappa, seed
-        self.kernel_cost = inputs.cost
+        self.block = BLOCK
+        self.kernel_cost = oracle.inputs.cost
         self.plain = np.array_equal(similarity, np.eye(self.n_classes))
         self.start([])
 
@@ -288,21 +298,28 @@ cdef class KernelDual(Dual):
         self.width, self.fresh = 0, np.zeros(1)
         self.rows.start(len(labels))
 
-    def weigh(self, sample_weight):
-        """Give the patterns of the batch their weights: they have none before."""
+    def admit(self, slots, sample_weight):
+        """Make the batch that was added last the training set."""
+        self.start(self.oracle.take())
         self.uppers = self.C * np.asarray(sample_weight, dtype=np.float64)
 
-    def begin_block(self, slots):
-        """Compute the rows of the patterns to come next, those that are no support patterns."""
+    def dismiss(self, slots):
+        """Let the batch go; support patterns stay."""
+        self.oracle.release()
+        self.start([])
+
+    def prepare(self, slots):
+        """Compute the kernel rows of those slots that are not support patterns."""
         self.width = 0      # should that fail, there is no block
         self.rows.begin_block(slots)
         if self.capacity < self.rows.capacity:
             self.grow(self.rows.capacity)
         self.turn_block()
 
-    def polish(self):
-        """Work on the support patterns alone, with as many steps as there are patterns."""
+    def polish(self) -> bool:
+        """Make a step for each support pattern, on support patterns alone; False if the dual did not rise."""
         cdef Py_ssize_t k, p = -1, then
+        cdef double before = self.dual
         with nogil:
             for k in range(self.n_patterns):
                 then = self.best_of_ten(k % 4 == 0)
@@ -311,6 +328,7 @@ cdef class KernelDual(Dual):
                 if 0 <= p < self.n_patterns:
                     self.move(p, True, -1)
                 p = then
+        return self.dual > before
 
     @property
     def inputs(self):
@@ -322,18 +340,58 @@ cdef class KernelDual(Dual):
         """Kernel values computed."""
         return self.rows.n_kernels
 
-    def batch_labels(self) -> np.ndarray:
-        """The classes of the current batch."""
-        return np.array(self.labels)
+    @property
+    def weights(self):
+        """None: w exists only implicitly."""
+        return None
 
-    def positions(self, slots) -> np.ndarray:
-        """Where slots of the batch are among the support patterns, or -1."""
-        return np.asarray(self.rows.position)[slots]
+    @property
+    def norm(self) -> float:
+        """||w||^2."""
+        return float(np.sum(self.coefficients() * self.support_scores()))
 
-    def count(self, Py_ssize_t n):
-        """Book n argmax calls whose kernel rows were computed outside the steps."""
-        self.n_argmax += n
-        self.rows.count(n)
+    def decision_function(self, X) -> np.ndarray:
+        """Scores of checked rows, a column for each class."""
+        inputs = self.rows.inputs
+        X = X if X.dtype == inputs.dtype else X.astype(inputs.dtype)
+        return np.concatenate([self.scores_of(X[at:at + COLUMNS]) for at in range(0, X.shape[0], COLUMNS)])
+
+    def scores_of(self, X) -> np.ndarray:
+        features = self.oracle.problem.output_features_
+        values = self.rows.inputs.with_support(X, squared_norms(X))
+        return values @ (self.coefficients() @ features @ features.T).astype(values.dtype)
+
+    def slacks(self, slots, bint counted=False) -> np.ndarray:
+        """xi of each pattern; the scores of support patterns are known."""
+        staged = self.oracle.staged
+        if staged is not None and slots is staged[0]:   # other data, not admitted
+            return self.slacks_at(self.decision_function(staged[1]), staged[2])
+        inputs, labels = self.rows.inputs, np.asarray(self.labels)
+        position, xi = np.asarray(self.rows.position)[slots], np.zeros(len(slots))
+        known, others = np.flatnonzero(position >= 0), np.flatnonzero(position < 0)
+        xi[known] = self.slacks_at(self.support_scores()[position[known]], labels[slots[known]])
+        for at in range(0, len(others), OTHERS):
+            part = others[at:at + OTHERS]
+            scores = self.scores_of(inputs.batch[inputs.offset + slots[part]])
+            xi[part] = self.slacks_at(scores, labels[slots[part]])
+        if counted:
+            self.n_argmax += len(others)
+            self.rows.count(len(others))
+        return xi
+
+    def slacks_at(self, scores, labels) -> np.ndarray:
+        """xi of patterns with these scores."""
+        violations = np.asarray(self.loss)[labels] + scores - scores[np.arange(len(labels)), labels][:, None]
+        return np.maximum(violations.max(axis=1), 0)
+
+    def primal_bound(self) -> float:
+        """The primal on support patterns alone, whose scores are known."""
+        xi = self.slacks_at(self.support_scores(), self.support_labels())
+        return self.norm / 2 + float(self.support_bounds() @ xi)
+
+    def start_from(self, weights):
+        """Refused: there is no w to set."""
+        raise TypeError("a kernel machine has no weight vector: train it, or load a pickle")
 
     def coefficients(self) -> np.ndarray:
         """beta, a row for each support pattern and a column for each class."""
@@ -350,14 +408,19 @@ cdef class KernelDual(Dual):
         cdef Py_ssize_t n = self.n_patterns
         return np.array(<Py_ssize_t[:n]>self.label) if n else np.zeros(0, np.intp)
 
+    def support_bounds(self) -> np.ndarray:
+        """C times the sample weight of each support pattern."""
+        cdef Py_ssize_t n = self.n_patterns
+        return np.array(<double[:n]>self.upper) if n else np.zeros(0)
+
     def state(self) -> dict:
-        """Everything but the inputs, as arrays: what restore() needs to go on."""
+        """Everything but the inputs, as arrays: what restore() needs to continue."""
         cdef Py_ssize_t n = self.n_patterns
         return {
             "beta": self.coefficients(),
             "scores": self.support_scores(),
             "labels": self.support_labels(),
-            "upper": np.array(<double[:n]>self.upper) if n else np.zeros(0),
+            "upper": self.support_bounds(),
             "diagonal": np.array(self.rows.diagonal[:n]),
             "counters": np.array([self.n_argmax, self.n_steps, self.rows.n_kernels], dtype=np.int64),
             "objective": np.array([self.dual, self.cost], dtype=np.float64),

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t
 
 from structsvm._dual.difference cimport Difference
-from structsvm._dual.machine cimport Dual
+from structsvm._dual.dual cimport Dual
 from structsvm._dual.oracle cimport Oracle
 
 

@@ -13,6 +13,7 @@ The true output has d = 0, v = 0 and room C - beta. The other forms of the probl
 slack re-scaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) for Delta, give the true output
 v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it.
 """
+from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, uint64_t
@@ -22,13 +23,13 @@ from libc.string cimport memcpy
 from structsvm._dual.difference cimport (
     difference_add, difference_dot, difference_equal, difference_inner, difference_norm, pack_sorted,
     pack_units, unpack)
-from structsvm._dual.machine cimport Dual
+from structsvm._dual.dual cimport Dual
 from structsvm._dual.oracle cimport Found, Oracle
 from structsvm._dual.sparse cimport canonical, dot_dense
 
 import numpy as np
 
-from structsvm._dual.machine import lengthened
+from structsvm._dual.dual import lengthened
 
 cdef extern from "structsvm/_dual/vector.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
@@ -39,6 +40,7 @@ cdef Py_ssize_t NOBODY = -2
 cdef double CLOSE = 1e-6            # far above what rounding makes of a violation
 cdef Py_ssize_t FETCHED = 64        # entries of a difference to fetch beforehand
 cdef Py_ssize_t MOST_PRODUCTS = 64  # outputs of a pattern whose inner products are kept
+cdef Py_ssize_t LOOKS_PER_POLL = 256
 INCONSISTENT = "the saved training state is inconsistent: its arrays do not fit each other"
 
 
@@ -378,9 +380,20 @@ cdef class LinearDual(Dual):
             self.w = &view[0] if n_weights else NULL
             self.oracle.attach(self.weights)
 
+    @property
+    def norm(self) -> float:
+        """||w||^2."""
+        return self.weights @ self.weights
+
+    def start_from(self, weights):
+        """Set w, without support patterns."""
+        self.grow(len(weights))
+        self.weights[:] = weights
+
     def admit(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight):
         """Take slots of the oracle into the training set, with their sample weights."""
         cdef Py_ssize_t k, n_slots = self.n_slots
+        self.grow(self.oracle.n_weights)
         for k in range(slots.shape[0]):
             n_slots = max(n_slots, slots[k] + 1)
         if n_slots > self.n_slots:
@@ -410,8 +423,12 @@ cdef class LinearDual(Dual):
         result = np.empty(slots.shape[0])
         cdef double[::1] xi = result
         cdef Py_ssize_t k
+        self.grow(self.oracle.n_weights)
         with nogil:
             for k in range(slots.shape[0]):
+                if k % LOOKS_PER_POLL == LOOKS_PER_POLL - 1:
+                    with gil:
+                        PyErr_CheckSignals()
                 xi[k] = max(0, self.look(slots[k], counted, DBL_MAX))
         return result
 
@@ -457,6 +474,7 @@ cdef class LinearDual(Dual):
         """Take up a state() again; the oracle must hold the support patterns in the slots it names."""
         if self.n_patterns or self.n_steps:
             raise ValueError("only a new dual can be restored")
+        self.grow(len(state["weights"]))
         check_state(state, len(self.weights))
         cdef Pattern* p
         cdef Py_ssize_t i, j, k, at = 0, entry = 0

@@ -43,6 +43,12 @@ cdef class Oracle:
         """Store patterns and return their slots; either all of them are valid and stored, or none."""
         raise TypeError(f"{type(self).__name__} cannot store patterns")
 
+    def discard(self, const Py_ssize_t[::1] slots):
+        """Free slots that no training set holds."""
+        cdef Py_ssize_t k
+        for k in range(slots.shape[0]):
+            self.drop(slots[k])
+
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         """Fill `found` with argmax_y of the violation, or of the plain score if not augmented."""
         self.found.loss = 0

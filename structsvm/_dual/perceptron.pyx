@@ -1,18 +1,23 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The structured perceptron [Collins 2002]: the same oracle without the loss, and no dual."""
+from cpython.exc cimport PyErr_CheckSignals
+
 from structsvm._dual.oracle cimport Found, Oracle
 from structsvm._dual.sparse cimport add_to, canonical, dot_dense
 
 import numpy as np
 
-from structsvm._dual.machine import lengthened
+from structsvm._dual.dual import lengthened
+
+cdef Py_ssize_t LOOKS_PER_POLL = 256
 
 
 cdef class PerceptronWeights:
     """w and the sum of all its past values, kept lazily: an update costs the size of its difference."""
 
     cdef readonly Oracle oracle
-    cdef readonly object weights        # the last w
+    cdef readonly bint average          # whether to predict with the mean of all w
+    cdef readonly object last           # the last w
     cdef readonly object moments        # sum of (time of update) x (update)
     cdef readonly long long n_seen
     cdef readonly long long n_updates
@@ -21,21 +26,26 @@ cdef class PerceptronWeights:
     cdef object wrong                   # whether a slot was ever wrong
     cdef object held                    # whether a slot is in the training set
 
-    def __init__(self, Oracle oracle):
-        self.oracle = oracle
-        self.weights = np.zeros(oracle.n_weights)
+    C = 1.0
+    squared = False
+    dual = float("nan")
+    block = 0
+
+    def __init__(self, Oracle oracle, *, bint average):
+        self.oracle, self.average = oracle, average
+        self.last = np.zeros(oracle.n_weights)
         self.moments = np.zeros(oracle.n_weights)
         self.sample_weight = np.zeros(0)
         self.wrong = np.zeros(0, dtype=np.uint8)
         self.held = np.zeros(0, dtype=np.uint8)
-        oracle.attach(self.weights)
+        oracle.attach(self.last)
 
     def __reduce__(self):
         raise TypeError("the weights hold an oracle: use their state() and restore()")
 
-    def run(self, const Py_ssize_t[::1] slots):
+    def visit(self, const Py_ssize_t[::1] slots):
         """Visit patterns in order."""
-        cdef double[::1] w = self.weights, moments = self.moments
+        cdef double[::1] w = self.last, moments = self.moments
         cdef const double[::1] sample_weight = self.sample_weight
         cdef unsigned char[::1] wrong = self.wrong
         cdef Oracle oracle = self.oracle
@@ -57,19 +67,52 @@ cdef class PerceptronWeights:
                     wrong[slots[k]] = 1
                 self.n_seen += 1
 
-    def averaged(self) -> np.ndarray:
-        """The mean of w over all patterns seen, each counted after its update."""
-        return self.weights - self.moments / max(self.n_seen, 1)
+    @property
+    def weights(self) -> np.ndarray:
+        """w, or its mean over all patterns seen, each counted after its update; do not write to it."""
+        return self.weights_at(slice(None)) if self.average else self.last
+
+    def weights_at(self, places) -> np.ndarray:
+        """Some entries of `weights`."""
+        last = self.last[places]
+        return last - self.moments[places] / max(self.n_seen, 1) if self.average else last
+
+    @property
+    def norm(self) -> float:
+        """||w||^2."""
+        w = self.weights
+        return w @ w
+
+    @property
+    def n_patterns(self) -> int:
+        """Patterns that were ever wrong."""
+        return self.n_wrong
+
+    @property
+    def n_vectors(self) -> int:
+        """Updates."""
+        return self.n_updates
+
+    @property
+    def n_argmax(self) -> int:
+        """Patterns seen: each asks for one argmax."""
+        return self.n_seen
 
     def grow(self, Py_ssize_t n_weights):
-        """Make w at least this long; what is new is zero."""
-        if n_weights > len(self.weights):
-            self.weights = lengthened(self.weights, n_weights)
+        """Make w at least this long; new entries are zero."""
+        if n_weights > len(self.last):
+            self.last = lengthened(self.last, n_weights)
             self.moments = lengthened(self.moments, n_weights)
-            self.oracle.attach(self.weights)
+            self.oracle.attach(self.last)
+
+    def start_from(self, weights):
+        """Set w, as if it had always been this one."""
+        self.grow(len(weights))
+        self.last[:] = weights
 
     def admit(self, slots, sample_weight):
         """Take slots of the oracle into the training set, with their sample weights."""
+        self.grow(self.oracle.n_weights)
         missing = max(slots, default=-1) + 1 - len(self.wrong)
         if missing > 0:
             self.sample_weight = np.append(self.sample_weight, np.zeros(missing))
@@ -89,32 +132,38 @@ cdef class PerceptronWeights:
                 held[slots[k]] = 0
                 self.oracle.drop(slots[k])
 
-    def slacks(self, const Py_ssize_t[::1] slots, const double[::1] w) -> np.ndarray:
-        """xi of each pattern at a given w."""
-        result = np.empty(slots.shape[0])
+    def slacks(self, const Py_ssize_t[::1] slots, bint counted=False) -> np.ndarray:
+        """xi of each pattern, with margin re-scaling; `counted` makes no difference."""
+        self.grow(self.oracle.n_weights)
+        weights, result = self.weights, np.empty(slots.shape[0])
+        cdef const double[::1] w = weights
         cdef double[::1] xi = result
         cdef Oracle oracle = self.oracle
         cdef Py_ssize_t k
-        oracle.attach(np.asarray(w))
+        oracle.attach(weights)
         try:
             with nogil:
                 for k in range(slots.shape[0]):
+                    if k % LOOKS_PER_POLL == LOOKS_PER_POLL - 1:
+                        with gil:
+                            PyErr_CheckSignals()
                     oracle.find(slots[k], &w[0], True)
                     xi[k] = max(0, oracle.found.loss - dot_dense(
                         &w[0], oracle.found.index, oracle.found.value, oracle.found.n))
         finally:
-            oracle.attach(self.weights)
+            oracle.attach(self.last)
         return result
 
     def state(self) -> dict:
         """What restore() needs to go on."""
         return {
-            "weights": self.weights.copy(),
+            "weights": self.last.copy(),
             "moments": self.moments.copy(),
             "counters": np.array([self.n_seen, self.n_updates, self.n_wrong], dtype=np.int64),
         }
 
     def restore(self, state: dict):
         """Take up a state() again."""
-        self.weights[:], self.moments[:] = state["weights"], state["moments"]
+        self.grow(len(state["weights"]))
+        self.last[:], self.moments[:] = state["weights"], state["moments"]
         self.n_seen, self.n_updates, self.n_wrong = state["counters"]

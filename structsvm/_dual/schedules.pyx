@@ -8,7 +8,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX, DBL_MIN
 from libc.stdint cimport uint64_t
 
-from structsvm._dual.machine cimport Dual, OPTIMIZE_BURST
+from structsvm._dual.dual cimport Dual, OPTIMIZE_BURST
 from structsvm.rng cimport rng_below, rng_next, rng_uniform
 
 import numpy as np
@@ -33,6 +33,7 @@ def fixed(Dual dual, const Py_ssize_t[::1] slots, int n_reprocess):
     """LaRank with a fixed schedule (Algorithm 21)."""
     cdef Py_ssize_t k
     cdef int _
+    dual.prepare(slots)
     with nogil:
         for k in range(slots.shape[0]):
             dual.process_new(slots[k])
@@ -42,17 +43,10 @@ def fixed(Dual dual, const Py_ssize_t[::1] slots, int n_reprocess):
                 dual.optimize_burst()
 
 
-def passive_aggressive(Dual dual, const Py_ssize_t[::1] slots):
-    """One step a visit and no reprocessing; on a later visit the pattern's own weight is moved too."""
-    cdef Py_ssize_t k
-    with nogil:
-        for k in range(slots.shape[0]):
-            dual.cut(slots[k], -1)
-
-
 def sweep(Dual dual, const Py_ssize_t[::1] slots):
     """A later epoch: each pattern gets PROCESSNEW or, as a support pattern, PROCESSOLD; then ten OPTIMIZE."""
     cdef Py_ssize_t k
+    dual.prepare(slots)
     with nogil:
         for k in range(slots.shape[0]):
             dual.cut(slots[k], -1)
@@ -70,6 +64,7 @@ def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double m
     cdef int operation
     cdef long long done = 0
     cdef double gain, spent, floor
+    dual.prepare(slots)
     with nogil:
         while k < slots.shape[0]:
             done += 1
@@ -113,6 +108,7 @@ def cutting_plane(Dual dual, const Py_ssize_t[::1] slots, double epsilon, Py_ssi
     Returns how many have entered, `added` included.
     """
     cdef Py_ssize_t k
+    dual.prepare(slots)
     with nogil:
         for k in range(slots.shape[0]):
             if dual.cut(slots[k], epsilon):

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from structsvm.optimizers.curve import ConvergenceWarning, NotFittedError, Point
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
+    from structsvm.optimizers.machine import Machine
     from structsvm.optimizers.perceptron import Perceptron
     from structsvm.optimizers.svmstruct import SVMStruct
 
@@ -16,6 +17,7 @@ __all__ = [
     "KernelLaRank",
     "KernelSVMStruct",
     "LaRank",
+    "Machine",
     "NotFittedError",
     "Optimizer",
     "PassiveAggressive",
@@ -29,6 +31,7 @@ _MODULES = {
     "curve": ("ConvergenceWarning", "NotFittedError", "Point"),
     "kernel": ("KernelLaRank", "KernelSVMStruct"),
     "larank": ("LaRank", "PassiveAggressive"),
+    "machine": ("Machine",),
     "perceptron": ("Perceptron",),
     "svmstruct": ("SVMStruct",),
 }

@@ -1,128 +1,136 @@
-"""What all optimizers share: taking data in, the primal, pickling; `_passes` has how they pass over it."""
+"""`Optimizer`: data, epochs, the training curve, results and saved states, whatever the algorithm."""
 
 from __future__ import annotations
 
 import copy
-import threading
-import weakref
-from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
 
-from structsvm.optimizers.curve import Callback, NotFittedError, as_data, n_patterns
-from structsvm.optimizers.passes import Passes
+from structsvm._dual.linear import LinearDual
+from structsvm._dual.schedules import shuffled
+from structsvm.guard import check_readable, training
+from structsvm.optimizers.curve import Callback, NotFittedError, Point, as_data, n_patterns
+from structsvm.optimizers.machine import Machine, Patterns
 from structsvm.problem import Problem
-from structsvm.validation import check_bounds, check_sample_weight, check_seed
+from structsvm.validation import (
+    check_bounds,
+    check_choice,
+    check_positive,
+    check_sample_weight,
+    check_seed,
+)
 
+POINTS_PER_EPOCH = 20  # of the training curve
+MOST_POINTS = 10_000  # of a whole curve; beyond that, every second point is dropped
+SLICE_SECONDS = 0.05  # between two checks for Ctrl-C and calls of the callback
 UNSAVED = ("_machine", "_held", "_weight", "_trainer", "callback")
+NO_SLOTS, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 
 
-class _Call:
-    """One call that trains, which a weak reference can be made to."""
+class Optimizer:
+    """Base of all optimizers, which solve, with C_i = C times the sample weight,
 
-    __slots__ = ("__weakref__",)
+        min_w  ||w||^2 / 2 + sum_i C_i xi_i,   xi_i = max_y H_i(y),   d_i(y) = Phi(x_i, y_i) - Phi(x_i, y)
 
+        rescaling="margin": H_i(y) = Delta(y_i, y) - <w, d_i(y)>
+        rescaling="slack":  H_i(y) = Delta(y_i, y) (1 - <w, d_i(y)>)
 
-class Optimizer(Passes):
-    """Base of all optimizers: subclasses have options and a machine, and say what to do with patterns."""
+    With slack="l2" the objective has C_i xi_i^2 / 2 instead of C_i xi_i, and sqrt(Delta) instead of Delta, as
+    in Tsochantaridis' thesis (whose C is ours times the number of examples).
 
-    _weight: np.ndarray  # of the training set
-    _trainer: tuple[int, Any]  # the thread and call that train; absent otherwise
+    An optimizer owns a `Machine`, which learns, and decides which steps it takes. Subclasses define their
+    options, and override `_new_machine` (by default a `LinearDual`), `_visit` (what to do with the next few
+    patterns; by default one step each) and `_run` (by default `epochs` passes).
+    """
+
+    C: float = 1.0
+    tau: float = 1e-10
+    kappa: float = 1e-10
+    rescaling: str = "margin"
+    slack: str = "l1"
+    epochs: int | None = 1
 
     def __init__(self, problem: Problem, *, random_state: Any, callback: Callback | None) -> None:
         self.problem = problem
         self.random_state = random_state
         self.callback = callback
+        self.curve_: list[Point] = []
+        self.epochs_done = 0
+        self.elapsed = 0.0  # seconds of training
+        self._seed = 0
+        self._seen = 0  # patterns of the current epoch
+        self._machine: Machine | None = None
+        self._held, self._weight = NO_SLOTS, NO_WEIGHTS  # the training set: slots of the machine
+
+    def validate(self) -> None:
+        """Raise ValueError if an option is out of range."""
+        check_positive(C=self.C, tau=self.tau, kappa=self.kappa)
+        check_choice(rescaling=(self.rescaling, ("margin", "slack")), slack=(self.slack, ("l1", "l2")))
+        if self.callback is not None and not callable(self.callback):
+            raise ValueError(f"callback must be a function of one Point, got {self.callback!r}")
 
     # -- training -------------------------------------------------------------------------------
 
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
-        """Train from scratch on a data set, which stays at hand for `primal` and `gap`.
+        """Train from scratch on a data set, and keep it for `primal` and `gap`.
 
-        Bad input changes nothing. Where training is broken off (Ctrl-C, an exception in a callback or in the
-        problem), the new model stays as far as it has come: it can predict and go on learning.
+        Bad input raises an error and changes nothing. If training is interrupted (by Ctrl-C, or an exception
+        in a callback or in the problem), the new model keeps what it has learned: you can predict with it and
+        continue training.
         """
-        with self._training():
+        with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=True)
             self._run(False)
         return self
 
     def begin(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
-        """Take a data set for training from scratch, pass by pass, with `epoch`."""
-        with self._training():
+        """Take a data set to train on from scratch, one pass at a time, with `epoch`."""
+        with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=True)
         return self
 
     def take(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
-        """Take another data set for more passes with `epoch`; of the one before, support patterns stay."""
-        with self._training():
-            self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"))
+        """Replace the data set for more passes with `epoch`; support patterns of the old one stay."""
+        with training(self):
+            self._receive(*as_data(X, y), sample_weight, fresh=not self.is_started)
         return self
 
     def epoch(self) -> bool:
-        """One more pass over the data set taken, in its own random order; True if training should end."""
+        """Make one more pass over the data set, in random order; True if training should end."""
         self._fitted()
-        with self._training():
+        with training(self):
             return self._epoch(self._shuffled())
 
     def partial_fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
-        """One pass over more data, in the order given; afterwards only support patterns are kept."""
-        with self._training():
-            self._receive(*as_data(X, y), sample_weight, fresh=not hasattr(self, "_machine"), online=True)
+        """Make one pass over more data, in the given order, and keep only the support patterns."""
+        with training(self):
+            self._receive(*as_data(X, y), sample_weight, fresh=not self.is_started)
             try:
                 self._run(True)
             finally:
-                self._let_go()
+                self._release()
         return self
 
-    @contextmanager
-    def _training(self) -> Iterator[None]:
-        """Only one thread trains at a time, and no callback trains its own optimizer."""
-        mine = _Call()  # should Ctrl-C hit the clearing below, the claim dies with this call
-        claim = (threading.get_ident(), weakref.ref(mine))
-        if self._trained_by() is None:
-            vars(self).pop("_trainer", None)
-        try:
-            if vars(self).setdefault("_trainer", claim) is not claim:
-                raise RuntimeError(
-                    "this optimizer is being trained: wait for that to end, or use another one"
-                )
-            yield
-        finally:
-            if vars(self).get("_trainer") is claim:
-                del self._trainer
-
-    def _trained_by(self) -> int | None:
-        """The thread that is training."""
-        thread, call = vars(self).get("_trainer", (None, lambda: None))
-        return None if call() is None else thread
-
-    def _readable(self) -> Any:
-        """The machine, unless another thread is changing it."""
-        if self._trained_by() not in (None, threading.get_ident()):
-            raise RuntimeError("this optimizer is being trained in another thread: wait for that to end")
-        return self._fitted()
-
-    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool) -> None:
         """Check everything, then change the state."""
         self.validate()
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be a function of one Point, not {self.callback!r}")
         weight = check_sample_weight(sample_weight, n_patterns(X))
         with np.errstate(over="ignore"):
-            check_bounds(getattr(self, "C", 1.0) * weight)
+            check_bounds(self.C * weight)
         if fresh:
             problem = self._prepared(X, y)
-            machine, slots, seed = self._begin(problem, X, y)
-            self.problem, self._machine, self._seed, self._held = problem, machine, seed, np.empty(0, np.intp)
-            self.curve_ = []
-            self.epochs_done, self.elapsed = 0, 0.0
+            oracle = self._new_oracle(problem)
+            slots = oracle.add(X, y)
+            seed = check_seed(self.random_state)  # the last check: a generator advances when asked
+            machine = self._new_machine(oracle, seed)
+            self.problem, self._machine, self._seed, self._held = problem, machine, seed, NO_SLOTS
+            self._reset()
         else:
-            slots = self._store(X, y)
-        self._take(slots, weight)
+            slots = self._fitted().oracle.add(X, y)
+        self._hold(slots, weight)
 
     def _prepared(self, X: Any, y: Any) -> Problem:
         """The problem prepared for the data: a copy, as another optimizer may prepare it for other data."""
@@ -132,56 +140,88 @@ class Optimizer(Passes):
         problem.prepare(X, y)
         return problem
 
-    def _begin(self, problem: Problem, X: Any, y: Any) -> tuple[Any, np.ndarray, int]:
-        """A new machine that has stored the patterns, their slots, and its seed."""
-        oracle = self._configured(problem.oracle())
-        slots = oracle.add(X, y)
-        seed = check_seed(self.random_state)  # last of all checks: a generator moves on when asked
-        return self._new_machine(oracle, seed), slots, seed
+    def _new_oracle(self, problem: Any) -> Patterns:
+        """Where patterns are stored."""
+        oracle = problem.oracle()
+        oracle.configure(rescaling=self.rescaling, slack=self.slack)
+        return oracle
 
-    def _store(self, X: Any, y: Any) -> np.ndarray:
-        """Store more patterns, all or none, and return their slots."""
-        return self._machine.oracle.add(X, y)
+    def _new_machine(self, oracle: Any, seed: int) -> Machine:
+        """A machine that has learned nothing."""
+        return LinearDual(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
 
-    def _take(self, slots: np.ndarray, weight: np.ndarray) -> None:
-        """Make `slots` the training set in place of the one before; `weight` has a value for each pattern."""
-        oracle = self._machine.oracle
-        weight = oracle.slot_weights(slots, weight)
-        self._machine.grow(oracle.n_weights)
-        self._let_go()
+    def _reset(self) -> None:
+        """Forget the progress of earlier training."""
+        self.curve_, self.epochs_done, self.elapsed = [], 0, 0.0
+
+    def _hold(self, slots: np.ndarray, weight: np.ndarray) -> None:
+        """Make `slots` the training set; `weight` has a value for each pattern."""
+        machine = self._fitted()
+        weight = machine.oracle.slot_weights(slots, weight)
+        self._release()
         self._held, self._weight = slots, weight
-        self._machine.admit(slots, weight)
+        machine.admit(slots, weight)
 
-    def _let_go(self) -> None:
-        """Keep nothing of the training set but support patterns; the books first, should Ctrl-C come."""
-        held, self._held, self._weight = self._held, np.empty(0, np.intp), np.empty(0)
-        self._machine.dismiss(held)
+    def _release(self) -> None:
+        """Let the training set go, except for support patterns."""
+        held, self._held, self._weight = self._held, NO_SLOTS, NO_WEIGHTS  # first, in case of Ctrl-C
+        if len(held):
+            self._fitted().dismiss(held)
 
-    @abstractmethod
-    def validate(self) -> None:
-        """Raise ValueError if an option is out of range."""
+    # -- passes ---------------------------------------------------------------------------------
 
-    @abstractmethod
-    def _configured(self, oracle: Any) -> Any:
-        """The oracle, told the form of the problem."""
-
-    @abstractmethod
-    def _new_machine(self, oracle: Any, seed: int) -> Any:
-        """What learns, with nothing learned."""
-
-    @abstractmethod
     def _run(self, online: bool) -> None:
-        """One pass in the order given if online, all of training otherwise."""
+        """Make one pass in the given order if online, otherwise train completely."""
+        for _ in range(1 if online else self.epochs or 1):
+            if self._epoch(self._held if online else self._shuffled()):
+                return
 
-    @property
-    def is_started(self) -> bool:
-        """Whether there is anything to predict with: data have been seen, or weights were given."""
-        return hasattr(self, "_machine")
+    def _epoch(self, order: np.ndarray) -> bool:
+        """Make a pass over `order`; True if training should end."""
+        block = self._fitted().block
+        start, at, size, reported = time.perf_counter(), 0, block or 16, 0.0
+        points = min(POINTS_PER_EPOCH, len(order))
+        ends = [round(len(order) * (k + 1) / points) for k in range(points)]
+        begun, self._seen = self.elapsed, 0
+        for end in ends:
+            while at < end:
+                slice_start = time.perf_counter()
+                stop = min(end, at + size)
+                self._visit(order[at:stop])
+                self._seen = at = stop
+                now = time.perf_counter()
+                size = block or max(1, int(size * min(4.0, SLICE_SECONDS / max(now - slice_start, 1e-9))))
+                self.elapsed = begun + now - start
+                if self.callback and now - reported > 4 * SLICE_SECONDS:
+                    reported = now
+                    if self.callback(self._point()):
+                        return True
+            self.curve_.append(self._point())
+        if len(self.curve_) > MOST_POINTS:  # after many small partial_fit
+            self.curve_ = self.curve_[::2]
+        last = self._point()
+        self.epochs_done += 1
+        return bool(self.callback and self.callback(last))
 
-    @property
-    def holds_data(self) -> bool:
-        """Whether the training set is at hand, as it is after `fit` and not after `partial_fit`."""
-        return self.is_started and len(self._held) > 0
+    def _visit(self, order: np.ndarray) -> None:
+        """Learn from the next few patterns; Ctrl-C and the callback are served between two calls."""
+        self._fitted().visit(order)
+
+    def _shuffled(self) -> np.ndarray:
+        """The training set in the random order of this epoch."""
+        starts = self._fitted().oracle.groups(self._held)
+        if starts is None:
+            return shuffled(self._seed, self.epochs_done, self._held)
+        order = shuffled(self._seed, self.epochs_done, np.arange(len(starts)))
+        sizes = np.diff(np.append(starts, len(self._held)))[order]
+        skipped = np.repeat(starts[order] - np.append(0, np.cumsum(sizes)[:-1]), sizes)
+        return self._held[skipped + np.arange(len(self._held))]
+
+    def _point(self, primal: float = np.nan) -> Point:
+        return Point(
+            self.elapsed, self.epochs_done, self._seen, self.dual_, primal,
+            self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_,
+        )  # fmt: skip
 
     def continue_curve(self, other: Optimizer) -> None:
         """Append to the training curve of another optimizer, whose training this one continues."""
@@ -189,27 +229,43 @@ class Optimizer(Passes):
 
     # -- results --------------------------------------------------------------------------------
 
+    @property
+    def is_started(self) -> bool:
+        """Whether the optimizer can predict: it has seen data, or got weights by `start_from`."""
+        return self._machine is not None
+
+    @property
+    def holds_data(self) -> bool:
+        """Whether the training set is available, as after `fit` but not after `partial_fit`."""
+        return len(self._held) > 0
+
     def predict(self, X: Iterable[Any]) -> Any:
         """The best output for each pattern."""
         return self.problem.predict(X, self.weights_)
 
     @property
     def weights_(self) -> np.ndarray:
-        """w, a copy."""
-        return self._fitted().weights.copy()
+        """A copy of w."""
+        return self._weights().copy()
 
     def single_weights(self) -> np.ndarray:
-        """w in float32, as models have it: a copy of half the size."""
-        return self._fitted().weights.astype(np.float32)
+        """A copy of w in float32, as model files have it: half the size."""
+        return self._weights().astype(np.float32)
 
     def weights_at(self, places: Any) -> np.ndarray:
-        """Some entries of w, without a copy of all the others; a slice is only good until the next step."""
-        return self._fitted().weights[places]
+        """Some entries of w, without copying the others; a slice is valid until the next training step."""
+        return self._weights()[places]
+
+    def _weights(self) -> np.ndarray:
+        weights = self._fitted().weights
+        if weights is None:
+            raise AttributeError("a kernel machine has no weight vector: see its support vectors")
+        return weights
 
     def primal(
         self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
     ) -> float:
-        """||w||^2 / 2 + sum of C_i xi_i on the data of `fit`, or on the data given.
+        """||w||^2 / 2 + sum of C_i xi_i on the data of `fit`, or on the given data.
 
         With L2 slacks C_i xi_i^2 / 2. C is the one that the model was trained with.
         """
@@ -217,25 +273,21 @@ class Optimizer(Passes):
         if (X is None) != (y is None):
             raise ValueError("pass both X and y, or neither for the data of fit")
         if X is None or y is None:
-            if not len(self._held):
-                raise ValueError(
-                    "no training data at hand (it is kept by fit, not by partial_fit): pass X and y"
-                )
-            return self._primal(self._held, self._weight)
+            if not self.holds_data:
+                raise ValueError("the training data is gone (fit keeps it, partial_fit does not): pass X and y")
+            return self._objective(machine.slacks(self._held), self._weight)
         data = as_data(X, y)
         weight = check_sample_weight(sample_weight, n_patterns(data[0]))
         slots = machine.oracle.add(*data)
-        weight = machine.oracle.slot_weights(slots, weight)
-        machine.grow(machine.oracle.n_weights)
         try:
-            machine.admit(slots, weight)
-            return self._primal(slots, weight)
+            return self._objective(machine.slacks(slots), machine.oracle.slot_weights(slots, weight))
         finally:
-            machine.dismiss(slots)
+            machine.oracle.discard(slots)
 
-    @abstractmethod
-    def _primal(self, slots: np.ndarray, weight: np.ndarray) -> float:
-        """The primal on some slots of the machine."""
+    def _objective(self, xi: np.ndarray, weight: np.ndarray) -> float:
+        """The primal, given all slacks."""
+        machine = self._fitted()
+        return float(machine.norm / 2 + machine.C * (weight @ (xi * xi / 2 if machine.squared else xi)))
 
     def gap(
         self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
@@ -243,54 +295,127 @@ class Optimizer(Passes):
         """primal - dual: an upper bound of how far the dual is from its optimum."""
         return self.primal(X, y, sample_weight) - self.dual_
 
-    def start_from(self, weights: np.ndarray) -> Self:
-        """Begin with given weights, as a model has them whose training state is gone."""
-        self.validate()
-        seed = check_seed(self.random_state)
-        self._machine = self._new_machine(self._configured(self.problem.oracle()), seed)
-        self._machine.grow(len(weights))
-        self._machine.weights[:] = weights
-        self._held, self._weight = np.empty(0, np.intp), np.empty(0)
-        self._set_progress({"progress": np.array([seed, 0])})
-        return self
+    @property
+    def dual_(self) -> float:
+        """The dual objective; nan if the optimizer has none."""
+        return float(self._fitted().dual)
 
-    def _progress(self) -> dict[str, np.ndarray]:
-        """What a training state holds beside the machine's own."""
-        return {"progress": np.array([self._seed, self.epochs_done], np.int64)}
+    @property
+    def n_support_patterns_(self) -> int:
+        """The number of patterns with a non-zero coefficient in w."""
+        return int(self._fitted().n_patterns)
 
-    def _set_progress(self, state: dict[str, np.ndarray]) -> None:
-        seed, epochs = map(int, state["progress"])
-        if seed < 0 or not 0 <= epochs < 2**31:
-            raise ValueError("the training state has a seed or a number of passes that cannot be")
-        self._seed, self.epochs_done = seed, epochs
-        self.curve_, self.elapsed = [], 0.0
+    @property
+    def n_support_vectors_(self) -> int:
+        """The number of pairs (pattern, output) with a non-zero coefficient, true outputs included."""
+        return int(self._fitted().n_vectors)
+
+    @property
+    def n_argmax_(self) -> int:
+        """Calls of the argmax during training."""
+        return int(self._fitted().n_argmax)
 
     def _fitted(self) -> Any:
-        if not hasattr(self, "_machine"):
+        if self._machine is None:
             raise NotFittedError(
                 f"this {type(self).__name__} has seen no data: call fit or partial_fit first"
             )
         return self._machine
 
-    # -- pickling -------------------------------------------------------------------------------
+    def _readable(self) -> Any:
+        """The machine, unless another thread is changing it."""
+        check_readable(self)
+        return self._fitted()
+
+    # -- saved states ---------------------------------------------------------------------------
+
+    def start_from(self, weights: np.ndarray) -> Self:
+        """Start from the weights of a model whose training state is not available."""
+        self.validate()
+        seed = check_seed(self.random_state)
+        machine = self._new_machine(self._new_oracle(self.problem), seed)
+        machine.start_from(weights)
+        self._machine, self._held, self._weight = machine, NO_SLOTS, NO_WEIGHTS
+        self._set_progress({"progress": np.array([seed, 0])})
+        return self
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The training state as arrays for `resume`: what the machine learned, and its support patterns."""
+        dual = self._readable().state()
+        if self._fitted().weights is None:
+            raise ValueError("the state of a kernel machine is its support vectors: pickle the optimizer instead")
+        state = {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
+        if "slots" in dual:
+            slots = dual["slots"]
+            rows = {k: v for k, v in self._fitted().oracle.rows(slots).items() if v is not None}
+            if not all(isinstance(value, np.ndarray) for value in rows.values()):
+                raise ValueError("this training state is not made of arrays: pickle the optimizer instead")
+            place = np.full(max(slots.max(initial=-1), self._held.max(initial=-1)) + 1, -1, np.int64)
+            place[self._held] = np.arange(len(self._held))
+            state = {f"rows.{name}": value for name, value in rows.items()} | state | {"place": place[slots]}
+        return state | self._progress()
+
+    def resume(
+        self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Continue from a `state`; given its data set, `epoch` continues as if training had never stopped."""
+        self.validate()
+        oracle = self._new_oracle(self.problem)
+        machine = self._new_machine(oracle, 0)
+        held = NO_SLOTS if X is None else oracle.add(X, y)
+        weight = NO_WEIGHTS if X is None else check_sample_weight(sample_weight, n_patterns(X))
+        dual = _part(state, "dual.")
+        if "place" in state:
+            known = max(len(dual["weights"]), oracle.n_weights)
+            dual["slots"] = _restored_slots(oracle, state, held)
+            if oracle.n_weights > known:
+                raise ValueError("the training state has features without weights")
+        machine.restore(dual)
+        self._machine, self._held, self._weight = machine, NO_SLOTS, NO_WEIGHTS
+        self._hold(held, weight)
+        self._set_progress(state)
+        return self
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        """What a training state holds besides that of the machine."""
+        return {"progress": np.array([self._seed, self.epochs_done], np.int64)}
+
+    def _set_progress(self, state: dict[str, np.ndarray]) -> None:
+        seed, epochs = map(int, state["progress"])
+        if seed < 0 or not 0 <= epochs < 2**31:
+            raise ValueError("the training state has an impossible seed or number of epochs")
+        self._reset()
+        self._seed, self.epochs_done = seed, epochs
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the training set and the callback: what is needed to go on with training."""
+        """For pickles: everything needed to continue training, without the training set and the callback."""
         state = {k: v for k, v in vars(self).items() if k not in UNSAVED}
-        if hasattr(self, "_machine"):
-            state["_saved"] = self._saved()
+        if self.is_started:
+            dual = self._readable().state()
+            state["_saved"] = dual, self._fitted().oracle.rows(dual.get("slots", NO_SLOTS))
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, callback=None)
+        vars(self).update(state, callback=None, _machine=None, _held=NO_SLOTS, _weight=NO_WEIGHTS)
         if "_saved" in state:
-            self._machine = self._revived(vars(self).pop("_saved"))
-            self._held, self._weight = np.empty(0, np.intp), np.empty(0)
+            dual, rows = vars(self).pop("_saved")
+            oracle = self._new_oracle(self.problem)
+            slots = oracle.add_rows(**rows)
+            machine = self._new_machine(oracle, 0)
+            machine.restore(dict(dual, slots=slots))
+            self._machine = machine
 
-    @abstractmethod
-    def _saved(self) -> Any:
-        """What has been learned, without raw memory."""
 
-    @abstractmethod
-    def _revived(self, saved: Any) -> Any:
-        """A machine from what was saved."""
+def _part(state: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
+def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.ndarray) -> np.ndarray:
+    """The slots of the support patterns: their places in the data set, or stored again if they are gone."""
+    place, rows = state["place"] if len(held) else np.full(len(state["place"]), -1), _part(state, "rows.")
+    if len(place) and place.max() >= len(held):
+        raise ValueError("the training state belongs to another data set")
+    gone, slots = place < 0, np.empty(len(place), np.intp)
+    slots[~gone] = held[place[~gone]]
+    slots[gone] = oracle.add_rows(**{"values": None, **rows, "places": rows["places"][gone]})
+    return slots

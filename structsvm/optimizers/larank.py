@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from structsvm._dual import schedules as _schedules
+from structsvm._dual import schedules
+from structsvm.optimizers.base import Optimizer
 from structsvm.optimizers.curve import Callback, ConvergenceWarning
-from structsvm.optimizers.dual import DualOptimizer
 from structsvm.problem import Problem
 from structsvm.validation import check_choice, check_count, check_positive
 
 GAP_EPOCHS = 1000  # LaRankGap gives up after so many
 
 
-class LaRank(DualOptimizer):
+class LaRank(Optimizer):
     """Solve the structured SVM by sequential minimal steps, mostly on the patterns that matter.
 
     Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are worked on again:
@@ -32,9 +32,6 @@ class LaRank(DualOptimizer):
 
     Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
     """
-
-    _sweeps = False  # in later epochs of the adaptive schedule, instead of drawing steps
-    _later = False  # such an epoch
 
     def __init__(
         self,
@@ -66,6 +63,7 @@ class LaRank(DualOptimizer):
         self.kappa = kappa
         self.mu = mu
         self.clock = clock
+        self._rates = np.ones(3)  # dual gain over cost of the three operations, for the adaptive schedule
 
     def validate(self) -> None:
         super().validate()
@@ -80,63 +78,55 @@ class LaRank(DualOptimizer):
             check_positive(gap_tolerance=self.gap_tolerance)
 
     def _run(self, online: bool) -> None:
-        self._machine.tau = self.tau
+        self._fitted().tau = self.tau
         if online or self.gap_tolerance is None:
-            self._epochs(self.epochs or 1, online)
+            super()._run(online)
         else:
             self._run_to_gap(float(self.C if self.gap_tolerance == "C" else self.gap_tolerance))
 
-    def _epoch(self, order: np.ndarray) -> bool:
-        if self._machine.n_argmax == 0:
-            self._rates = np.ones(3)
-        again = self.epochs_done > 0 and order is not self._held
-        self._later = again and self._sweeps and self.schedule == "adaptive"
-        return self._pass(order)
-
-    def _progress(self) -> dict[str, np.ndarray]:
-        return super()._progress() | {"rates": getattr(self, "_rates", np.ones(3)).copy()}
-
-    def _set_progress(self, state: dict[str, np.ndarray]) -> None:
-        super()._set_progress(state)
-        self._rates = np.array(state.get("rates", np.ones(3)))
-
     def _run_to_gap(self, tolerance: float) -> None:
         # Steps below tau are not taken, which can leave a gap of tau for each unit of C.
-        self._machine.tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
+        self._fitted().tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
         if not self._to_gap(tolerance):
             warnings.warn(
-                f"LaRank's duality gap is {self.gap():.3g} after {self.epochs or GAP_EPOCHS} epochs, "
-                f"above the {tolerance:.3g} asked for: allow more epochs or a larger gap_tolerance",
+                f"LaRank's duality gap is {self.gap():.3g} after {self.epochs or GAP_EPOCHS} epochs, above "
+                f"the gap_tolerance of {tolerance:.3g}: allow more epochs or a larger gap_tolerance",
                 ConvergenceWarning,
                 stacklevel=4,
             )
 
     def _to_gap(self, tolerance: float) -> bool:
         """Epochs until the gap is below the tolerance or the callback asks to stop; False if neither."""
+        machine = self._fitted()
         for _ in range(self.epochs or GAP_EPOCHS):
             stopped = self._epoch(self._shuffled())
-            if not stopped and self._primal_bound() - self.dual_ >= tolerance:
+            if not stopped and machine.primal_bound() - self.dual_ >= tolerance:
                 continue
-            primal = self._primal(self._held, self._weight, counted=True)
+            primal = self._objective(machine.slacks(self._held, True), self._weight)
             self.curve_.append(self._point(primal))
             if stopped or primal - self.dual_ < tolerance:
                 return True
         return False
 
-    def _primal_bound(self) -> float:
-        """A lower bound of the primal, where there is one that costs less than the primal itself."""
-        return -np.inf
-
-    def _slice(self, order: np.ndarray, at: int) -> None:
-        if self._later:
-            _schedules.sweep(self._machine, order)
-        elif self.schedule == "fixed":
-            _schedules.fixed(self._machine, order, self.n_reprocess)
+    def _visit(self, order: np.ndarray) -> None:
+        if self.schedule == "fixed":
+            schedules.fixed(self._machine, order, self.n_reprocess)
         else:
-            _schedules.adaptive(self._machine, order, self._rates, self.mu, self.clock == "wall")
+            schedules.adaptive(self._machine, order, self._rates, self.mu, self.clock == "wall")
+
+    def _reset(self) -> None:
+        super()._reset()
+        self._rates = np.ones(3)
+
+    def _progress(self) -> dict[str, np.ndarray]:
+        return super()._progress() | {"rates": self._rates.copy()}
+
+    def _set_progress(self, state: dict[str, np.ndarray]) -> None:
+        super()._set_progress(state)
+        self._rates = np.array(state.get("rates", np.ones(3)))
 
 
-class PassiveAggressive(DualOptimizer):
+class PassiveAggressive(Optimizer):
     """The passive-aggressive algorithm (PA-I, much like MIRA): LaRank without any reprocessing.
 
     One step a visit, of the size that maximises the dual. On later visits of a pattern its own
@@ -159,14 +149,7 @@ class PassiveAggressive(DualOptimizer):
         self.epochs = epochs
         self.rescaling = rescaling
         self.slack = slack
-        self.tau = self.kappa = 1e-10
 
     def validate(self) -> None:
         super().validate()
         check_count(epochs=self.epochs, low=1)
-
-    def _run(self, online: bool) -> None:
-        self._epochs(self.epochs, online)
-
-    def _slice(self, order: np.ndarray, at: int) -> None:
-        _schedules.passive_aggressive(self._machine, order)

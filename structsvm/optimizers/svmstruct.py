@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from structsvm._dual import schedules as _schedules
-from structsvm._dual.linear import LinearDual
+from structsvm._dual import schedules
 from structsvm._dual.one_slack import MeanOracle, OneSlackDual
+from structsvm.optimizers.base import Optimizer
 from structsvm.optimizers.curve import Callback, ConvergenceWarning
-from structsvm.optimizers.dual import DualOptimizer
 from structsvm.problem import Problem
 from structsvm.validation import check_choice, check_count, check_positive
 
 
-class SVMStruct(DualOptimizer):
+class SVMStruct(Optimizer):
     """Visit examples; a constraint violated by more than xi + epsilon enters; optimize the working set.
 
     It stops after an epoch in which no constraint entered: then no example is violated by more than its
@@ -31,8 +30,6 @@ class SVMStruct(DualOptimizer):
     slack by no more than epsilon, which bounds the duality gap as n slacks do, by epsilon times C times the
     sum of the sample weights. It has L1 slacks only; `partial_fit` gives each of its batches a slack.
     """
-
-    _entered = 0
 
     def __init__(
         self,
@@ -56,7 +53,7 @@ class SVMStruct(DualOptimizer):
         self.rescaling = rescaling
         self.slack = slack
         self.formulation = formulation
-        self.kappa = 1e-10
+        self._entered = self._added = 0  # constraints, in all and in this epoch
 
     @property
     def tau(self) -> float:  # type: ignore[override]
@@ -71,25 +68,18 @@ class SVMStruct(DualOptimizer):
         if self.formulation == "1-slack" and self.slack != "l1":
             raise ValueError("one slack for all examples is not squared: use slack='l1', or n-slack")
 
-    def state(self) -> dict[str, np.ndarray]:
-        if self.formulation == "1-slack":
-            raise ValueError(
-                "the state of 1-slack training is the whole data set: pickle the optimizer instead"
-            )
-        return super().state()
-
-    def _configured(self, oracle: Any) -> Any:
-        oracle = super()._configured(oracle)
+    def _new_oracle(self, problem: Any) -> Any:
+        oracle = super()._new_oracle(problem)
         return MeanOracle(oracle) if self.formulation == "1-slack" else oracle
 
     def _new_machine(self, oracle: Any, seed: int) -> Any:
-        kind = OneSlackDual if self.formulation == "1-slack" else LinearDual
-        return kind(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
+        if self.formulation == "n-slack":
+            return super()._new_machine(oracle, seed)
+        return OneSlackDual(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
 
-    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool, online: bool = False) -> None:
-        super()._receive(X, y, sample_weight, fresh=fresh, online=online)
-        if fresh:
-            self._entered = 0
+    def _reset(self) -> None:
+        super()._reset()
+        self._entered = 0
 
     @property
     def n_constraints_(self) -> int:
@@ -110,15 +100,15 @@ class SVMStruct(DualOptimizer):
 
     def _epoch(self, order: np.ndarray) -> bool:
         self._added = 0
-        stopped = self._pass(order)
+        stopped = super()._epoch(order)
         begun = time.perf_counter()
-        _schedules.converge(self._machine)
+        schedules.converge(self._machine)
         self.elapsed += time.perf_counter() - begun
         self.curve_.append(self._point())
         self._entered += self._added
         return stopped or self._added == 0
 
-    def _slice(self, order: np.ndarray, at: int) -> None:
-        self._added = _schedules.cutting_plane(
+    def _visit(self, order: np.ndarray) -> None:
+        self._added = schedules.cutting_plane(
             self._machine, order, self.epsilon, self.new_constraints, self._added
         )

@@ -172,9 +172,9 @@ def test_broken_sparse_matrices_are_refused():
 
 
 def test_the_curve_of_many_small_updates_stays_bounded(monkeypatch):
-    from structsvm.optimizers import passes as _passes
+    from structsvm.optimizers import base
 
-    monkeypatch.setattr(_passes, "MOST_POINTS", 50)
+    monkeypatch.setattr(base, "MOST_POINTS", 50)
     X, y = data()
     learner = LaRank(Multiclass(classes=range(3)))
     for k in range(60):

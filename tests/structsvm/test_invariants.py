@@ -49,16 +49,16 @@ def test_invariants_hold_after_every_slice(name, form, C, seed, weighted):
     weight = rng.uniform(0.1, 3, 30) if weighted else None
     loss = rng.uniform(0.3, 2, (4, 4)) * (1 - np.eye(4))
     optimizer = DUAL_OPTIMIZERS[name](Multiclass(loss=loss), C=C, random_state=seed, **form)
-    plain_slice, duals = optimizer._slice, [0.0]
+    plain_visit, duals = optimizer._visit, [0.0]
 
-    def one_at_a_time(order, at):
+    def one_at_a_time(order):
         for k in range(len(order)):
-            plain_slice(order[k : k + 1], at + k)
+            plain_visit(order[k : k + 1])
             duals.append(optimizer.dual_)
             assert duals[-1] >= duals[-2]
             assert_invariants(optimizer)
 
-    optimizer._slice = one_at_a_time
+    optimizer._visit = one_at_a_time
     optimizer.fit(X, y, weight)
     assert_invariants(optimizer)
     assert optimizer.dual_ > 0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from structsvm import AmbiguousBags, KernelLaRank, LaRank, Multiclass, Perceptron
+from structsvm._dual import schedules
 from tests.structsvm.helpers import (
     DUAL_OPTIMIZERS,
     OPTIMIZERS,
@@ -51,13 +52,13 @@ def test_slicing_does_not_matter(name, size):
     X, y = noisy_classes(50)
     weight = np.where(np.arange(50) < 40, 1.0, 0.0)
     whole, sliced = (OPTIMIZERS[name](Multiclass(), random_state=1) for _ in range(2))
-    plain_slice = sliced._slice
+    plain_visit = sliced._visit
 
-    def in_pieces(order, at):
+    def in_pieces(order):
         for start in range(0, len(order), size):
-            plain_slice(order[start : start + size], at + start)
+            plain_visit(order[start : start + size])
 
-    sliced._slice = in_pieces
+    sliced._visit = in_pieces
     assert_same_bytes(state_of(whole.fit(X, y, weight)), state_of(sliced.fit(X, y, weight)))
 
 
@@ -102,14 +103,19 @@ def test_a_pickle_after_fit_goes_on_like_the_original(name):
     )
 
 
-def test_only_the_adaptive_schedule_with_kernels_has_sweeps():
+def test_only_the_adaptive_schedule_with_kernels_has_sweeps(monkeypatch):
+    sweeps = []
+    monkeypatch.setattr(schedules, "sweep", lambda machine, order: sweeps.append(len(order)))
     optimizer = LaRank(Multiclass(), epochs=3).fit(*noisy_classes(40))
-    assert not optimizer._later
     assert optimizer.state()["rates"].tolist() == [1, 1, 1]
-    assert not LaRank(Multiclass(), epochs=3, schedule="adaptive").fit(*noisy_classes(40))._later
+    LaRank(Multiclass(), epochs=3, schedule="adaptive").fit(*noisy_classes(40))
     problem = Multiclass(fit_intercept=False)
-    assert not KernelLaRank(problem, epochs=3, schedule="fixed").fit(*noisy_classes(40))._later
-    assert KernelLaRank(problem, epochs=3).fit(*noisy_classes(40))._later
+    KernelLaRank(problem, epochs=3, schedule="fixed").fit(*noisy_classes(40))
+    learner = KernelLaRank(problem, epochs=1).fit(*noisy_classes(40))
+    learner.partial_fit(*noisy_classes(40))
+    assert not sweeps
+    KernelLaRank(problem, epochs=3).fit(*noisy_classes(40))
+    assert sum(sweeps) == 2 * 40
 
 
 def test_an_optimizer_that_has_seen_nothing_can_be_pickled():

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron
 from structsvm._dual.schedules import shuffled as compiled_shuffled
+from structsvm._dual.schedules import sweep
 from tests.structsvm.reference import MulticlassData, NaiveLaRank, naive_perceptron, shuffled
 
 
@@ -36,16 +37,16 @@ def assert_same_state(optimizer, twin):
 def follow(optimizer, twin, X, y, weight, step, epochs=2):
     """Run both one pattern at a time, over several shuffled epochs of one data set."""
     seen = []
-    plain_slice = optimizer._slice
+    plain_visit = optimizer._visit
 
-    def watched(order, at):
+    def watched(order):
         for k in range(len(order)):
-            plain_slice(order[k : k + 1], at + k)
+            plain_visit(order[k : k + 1])
             step(int(order[k]))
             assert_same_state(optimizer, twin)
             seen.append(int(order[k]))
 
-    optimizer._slice = watched
+    optimizer._visit = watched
     optimizer.fit(X, y, weight)
     assert len(seen) == epochs * len(y)
     for epoch in range(epochs):
@@ -78,13 +79,17 @@ def test_fixed_larank_takes_the_steps_of_its_twin(seed, C, n_reprocess, sparse):
 def test_adaptive_larank_takes_the_steps_of_its_twin(seed, C, sparse, sweeps):
     X, y, loss, weight = random_data(seed, sparse=sparse)
     optimizer = LaRank(Multiclass(loss=loss), C=C, schedule="adaptive", epochs=2, random_state=seed)
-    optimizer._sweeps = sweeps  # as those with kernels do
+    if sweeps:  # as those with kernels do
+        adaptive = optimizer._visit
+        optimizer._visit = lambda order: (
+            sweep(optimizer._machine, order) if optimizer.epochs_done else adaptive(order)
+        )
     twin = NaiveLaRank(
         MulticlassData(X, y, loss), C * weight, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed
     )
 
     def step(i):
-        return twin.sweep(i) if optimizer._later else twin.adaptive(i, optimizer.mu)
+        return twin.sweep(i) if sweeps and optimizer.epochs_done else twin.adaptive(i, optimizer.mu)
 
     follow(optimizer, twin, X, y, weight, step)
     np.testing.assert_allclose(optimizer._rates, twin.rates, rtol=1e-6)

@@ -18,6 +18,7 @@ cdef class Dual:
     cdef readonly long long n_steps
     cdef readonly Py_ssize_t n_patterns     # support patterns, at positions 0 .. n_patterns - 1
     cdef readonly Py_ssize_t n_outputs      # their outputs, the true ones not counted
+    cdef readonly Py_ssize_t block          # patterns to visit in one call; 0: any number
     cdef double last_gap                    # gradient difference that the last optimize() met
     cdef uint64_t rng
 

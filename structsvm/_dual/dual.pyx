@@ -52,6 +52,29 @@ cdef class Dual:
         """
         return 0
 
+    def prepare(self, slots):
+        """Get ready to visit these slots; called before their first step."""
+
+    def visit(self, const Py_ssize_t[::1] slots):
+        """The passive-aggressive algorithm: one step a visit, of the size that maximises the dual.
+
+        On later visits of a support pattern its own coefficients move too.
+        """
+        cdef Py_ssize_t k
+        self.prepare(slots)
+        with nogil:
+            for k in range(slots.shape[0]):
+                self.cut(slots[k], -1)
+
+    @property
+    def n_vectors(self) -> int:
+        """Pairs (pattern, output) with a non-zero coefficient, true outputs included."""
+        return self.n_outputs + self.n_patterns
+
+    def primal_bound(self) -> float:
+        """A lower bound of the primal, if there is one that costs less than the primal itself."""
+        return -np.inf
+
     cdef Py_ssize_t pick(self) noexcept nogil:
         """A support pattern drawn at random, or -1 if there is none."""
         return rng_below(&self.rng, self.n_patterns) if self.n_patterns else -1

@@ -1,0 +1,75 @@
+"""`Machine`: the contract between an optimizer and what it trains."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+
+class Patterns(Protocol):
+    """Where a machine keeps its patterns, each in a numbered slot; every compiled `Oracle` is one."""
+
+    n_weights: int  # the length of w that the stored patterns need
+
+    def add(self, X: Any, y: Any) -> np.ndarray:
+        """Store patterns and return their slots. Invalid data raises ValueError, and nothing is stored."""
+
+    def discard(self, slots: np.ndarray) -> None:
+        """Free slots that were added but never admitted to a training set."""
+
+    def slot_weights(self, slots: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
+        """The weight of each slot, given that of each sample."""
+
+    def groups(self, slots: np.ndarray) -> np.ndarray | None:
+        """Where groups of slots start that an epoch visits together, or None: visit them in any order."""
+
+    def rows(self, slots: np.ndarray) -> dict[str, Any]:
+        """The stored patterns, as arguments of `add_rows`."""
+
+    def add_rows(self, **rows: Any) -> np.ndarray:
+        """Store patterns again and return their slots."""
+
+
+@runtime_checkable
+class Machine(Protocol):
+    """What an optimizer trains: a model, the patterns it learns from, and the simplest way to learn.
+
+    `Optimizer` needs nothing else: it feeds the machine slots in random order, epoch by epoch, and reads
+    the results below. `LinearDual`, `OneSlackDual`, `KernelDual` and `PerceptronWeights` are machines. The
+    first three are also a `Dual`, whose finer steps the schedules of LaRank and SVMstruct combine. To write a
+    new optimizer, write a machine, return it from `Optimizer._new_machine`, and override `_visit` if
+    visiting a pattern should do more than `visit`.
+    """
+
+    oracle: Patterns
+    weights: np.ndarray | None  # w, as used for prediction; None if it exists only implicitly, by kernels
+    norm: float  # ||w||^2
+    C: float
+    squared: bool  # whether slacks are squared
+    dual: float  # the dual objective, nan if there is none
+    n_patterns: int  # patterns that w is made of
+    n_vectors: int  # pairs (pattern, output) that w is made of
+    n_argmax: int  # calls of the argmax during training
+    block: int  # patterns to pass to one call of `visit`; 0: any number
+
+    def admit(self, slots: np.ndarray, sample_weight: np.ndarray) -> None:
+        """Add slots to the training set, with their weights."""
+
+    def dismiss(self, slots: np.ndarray) -> None:
+        """Remove slots from the training set; the machine keeps those that w is made of."""
+
+    def visit(self, slots: np.ndarray) -> None:
+        """Learn from admitted slots, one after the other."""
+
+    def slacks(self, slots: np.ndarray, counted: bool = False) -> np.ndarray:
+        """xi of each slot, admitted or not; `counted` adds the calls of the argmax to `n_argmax`."""
+
+    def start_from(self, weights: np.ndarray) -> None:
+        """Set the weights of a machine that has learned nothing."""
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Everything learned, as arrays; "slots" names the patterns to keep with it, if there are any."""
+
+    def restore(self, state: dict[str, np.ndarray]) -> None:
+        """Load a `state()` into a new machine; `oracle` must hold the patterns in the slots named."""
