@@ -15,6 +15,7 @@ cdef enum:
     RANDOM, LEFT_RIGHT, ORDER_FREE
 
 STRATEGIES = {"random": RANDOM, "left-right": LEFT_RIGHT, "order-free": ORDER_FREE}
+BUSY = "this parser is being trained in another thread: wait until that ends, or train a copy"
 
 
 def _restored(C, state):
@@ -32,6 +33,7 @@ cdef class BagLearner:
     cdef public double C
     cdef uint64_t rng
     cdef int n_labels
+    cdef bint busy  # a thread is labelling without the GIL: w must stay where it is
 
     def __init__(self, double C, uint64_t seed):
         self.C = C
@@ -43,6 +45,8 @@ cdef class BagLearner:
 
     def grow(self, int n_features, int n_labels):
         """Make room for features and labels."""
+        if self.busy:
+            raise RuntimeError(BUSY)
         if n_features > self.w.shape[0] or n_labels > self.w.shape[1]:
             shape = (max(2 * self.w.shape[0], n_features), max(2 * self.w.shape[1], n_labels))
             for name, old in (("w", np.asarray(self.w)), ("drift", np.asarray(self.drift))):
@@ -61,11 +65,34 @@ cdef class BagLearner:
 
     def set_state(self, double[:, ::1] w, double[:, ::1] drift, long long[::1] counts,
                   uint64_t[::1] rng):
+        if self.busy:
+            raise RuntimeError(BUSY)
+        if counts.shape[0] != 2 or rng.shape[0] != 1 or counts[0] < 1 or not 0 <= counts[1] <= w.shape[1]:
+            raise ValueError("the counts do not fit the weights")
+        if w.shape[0] != drift.shape[0] or w.shape[1] != drift.shape[1]:
+            raise ValueError("the weights and their drift differ in shape")
         self.w, self.drift = w, drift
         self.steps, self.n_labels, self.rng = counts[0], counts[1], rng[0]
 
     def __reduce__(self):
         return _restored, (self.C, self.state())
+
+    cdef int _check_ids(self, const int[::1] ids) except -1:
+        cdef Py_ssize_t k
+        for k in range(ids.shape[0]):
+            if not 0 <= ids[k] < self.w.shape[0]:
+                raise IndexError(f"feature {ids[k]} is not one of {self.w.shape[0]}")
+        return 0
+
+    cdef int _check_sentence(self, const long long[::1] ptr, const int[::1] groups, const int[:, ::1] bag,
+                             Py_ssize_t n_ids) except -1:
+        cdef Py_ssize_t i, n = ptr.shape[0] - 1
+        if n < 0 or ptr[0] != 0 or ptr[n] != n_ids or groups.shape[0] != n or bag.shape[1] < self.n_labels:
+            raise ValueError("the arrays of the sentence do not fit together")
+        for i in range(n):
+            if ptr[i] > ptr[i + 1] or not 0 <= groups[i] < bag.shape[0]:
+                raise ValueError("the arrays of the sentence do not fit together")
+        return 0
 
     cdef void _scores(self, const int[::1] ids, Py_ssize_t first, Py_ssize_t last,
                       double* out) noexcept nogil:
@@ -80,6 +107,7 @@ cdef class BagLearner:
         """Scores of all labels for one pattern, from the last or from the averaged weights."""
         cdef double[::1] out = np.zeros(self.n_labels)
         cdef Py_ssize_t k, label
+        self._check_ids(ids)
         for k in range(ids.shape[0]):
             for label in range(self.n_labels):
                 out[label] += self.w[ids[k], label]
@@ -91,6 +119,9 @@ cdef class BagLearner:
         """Algorithm 23 on one pattern; returns (loss, step size, coefficients q of the labels)."""
         cdef double[::1] q = np.zeros(self.n_labels), s = np.zeros(self.n_labels)
         cdef double loss = 0
+        self._check_ids(ids)
+        if inside.shape[0] != self.n_labels:
+            raise ValueError(f"inside has {inside.shape[0]} entries for {self.n_labels} labels")
         self._scores(ids, 0, ids.shape[0], &s[0])
         cdef double alpha = self._dual_step(ids, 0, ids.shape[0], &inside[0], &s[0], &q[0], &loss)
         return loss, alpha, np.asarray(q)
@@ -152,6 +183,10 @@ cdef class BagLearner:
         Returns the labels, -1 where none was accepted.
         """
         cdef Py_ssize_t n = ptr.shape[0] - 1
+        if self.busy:
+            raise RuntimeError(BUSY)
+        self._check_ids(ids)
+        self._check_sentence(ptr, groups, bag, ids.shape[0])
         cdef int[::1] out = np.full(n, -1, np.int32)
         cdef Py_ssize_t size = max(self.n_labels, 1)
         cdef double* s = <double*>malloc(2 * size * sizeof(double))
@@ -162,8 +197,10 @@ cdef class BagLearner:
             free(inside)
             free(order)
             raise MemoryError()
+        self.busy = True
         with nogil:
             self._label(ids, ptr, groups, bag, strategy, spare, out, n, s, inside, order)
+        self.busy = False
         free(s)
         free(inside)
         free(order)

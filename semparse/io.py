@@ -10,6 +10,7 @@ All readers raise DataError with file and line, and read all or nothing.
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import sys
@@ -23,6 +24,7 @@ from corpora.readers.robocup import YEARS, Game, read_game
 from semparse.meaning import MeaningError, as_mr, parse_mrs
 from structsvm.files.errors import DataError
 
+GZIP = b"\x1f\x8b"
 FORMATS = ("jsonl", "tab", "robocup")
 KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
 
@@ -37,7 +39,7 @@ def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[B
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
     if _is_robocup(path, format):
         return [bag for game in _games(path) for bag in game.bags]
-    lines = list(_lines(path))
+    lines = _lines(path)
     if format is None:
         first = next((line for line in lines if line.strip()), "")
         named = str(path).removesuffix(".gz").endswith((".jsonl", ".json"))
@@ -155,15 +157,16 @@ def tab_line(bag: Bag) -> str:
     return f"{' '.join(bag.text.split())}\t{';'.join(bag.candidates)}\n"
 
 
-def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
+def _lines(path: str | os.PathLike[str]) -> list[str]:
+    """The lines of a file or of standard input ("-"), which may be compressed and start with a BOM."""
+    name = str(path)
     try:
-        if str(path) == "-":
-            yield from sys.stdin
-        else:
-            opener = gzip.open if str(path).endswith(".gz") else open
-            with opener(path, "rt", encoding="utf-8-sig") as stream:
-                yield from stream
-    except UnicodeDecodeError:
-        raise DataError("is not in UTF-8: convert it", str(path)) from None
+        data = sys.stdin.buffer.read() if name == "-" else Path(path).read_bytes()
+        if name.endswith(".gz") or data.startswith(GZIP):
+            data = gzip.decompress(data)
+        return list(io.StringIO(data.decode("utf-8-sig"), newline=None))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DataError("not valid UTF-8; convert the file to UTF-8", name, line) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"cannot be read ({error}): check its name", str(path)) from None
+        raise DataError(f"cannot be read ({error}); check its name", name) from None

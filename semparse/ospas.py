@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 
+from semparse import checks
 from semparse.examples import Sentence, checked_bag, checked_examples, checked_tokens
 from semparse.latent.features import FEATURES
 from semparse.latent.learner import LatentParser
@@ -17,9 +19,11 @@ from semparse.meaning import MR, as_mr
 from semparse.parse import Parse
 from semparse.schema import Schema
 from semparse.thesis import EMPTIES, PaperParser
+from structsvm.files.persist import ModelFileError, load_model, save_model
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
+KIND = "ospas"
 # Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
 DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.1, "passes": 2}, "paper": {"C": 0.1, "passes": 1}}
 ALGORITHMS = tuple(DEFAULTS)
@@ -105,12 +109,27 @@ class Ospas(Estimator):
         progress: Callable[[int, int], Any] | None = None,
     ) -> Self:
         """Learn from scratch; `progress` is called with the sentences done and those to do in all."""
-        X, bags = checked_examples(sentences, candidates, self._given_schema())
-        model, rng = self._new_model()
-        passes = self.passes or DEFAULTS[self.algorithm]["passes"]
-        model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
-        self._adopt(model, rng)
+        with self._training():
+            X, bags = checked_examples(sentences, candidates, self._given_schema())
+            model, rng = self._new_model()
+            passes = self.passes or DEFAULTS[self.algorithm]["passes"]
+            model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
+            self._adopt(model, rng)
         return self
+
+    @contextmanager
+    def _training(self) -> Iterator[None]:
+        """Allow one training call at a time."""
+        claim = object()
+        if vars(self).setdefault("_trainer", claim) is not claim:
+            raise RuntimeError("this parser is being trained: wait until that ends, or train another one")
+        try:
+            yield
+        finally:
+            del self._trainer
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_trainer"}
 
     def _given_schema(self) -> Schema | None:
         given = self.schema
@@ -118,15 +137,13 @@ class Ospas(Estimator):
 
     def partial_fit(self, sentence: Sentence, candidates: Sequence[Any]) -> Self:
         """Learn from one sentence more."""
-        fresh = not hasattr(self, "model_")
-        model, rng = self._new_model() if fresh else (self.model_, self._rng)
-        x, bag = (
-            checked_tokens(sentence, "the sentence"),
-            checked_bag(candidates, "the sentence", model.given),
-        )
-        model.learn(x, bag, rng)
-        if fresh:
-            self._adopt(model, rng)
+        with self._training():
+            fresh = not hasattr(self, "model_")
+            model, rng = self._new_model() if fresh else (self.model_, self._rng)
+            x = checked_tokens(sentence, "the sentence")
+            model.learn(x, checked_bag(candidates, "the sentence", model.given), rng)
+            if fresh:
+                self._adopt(model, rng)
         return self
 
     def _new_model(self) -> tuple[LatentParser | PaperParser, np.random.Generator]:
@@ -266,14 +283,34 @@ class Ospas(Estimator):
     # -- files ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, all of it or nothing; sentences are not kept in it."""
-        from semparse.model_file import save_ospas
-
-        save_ospas(self, path)
+        """Write the model to one file, all of it or nothing; the file holds no sentences."""
+        model = self._fitted()
+        # Options set since training do not describe the model; those that only select answers do.
+        parameters = self._trained_with | {"threshold": self.threshold, "salience": self.salience}
+        if isinstance(parameters["schema"], Schema):
+            parameters["schema"] = parameters["schema"].to_json()
+        if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
+            parameters["random_state"] = None
+        arrays, meta = model.state()
+        values = {"schema": model.schemas.to_json(), "rng": self._rng.bit_generator.state, "model": meta}
+        save_model(path, arrays, {"kind": KIND, "parameters": parameters, **values})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model file, or raise ModelFileError."""
-        from semparse.model_file import load_ospas
-
-        return load_ospas(cls, path)
+        """Read a model file; raise ModelFileError if it is not a semantic parser or is inconsistent."""
+        arrays, meta = load_model(path)
+        if meta.get("kind") != KIND:
+            raise ModelFileError(
+                f"Model file {path} is not a semantic parser but of kind {meta.get('kind')!r}; give one "
+                "written by `structsvm parse train` or Ospas.save."
+            )
+        with checks.loading(path, "parser"):
+            parameters = dict(meta["parameters"])
+            parameters["features"] = tuple(parameters["features"])  # a list in JSON
+            parser = cls(**parameters)
+            model, rng = parser._new_model()
+            model.schemas.set_json(meta["schema"], model.given)
+            rng.bit_generator.state = meta["rng"]
+            model.set_state(arrays, meta["model"])
+        parser._adopt(model, rng)
+        return parser

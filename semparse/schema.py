@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from semparse import checks
 from semparse.meaning import MR
 
 ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
@@ -34,13 +35,16 @@ class Schema:
     def __init__(self, relations: Mapping[str, Relation], types: Mapping[str, Iterable[str]]) -> None:
         self.relations = dict(relations)
         self.types = {name: frozenset(symbols) for name, symbols in types.items()}
+        for name, symbols in self.types.items():
+            if isinstance(types[name], str) or not all(isinstance(symbol, str) for symbol in symbols):
+                raise SchemaError(f"type {name!r} must be a list of names, got {types[name]!r}")
         for name, relation in self.relations.items():
             unknown = [slot for slot in relation.slots if slot not in self.types]
             if unknown:
                 raise SchemaError(
                     f"relation {name!r} has a slot of type {unknown[0]!r}, which the schema lacks"
                 )
-            if not 0 <= relation.least <= len(relation.slots):
+            if type(relation.least) is not int or not 0 <= relation.least <= len(relation.slots):
                 raise SchemaError(
                     f"relation {name!r} has {len(relation.slots)} slots but needs {relation.least}"
                 )
@@ -187,11 +191,27 @@ class SchemaLearner:
             "repeats": [[*key, count] for key, count in self.repeats.items()],
         }
 
-    def set_json(self, value: Any) -> None:
-        self.fillers = {rel: [set(slot) for slot in slots] for rel, slots in value["fillers"].items()}
-        self.least = {rel: int(value["least"][rel]) for rel in self.fillers}
-        self.repeats = {(rel, int(a), int(b)): int(count) for rel, a, b, count in value["repeats"]}
-        self._schema = None
+    def set_json(self, value: Any, given: Schema | None = None) -> None:
+        """Restore what `to_json` returned; raise ValueError where it is inconsistent or breaks the schema."""
+        self.fillers = {
+            rel: [set(checks.numbered(slot, f"a slot of {rel!r}")) for slot in slots]
+            for rel, slots in value["fillers"].items()
+        }
+        self.least = {
+            rel: checks.count(value["least"][rel], f"least of {rel!r}", high=len(slots))
+            for rel, slots in self.fillers.items()
+        }
+        self.repeats = {}
+        for rel, later, earlier, times in value["repeats"]:
+            last = len(self.fillers[rel]) - 1
+            later = checks.count(later, f"a slot of {rel!r}", low=1, high=last)
+            earlier = checks.count(earlier, f"a slot of {rel!r}", high=later - 1)
+            self.repeats[rel, later, earlier] = checks.count(times, f"repeats of {rel!r}", low=-1)
+        self._schema = self._made()
+        for rel, slots in self.fillers.items() if given is not None else ():
+            types = [given.types[slot] for slot in given.relations[rel].slots]
+            if len(slots) > len(types) or not all(s <= t for s, t in zip(slots, types, strict=False)):
+                raise SchemaError(f"the arguments seen of {rel!r} do not conform to the schema")
 
     def _copies(self, rel: str) -> tuple[tuple[int, int], ...]:
         found: dict[int, int] = {}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from semparse import checks
 from semparse._bags import STRATEGIES, BagLearner
 from semparse.matching import Match
 from semparse.meaning import MR, distinct
@@ -55,26 +56,30 @@ class PaperParser:
     ) -> None:
         """Pass over sentences and their candidates, in random order."""
         for bag in bags:  # all labels compete from the start
-            self._meet(bag)
+            self._meet(bag, [])
         order = [i for _ in range(passes) for i in rng.permutation(len(X))]
         for done, i in enumerate(order, 1):
             self.learn(X[i], bags[i], rng)
             progress(done, len(order))
 
-    def _meet(self, bag: list[MR]) -> None:
+    def _meet(self, bag: list[MR], x: list[str]) -> None:
+        """Number new symbols and words, after making room for them: training may be interrupted anywhere."""
+        symbols = [symbol for mr in bag for symbol in mr.symbols()]
+        self.symbol_learner.grow(_size_with(self.words, x), _size_with(self.symbols, symbols))
+        for symbol in symbols:
+            self.symbols.setdefault(symbol, len(self.symbols))
+        for word in x:
+            self.words.setdefault(word, len(self.words))
         for mr in bag:
             self.schemas.see(mr)
-            for symbol in mr.symbols():
-                self.symbols.setdefault(symbol, len(self.symbols))
             for inner in mr.relations():
                 self.n_roles = max(self.n_roles, 1 + len(inner.args))
 
     def learn(self, x: list[str], candidates: list[MR], rng: np.random.Generator | None = None) -> None:
         """One sentence: Algorithm 24 for its symbols, then for the roles around each relation found."""
         candidates = distinct(candidates)
-        self._meet(candidates)
-        ids = np.array([self.words.setdefault(word, len(self.words)) for word in x], np.int32)
-        self.symbol_learner.grow(len(self.words), len(self.symbols))
+        self._meet(candidates, x)
+        ids = np.array([self.words[word] for word in x], np.int32)
         bag = np.zeros((1, len(self.symbols)), np.int32)
         for mr in candidates:
             for symbol in mr.symbols():
@@ -113,7 +118,6 @@ class PaperParser:
             if symbol in kinds:
                 bag[kinds[symbol], k] = count
         rows = [self._role_features(x, symbols, rel, i, grow=True) for i in places]
-        self.role_learner.grow(len(self.features), self.n_roles)
         ptr = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         groups = np.array([kinds[symbols[i]] for i in places], np.int32)
         self.role_learner.label(np.concatenate(rows), ptr, groups, bag, self.strategy, True)
@@ -135,6 +139,8 @@ class PaperParser:
                 kind = "REL" if j == rel else "-" if symbols[j] == EMPTY else "SYM"
                 names += [f"{offset} {x[j]}", f"{offset} {kind}", f"{relation} {offset} {x[j]}"]
         known = self.features
+        if grow:
+            self.role_learner.grow(_size_with(known, names), self.n_roles)
         ids = [known.setdefault(n, len(known)) if grow else known.get(n, -1) for n in dict.fromkeys(names)]
         return np.array([k for k in ids if k >= 0], np.int32)
 
@@ -174,7 +180,7 @@ class PaperParser:
                 continue
             features = self._role_features(x, symbols, rel, i, grow=False)
             scores = self.role_learner.scores(features, self.average)
-            tag = int(np.argmax(scores))
+            tag = int(np.argmax(scores)) if len(scores) else 0
             if 0 < tag <= len(relation.slots) and symbol in self.schema.types[relation.slots[tag - 1]]:
                 best[tag - 1] = max(best.get(tag - 1, (-np.inf, -1)), (float(scores[tag]), -i))
         places = [-best[k][1] if k in best else None for k in range(len(relation.slots))]
@@ -256,26 +262,30 @@ class PaperParser:
         return arrays, meta
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-        self.symbols = {name: k for k, name in enumerate(meta["symbols"])}
-        self.words = {name: k for k, name in enumerate(meta["words"])}
-        self.features = {name: k for k, name in enumerate(meta["features"])}
-        self.n_roles = int(meta["n_roles"])
-        sizes = (("symbols", len(self.words), len(self.symbols)), ("roles", len(self.features), self.n_roles))
-        for name, n_features, n_labels in sizes:
-            w, drift, counts, rng = (arrays[f"{name}.{part}"] for part in ("w", "drift", "counts", "rng"))
-            used = n_labels if n_features else 0
-            for array, dtype, shape in (
-                (w, np.float64, (n_features, used)),
-                (drift, np.float64, (n_features, used)),
-                (counts, np.int64, (2,)),
-                (rng, np.uint64, (1,)),
-            ):
-                if array.dtype != dtype or array.shape != shape or not np.isfinite(array).all():
-                    raise ValueError(f"{name} has an array of {array.dtype} and shape {array.shape}")
-            if counts[0] < 1 or counts[1] != used:
-                raise ValueError(f"{name} counts {counts.tolist()}")
+        """Restore what `state` returned; raise ValueError where its parts do not fit together."""
+        self.symbols = checks.numbered(meta["symbols"], "symbols")
+        self.words = checks.numbered(meta["words"], "words")
+        self.features = checks.numbered(meta["features"], "features")
+        if next(iter(self.symbols), None) != EMPTY or not self.words:
+            raise ValueError(f"the symbols must start with {EMPTY!r}, and there must be words")
+        n_roles = 1 + max(map(len, self.schemas.fillers.values()), default=0)
+        self.n_roles = checks.count(meta["n_roles"], "n_roles", low=n_roles, high=n_roles)
+        sizes = {"symbols": (len(self.words), len(self.symbols)), "roles": (len(self.features), n_roles)}
+        for name, (n_features, n_labels) in sizes.items():
+            shape = (n_features, n_labels if n_features else 0)
+            w = checks.array(arrays, f"{name}.w", np.float64, shape, checks.LARGEST_WEIGHT)
+            drift = checks.array(arrays, f"{name}.drift", np.float64, shape, np.finfo(float).max)
+            counts = checks.array(arrays, f"{name}.counts", np.int64, (2,), checks.LARGEST_COUNT)
+            rng = checks.array(arrays, f"{name}.rng", np.uint64, (1,), 2**64)
+            if counts[0] < 1 or counts[1] != shape[1]:
+                raise ValueError(f"{name}.counts does not fit the weights, got {counts.tolist()}")
             learner = self.symbol_learner if name == "symbols" else self.role_learner
             learner.set_state(w, drift, counts, rng)
+
+
+def _size_with(known: dict[str, int], names: list[str]) -> int:
+    """How many names are known once these are added."""
+    return len(known) + sum(name not in known for name in set(names))
 
 
 def _places(node: Node) -> set[int]:

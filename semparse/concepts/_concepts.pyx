@@ -34,6 +34,7 @@ cdef enum:
     INDEPENDENT = 2
 
 ORDERS = {"order-free": ORDER_FREE, "left-right": LEFT_RIGHT, "independent": INDEPENDENT}
+MISFIT = "a word, concept or sentence is out of range: the model changed while it was used"
 
 
 cdef inline void clear(float[:, ::1] rows) noexcept nogil:
@@ -47,7 +48,7 @@ cdef class Network:
     cdef float[:, ::1] words, concepts, H
     cdef float[:, :, ::1] W, V
     cdef float[::1] b_g, b_h
-    cdef Py_ssize_t d, D, N, n_labels, n_names, n_relations, reach, length
+    cdef Py_ssize_t d, D, N, n_labels, n_names, n_relations, reach, length, n_words
     cdef int order
     # Of the sentence at hand:
     cdef const int32_t* x
@@ -70,6 +71,15 @@ cdef class Network:
         self.n_relations = self.D // self.d - 1
         self.reach = self.W.shape[0] // 2
         self.order = ORDERS[order]
+        self.n_words = self.words.shape[0]
+        if not (
+            self.n_labels > 0 and self.d > 0 and self.N > 0 and self.n_words > 1 and self.n_relations >= 0
+            and self.D == (self.n_relations + 1) * self.d and self.concepts.shape[1] == self.d
+            and self.W.shape[0] == self.V.shape[0] == 2 * self.reach + 1
+            and self.W.shape[1] == self.d and self.V.shape[1] == self.D
+            and self.W.shape[2] == self.V.shape[2] == self.b_g.shape[0] == self.b_h.shape[0] == self.N
+        ):
+            raise ValueError("the arrays of the network do not fit together")
         self.y = np.zeros(longest, np.int32)
         self.g, self.h, self.change_g, self.change_h = (
             np.zeros((longest, self.N), np.float32) for _ in range(4)
@@ -83,6 +93,23 @@ cdef class Network:
         self.change_name = np.zeros((self.n_names, self.d), np.float32)
         self.row, self.total = np.zeros(self.D, np.float32), np.zeros(longest, np.float32)
         self.touched = np.zeros(longest, np.int32)
+
+    cdef bint fits(
+        self, const int32_t[::1] words, const int32_t[::1] starts, const int32_t[:, ::1] worlds, Py_ssize_t i
+    ) noexcept nogil:
+        """Whether every number of sentence i and its world is in range."""
+        cdef Py_ssize_t j, n_values = self.n_relations * self.n_labels
+        if not 0 <= i < starts.shape[0] - 1 or i >= worlds.shape[0] or worlds.shape[1] < max(1, n_values):
+            return False
+        if not 0 <= starts[i] < starts[i + 1] <= words.shape[0] or starts[i + 1] - starts[i] > self.y.shape[0]:
+            return False
+        for j in range(starts[i], starts[i + 1]):
+            if not 0 <= words[j] < self.n_words:
+                return False
+        for j in range(n_values):
+            if not 0 <= worlds[i, j] < self.n_names:
+                return False
+        return True
 
     cdef inline int32_t word(self, Py_ssize_t at) noexcept nogil:
         """The word at a place, 0 outside the sentence."""
@@ -294,15 +321,23 @@ cdef class Network:
         """Visit sentences; how many were labelled without a mistake."""
         cdef Py_ssize_t right = 0, n, i, j
         cdef int32_t[::1] bag = np.zeros(self.n_labels, np.int32)
+        cdef bint fits = truth.shape[0] == words.shape[0]
+        for j in range(truth.shape[0]):
+            fits = fits and 0 <= truth[j] < self.n_labels
         with nogil:
             for n in range(visits.shape[0]):
                 i = visits[n]
+                fits = fits and self.fits(words, starts, worlds, i)
+                if not fits:
+                    break
                 if weak:
                     memset(&bag[0], 0, self.n_labels * sizeof(int32_t))
                     for j in range(starts[i], starts[i + 1]):
                         bag[truth[j]] += 1
                 self.start(&words[starts[i]], &worlds[i, 0], starts[i + 1] - starts[i])
                 right += self.learn(&truth[starts[i]], &bag[0] if weak else NULL, rate)
+        if not fits:
+            raise IndexError(MISFIT)
         return right
 
     def predict(
@@ -312,11 +347,17 @@ cdef class Network:
         """Label sentences."""
         cdef Py_ssize_t i, j
         cdef int32_t c = 0
+        cdef bint fits = out.shape[0] == words.shape[0]
         with nogil:
             for i in range(starts.shape[0] - 1):
+                fits = fits and self.fits(words, starts, worlds, i)
+                if not fits:
+                    break
                 self.start(&words[starts[i]], &worlds[i, 0], starts[i + 1] - starts[i])
                 j = self.choose(&c)
                 while j >= 0:
                     self.label(j, c)
                     out[starts[i] + j] = c
                     j = self.choose(&c)
+        if not fits:
+            raise IndexError(MISFIT)

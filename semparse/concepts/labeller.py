@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from semparse import checks
 from semparse.concepts._concepts import ORDERS, Network
 from semparse.latent.bag_alignment import align
 from structsvm.files.persist import ModelFileError, load_model, save_model
@@ -89,33 +90,35 @@ class ConceptLabeller(Estimator):
             if not words or len(words) != len(concepts):
                 raise ValueError(f"sentence {k} has {len(words)} words and {len(concepts)} labels")
         rng = np.random.default_rng(check_seed(self.random_state))
-        self.words_ = {word: k for k, word in enumerate(_names(sentences), 2)}  # 0: outside, 1: unknown
-        self.concepts_ = {concept: k for k, concept in enumerate(_names(labels))}
-        self.arrays_ = self._initial(rng)
-        data = self._encoded(sentences, worlds)
-        truth = np.array([self.concepts_[c] for concepts in labels for c in concepts], np.int32)
+        words = {word: k for k, word in enumerate(_names(sentences), 2)}  # 0: outside, 1: unknown
+        known = {concept: k for k, concept in enumerate(_names(labels))}
+        arrays = self._initial(rng, len(words), len(known))
+        data = self._encoded(sentences, worlds, words, known)
+        truth = np.array([known[c] for concepts in labels for c in concepts], np.int32)
         if weak:
-            shape = len(self.words_) + 2, len(self.concepts_)
-            truth = align(data[0], truth, data[1], shape)
-        network = Network(self.arrays_, max(map(len, sentences)), self.order)
-        self.errors_: list[float] = []
+            truth = align(data[0], truth, data[1], (len(words) + 2, len(known)))
+        network = Network(arrays, max(map(len, sentences)), self.order)
+        errors: list[float] = []
+        self.words_, self.concepts_, self.arrays_, self.errors_ = words, known, arrays, errors
         for epoch in range(self.epochs):
             visits = rng.permutation(len(sentences))
             rate = self.rate * (1 - 0.9 * epoch / self.epochs)
             by_bag = weak and epoch >= self.aligned
             parts = range(0, len(visits), PART)
             right = sum(network.train(*data, truth, visits[k : k + PART], by_bag, rate) for k in parts)
-            if not all(np.isfinite(array).all() for array in self.arrays_.values()):
+            if not all(np.isfinite(array).all() for array in arrays.values()):
                 raise ValueError(f"the weights grew out of bounds: a rate of {self.rate} is too high")
-            self.errors_.append(1 - right / len(sentences))
+            errors.append(1 - right / len(sentences))
             if callback is not None:
-                callback(epoch, self.errors_[-1])
+                callback(epoch, errors[-1])
             if right == len(sentences):
                 break
         return self
 
     def _check_options(self) -> None:
         check_choice(order=(self.order, tuple(ORDERS)))
+        if isinstance(self.relations, str) or not all(isinstance(name, str) for name in self.relations):
+            raise ValueError(f"relations must be a list of names, got {self.relations!r}")
         sizes = {name: getattr(self, name) for name in ("dimension", "hidden", "window", "epochs")}
         for name, value in sizes.items():
             check_count(**{name: value}, low=1)
@@ -132,7 +135,7 @@ class ConceptLabeller(Estimator):
             raise ValueError(f"{len(sentences)} sentences and {len(worlds)} worlds")
         if not all(sentences):
             raise ValueError("a sentence has no words")
-        words, starts, values = self._encoded(sentences, worlds)
+        words, starts, values = self._encoded(sentences, worlds, self.words_, self.concepts_)
         found = np.empty(len(words), np.int32)
         longest = max(map(len, sentences), default=1)
         Network(self.arrays_, longest, self.order).predict(words, starts, values, found)
@@ -159,51 +162,63 @@ class ConceptLabeller(Estimator):
         arrays, meta = load_model(path)
         if meta.get("kind") != KIND:
             raise ModelFileError(f"Model file {path} is no concept labeller: it says {meta.get('kind')!r}.")
-        try:
+        with checks.loading(path, "labeller"):
             labeller = cls(**meta["parameters"])
             labeller._check_options()
-            labeller.words_ = {str(word): k for k, word in enumerate(meta["words"], 2)}
-            labeller.concepts_ = {str(concept): k for k, concept in enumerate(meta["concepts"])}
-            for name, expected in labeller._initial(np.random.default_rng(0)).items():
-                if arrays[name].shape != expected.shape or arrays[name].dtype != expected.dtype:
-                    raise ValueError(f"{name} is of shape {arrays[name].shape}, not {expected.shape}")
-        except (KeyError, TypeError, ValueError, AttributeError, MemoryError) as error:
-            what = f"does not hold a labeller that fits together ({error}): train it anew."
-            raise ModelFileError(f"Model file {path} {what}") from error
-        labeller.arrays_ = arrays
+            check_seed(labeller.random_state)
+            words = checks.numbered(meta["words"], "words")
+            concepts = checks.numbered(meta["concepts"], "concepts")
+            if not words or not concepts:
+                raise ValueError("it has no words or no concepts")
+            labeller.words_, labeller.concepts_ = {word: k + 2 for word, k in words.items()}, concepts
+            labeller.arrays_ = {
+                name: checks.array(arrays, name, np.float32, shape, checks.LARGEST_WEIGHT)
+                for name, shape in labeller._shapes(len(words), len(concepts)).items()
+            }
         return labeller
 
-    def _initial(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Random parameters, each even on +-1 / sqrt(inputs)."""
+    def _shapes(self, n_words: int, n_concepts: int) -> dict[str, tuple[int, ...]]:
         d, n = self.dimension, self.hidden
         parts = d * (1 + len(self.relations))
-
-        def even(*shape: int, inputs: int) -> np.ndarray:
-            return rng.uniform(-1, 1, shape).astype(np.float32) / np.float32(np.sqrt(inputs))
-
         return {
-            "words": even(len(self.words_) + 2, d, inputs=1),
-            "concepts": even(len(self.concepts_) + 1, d, inputs=1),
-            "W": even(self.window, d, n, inputs=self.window * (d + parts)),
-            "V": even(self.window, parts, n, inputs=self.window * (d + parts)),
-            "H": even(parts, n, inputs=parts),
-            "b_g": np.zeros(n, np.float32),
-            "b_h": np.zeros(n, np.float32),
+            "words": (n_words + 2, d),
+            "concepts": (n_concepts + 1, d),
+            "W": (self.window, d, n),
+            "V": (self.window, parts, n),
+            "H": (parts, n),
+            "b_g": (n,),
+            "b_h": (n,),
+        }
+
+    def _initial(self, rng: np.random.Generator, n_words: int, n_concepts: int) -> dict[str, np.ndarray]:
+        """Random parameters, each even on +-1 / sqrt(inputs)."""
+        parts = self.dimension * (1 + len(self.relations))
+        around = self.window * (self.dimension + parts)
+        inputs = {"words": 1, "concepts": 1, "W": around, "V": around, "H": parts}
+        return {
+            name: rng.uniform(-1, 1, shape).astype(np.float32) / np.float32(np.sqrt(inputs[name]))
+            if name in inputs
+            else np.zeros(shape, np.float32)
+            for name, shape in self._shapes(n_words, n_concepts).items()
         }
 
     def _encoded(
-        self, sentences: Sequence[Sequence[str]], worlds: Sequence[World]
+        self,
+        sentences: Sequence[Sequence[str]],
+        worlds: Sequence[World],
+        known: Mapping[str, int],
+        concepts: Mapping[str, int],
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Words, where sentences start, and what each concept is related to, as numbers."""
-        words = np.array([self.words_.get(word, 1) for x in sentences for word in x], np.int32)
+        words = np.array([known.get(word, 1) for x in sentences for word in x], np.int32)
         starts = np.cumsum([0, *map(len, sentences)], dtype=np.int32)
-        none, n = len(self.concepts_), len(self.concepts_)
+        none = n = len(concepts)
         values = np.full((len(worlds), max(1, len(self.relations) * n)), none, np.int32)
         for row, world in zip(values, worlds, strict=True):
             for k, relation in enumerate(self.relations):
                 for concept, other in world.get(relation, {}).items():
-                    if concept in self.concepts_:
-                        row[k * n + self.concepts_[concept]] = self.concepts_.get(other, none)
+                    if concept in concepts:
+                        row[k * n + concepts[concept]] = concepts.get(other, none)
         return words, starts, values
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from semparse import checks
 from semparse.meaning import MR
 from semparse.parse import EMPTY
 
@@ -114,13 +115,18 @@ class Alignment:
         return arrays, {"words": list(self.counts), "symbols": list(symbols)}
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-        words, symbols = meta["words"], meta["symbols"]
-        cells, counts, totals = (arrays[f"alignment.{name}"] for name in ("cells", "counts", "totals"))
-        shapes = cells.shape == (len(counts), 2) and counts.shape == (len(counts),)
-        if not shapes or totals.shape != (len(symbols),) or not all(isinstance(name, str) for name in words):
-            raise ValueError("the counts of the alignment do not fit together")
-        if not all(np.isfinite(array).all() and (array >= 0).all() for array in (cells, counts, totals)):
-            raise ValueError("the counts of the alignment are no counts")
+        """Restore what `state` returned; raise ValueError where its parts do not fit together."""
+        words = list(checks.numbered(meta["words"], "words of the alignment"))
+        symbols = list(checks.numbered(meta["symbols"], "symbols of the alignment"))
+        n = len(arrays["alignment.counts"])
+        largest = checks.LARGEST_COUNT
+        cells = checks.array(arrays, "alignment.cells", np.int32, (n, 2), largest)
+        counts = checks.array(arrays, "alignment.counts", np.float64, (n,), largest)
+        totals = checks.array(arrays, "alignment.totals", np.float64, (len(symbols),), largest)
+        if n and not (0 <= cells.min() and (cells.max(0) < [len(words), len(symbols)]).all()):
+            raise ValueError("alignment.cells has a word or symbol without a name")
+        if counts.min(initial=0) < 0 or totals.min(initial=0) < 0:
+            raise ValueError("the counts of the alignment must be at least 0")
         self.counts, self._shares = {word: {} for word in words}, {}
         for (word, symbol), count in zip(cells.tolist(), counts.tolist(), strict=True):
             self.counts[words[word]][symbols[symbol]] = count

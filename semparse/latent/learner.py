@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from semparse import checks
 from semparse.latent.alignment import Alignment
 from semparse.latent.features import LEAST_SHARE, Tables, View, Viewer
 from semparse.latent.problem import SATISFIED, HiddenMeanings
@@ -144,7 +145,13 @@ class LatentParser:
             self.schemas.see(mr)
 
     def _fit_sizes(self) -> None:
-        """A column for each relation, role and constant of the schema, and rows for all features."""
+        """Make room for the labels of the schema and for all features."""
+        self._add_labels()
+        for table in self.tables.all.values():
+            table.fit_size()
+
+    def _add_labels(self) -> None:
+        """A column for each relation, role and constant of the schema."""
         schema, tables = self.schema, self.tables
         for rel, relation in schema.relations.items():
             tables.relations.label(rel)
@@ -155,8 +162,6 @@ class LatentParser:
                 tables.constants.label(symbol)
                 if self.silent:
                     tables.nesting.label(symbol)
-        for table in tables.all.values():
-            table.fit_size()
 
     def _scored(self, view: View, weights: dict[str, np.ndarray]) -> Search:
         return Search(view, self.tables, weights, self.schema, self.prior)
@@ -271,6 +276,8 @@ class LatentParser:
         return sorted(parts, key=lambda part: -abs(part[2]))
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Arrays and JSON-able values of a model file."""
+        self._fit_sizes()  # `learn` may have been interrupted
         arrays, meta = self.alignment.state()
         parts: dict[str, Any] = {"alignment": meta, "steps": self.steps, "silent": self.silent}
         parts |= self.salience.state()
@@ -280,13 +287,19 @@ class LatentParser:
         return arrays, parts
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
+        """Restore what `state` returned; raise ValueError where its parts do not fit together."""
         self.alignment.set_state(arrays, meta["alignment"])
-        self.steps = int(meta["steps"])
+        self.steps = checks.count(meta["steps"], "steps", low=1)
         self.salience.set_state(meta)
-        self.silent = [str(symbol) for symbol in meta["silent"]]
+        self.silent = list(checks.numbered(meta["silent"], "silent"))
         for name, table in self.tables.all.items():
             table.set_state(name, arrays, meta[name])
-        self._fit_sizes()
+        if list(self.tables.unused.labels) != [""]:
+            raise ValueError("the table of unused words must have one label")
+        self._add_labels()
+        for name, table in self.tables.all.items():  # a small file must not ask for large tables
+            if table.w.shape[1] != len(table.labels):
+                raise ValueError(f"the labels of {name} must be those of the schema")
         self._viewer = None
 
 

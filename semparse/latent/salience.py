@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from semparse import checks
+
 
 class Salience:
     """Counts of bags, by relation."""
@@ -32,4 +34,5 @@ class Salience:
         return {"possible": dict(self.possible), "meant": dict(self.meant)}
 
     def set_state(self, meta: dict[str, Any]) -> None:
-        self.possible, self.meant = Counter(meta["possible"]), Counter(meta["meant"])
+        self.possible = Counter(checks.counts(meta["possible"], "possible"))
+        self.meant = Counter(checks.counts(meta["meant"], "meant"))

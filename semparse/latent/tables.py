@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from semparse import checks
+
 
 class Table:
     """Weights w[feature, label]; `mean` is their mean over all steps so far."""
@@ -60,13 +62,13 @@ class Table:
         return arrays, {"features": list(self.features), "labels": list(self.labels)}
 
     def set_state(self, name: str, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-        self.features = {feature: k for k, feature in enumerate(meta["features"])}
+        """Restore what `state` returned; raise ValueError where its parts do not fit together."""
+        self.features = checks.numbered(meta["features"], f"features of {name}")
         named = [tuple(label) if isinstance(label, list) else label for label in meta["labels"]]
         self.labels = {label: k for k, label in enumerate(named)}
-        self.w, self.drift = arrays[f"{name}.w"], arrays[f"{name}.drift"]
-        for array in (self.w, self.drift):
-            if array.shape != (len(self.features), len(self.labels)) or array.dtype != np.float64:
-                raise ValueError(f"{name} weights of shape {array.shape} for {len(self.features)} features")
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} weights that are no numbers")
+        if len(self.labels) != len(named):
+            raise ValueError(f"labels of {name} must not repeat a name")
+        shape = len(self.features), len(self.labels)
+        self.w = checks.array(arrays, f"{name}.w", np.float64, shape, checks.LARGEST_WEIGHT)
+        self.drift = checks.array(arrays, f"{name}.drift", np.float64, shape, np.finfo(float).max)
         self._mean = None

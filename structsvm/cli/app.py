@@ -249,8 +249,8 @@ def simulate(
 @app.command()
 def demo(seed: int = typer.Option(0, min=0, help="Seed of the data and of the training.")) -> None:
     """Tag a text; train a tagger and a parser on generated data."""
-    for package in ("taggers", "semparse"):
-        with told_in_one_sentence(f"{package}.demo") as work:
+    for part in ("tagging", "parsing"):
+        with told_in_one_sentence(f"structsvm.cli.demo_{part}") as work:
             work.demo(seed=seed)
 
 

@@ -129,7 +129,7 @@ def test_an_update_is_a_gradient_step_on_the_first_mistake(order, weak):
 def network_step(labeller, sentence, world, labels, weak, rate):
     from semparse.concepts._concepts import Network
 
-    data = labeller._encoded([sentence], [world])
+    data = labeller._encoded([sentence], [world], labeller.words_, labeller.concepts_)
     truth = np.array([labeller.concepts_[c] for c in labels], np.int32)
     network = Network(labeller.arrays_, len(sentence), labeller.order)
     assert network.train(*data, truth, np.zeros(1, np.int64), weak, rate) == 0
@@ -239,7 +239,7 @@ def test_a_saved_labeller_answers_the_same_and_a_damaged_one_is_refused(tmp_path
     assert (tmp_path / "one.ssvm").read_bytes() == (tmp_path / "two.ssvm").read_bytes()
     labeller.concepts_ = dict(list(labeller.concepts_.items())[:-1])
     labeller.save(tmp_path / "bad.ssvm")
-    with pytest.raises(ModelFileError, match="fits together"):
+    with pytest.raises(ModelFileError, match="consistent labeller"):
         ConceptLabeller.load(tmp_path / "bad.ssvm")
 
 

@@ -251,7 +251,7 @@ def test_a_parser_survives_pickling(parser):
 def test_other_models_and_damaged_ones_are_refused(parser, tmp_path):
     path = tmp_path / "m.ssvm"
     save_model(path, {}, {"kind": "tagger"})
-    with pytest.raises(ModelFileError, match="no semantic parser"):
+    with pytest.raises(ModelFileError, match="not a semantic parser"):
         Ospas.load(path)
     parser.save(path)
     path.write_bytes(path.read_bytes()[:-40])

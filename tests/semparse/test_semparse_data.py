@@ -99,7 +99,7 @@ def test_files_that_cannot_be_read_are_named(content, tmp_path):
     path = tmp_path / "bags.jsonl"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(DataError, match=r"bags\.jsonl: "):
+    with pytest.raises(DataError, match=r"bags\.jsonl:(1:)? "):
         read_bags(path)
 
 
