@@ -1,6 +1,8 @@
 """`structsvm parse`: train, apply, match, evaluate; bad input, exit codes, nothing half-written."""
 
+import gzip
 import json
+import os
 import subprocess
 import sys
 
@@ -304,3 +306,34 @@ def test_the_demo_parses_sentences():
     assert "=> pass(" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert done.stderr == ""
+
+
+PACKED = gzip.compress(b"purple3 feeds purple7\npink2 strikes\n", mtime=0)
+
+
+@pytest.mark.parametrize("command", ["apply", "match"])
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        pytest.param(b"purple3 feeds purple7\r\npink2 strikes\n", 0, id="CRLF"),
+        pytest.param(b"\xef\xbb\xbfpurple3 feeds purple7\tpass(purple3, purple7)\n", 0, id="BOM"),
+        pytest.param(b'\xef\xbb\xbf{"text": "purple3 feeds purple7"}\n', 0, id="BOM of JSONL"),
+        pytest.param(PACKED, 0, id="gzip"),
+        pytest.param(PACKED[:-9], 1, id="cut gzip"),
+        pytest.param(b"pink2 strikes\npurple3 f\xe9eds purple7\n", 1, id="Latin-1"),
+        pytest.param("p\u00fcrple3 feeds purple7\n".encode(), 0, id="UTF-8"),
+    ],
+)
+def test_standard_input_is_read_like_a_file(command, content, code, folder, tmp_path):
+    """Whatever the locale says: the encoding is UTF-8."""
+    (tmp_path / "text").write_bytes(content)
+    found = []
+    for name in ("text", "-"):
+        done = subprocess.run(
+            [*COMMAND, "parse", command, str(folder / "game.ssvm"), name], cwd=tmp_path, input=content,
+            capture_output=True, timeout=300, check=False,
+            env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        )  # fmt: skip
+        assert (done.returncode, b"Traceback" in done.stderr) == (code, False)
+        found.append((done.stdout, done.stderr.replace(b" text:", b" -:")))
+    assert found[0] == found[1]
