@@ -1,13 +1,13 @@
-# Each target sets up .venv by itself; nothing else is needed but Python 3.11+, a C compiler and make.
+# Each target sets up .venv by itself; you only need Python 3.11+, a C compiler and make.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CODE := structsvm taggers semparse corpora
-FOLDERS := $(CODE) structsvm/problems structsvm/binary
-COMPILED := $(foreach folder,$(FOLDERS),$(addprefix $(folder)/,*.pyx *.pxd *.h))
-SOURCES := pyproject.toml setup.py $(wildcard $(COMPILED))
+SOURCES := pyproject.toml setup.py $(shell find $(CODE) -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+# Prints a list of requirements from pyproject.toml: $(call needs,build-system,requires)
+needs = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["$(1)"]["$(2)"])')
 
-.PHONY: demo test lint package bench bench-quick clean
+.PHONY: demo test lint docs package bench bench-quick clean
 
 demo: .venv/run.done
 	$(BIN)/structsvm demo
@@ -21,31 +21,40 @@ lint: .venv/test.done
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint $(CODE)
 	$(BIN)/mypy
 
+docs: .venv/docs.done
+	$(BIN)/mkdocs build --strict
+
+# Build the sdist and the wheel in dist/, then install and run them in empty environments.
 package: .venv/test.done
 	$(BIN)/python -m pytest -m packaging
 
-# An hour; a peer that does not install is told in the tables.
+# Takes an hour; the tables name the peers that could not be installed.
 bench: .venv/bench.done
 	$(BIN)/python -m benchmarks.peers.install
 	$(BIN)/python -m benchmarks peers
 
-# Fails where training or labelling has become slower beside python-crfsuite than benchmarks/reference.json says.
+# Fails if training or tagging is slower, relative to python-crfsuite, than benchmarks/reference.json.
 bench-quick: .venv/bench.done
 	$(BIN)/python -m benchmarks guard
 
-# Rebuilt when a compiled source changes: the editable install compiles in place.
+# Compiles in place, while pip downloads the dependencies; --no-compile leaves byte code to the first import.
+# pip then only registers the checkout: setup.py reuses what is compiled.
 .venv/run.done: $(SOURCES)
-	@echo "setting up .venv (a few minutes, most of them for the C compiler)"
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) --editable .
+	@test -x $(BIN)/python || { echo "creating .venv"; $(PYTHON) -m venv .venv; }
+	@echo "installing build requirements"
+	@$(PIP) --no-compile $(call needs,build-system,requires)
+	@$(PIP) --no-compile $(call needs,project,dependencies) & install=$$!; \
+	$(BIN)/python setup.py -q build_ext --inplace; built=$$?; \
+	wait $$install && exit $$built
+	@$(PIP) --no-build-isolation --no-deps --editable .
 	@touch $@
 
 # By its name, which is installed already: pip adds what the extra needs and compiles nothing again.
-.venv/test.done .venv/bench.done: .venv/%.done: .venv/run.done
+.venv/test.done .venv/docs.done .venv/bench.done: .venv/%.done: .venv/run.done
 	@echo "installing what '$*' needs"
 	@$(PIP) "structsvm-nlp[$*]"
 	@touch $@
 
 clean:
-	rm -rf .venv build dist *.egg-info
-	find $(CODE) -name "*.so" -delete -o -name "_*.c" -delete
+	rm -rf .venv build dist site *.egg-info
+	find $(CODE) \( -name '*.so' -o -name '*.c' \) -delete
