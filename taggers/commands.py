@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from taggers.labels import schemes
 from taggers.labels.checks import check_gold, warn_of_gold
 from taggers.model import TaggerModel
 from taggers.train_file import TASKS, train
+
+if TYPE_CHECKING:
+    from taggers.report import Answers
 
 __all__ = ["TASKS", "convert", "evaluate", "inspect", "tag", "train"]
 
@@ -174,6 +177,18 @@ def evaluate(
             raise ValueError("--column needs a model; without one, the last two columns are compared")
         return _compared(file, format, encoding, strict)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
+    columns = _labelled(model, file, label, format, encoding)
+    return _scored(model, columns, _predicted(model, columns, jobs=jobs), strict)
+
+
+def _labelled(
+    model: TaggerModel,
+    file: str | Path,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+) -> Columns:
+    """The inputs of a model and, as the last column, the gold labels."""
     name = str(file)
 
     def wanted(kind: str) -> list[int]:
@@ -183,12 +198,22 @@ def evaluate(
     (columns,) = read_columns(file, kind, wanted=wanted, encoding=encoding, chunk_size=None)
     if columns.format == "crfsuite":
         check_fit(model, columns, format)
-    gold = columns.sentences(columns.width - 1)
-    names = compared_names(model, columns)
+    return columns
+
+
+def _predicted(model: TaggerModel, columns: Columns, **options: Any) -> list[list[str]]:
+    """The labels that a model predicts for a labelled file; options are those of `TaggerModel.tag`."""
+    gold, names = columns.sentences(columns.width - 1), compared_names(model, columns)
     check_gold(gold, names, columns)
-    ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
-    predicted = [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
+    ids, ptr = model.tag(columns, **options).tolist(), columns.sentence_ptr.tolist()
     warn_of_gold(gold, names, model.outer, columns.name, "the model's")
+    return [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
+
+
+def _scored(
+    model: TaggerModel, columns: Columns, predicted: list[list[str]], strict: str | None = None
+) -> Evaluation:
+    gold = columns.sentences(columns.width - 1)
     if model.outer != "none" or model.template is None:
         return compare(gold, predicted, strict=strict)
     words = columns.sentences(0)
@@ -219,6 +244,24 @@ def _compared(file: str | Path, format: str, encoding: str, strict: str | None) 
     return compare(gold, predicted, strict=strict)
 
 
+def answered(model: TaggerModel, file: str | Path) -> Answers:
+    """What a model predicts for a labelled file, with gold labels, margins and scores."""
+    from taggers.report import Answers
+
+    columns = _labelled(model, file)
+    margins = np.zeros(columns.n_tokens, np.float32)
+    predicted = _predicted(model, columns, margins=margins)
+    return Answers(
+        words=None if model.template is None else columns.sentences(0),
+        gold=columns.sentences(columns.width - 1),
+        predicted=predicted,
+        margins=margins,
+        lines=[columns.line(token) for token in columns.sentence_ptr[:-1].tolist()],
+        evaluation=_scored(model, columns, predicted),
+        phrases=model.outer != "none",
+    )
+
+
 def inspect(
     model: TaggerModel | str | Path,
     *,
@@ -245,10 +288,8 @@ def inspect(
     if html is not None:
         from taggers.report import html_report
 
-        evaluation = None if test is None else evaluate(model, test)
-        page = html_report(
-            model, title=Path(path or "model").name, names=named, evaluation=evaluation, top=top
-        )
+        answers = None if test is None else answered(model, test)
+        page = html_report(model, title=Path(path or "model").name, names=named, answers=answers, top=top)
         with atomic_write(html) as out:
             out.write(page.encode())
     n = len(model.labels)
