@@ -11,7 +11,7 @@ from structsvm._scipy import sparse
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.optimizers.kernel import KernelLaRank
-from structsvm.validation import LARGEST, check_class_weight
+from structsvm.validation import LARGEST, check_class_weight, check_positive
 
 KIND = "larank-classifier"
 ARRAY_PARAMETERS = ("loss", "output_features")
@@ -92,9 +92,11 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
     classifier = cls(**parameters)
     n_features, classes = meta["n_features_in"], arrays["classes"]
     check_arrays(classifier, arrays, meta)
-    optimizer = classifier._optimizer(np.zeros((1, n_features)), classes)
+    # A sparse file may have more columns than memory has room for in a single row.
+    X = sparse.csr_array((1, n_features)) if "support.data" in arrays else np.zeros((1, n_features))
+    optimizer = classifier._optimizer(X, classes)
     optimizer.validate()
-    optimizer.problem.prepare(np.zeros((1, n_features)), classes[:1])
+    optimizer.problem.prepare(X, classes[:1])
     if classifier.kernel == "linear":
         check_array(arrays, "dual.weights", np.float64, (optimizer.problem.n_features,))
     dual = {name.removeprefix("dual."): value for name, value in arrays.items() if name.startswith("dual.")}
@@ -110,14 +112,14 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
         state["_rates"] = np.maximum(arrays["rates"], 1e-6 * arrays["rates"].max())
     if isinstance(optimizer, KernelLaRank):
         state["gamma"] = meta["gamma"]
-        state["_saved"] = (dual, {"support": support_matrix(arrays, n_features)})
+        state["_saved"] = (dual, {"support": support_matrix(arrays, len(dual["labels"]), n_features)})
     else:
         state["_saved"] = (
             dual,
             {k.removeprefix("rows."): v for k, v in arrays.items() if k.startswith("rows.")},
         )
     optimizer.__setstate__(state)
-    return classifier._adopt(optimizer, np.zeros((1, n_features)))
+    return classifier._adopt(optimizer, X)
 
 
 def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
@@ -160,9 +162,8 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
         check_array(arrays, f"dual.{name}", dtype, shape)
     if np.any(arrays["dual.upper"] <= 0) or np.any(arrays["dual.counters"] < 0):
         raise ValueError("dual.upper and dual.counters are not above 0")
-    support = support_matrix(arrays, n_features)
-    if support.dtype not in (np.float32, np.float64) or support.shape != (n, n_features):
-        raise ValueError(f"support is of {support.dtype} and shape {support.shape}")
+    check_positive(gamma=meta["gamma"])
+    support = support_matrix(arrays, n, n_features)
     expected = np.ones(n)
     if classifier.kernel == "poly":
         norms = squared_norms(support.astype(np.float64))
@@ -193,12 +194,16 @@ def support_arrays(support: Any) -> dict[str, np.ndarray]:
     }
 
 
-def support_matrix(arrays: dict[str, np.ndarray], n_features: int) -> Any:
+def support_matrix(arrays: dict[str, np.ndarray], n: int, n_features: int) -> Any:
+    """The n support patterns, checked: with none of them, a forged file could name any number of features."""
     if "support" in arrays:
-        return arrays["support"]
-    parts = (arrays["support.data"], arrays["support.indices"], arrays["support.indptr"])
-    matrix = sparse.csr_array(parts, shape=(len(parts[2]) - 1, n_features))
-    matrix.check_format(full_check=True)
-    if matrix.indices.size and not 0 <= matrix.indices.min() <= matrix.indices.max() < n_features:
-        raise ValueError("support.indices are outside the features")
+        matrix: Any = arrays["support"]
+    else:
+        parts = (arrays["support.data"], arrays["support.indices"], arrays["support.indptr"])
+        matrix = sparse.csr_array(parts, shape=(len(parts[2]) - 1, n_features))
+        matrix.check_format(full_check=True)
+        if matrix.indices.size and not 0 <= matrix.indices.min() <= matrix.indices.max() < n_features:
+            raise ValueError("support.indices are outside the features")
+    if matrix.dtype not in (np.float32, np.float64) or matrix.shape != (n, n_features) or n == 0:
+        raise ValueError(f"support has type {matrix.dtype} and shape {matrix.shape}")
     return matrix

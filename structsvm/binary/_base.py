@@ -1,4 +1,4 @@
-"""What binary classifiers share: checks of the data, two classes as -1 and +1, scikit-learn's conventions."""
+"""Base of the binary classifiers: data checks, labels as -1 and +1, scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from structsvm.guard import check_readable, training
 from structsvm.integrations.sklearn import Estimator
 from structsvm.problems.multiclass import plain_labels
 from structsvm.validation import (
@@ -32,23 +33,32 @@ class BinaryClassifier(Estimator, ABC):
     class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train from scratch; where that is broken off, the model is what it was before."""
+        """Train from scratch; if training is interrupted, the model stays what it was before."""
         X, y = self._checked(X, y)
         classes = self._checked_classes(np.unique(y))
         self._check_parameters()
         weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, classes)
         trained = type(self)(**self.get_params())._prepared(X, classes)
-        trained._fit(X, self._encoded(y, classes), weight)
-        vars(self).update(vars(trained))
+        with training(self):
+            with training(trained):  # a callback may show it to other threads
+                trained._fit(X, self._encoded(y, classes), weight)
+            vars(self).update(vars(trained))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One pass over more data, in their order; the first call needs all classes, in y or in `classes`."""
+        """Make one pass over more data, in the given order.
+
+        The first call must know all classes, from y or from `classes`.
+        """
         if isinstance(self.class_weight, str):
             raise ValueError(
-                "class_weight 'balanced' is not supported by partial_fit, which does not see all data: "
-                "give a dict of factors"
+                "partial_fit does not support class_weight='balanced', as it does not see all data: "
+                "pass a dict of factors"
             )
+        with training(self):
+            return self._partial_fit(X, y, classes, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         given = None if classes is None else np.unique(plain_labels(classes, "classes"))
         first = not self.__sklearn_is_fitted__()
         X, y = self._checked(X, y, None if first else self.n_features_in_)
@@ -63,7 +73,7 @@ class BinaryClassifier(Estimator, ABC):
                     f"`classes={given!r}` is not the same as on last call to partial_fit: {known!r}"
                 )
         if not np.all(np.isin(y, known)):
-            raise ValueError(f"y holds classes other than {known!r}: name all classes in the first call")
+            raise ValueError(f"y has classes other than {known!r}: name all classes in the first call")
         weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, known)
         model = type(self)(**self.get_params())._prepared(X, known) if first else self
         model._continue(X, self._encoded(y, known), weight, first)
@@ -81,6 +91,7 @@ class BinaryClassifier(Estimator, ABC):
         """f(x) of each row: positive for the second class."""
         if not self.__sklearn_is_fitted__():
             raise self._not_fitted()
+        check_readable(self)
         return self._values(check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

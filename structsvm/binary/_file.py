@@ -106,9 +106,7 @@ def rebuilt_kernel_machine(model: Any, arrays: dict[str, np.ndarray], meta: dict
         raise ValueError("the labels, bounds or counters of the support vectors are impossible")
     if np.any(alpha * y < 0) or (model._bounded and np.any(np.abs(alpha) > upper)):
         raise ValueError("coefficients are outside their bounds")
-    support = support_matrix(arrays, meta["n_features_in"])
-    if support.dtype not in (np.float32, np.float64) or support.shape != (n, meta["n_features_in"]):
-        raise ValueError(f"support is of {support.dtype} and shape {support.shape}")
+    support = support_matrix(arrays, n, meta["n_features_in"])
     expected = np.ones(n)
     if model.kernel != "rbf":
         expected = squared_norms(support.astype(np.float64))

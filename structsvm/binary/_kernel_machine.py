@@ -10,6 +10,7 @@ import numpy as np
 
 from structsvm._scipy import sparse
 from structsvm.binary._base import BinaryClassifier
+from structsvm.guard import check_readable
 from structsvm.kernels.functions import (
     Inputs,
     PrecomputedInputs,
@@ -133,6 +134,7 @@ class KernelMachine(BinaryClassifier):
     def _fitted_machine(self) -> Any:
         if not self.__sklearn_is_fitted__():
             raise self._not_fitted()
+        check_readable(self)
         return self.machine_
 
     @property
@@ -169,7 +171,8 @@ class KernelMachine(BinaryClassifier):
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles, with the cached kernel rows; a fitted model goes without its callback."""
-        state = dict(vars(self))
+        check_readable(self)
+        state = {k: v for k, v in vars(self).items() if k != "_trainer"}
         if "machine_" in state:
             rows = self.machine_.rows
             vectors = rows.inputs.vectors().copy()

@@ -11,6 +11,7 @@ import numpy as np
 from structsvm.binary._kernel_machine import BLOCK, KernelMachine
 from structsvm.binary._lasvm import LaSVM
 from structsvm.binary._selection import SELECTIONS, chosen
+from structsvm.guard import check_readable, training
 from structsvm.kernels.functions import Inputs
 from structsvm.optimizers.curve import ConvergenceWarning, in_slices
 from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
@@ -109,7 +110,7 @@ class LaSVMClassifier(KernelMachine):
                 if self.callback is not None:
                     self.callback(self)
         if self.finish_fit:
-            self.finish()
+            self._finish()
 
     def _blocks(self, labels: np.ndarray, rng: np.random.Generator) -> Iterable[np.ndarray]:
         """The examples to take, block by block."""
@@ -119,8 +120,13 @@ class LaSVMClassifier(KernelMachine):
         return chosen(self.machine_, labels, rng, kind=self.selection, sample=self.sample, most=most)
 
     def finish(self) -> Self:
-        """The finishing step, which partial_fit leaves out: REPROCESS until no pair in S violates."""
-        machine = self._fitted_machine()
+        """Repeat REPROCESS until no pair in S violates: the finishing step, which partial_fit omits."""
+        self._fitted_machine()
+        with training(self):
+            return self._finish()
+
+    def _finish(self) -> Self:
+        machine = self.machine_
         most = MOST_STEPS + 100 * machine.rows.n
         for _ in range(0, most, STEPS):
             if machine.finish(STEPS):
@@ -129,7 +135,7 @@ class LaSVMClassifier(KernelMachine):
             f"finishing LASVM stopped after {most:,} REPROCESS with delta_ = {machine.delta:.3g}, above "
             f"tau = {self.tau:g}: scale the inputs, or take a smaller C or a larger tau",
             ConvergenceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
         return self
 
@@ -152,6 +158,7 @@ class LaSVMClassifier(KernelMachine):
             rows = rng.permutation(len(rows))[:sample]
         if not fitted:
             return rng.permutation(rows)[:n]
+        check_readable(self)
         distance = np.abs(self._values(pool[rows]))
         nearest = np.argsort(distance, kind="stable")[:n]
         return rows[nearest[distance[nearest] < 1 + self.delta_ / 2]]

@@ -12,6 +12,8 @@ from structsvm.binary._tracking import Tracker
 from structsvm.kernels.functions import Inputs
 from structsvm.validation import check_count, check_positive
 
+MOST_STEPS = 1_000_000  # K
+
 
 class TrackingClassifier(KernelMachine):
     """The averaged tracking algorithms of section 4.4 of the thesis: Algorithm 16, or 15 without `process`.
@@ -63,6 +65,8 @@ class TrackingClassifier(KernelMachine):
         super()._check_parameters()
         check_positive(C=self.C)
         check_count(K=self.K, low=1)
+        if self.K > MOST_STEPS:
+            raise ValueError(f"K must be at most {MOST_STEPS:,}, got {self.K:,}: Ctrl-C waits for K steps")
 
     def _bound(self) -> float:
         return self.C

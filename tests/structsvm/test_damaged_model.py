@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from structsvm import AmbiguousBags, LaRank, LaRankClassifier, Multiclass
+from structsvm import AmbiguousBags, LaRank, LaRankClassifier, Multiclass, binary
 
 DAMAGE = r"""
 import sys, warnings
@@ -159,3 +159,54 @@ def test_a_bag_with_a_label_twice_is_refused():
     oracle = LaRank(AmbiguousBags()).fit(np.eye(3), [[0], [1], [0]])._machine.oracle
     with pytest.raises(ValueError, match="twice"):
         oracle.add_rows(**rows(pointers=[0, 2, 2], targets=[1, 1]))
+
+
+FORGED = r"""
+import resource, sys
+import numpy as np
+from structsvm import LaRankClassifier, binary
+from structsvm.files import ModelFileError, load_model, save_model
+
+whole, forged, kind, name = sys.argv[1:]
+arrays, meta = load_model(whole)
+wide = 500_000_000
+if kind == "no rows":     # a dense matrix without rows has any width, and no bytes
+    for key in list(arrays):
+        if key.startswith(("dual.", "state.")) and arrays[key].ndim and key.split(".")[1] not in (
+            "counters", "objective", "rng", "scalars"
+        ):
+            arrays[key] = arrays[key][:0]
+    arrays["support"] = np.zeros((0, wide))
+meta["n_features_in"] = wide
+save_model(forged, arrays, meta)
+soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, hard))
+cls = LaRankClassifier if name == "LaRankClassifier" else getattr(binary, name)
+try:
+    model = cls.load(forged)
+except ModelFileError as error:
+    print("refused", "allocate" in str(error))
+else:
+    print("loaded", model.n_features_in_)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits its memory")
+@pytest.mark.parametrize("kind", ["wide", "no rows", "sparse"])
+@pytest.mark.parametrize("name", ["LaRankClassifier", "LaSVMClassifier", "TrackingClassifier"])
+def test_a_forged_number_of_features_allocates_nothing(tmp_path, kind, name):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
+    make = LaRankClassifier(kernel="rbf") if name == "LaRankClassifier" else getattr(binary, name)()
+    make.fit(sparse.csr_array(X) if kind == "sparse" else X, y).save(tmp_path / "whole")
+    done = subprocess.run(
+        [sys.executable, "-c", FORGED, tmp_path / "whole", tmp_path / "forged", kind, name],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    # The columns of a sparse matrix cost nothing, so such a file is as good as any.
+    assert done.stdout == ("loaded 500000000\n" if kind == "sparse" else "refused False\n")
+
+
+def test_a_tracker_refuses_steps_that_would_never_end():
+    with pytest.raises(ValueError, match=r"K must be at most 1,000,000, got 10,000,000,000"):
+        binary.TrackingClassifier(K=10**10).fit(np.eye(2), [0, 1])

@@ -1,0 +1,23 @@
+"""The semantic parser passes the public checks of estimators."""
+
+import pytest
+from commentary import commentary
+
+from semparse import Ospas
+from structsvm.checks import check_estimator
+
+
+class Batches(Ospas):
+    """A parser whose partial_fit takes several sentences, as other estimators' does."""
+
+    def partial_fit(self, X, y):
+        if y is None or not len(X) or len(X) != len(y):
+            raise ValueError("pass as many candidates as sentences")
+        for sentence, candidates in zip(X, y, strict=True):
+            super().partial_fit(sentence, candidates)
+        return self
+
+
+@pytest.mark.parametrize("algorithm", ["latent", "paper"])
+def test_the_parser_passes(algorithm):
+    check_estimator(lambda: Batches(algorithm=algorithm), *commentary(24)[:2])
