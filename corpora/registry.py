@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from corpora._catalogue import CATALOGUE
+from corpora.catalogue import CATALOGUE
 
 ENVIRONMENT_VARIABLE = "STRUCTSVM_CORPORA"
 

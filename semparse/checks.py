@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.files.persist import ModelFileError
+from structsvm.files import ModelFileError
 
 LARGEST_COUNT = 2**53  # counts stay exact as floats
-LARGEST_WEIGHT = 1e100  # sums and products of weights stay finite
+LARGEST_WEIGHT = 1e30  # products of weights stay finite; float32 holds it, too
+LARGEST_NUMBER = float(np.finfo(np.float64).max)
 
 
 @contextmanager
@@ -36,27 +37,29 @@ def numbered(value: Any, what: str) -> dict[str, int]:
     return names
 
 
-def counts(value: Any, what: str) -> dict[str, int]:
+def checked_counts(value: Any, what: str) -> dict[str, int]:
     """Check a dictionary of counts by name."""
     if not isinstance(value, dict):
         raise ValueError(f"{what} must be a dictionary of counts")
-    return {name: count(number, f"{what} of {name!r}") for name, number in value.items()}
+    return {name: checked_count(number, f"{what} of {name!r}") for name, number in value.items()}
 
 
-def count(value: Any, what: str, *, low: int = 0, high: int = LARGEST_COUNT) -> int:
+def checked_count(value: Any, what: str, *, low: int = 0, high: int = LARGEST_COUNT) -> int:
     """Check a whole number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise ValueError(f"{what} must be a whole number from {low} to {high}, got {value!r}")
     return int(value)
 
 
-def array(
+def checked_array(
     arrays: Mapping[str, np.ndarray], name: str, dtype: Any, shape: tuple[int, ...], largest: float
 ) -> np.ndarray:
     """Check the type, shape and magnitude of an array."""
     found = arrays[name]
     if found.dtype != dtype or found.shape != shape:
-        raise ValueError(f"{name} must be {np.dtype(dtype)} of shape {shape}, got {found.dtype} of {found.shape}")
+        raise ValueError(
+            f"{name} must be {np.dtype(dtype)} of shape {shape}, got {found.dtype} of {found.shape}"
+        )
     if found.size and not -largest <= found.min() <= found.max() <= largest:  # false for nan, too
         raise ValueError(f"{name} holds numbers beyond {largest:g}")
     return found

@@ -9,15 +9,14 @@ from typing import Any
 
 from corpora.bags import Bag
 from semparse.evaluation import Progress, Score, matches, score_matches, score_parses, seen
+from semparse.examples import as_tokens
 from semparse.io import read_bags, read_tests
 from semparse.meaning import as_mr
 from semparse.ospas import Ospas
 from semparse.parse import Parse
 from semparse.picture import html_page, text_picture
 from semparse.schema import Schema, SchemaError
-from semparse.words import as_tokens
-from structsvm.files.atomic import atomic_write, check_output
-from structsvm.files.errors import DataError
+from structsvm.files import DataError, atomic_write, check_output
 
 SHOWN = ("mr", "json", "picture", "html")
 EXPECTED = (

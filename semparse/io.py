@@ -22,7 +22,7 @@ from typing import Any
 from corpora.bags import Bag
 from corpora.readers.robocup import YEARS, Game, read_game
 from semparse.meaning import MeaningError, as_mr, parse_mrs
-from structsvm.files.errors import DataError
+from structsvm.files import DataError
 
 GZIP = b"\x1f\x8b"
 FORMATS = ("jsonl", "tab", "robocup")

@@ -10,16 +10,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from semparse import checks
+from semparse.checks import loading
 from semparse.examples import Sentence, checked_bag, checked_examples, checked_tokens
 from semparse.latent.features import FEATURES
 from semparse.latent.learner import LatentParser
-from semparse.matching import Match, matched_apart
 from semparse.meaning import MR, as_mr
-from semparse.parse import Parse
+from semparse.parse import Match, Parse
 from semparse.schema import Schema
-from semparse.thesis import EMPTIES, PaperParser
-from structsvm.files.persist import ModelFileError, load_model, save_model
+from semparse.thesis import EMPTIES, ThesisParser
+from structsvm.files import ModelFileError, load_model, save_model
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
@@ -58,7 +57,7 @@ class Ospas(Estimator):
     empty labels complete a bag (min, max or total).
     """
 
-    model_: LatentParser | PaperParser
+    model_: LatentParser | ThesisParser
 
     def __init__(
         self,
@@ -146,10 +145,10 @@ class Ospas(Estimator):
                 self._adopt(model, rng)
         return self
 
-    def _new_model(self) -> tuple[LatentParser | PaperParser, np.random.Generator]:
+    def _new_model(self) -> tuple[LatentParser | ThesisParser, np.random.Generator]:
         self._check_options()
         seed = check_seed(self.random_state)
-        model: LatentParser | PaperParser
+        model: LatentParser | ThesisParser
         C = DEFAULTS[self.algorithm]["C"] if self.C is None else self.C
         if self.algorithm == "latent":
             model = LatentParser(
@@ -158,7 +157,7 @@ class Ospas(Estimator):
                 unnamed=self.unnamed,
             )  # fmt: skip
         else:
-            model = PaperParser(
+            model = ThesisParser(
                 C=C, seed=seed, strategy=self.strategy, empties=self.empties, average=self.average
             )
         model.given = self._given_schema()
@@ -188,7 +187,7 @@ class Ospas(Estimator):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < np.inf:
                 raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
 
-    def _adopt(self, model: LatentParser | PaperParser, rng: np.random.Generator) -> None:
+    def _adopt(self, model: LatentParser | ThesisParser, rng: np.random.Generator) -> None:
         self.model_ = model
         self._rng = rng
         self._trained_with = self.get_params()
@@ -200,7 +199,7 @@ class Ospas(Estimator):
         """Relations, arities and types: those given, or those that the candidates have shown."""
         return self._fitted().schema
 
-    def _fitted(self) -> LatentParser | PaperParser:
+    def _fitted(self) -> LatentParser | ThesisParser:
         if not hasattr(self, "model_"):
             raise self._not_fitted()
         return self.model_
@@ -258,11 +257,14 @@ class Ospas(Estimator):
         if len(X) < parts:
             raise ValueError(f"{len(X)} sentences cannot be dealt into {parts} parts")
 
-        def fitted(inside: list[int]) -> Callable[[int], Match | None]:
+        part_of = np.random.default_rng(check_seed(self.random_state)).permutation(len(X)) % parts
+        found: list[Match | None] = [None] * len(X)
+        for part in range(parts):
+            inside, outside = np.flatnonzero(part_of != part), np.flatnonzero(part_of == part)
             parser = type(self)(**self.get_params()).fit([X[i] for i in inside], [bags[i] for i in inside])
-            return lambda i: parser.model_.match(X[i], bags[i])
-
-        return matched_apart(fitted, len(X), parts, check_seed(self.random_state))
+            for i in outside:
+                found[i] = parser.model_.match(X[i], bags[i])
+        return found
 
     def _salient(self, found: Match | None) -> MR | None:
         return found.mr if found is not None and found.salience >= self.salience else None
@@ -304,7 +306,7 @@ class Ospas(Estimator):
                 f"Model file {path} is not a semantic parser but of kind {meta.get('kind')!r}; give one "
                 "written by `structsvm parse train` or Ospas.save."
             )
-        with checks.loading(path, "parser"):
+        with loading(path, "parser"):
             parameters = dict(meta["parameters"])
             parameters["features"] = tuple(parameters["features"])  # a list in JSON
             parser = cls(**parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from semparse.meaning import MR
 
@@ -43,6 +43,13 @@ class Parse:
             "symbols": list(self.symbols),
             "roles": [list(row) for row in self.roles],
         }
+
+
+class Match(NamedTuple):
+    """The candidate that a sentence means by its words, and how often its relation is meant at all."""
+
+    mr: MR
+    salience: float
 
 
 @dataclass(frozen=True)

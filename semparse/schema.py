@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from semparse import checks
+from semparse.checks import checked_count, numbered
 from semparse.meaning import MR
 
 ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
@@ -194,19 +194,19 @@ class SchemaLearner:
     def set_json(self, value: Any, given: Schema | None = None) -> None:
         """Restore what `to_json` returned; raise ValueError where it is inconsistent or breaks the schema."""
         self.fillers = {
-            rel: [set(checks.numbered(slot, f"a slot of {rel!r}")) for slot in slots]
+            rel: [set(numbered(slot, f"a slot of {rel!r}")) for slot in slots]
             for rel, slots in value["fillers"].items()
         }
         self.least = {
-            rel: checks.count(value["least"][rel], f"least of {rel!r}", high=len(slots))
+            rel: checked_count(value["least"][rel], f"least of {rel!r}", high=len(slots))
             for rel, slots in self.fillers.items()
         }
         self.repeats = {}
         for rel, later, earlier, times in value["repeats"]:
             last = len(self.fillers[rel]) - 1
-            later = checks.count(later, f"a slot of {rel!r}", low=1, high=last)
-            earlier = checks.count(earlier, f"a slot of {rel!r}", high=later - 1)
-            self.repeats[rel, later, earlier] = checks.count(times, f"repeats of {rel!r}", low=-1)
+            later = checked_count(later, f"a slot of {rel!r}", low=1, high=last)
+            earlier = checked_count(earlier, f"a slot of {rel!r}", high=later - 1)
+            self.repeats[rel, later, earlier] = checked_count(times, f"repeats of {rel!r}", low=-1)
         self._schema = self._made()
         for rel, slots in self.fillers.items() if given is not None else ():
             types = [given.types[slot] for slot in given.relations[rel].slots]

@@ -1,7 +1,7 @@
 """OSPAS as in Bordes' thesis, section 6.2: label words with symbols, then with roles, then read the MRs off.
 
 Both labellings are learned by Algorithm 24 from the bag of all symbols, or (symbol, role) pairs, of all
-candidates. Where the thesis is silent, an option of `PaperParser` says what is done.
+candidates. Where the thesis is silent, an option of `ThesisParser` says what is done.
 """
 
 from __future__ import annotations
@@ -12,18 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from semparse import checks
 from semparse._bags import STRATEGIES, BagLearner
-from semparse.matching import Match
+from semparse.checks import (
+    LARGEST_COUNT,
+    LARGEST_NUMBER,
+    LARGEST_WEIGHT,
+    checked_array,
+    checked_count,
+    numbered,
+)
 from semparse.meaning import MR, distinct
-from semparse.parse import EMPTY, Node, Parse
+from semparse.parse import EMPTY, Match, Node, Parse
 from semparse.schema import Schema, SchemaLearner
 
 EMPTIES = ("min", "max", "total")
 WINDOW = 3
 
 
-class PaperParser:
+class ThesisParser:
     """The two models and what they know of words and symbols.
 
     empties: how many empty labels complete a bag for a sentence of n words, n less the size of the smallest
@@ -263,20 +269,20 @@ class PaperParser:
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         """Restore what `state` returned; raise ValueError where its parts do not fit together."""
-        self.symbols = checks.numbered(meta["symbols"], "symbols")
-        self.words = checks.numbered(meta["words"], "words")
-        self.features = checks.numbered(meta["features"], "features")
+        self.symbols = numbered(meta["symbols"], "symbols")
+        self.words = numbered(meta["words"], "words")
+        self.features = numbered(meta["features"], "features")
         if next(iter(self.symbols), None) != EMPTY or not self.words:
             raise ValueError(f"the symbols must start with {EMPTY!r}, and there must be words")
         n_roles = 1 + max(map(len, self.schemas.fillers.values()), default=0)
-        self.n_roles = checks.count(meta["n_roles"], "n_roles", low=n_roles, high=n_roles)
+        self.n_roles = checked_count(meta["n_roles"], "n_roles", low=n_roles, high=n_roles)
         sizes = {"symbols": (len(self.words), len(self.symbols)), "roles": (len(self.features), n_roles)}
         for name, (n_features, n_labels) in sizes.items():
             shape = (n_features, n_labels if n_features else 0)
-            w = checks.array(arrays, f"{name}.w", np.float64, shape, checks.LARGEST_WEIGHT)
-            drift = checks.array(arrays, f"{name}.drift", np.float64, shape, np.finfo(float).max)
-            counts = checks.array(arrays, f"{name}.counts", np.int64, (2,), checks.LARGEST_COUNT)
-            rng = checks.array(arrays, f"{name}.rng", np.uint64, (1,), 2**64)
+            w = checked_array(arrays, f"{name}.w", np.float64, shape, LARGEST_WEIGHT)
+            drift = checked_array(arrays, f"{name}.drift", np.float64, shape, LARGEST_NUMBER)
+            counts = checked_array(arrays, f"{name}.counts", np.int64, (2,), LARGEST_COUNT)
+            rng = checked_array(arrays, f"{name}.rng", np.uint64, (1,), 2**64)
             if counts[0] < 1 or counts[1] != shape[1]:
                 raise ValueError(f"{name}.counts does not fit the weights, got {counts.tolist()}")
             learner = self.symbol_learner if name == "symbols" else self.role_learner

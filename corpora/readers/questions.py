@@ -9,7 +9,7 @@ import numpy as np
 
 from corpora.readers.multiclass import TextSplit
 from corpora.registry import find
-from structsvm.files.errors import DataError
+from structsvm.files import DataError
 
 
 def load_trec(directory: str | os.PathLike[str] | None = None) -> TextSplit:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from corpora.bags import Bag, Event
 from corpora.registry import find
-from structsvm.files.errors import DataError
+from structsvm.files import DataError
 
 YEARS = ("2001", "2002", "2003", "2004")
 

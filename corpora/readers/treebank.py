@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from corpora.registry import find
-from structsvm.files.errors import DataError
+from structsvm.files import DataError
 
 EMPTY = "-NONE-"  # the tag of traces, which no word stands for
 Tree = Any  # str, or a tuple of a label and trees

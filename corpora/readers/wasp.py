@@ -12,7 +12,7 @@ from pathlib import Path
 
 from corpora.bags import Bag
 from corpora.registry import find
-from structsvm.files.errors import DataError
+from structsvm.files import DataError
 
 _LISP = re.compile(r'[(){}]|"[^"]*"|[^\s(){}"]+')
 

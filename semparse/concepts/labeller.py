@@ -15,10 +15,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from semparse import checks
+from semparse.checks import LARGEST_WEIGHT, checked_array, loading, numbered
 from semparse.concepts._concepts import ORDERS, Network
-from semparse.latent.bag_alignment import align
-from structsvm.files.persist import ModelFileError, load_model, save_model
+from semparse.concepts.alignment import align
+from structsvm.files import ModelFileError, load_model, save_model
 from structsvm.integrations.sklearn import Estimator
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
@@ -162,17 +162,17 @@ class ConceptLabeller(Estimator):
         arrays, meta = load_model(path)
         if meta.get("kind") != KIND:
             raise ModelFileError(f"Model file {path} is no concept labeller: it says {meta.get('kind')!r}.")
-        with checks.loading(path, "labeller"):
+        with loading(path, "labeller"):
             labeller = cls(**meta["parameters"])
             labeller._check_options()
             check_seed(labeller.random_state)
-            words = checks.numbered(meta["words"], "words")
-            concepts = checks.numbered(meta["concepts"], "concepts")
+            words = numbered(meta["words"], "words")
+            concepts = numbered(meta["concepts"], "concepts")
             if not words or not concepts:
                 raise ValueError("it has no words or no concepts")
             labeller.words_, labeller.concepts_ = {word: k + 2 for word, k in words.items()}, concepts
             labeller.arrays_ = {
-                name: checks.array(arrays, name, np.float32, shape, checks.LARGEST_WEIGHT)
+                name: checked_array(arrays, name, np.float32, shape, LARGEST_WEIGHT)
                 for name, shape in labeller._shapes(len(words), len(concepts)).items()
             }
         return labeller

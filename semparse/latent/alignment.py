@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from semparse import checks
+from semparse.checks import LARGEST_COUNT, checked_array, numbered
 from semparse.meaning import MR
 from semparse.parse import EMPTY
 
@@ -116,14 +116,13 @@ class Alignment:
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         """Restore what `state` returned; raise ValueError where its parts do not fit together."""
-        words = list(checks.numbered(meta["words"], "words of the alignment"))
-        symbols = list(checks.numbered(meta["symbols"], "symbols of the alignment"))
+        words = list(numbered(meta["words"], "words of the alignment"))
+        symbols = list(numbered(meta["symbols"], "symbols of the alignment"))
         n = len(arrays["alignment.counts"])
-        largest = checks.LARGEST_COUNT
-        cells = checks.array(arrays, "alignment.cells", np.int32, (n, 2), largest)
-        counts = checks.array(arrays, "alignment.counts", np.float64, (n,), largest)
-        totals = checks.array(arrays, "alignment.totals", np.float64, (len(symbols),), largest)
-        if n and not (0 <= cells.min() and (cells.max(0) < [len(words), len(symbols)]).all()):
+        cells = checked_array(arrays, "alignment.cells", np.int32, (n, 2), LARGEST_COUNT)
+        counts = checked_array(arrays, "alignment.counts", np.float64, (n,), LARGEST_COUNT)
+        totals = checked_array(arrays, "alignment.totals", np.float64, (len(symbols),), LARGEST_COUNT)
+        if n and not (cells.min() >= 0 and (cells.max(0) < [len(words), len(symbols)]).all()):
             raise ValueError("alignment.cells has a word or symbol without a name")
         if counts.min(initial=0) < 0 or totals.min(initial=0) < 0:
             raise ValueError("the counts of the alignment must be at least 0")

@@ -12,22 +12,49 @@ aligned are noise and passed over. Predictions use the mean of all weights, or t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from semparse import checks
+from semparse.checks import checked_count, checked_counts, numbered
 from semparse.latent.alignment import Alignment
 from semparse.latent.features import LEAST_SHARE, Tables, View, Viewer
-from semparse.latent.problem import SATISFIED, HiddenMeanings
-from semparse.latent.salience import Salience
+from semparse.latent.problem import SATISFIED, LatentProblem
 from semparse.latent.search import Found, Search
-from semparse.matching import Match
 from semparse.meaning import MR, distinct
-from semparse.parse import Node, Parse
+from semparse.parse import Match, Node, Parse
 from semparse.schema import Schema, SchemaLearner
 from structsvm.optimizers.larank import LaRank
+
+
+class Salience:
+    """Counts of bags, by relation."""
+
+    def __init__(self) -> None:
+        self.possible: Counter[str] = Counter()  # with a candidate of this relation that words can say
+        self.meant: Counter[str] = Counter()  # of these, those where such a candidate is the best parse
+
+    def clear(self) -> None:
+        self.possible.clear()
+        self.meant.clear()
+
+    def see(self, sayable: Iterable[str], meant: str | None) -> None:
+        """One bag: the relations that words can say, and the one that they do."""
+        self.possible.update(set(sayable))
+        if meant is not None:
+            self.meant[meant] += 1
+
+    def of(self, rel: str) -> float:
+        """Of the bags where a relation could be meant, the share where it is; 1 where nothing is known."""
+        return self.meant[rel] / self.possible[rel] if self.possible[rel] else 1.0
+
+    def state(self) -> dict[str, Any]:
+        return {"possible": dict(self.possible), "meant": dict(self.meant)}
+
+    def set_state(self, meta: dict[str, Any]) -> None:
+        self.possible = Counter(checked_counts(meta["possible"], "possible"))
+        self.meant = Counter(checked_counts(meta["meant"], "meant"))
 
 
 class LatentParser:
@@ -110,7 +137,7 @@ class LatentParser:
 
     def _larank(self, data: Sequence[Any], passes: int, rng: np.random.Generator, progress: Any) -> None:
         """The core's LaRank on the same constraints: each sentence once a pass, and `reprocess` old ones."""
-        problem = HiddenMeanings(self.tables, self._scored, self.choose)
+        problem = LatentProblem(self.tables, self._scored, self.choose)
         optimizer = LaRank(
             problem, C=self.C, n_reprocess=self.reprocess, random_state=int(rng.integers(2**31)),
             callback=lambda at: progress(at.epoch * len(data) + at.seen, passes * len(data)),
@@ -289,9 +316,9 @@ class LatentParser:
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         """Restore what `state` returned; raise ValueError where its parts do not fit together."""
         self.alignment.set_state(arrays, meta["alignment"])
-        self.steps = checks.count(meta["steps"], "steps", low=1)
+        self.steps = checked_count(meta["steps"], "steps", low=1)
         self.salience.set_state(meta)
-        self.silent = list(checks.numbered(meta["silent"], "silent"))
+        self.silent = list(numbered(meta["silent"], "silent"))
         for name, table in self.tables.all.items():
             table.set_state(name, arrays, meta[name])
         if list(self.tables.unused.labels) != [""]:

@@ -25,7 +25,7 @@ Pair = tuple[Search, Found, Found]
 SATISFIED = ()  # the output of a sentence that asks for nothing
 
 
-class HiddenMeanings(Problem):
+class LatentProblem(Problem):
     """Sentences with bags: `choose` finds the right tree and the rival, by the scores of `search_with`."""
 
     def __init__(

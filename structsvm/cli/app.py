@@ -242,7 +242,7 @@ def simulate(
 
     structsvm simulate sportscast -n 500 > game.jsonl
     """
-    with told_in_one_sentence("corpora.simulators.simulate") as work:
+    with told_in_one_sentence("corpora.simulators.by_name") as work:
         work.simulate(what, n, output, level=level, seed=seed)
 
 

@@ -8,9 +8,9 @@ import pytest
 from corpora.bags import Event, windows
 from corpora.readers.robocup import load_robocup, read_game
 from corpora.readers.wasp import load_clang, load_geoquery, read_wasp, with_ambiguity
+from semparse.examples import tokenize
 from semparse.io import read_bags, read_tests
 from semparse.meaning import parse_mr
-from semparse.words import tokenize
 from structsvm.files.errors import DataError
 
 EVENTS = "1 | 1 | whistle\n2 | 6 | lob ( red4 , red2 )\n6 | 6 | whistle\n7 | 7 | chip ( red2 )\n"

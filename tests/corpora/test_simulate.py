@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from corpora.simulators.simulate import NAMES, simulate
+from corpora.simulators.by_name import NAMES, simulate
 
 COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()", "simulate"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from corpora.simulators.house import House
 from semparse import ConceptLabeller
-from semparse.latent.bag_alignment import align
+from semparse.concepts.alignment import align
 from structsvm.files.persist import ModelFileError
 
 BOTH = ("location", "containedby")

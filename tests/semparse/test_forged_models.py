@@ -249,7 +249,12 @@ Ospas.load("m.ssvm").parse(sentences[0])
 print(len(outcomes), "trained" in outcomes)
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert (done.returncode, done.stdout) == (0, "1200 True\n"), done.stderr
 

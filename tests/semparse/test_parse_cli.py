@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from corpora.simulators.simulate import simulate
+from corpora.simulators.by_name import simulate
 from semparse import Ospas, commands
 
 COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()"]

@@ -9,7 +9,7 @@ from corpora.bags import Bag
 from corpora.simulators.child_world import simulate_child_world
 from corpora.simulators.house import simulate_house
 from corpora.simulators.sportscast import simulate_sportscast
-from structsvm.files.atomic import atomic_write, check_output
+from structsvm.files import atomic_write, check_output
 
 WORLDS = {"house": simulate_house, "child-world": simulate_child_world}
 NAMES = (*WORLDS, "sportscast")
