@@ -1,4 +1,4 @@
-"""What the commands `structsvm parse ...` do, as functions; `structsvm.cli.parse` only reads their options."""
+"""The functions behind `structsvm parse ...`; `structsvm.cli.parse` only reads their options."""
 
 from __future__ import annotations
 

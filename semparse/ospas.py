@@ -58,6 +58,7 @@ class Ospas(Estimator):
     """
 
     model_: LatentParser | ThesisParser
+    _trainer: object  # the call that trains; absent otherwise
 
     def __init__(
         self,
