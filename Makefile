@@ -22,7 +22,7 @@ lint: .venv/test.done
 	$(BIN)/mypy
 
 docs: .venv/docs.done
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Build the sdist and the wheel in dist/, then install and run them in empty environments.
 package: .venv/test.done

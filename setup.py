@@ -54,7 +54,8 @@ class Build(build_ext):
             shutil.copy2(in_place, target)
         with self.lock:
             Build.finished += 1
-            print(f"compiled {self.finished} of {len(self.extensions)}: {ext.name}", file=sys.stderr, flush=True)
+            line = f"compiled {self.finished} of {len(self.extensions)}: {ext.name}"
+            print(line, file=sys.stderr, flush=True)
 
 
 def extensions() -> list[Extension]:

@@ -1,4 +1,7 @@
-"""Run benchmarks by name: `python -m benchmarks [peers ...] [--quick] [--corpora DIR]`."""
+"""Run benchmarks by name: `python -m benchmarks NAME ... [--quick] [--corpora DIR]`.
+
+`python -m benchmarks reproduce` has its own options: see its `--help`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from importlib import import_module
 
 from corpora import CorpusMissing, find
 
-# the module whose `main` runs, and the corpora it needs
+# name: the module whose `main` runs, and the corpora it needs
 BENCHMARKS = {
     "peers": (
         "peers.bench",
@@ -18,7 +21,7 @@ BENCHMARKS = {
     "guard": ("guard", ("conll2000",)),
     "instructions": ("instructions", ("conll2000",)),
     "pages": ("pages", ()),
-    "passes": ("passes", ("uci_letter", "usps", "reuters_r8")),
+    "default-epochs": ("default_epochs", ("uci_letter", "usps", "reuters_r8")),
     "tagging": ("tagging", ("conll2000",)),
     "presets": ("presets", ("conll2000", "ud_english_ewt", "conll2002")),
     "bundle": ("bundle", ("ud_english_ewt",)),
@@ -31,22 +34,26 @@ BENCHMARKS = {
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["reproduce"]:
+        from benchmarks.cli import app
+
+        app(sys.argv[2:], prog_name="python -m benchmarks reproduce")
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Measure structsvm beside other programs; for the papers' tables: structsvm reproduce.",
+        description="Compare structsvm with other programs. Papers: python -m benchmarks reproduce --list.",
     )
-    parser.add_argument("names", nargs="+", choices=list(BENCHMARKS), help="which ones")
-    parser.add_argument("--quick", action="store_true", help="small sets and few repeats only")
-    parser.add_argument("--record", action="store_true", help="of guard: write the reference anew")
+    parser.add_argument("names", nargs="+", choices=list(BENCHMARKS), help="the benchmarks to run")
+    parser.add_argument("--quick", action="store_true", help="use small data sets and few repeats")
+    parser.add_argument("--record", action="store_true", help="guard only: replace the reference")
     parser.add_argument(
-        "--tasks", nargs="+", default=[], help="of peers: measure these anew, keep the others"
+        "--tasks", nargs="+", default=[], help="peers only: measure these tasks, keep the other results"
     )
-    parser.add_argument("--corpora", help="where the corpora lie; $STRUCTSVM_CORPORA by default")
+    parser.add_argument("--corpora", help="folder of the corpora; default: $STRUCTSVM_CORPORA")
     options = parser.parse_args()
     if options.record and options.names != ["guard"]:
-        parser.error("--record goes with guard alone")
+        parser.error("--record needs guard and no other benchmark")
     if options.tasks and options.names != ["peers"]:
-        parser.error("--tasks goes with peers alone")
+        parser.error("--tasks needs peers and no other benchmark")
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
     try:

@@ -1,4 +1,4 @@
-"""The command `structsvm reproduce`: a thin function over `benchmarks.reproduce`."""
+"""The command `python -m benchmarks reproduce`: a thin function over `benchmarks.reproduce`."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ app = typer.Typer(
 
 @app.command()
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(help="Tables and figures, as table-5.5.")] = None,
-    show: Annotated[bool, typer.Option("--list", help="Show all names, and what each needs.")] = False,
+    names: Annotated[list[str] | None, typer.Argument(help="Tables and figures, such as table-5.5.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="List all names and the corpora they need.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="All whose corpora are there; takes hours.")
+        bool, typer.Option("--all", help="Run all whose corpora are installed; takes hours.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option(help="Few seeds and small sets: minutes, to see that it works.")
+        bool, typer.Option(help="Few seeds and small data sets; takes minutes.")
     ] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Take up a run that was broken off: what it measured is kept.")
+        bool, typer.Option("--resume", help="Continue an interrupted run; finished measurements are reused.")
     ] = False,
     corpora: Annotated[
-        str | None, typer.Option(help="The folder of the corpora; $STRUCTSVM_CORPORA by default.")
+        str | None, typer.Option(help="Folder of the corpora; default: $STRUCTSVM_CORPORA.")
     ] = None,
     output: Annotated[
         str, typer.Option("-o", "--output", help="Folder for Markdown, JSON and figures.")
     ] = "reproduced",
 ) -> None:
-    """Run experiments of the papers, their numbers beside ours.
+    """Run experiments of the papers and compare their numbers with ours.
 
-    structsvm reproduce --list
+    python -m benchmarks reproduce --list
 
-    structsvm reproduce table-5.5 figure-5.3 --corpora ~/corpora
+    python -m benchmarks reproduce table-5.5 figure-5.3 --corpora ~/corpora
 
-    structsvm reproduce --all --quick
+    python -m benchmarks reproduce --all --quick
     """
     with told_in_one_sentence("benchmarks.reproduce") as work:
         from benchmarks.experiment import experiments
@@ -60,10 +60,10 @@ def reproduce(
                 print(f"{name:20} {entry.what}{needs}")
             return
         if everything == bool(names):
-            raise ValueError("name experiments, or give --all; structsvm reproduce --list shows their names")
+            raise ValueError("name experiments or pass --all; --list shows the names")
         wanted = list(experiments().values()) if everything else work.chosen(names or ())
         if os.path.exists(output) and not os.path.isdir(output):
-            raise ValueError(f"{output} is a file: -o takes a folder")
+            raise ValueError(f"{output} is a file; -o must be a folder")
         absent = {entry.name: work.missing_corpora(entry) for entry in wanted}
         missing = dict.fromkeys(sentence for found in absent.values() for sentence in found)
         if missing and not everything:
@@ -76,7 +76,7 @@ def reproduce(
                 continue
             try:
                 print(work.reproduce(entry, output, quick=quick), flush=True)
-            except RuntimeError as error:  # one that fails must not take the others with it
+            except RuntimeError as error:  # run the others all the same
                 print(f"error: {entry.name}: {error}", file=sys.stderr)
                 failed.append(entry.name)
         if failed:

@@ -1,13 +1,13 @@
-"""What an experiment of `structsvm reproduce` is: a name, a sentence, the corpora it needs, and a function.
+"""Define the experiments of `python -m benchmarks reproduce`: name, description, corpora and function.
 
-How to add one: put a module in `benchmarks/papers` (all modules there are found), and in it
+To add one, write a module in `benchmarks/papers` (all modules there are found):
 
     from benchmarks.experiment import BORDES, Outcome, Row, experiment
     from benchmarks.harness import measurements
 
     PAPER = {"LaRank": 95.82, "PA": 95.15}          # the paper's numbers, as data
 
-    def measure(method: str, seed: int) -> dict:    # runs in a process of its own: import heavy things here
+    def measure(method: str, seed: int) -> dict:    # runs in its own process: import heavy modules here
         ...
         return {"accuracy": 95.7}
 
@@ -18,14 +18,14 @@ How to add one: put a module in `benchmarks/papers` (all modules there are found
             jobs = [{"method": method, "seed": seed} for seed in range(1 if quick else 5)]
             runs = measurements(__name__, jobs)
             rows.append(Row(method, "accuracy %", paper, [run["accuracy"] for run in runs]))
-        return Outcome(rows, notes="What to know when reading it.")
+        return Outcome(rows, notes="How to read the table.")
 
-`structsvm reproduce table-5.5` then checks the corpora, runs it, prints the paper's number beside ours with
-the difference, and writes Markdown, JSON and figures. A figure is data (`Figure`, with a `Curve` for each
-line) and is drawn as PNG and SVG. With `quick`, take one seed and small sets: half a minute at most. Names
-are those of Bordes' thesis (`table-5.5`, `figure-5.3`); other sources get a prefix (`svmstruct-table-4.2`,
-`lasvm-table-1`). Where a corpus of the paper is not to be had, `instead` says what replaces it.
-`measurements` never measures the same job twice, so that tables made of the same runs share them.
+`python -m benchmarks reproduce table-5.5` then checks the corpora, runs the experiment, prints the paper's
+number next to ours with the difference, and writes Markdown, JSON and figures. A figure is data (`Figure`,
+with a `Curve` for each line) and is drawn as SVG. With `quick`, use one seed and small data sets so that it
+takes at most half a minute. Names are those of Bordes' thesis (`table-5.5`, `figure-5.3`); other sources get
+a prefix (`svmstruct-table-4.2`, `lasvm-table-1`). If a corpus of the paper cannot be obtained, `instead` says
+what replaces it. `measurements` never measures the same job twice, so tables can share runs.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ LASVM = "A. Bordes et al., Fast kernel classifiers with online and active learni
 
 @dataclass(frozen=True)
 class Row:
-    """One number of a paper (None: it has none) beside ours, of which there is one for each seed or fold."""
+    """One number of a paper (None if it has none) and ours, one for each seed or fold."""
 
     name: str
     measure: str
     paper: float | None
     ours: Sequence[float]
     digits: int = 2
-    relative: bool = False  # tell the difference in percent too
+    relative: bool = False  # also show the difference in percent
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Experiment:
-    """An entry of `structsvm reproduce --list`."""
+    """An entry of `python -m benchmarks reproduce --list`."""
 
     name: str
     what: str

@@ -166,9 +166,9 @@ def spread(runs: list[dict[str, Any]], key: str, digits: int, unit: float = 1.0)
 
 @contextlib.contextmanager
 def figure(
-    name: str, x: str, y: str, *, log: bool = False, folder: Path = RESULTS, endings: Sequence[str] = ("svg",)
+    name: str, x: str, y: str, *, log: bool = False, folder: Path = RESULTS
 ) -> Iterator[Any]:
-    """Axes to draw on; what was drawn is kept, as an SVG beside the results unless otherwise asked."""
+    """Give axes to draw on, and save the drawing as an SVG."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -185,8 +185,7 @@ def figure(
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     folder.mkdir(exist_ok=True)
-    for ending in endings:
-        drawing.savefig(folder / f"{name}.{ending}", metadata={"Date": None} if ending == "svg" else None)
+    drawing.savefig(folder / f"{name}.svg", metadata={"Date": None})
     pyplot.close(drawing)
 
 

@@ -4,11 +4,11 @@ As in the literature, it is measured on the games that are learned from, three a
 picked, where comments that have no window count as missed. Each comment is matched by a parser that learned
 from the other comments of these games (`Ospas.match_apart`).
 
-The options for a game are chosen by matching in the three others; to do so, parsers learn from the bags of
-all four games, which tell no gold. From a start at which all that was added to the model is off, features
-join and options change one after the other (`benchmarks.model_selection`), where that gains at least LEAST_GAIN, two
-comments of a game; every set of options is judged with the salience that is best for it. Beside it, options
-of a fold that only the one game that it does not match has chosen.
+The options for a game are chosen by matching in the three other games. To do so, parsers learn from the bags
+of all four games, which contain no gold labels. The search starts with every addition to the model switched
+off, then adds features and changes options one at a time (`benchmarks.model_selection`) if that gains at
+least LEAST_GAIN, two comments of a game. Every set of options is scored with its best salience. For
+comparison, there are also the options chosen on the single game that a fold does not match.
 """
 
 from __future__ import annotations

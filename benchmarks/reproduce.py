@@ -1,4 +1,4 @@
-"""Run experiments of the papers: the paper's number beside ours, figures, Markdown and JSON."""
+"""Run experiments of the papers and write Markdown, JSON and figures that compare their numbers with ours."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from structsvm.files.atomic import atomic_write
 
 
 def chosen(names: Iterable[str]) -> list[Experiment]:
-    """The experiments of these names."""
+    """Return the experiments with these names."""
     import difflib
 
     known = experiments()
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(name, known, 3)
-            hint = f"did you mean {' or '.join(near)}" if near else "structsvm reproduce --list shows them"
-            raise ValueError(f"no experiment is called {name!r}: {hint}")
+            hint = f"did you mean {' or '.join(near)}" if near else "--list shows all names"
+            raise ValueError(f"unknown experiment {name!r}; {hint}")
     return [known[name] for name in dict.fromkeys(names)]
 
 
 def missing_corpora(experiment: Experiment) -> list[str]:
-    """A sentence for each corpus that is not there: which, and where to get it."""
+    """Return a sentence for each missing corpus: its name and where to get it."""
     missing = []
     for corpus in experiment.corpora:
         try:
@@ -46,12 +46,12 @@ def reproduce(
     quick: bool = False,
     corpora: str | Path | None = None,
 ) -> str:
-    """Run one experiment, write what it found into a folder, and return the Markdown."""
+    """Run one experiment, write its results to a folder, and return the Markdown."""
     if corpora is not None:
         os.environ[ENVIRONMENT_VARIABLE] = str(Path(corpora).resolve())  # for the processes that measure
     missing = missing_corpora(experiment)
     if missing:
-        raise CorpusMissing(f"{experiment.name} needs what is not there. {' '.join(missing)}")
+        raise CorpusMissing(f"{experiment.name} needs missing corpora. {' '.join(missing)}")
     outcome = experiment.run(quick)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,21 +76,21 @@ def difference(row: Row) -> float | None:
 
 
 def markdown(experiment: Experiment, outcome: Outcome, drawn: list[str], quick: bool) -> str:
-    """The report of one experiment."""
+    """Return the report of one experiment."""
     parts = [f"# {experiment.name}: {experiment.what}", f"Source: {experiment.source}."]
     if experiment.instead:
         parts.append(f"Replaced: {experiment.instead}")
     if quick:
-        parts.append("Quick: few seeds and small sets, to see that it works; not to be compared.")
+        parts.append("Quick run with few seeds and small data sets: do not compare these numbers.")
     if outcome.rows:
         header = ["", "measure", "paper", "ours", "difference", "runs"]
         parts.append(table(header, [cells(row) for row in outcome.rows]))
-    parts += [f"![{name}]({name})" for name in drawn if name.endswith(".svg")]
+    parts += [f"![{name}]({name})" for name in drawn]
     if outcome.figures and not drawn:
-        parts.append('The figures are not drawn, only their data kept: pip install "structsvm[plot]".')
+        parts.append('The figures are not drawn; their data is in the JSON file. Run: pip install matplotlib')
     if outcome.notes:
         parts.append(outcome.notes)
-    command = f"structsvm reproduce {experiment.name}{' --quick' if quick else ''}"
+    command = f"python -m benchmarks reproduce {experiment.name}{' --quick' if quick else ''}"
     return "\n\n".join([*parts, f"`{command}`, {machine()}"]) + "\n"
 
 
@@ -110,7 +110,7 @@ def cells(row: Row) -> list[str]:
 
 
 def draw(folder: Path, name: str, outcome: Outcome) -> list[str]:
-    """Draw all figures as PNG and SVG, if Matplotlib is there; the names of the files."""
+    """Draw all figures as SVG if Matplotlib is installed; return the names of the files."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -119,12 +119,12 @@ def draw(folder: Path, name: str, outcome: Outcome) -> list[str]:
     for number, drawing in enumerate(outcome.figures):
         stem = name if len(outcome.figures) == 1 else f"{name}-{number + 1}"
         draw_one(folder, stem, drawing)
-        drawn += [f"{stem}.svg", f"{stem}.png"]
+        drawn.append(f"{stem}.svg")
     return drawn
 
 
 def draw_one(folder: Path, stem: str, drawing: Figure) -> None:
-    with figure(stem, drawing.x, drawing.y, folder=folder, endings=("svg", "png")) as axes:
+    with figure(stem, drawing.x, drawing.y, folder=folder) as axes:
         for curve in drawing.curves:
             axes.plot(curve.x, curve.y, curve.style, label=curve.label, markersize=4)
         axes.set_title(drawing.title, fontsize="medium")

@@ -2,8 +2,8 @@
 
 A fold trains on three games and is tested on the gold sentences of the fourth. Figures are means of the four
 folds, with the standard deviation of that mean over seeds. The rows to quote have all options chosen on
-training games only (`benchmarks.model_selection`); the defaults, which are the majority of these choices, are beside
-them. Times are CPU seconds. Matching is in `benchmarks.matching`.
+training games only (`benchmarks.model_selection`); the defaults, the majority of these choices, are listed
+next to them. Times are CPU seconds. Matching is in `benchmarks.matching`.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from structsvm.validation import (
     same_value,
 )
 
-# More brought next to nothing on held-out parts of R8, LETTER and USPS: `python -m benchmarks passes`.
+# More brought next to nothing on held-out parts of R8, LETTER and USPS: `python -m benchmarks default-epochs`.
 EPOCHS, KERNEL_EPOCHS = 5, 2
 FEW, MOST_EPOCHS = 10_000, 50  # with kernels, small sets are visited so often in all, which costs nothing
 FREE_PARAMETERS = (
