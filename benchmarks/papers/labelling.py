@@ -1,8 +1,8 @@
 """Table C.2 of Bordes' thesis: concept labelling with world knowledge in a simulated house.
 
 The worlds and sentences are simulated (corpora.simulators.house): compare orderings and rough sizes, not
-digits. The problem of SVMstruct (label bigrams, a window of words, the world as indicators) is solved by LaRank. Rate and
-passes of each network, and C, were chosen in a development world that no test world shares
+digits. LaRank solves the problem of SVMstruct (label bigrams, a window of words, the world as indicators).
+The rate and the epochs of each network, and C, were chosen in a development world that no test world shares
 (`python -m benchmarks concepts`).
 """
 

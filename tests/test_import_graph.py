@@ -1,0 +1,67 @@
+"""The packages keep to their layers, and the script that checks it finds what it should."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import import_graph
+from tests.import_graph import Import, cycles, layering, python_imports, violations
+
+
+# Still to be made public: the list may only shrink.
+KNOWN = (
+    "structsvm.problems.sequence._decode.Decoder",
+    "self._require",
+    "cls._parameters",
+    "self._not_fitted",
+    "self._trainer",
+)
+
+
+def test_the_packages_have_no_cycles_and_keep_to_their_layers():
+    assert [found for found in violations() if not any(f" {name} is private" in found for name in KNOWN)] == []
+
+
+def test_a_cycle_is_found():
+    assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+    assert not cycles({"a": {"b", "c"}, "b": {"c"}, "c": set()})
+
+
+@pytest.mark.parametrize(
+    ("source", "base", "name"),
+    [
+        ("structsvm.problem", "taggers", "Chunker"),
+        ("corpora.registry", "structsvm", "LaRank"),
+        ("taggers.model", "semparse", "Ospas"),
+        ("taggers.model", "structsvm._dual.linear", "LinearDual"),
+        ("semparse.ospas", "structsvm.problem", "_check"),
+        ("taggers.model", "spacy", ""),
+        ("taggers.model", "benchmarks.harness", "timed"),
+    ],
+)
+def test_a_forbidden_import_is_found(source, base, name):
+    assert layering(Import(source, 1, base, name, at_load=True))
+
+
+@pytest.mark.parametrize(
+    ("source", "base", "name"),
+    [
+        ("structsvm.cli.train", "taggers", "Chunker"),
+        ("structsvm.optimizers.larank", "structsvm._dual.linear", "LinearDual"),
+        ("corpora.registry", "structsvm.files.errors", "DataError"),
+        ("taggers.spacy.tagger", "spacy.language", "Language"),
+    ],
+)
+def test_an_import_of_the_layers_is_allowed(source, base, name):
+    assert layering(Import(source, 1, base, name, at_load=True)) is None
+
+
+def test_imports_in_functions_and_for_type_checkers_do_not_run_at_load():
+    text = "import a\nif TYPE_CHECKING:\n    import b\ndef f():\n    import c\n"
+    found = python_imports("m", Path("m.py"), text)
+    assert [(one.base, one.at_load) for one in found] == [("a", True), ("b", False), ("c", False)]
+
+
+def test_cimports_over_several_lines_are_read():
+    found = import_graph.cython_imports("m", "from x.y cimport (\n    A,\n    B,\n)\nfrom z cimport C\n")
+    assert [(one.base, one.name) for one in found] == [("x.y", "A"), ("x.y", "B"), ("z", "C")]
