@@ -49,6 +49,17 @@ class Build(build_ext):
     lock = threading.Lock()
     finished = 0
 
+    def build_extensions(self) -> None:
+        print("translating Cython to C", file=sys.stderr, flush=True)
+        made = cythonize(self.extensions, nthreads=JOBS, quiet=True, shared_utility_qualified_name=SHARED)
+        translated = {ext.name: ext for ext in made}
+        for ext in self.extensions:
+            ext.sources = translated[ext.name].sources
+            ext.include_dirs = translated[ext.name].include_dirs
+        # The longest first, so that no core waits for the last one.
+        self.extensions.sort(key=lambda ext: Path(ext.sources[0]).stat().st_size, reverse=True)
+        super().build_extensions()
+
     def build_extension(self, ext: Extension) -> None:
         in_place = Path(*ext.name.split(".")).with_name(Path(self.get_ext_filename(ext.name)).name)
         if newer_group([*ext.sources, *ext.depends], str(in_place)):
@@ -70,11 +81,8 @@ def extensions() -> list[Extension]:
 
 
 if __name__ == "__main__":
-    print("translating Cython to C", file=sys.stderr, flush=True)
     setup(
-        ext_modules=cythonize(
-            extensions(), nthreads=JOBS, quiet=True, shared_utility_qualified_name=SHARED
-        ),
+        ext_modules=extensions(),
         cmdclass={"build_ext": Build},
         options={"build_ext": {"parallel": JOBS}},
     )
