@@ -1,4 +1,4 @@
-"""scikit-learn's conventions without scikit-learn: constructor parameters, tags only when asked for."""
+"""Base classes that follow scikit-learn's conventions; scikit-learn itself is not required."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from structsvm.optimizers.curve import NotFittedError, Point
 
 
 def sequence_tags() -> Any:
-    """What scikit-learn is told of estimators of sequences: they take lists, and are no classifiers."""
+    """Return scikit-learn's tags for estimators of sequences, which take lists and predict lists."""
     from sklearn.utils import InputTags, Tags, TargetTags
 
     return Tags(
@@ -21,14 +21,14 @@ def sequence_tags() -> Any:
 
 
 class Estimator:
-    """An estimator whose constructor stores its arguments unchanged, under their names."""
+    """An estimator whose constructor stores its arguments unchanged, each under its own name."""
 
     @classmethod
     def _parameters(cls) -> list[str]:
         return sorted(name for name in inspect.signature(cls.__init__).parameters if name != "self")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Return the constructor's arguments."""
         return {name: getattr(self, name) for name in self._parameters()}
 
     def set_params(self, **params: Any) -> Self:
@@ -55,14 +55,14 @@ class Estimator:
         return hasattr(self, "n_features_in_")
 
     def _not_fitted(self) -> Exception:
-        """scikit-learn's own NotFittedError where it is in use, ours otherwise."""
+        """Return scikit-learn's NotFittedError if scikit-learn is imported, ours otherwise."""
         exceptions = sys.modules.get("sklearn.exceptions")
         kind = exceptions.NotFittedError if exceptions else NotFittedError
-        return kind(f"This {type(self).__name__} instance is not fitted yet: call fit or partial_fit first.")
+        return kind(f"this {type(self).__name__} is not fitted yet; call fit or partial_fit first")
 
 
 class TrainedEstimator(Estimator):
-    """An estimator that keeps its optimizer, and tells its results."""
+    """An estimator that keeps its optimizer and shows its results as attributes."""
 
     optimizer_: Any
 
@@ -78,25 +78,25 @@ class TrainedEstimator(Estimator):
 
     @property
     def n_support_patterns_(self) -> int:
-        """Training patterns with a non-zero coefficient."""
+        """The number of training patterns with a non-zero coefficient."""
         return self._fitted_optimizer().n_support_patterns_
 
     @property
     def n_support_vectors_(self) -> int:
-        """Pairs (pattern, class) with a non-zero coefficient, true classes included."""
+        """The number of pairs (pattern, class) with a non-zero coefficient, true classes included."""
         return self._fitted_optimizer().n_support_vectors_
 
     @property
     def n_argmax_(self) -> int:
-        """Calls of the loss-augmented argmax in training."""
+        """The number of calls of the loss-augmented argmax during training."""
         return self._fitted_optimizer().n_argmax_
 
     @property
     def n_kernels_(self) -> int:
-        """Kernel values computed in training; the linear kernel computes none, and has no such attribute."""
+        """The number of kernel values computed during training; not available for the linear kernel."""
         return self._fitted_optimizer().n_kernels_
 
     @property
     def curve_(self) -> list[Point]:
-        """Points of the training curve, with time stamps."""
+        """The points of the training curve, with time stamps."""
         return self._fitted_optimizer().curve_

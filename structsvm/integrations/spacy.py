@@ -1,7 +1,8 @@
-"""What all our spaCy components share: an estimator with a model file of its own. No Thinc: ours learns."""
+"""Base class of the spaCy components: estimators that train themselves, without Thinc."""
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import srsly
+from spacy.language import Language
 from spacy.pipeline import TrainablePipe
 from spacy.vocab import Vocab
 
@@ -16,13 +18,16 @@ from structsvm.files.persist import ModelFileError
 
 
 class EstimatorPipe(TrainablePipe):
-    """An estimator as a component: it starts from a model file or from nothing, and is saved as one.
+    """An estimator as a pipeline component, which starts from a model file or untrained.
 
-    model: the file from which it starts. options: of the estimator. What a subclass must say: how a new
-    estimator is made, how one is loaded, and how it learns from examples and labels docs.
+    model: the file to start from. options: of the estimator. A subclass defines how to create and load its
+    estimator, how to learn from examples and how to annotate docs.
+
+    `nlp.add_pipe` reads the model file at once. A pipeline that spaCy builds from a config reads it when it
+    is needed: one that was saved has its own copy, and the original file may be gone.
     """
 
-    FILES: ClassVar[tuple[str, ...]]  # what a saved component consists of, the model first
+    FILES: ClassVar[tuple[str, ...]]  # the files of a saved component, the model first
 
     model: Any
 
@@ -38,54 +43,50 @@ class EstimatorPipe(TrainablePipe):
         self.vocab, self.name, self.scorer = vocab, name, scorer
         self.cfg: dict[str, Any] = {}
         self.source, self.options = model, dict(options or {})
-        try:
+        self.model, self.pending = self._new(), model is not None
+        if self.pending and not _built_from_config():
             self._start()
-        except ModelFileError:
-            # A pipeline that is loaded from disk has its model there, and the file it began with may be gone.
-            if Path(str(model)).exists():
-                raise
 
     @abstractmethod
     def _new(self) -> Any:
-        """An estimator that has learned nothing."""
+        """Return an untrained estimator."""
 
     @abstractmethod
     def _load(self, path: str | Path) -> Any:
-        """The estimator of a model file."""
+        """Return the estimator of a model file."""
 
     def _start(self) -> None:
-        """Begin anew, from the model file if there is one."""
-        self.model = self._new()
-        if self.source is not None:
-            self.model = self._load(self.source)
+        """Start over: from the model file if there is one, else untrained."""
+        self.model = self._new() if self.source is None else self._load(self.source)
+        self.pending = False
 
     @property
     def trained(self) -> bool:
-        """Whether there is a model, be it an empty one."""
+        """Whether there is a model, even an empty one; reads the model file if that is still pending."""
+        if self.pending:
+            self._start()
         return hasattr(self.model, "model_")
 
     def _require(self) -> None:
-        if not self.trained and self.source is not None:
-            self._start()
         if not self.trained:
             raise ValueError(
-                f"the component {self.name!r} has no model: give it one by config={{'model': 'file.ssvm'}}, "
+                f"the component {self.name!r} has no model; pass config={{'model': 'file.ssvm'}}, "
                 "or call nlp.initialize and train it"
             )
 
     # -- training -------------------------------------------------------------------------------
 
     def finish_update(self, sgd: Any) -> None:
-        """Nothing: an update is complete."""
+        """Do nothing: `update` has already changed the weights."""
 
     def use_params(self, params: Any) -> Iterator[None]:
-        """Nothing to exchange: there are no averages of a Thinc optimizer here."""
+        """Do nothing: a Thinc optimizer and its averages are not used here."""
         yield
 
     # -- files ----------------------------------------------------------------------------------
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write a folder with a model file, which the command line reads too."""
+        """Write a folder with a model file, which the command line can read too."""
         self._require()
         Path(path).mkdir(parents=True, exist_ok=True)
         self._save(Path(path))
@@ -97,10 +98,11 @@ class EstimatorPipe(TrainablePipe):
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Read what `to_disk` wrote."""
         self.model = self._load(Path(path) / self.FILES[0])
+        self.pending = False
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """What `to_disk` writes, as bytes."""
+        """Return the files that `to_disk` writes, as bytes."""
         with tempfile.TemporaryDirectory() as folder:
             self.to_disk(folder, exclude=exclude)
             return srsly.msgpack_dumps({name: Path(folder, name).read_bytes() for name in self.FILES})
@@ -109,7 +111,9 @@ class EstimatorPipe(TrainablePipe):
         """Read what `to_bytes` returned."""
         content = srsly.msgpack_loads(bytes_data)
         if not isinstance(content, dict) or not all(isinstance(content.get(k), bytes) for k in self.FILES):
-            raise ModelFileError(f"These bytes hold no model of the component {self.name!r}.")
+            raise ModelFileError(
+                f"these bytes hold no model of the component {self.name!r}; pass what its to_bytes returned"
+            )
         with tempfile.TemporaryDirectory() as folder:
             for name in self.FILES:
                 Path(folder, name).write_bytes(content[name])
@@ -117,7 +121,19 @@ class EstimatorPipe(TrainablePipe):
 
 
 def begin_losses(losses: dict[str, float] | None, name: str) -> dict[str, float]:
-    """The losses to add to, with an entry of that name."""
+    """Return the losses to add to, with an entry for the component."""
     losses = {} if losses is None else losses
     losses.setdefault(name, 0.0)
     return losses
+
+
+def _built_from_config() -> bool:
+    """Whether spaCy is building a whole pipeline from its config, as `spacy.load` and `spacy train` do.
+
+    spaCy does not tell a factory who calls it, so the callers are searched.
+    """
+    wanted = Language.from_config.__func__.__code__  # type: ignore[attr-defined]
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code is not wanted:
+        frame = frame.f_back
+    return frame is not None

@@ -1,1 +1,1 @@
-"""Our taggers as spaCy components; spaCy finds them by entry points, nothing here need be imported."""
+"""The taggers as spaCy components; spaCy finds them by their entry points, without an import."""

@@ -1,4 +1,4 @@
-"""`python -m taggers.spacy pos|chunk|ner > config.cfg`: a config for `spacy train`, ready to use."""
+"""`python -m taggers.spacy pos|chunk|ner > config.cfg`: print a config for `spacy train`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ CONFIGS = Path(__file__).parent / "configs"
 
 
 def config(name: str) -> str:
-    """The text of the config of that name."""
+    """Return the text of the config with this name."""
     names = sorted(path.stem for path in CONFIGS.glob("*.cfg"))
     if name not in names:
-        raise ValueError(f"there is no config {name!r}: give one of {', '.join(names)}")
+        raise ValueError(f"the config must be one of {', '.join(names)}, got {name!r}")
     return (CONFIGS / f"{name}.cfg").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""What the components of taggers share: labels, training on Docs, what their columns are."""
+"""Base class of the tagger components: labels, training on Docs, and the columns of features."""
 
 from __future__ import annotations
 
@@ -18,33 +18,41 @@ from spacy.vocab import Vocab
 from structsvm.integrations.spacy import EstimatorPipe, begin_losses
 from taggers.formats._columns import Columns
 from taggers.formats.files import CONLLU_NAMES
+from taggers.model import TaggerModel
 from taggers.spacy.docs import Batch, attribute_ids, read_docs
 from taggers.spacy.gold import Gold
 from taggers.tagger import SequenceTagger
 
 FILE, SETTINGS = "model.ssvm", "cfg"
-WORDS = ("ORTH", "LOWER", "NORM")  # what a token has from the beginning
-# What every factory takes.
+WORDS = ("ORTH", "LOWER", "NORM")  # set by the tokenizer
+# The settings of every factory.
 OPTIONS: dict[str, Any] = {
-    "model": None, "columns": None, "options": {}, "keep_state": False, "prune": 0.0, "dtype": "float32",
+    "model": None, "columns": None, "options": {}, "keep_state": False, "prune": 0.0, "dtype": None,
     "overwrite": True,
 }  # fmt: skip
-# What the columns of a CoNLL-U file are called in spaCy.
+# Options of a tagger that `spacy train` replaces.
+REPLACED = {
+    "epochs": "set max_epochs under [training]",
+    "patience": "set patience under [training]",
+    "cutoff": "set prune to leave out features with small weights",
+    "callback": "use a logger of spacy train",
+}
+# The columns of a CoNLL-U file as spaCy's attributes.
 _CONLLU = {"form": "ORTH", "lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "deprel": "DEP"}
 
 
 class SequencePipe(EstimatorPipe):
-    """A tagger of ours as a spaCy component: found by `add_pipe`, trained by `update` or `spacy train`.
+    """A tagger as a spaCy component, which `update` or `spacy train` trains.
 
-    model: a file of the command line's `train`, from which it starts; None begins with nothing.
-    columns: the attributes that features are made of; None takes those of the model, or `COLUMNS`.
-    options: of `SequenceTagger`, such as C or algorithm. keep_state: save what it takes to go on training as
-    if it had never ended. prune, dtype: of the file, see `TaggerModel.save`; with 0.0 nothing is lost.
+    model: a model file of `structsvm train` to start from; None starts untrained.
+    columns: the token attributes that features are made of; None takes those of the model, or `COLUMNS`.
+    options: of `SequenceTagger`, such as C or algorithm. keep_state: save the training state, so that
+    training can be resumed exactly. prune: leave out weights this small when saving; 0.0 keeps the model as
+    it is. dtype: of the saved weights; None keeps the precision of the model.
 
-    Docs are labelled sentence by sentence where something has set sentence boundaries, else as a whole;
-    tokens of white space are passed over. Each `update` is one online pass over its examples, in their
-    order. In the column LOSS of `spacy train` stands how much the dual objective has grown (for a
-    perceptron, the number of its updates).
+    Docs are labelled sentence by sentence if they have sentence boundaries, else as a whole; tokens of white
+    space are skipped. Each `update` is one online pass over its examples, in their order. The column LOSS of
+    `spacy train` shows how much the dual objective has grown (for a perceptron, the number of updates).
     """
 
     FILES = (FILE, SETTINGS)
@@ -63,26 +71,39 @@ class SequencePipe(EstimatorPipe):
         options: dict[str, Any] | None = None,
         keep_state: bool = False,
         prune: float = 0.0,
-        dtype: str = "float32",
+        dtype: str | None = None,
         overwrite: bool = True,
         scorer: Callable[..., Any] | None = None,
     ) -> None:
         attribute_ids(columns or ())
-        self.saved: dict[str, Any] = {}  # settings of a model that `to_disk` wrote
+        self._check(options or {})
+        self.saved: dict[str, Any] = {}  # the settings that `to_disk` wrote
         self.chosen_columns, self.overwrite = columns, overwrite
         self.keep_state, self.prune, self.dtype = keep_state, prune, dtype
         super().__init__(vocab, name, model=model, options=options, scorer=scorer)
 
+    def _check(self, options: dict[str, Any]) -> None:
+        known = [name for name in self.TAGGER().get_params() if name not in REPLACED]
+        for name in options:
+            if name in REPLACED:
+                raise ValueError(f"the option {name!r} has no effect in a pipeline; {REPLACED[name]}")
+            if name not in known:
+                hint = "use random_state" if name == "seed" else f"options are {', '.join(known)}"
+                raise ValueError(f"there is no option {name!r}; {hint}")
+
     def _new(self) -> SequenceTagger:
-        self.saved = {}
         return self.TAGGER(**self.options)
+
+    def _start(self) -> None:
+        self.saved = {}
+        super()._start()
 
     def _load(self, path: str | Path) -> SequenceTagger:
         return self.TAGGER.load(path, **self.options)
 
     @property
     def columns(self) -> list[str]:
-        """The attributes of tokens that features are made of."""
+        """The token attributes that features are made of."""
         if self.chosen_columns is not None:
             return self.chosen_columns
         if not self.trained or self.model.model_.template is None:
@@ -98,7 +119,7 @@ class SequencePipe(EstimatorPipe):
             names = [_CONLLU.get(CONLLU_NAMES[column], "?") for column in model.files["inputs"]]
         if width > len(names) or "?" in names[:width]:
             raise ValueError(
-                f"the model was trained on {width} columns: say by columns=[...] what they are in a Doc"
+                f"the model was trained on {width} columns; name their token attributes with columns=[...]"
             )
         return names[:width]
 
@@ -106,8 +127,8 @@ class SequencePipe(EstimatorPipe):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What users call labels, sorted: tags, or types of phrases."""
-        return tuple(self._shown(self.model.model_.names)) if self.trained else ()
+        """The tags or types of phrases, sorted; empty while the model file is still to be read."""
+        return tuple(self._shown(self.model.model_.names)) if not self.pending and self.trained else ()
 
     @property
     def label_data(self) -> list[str]:
@@ -118,27 +139,25 @@ class SequencePipe(EstimatorPipe):
         return True
 
     def add_label(self, label: str) -> int:
-        """Know one label more; 0 if it was known."""
+        """Add a label and return 1, or 0 if it is known already."""
         if not isinstance(label, str) or not label:
-            raise ValueError(f"{label!r} is no label: give a str")
-        if label in self.labels:
+            raise ValueError(f"a label must be a non-empty str, got {label!r}")
+        if self.trained and label in self.labels:
             return 0
-        if not self.trained and self.source is not None:
-            self._start()
         self.model.declare(self._all([*self.labels, label]), width=len(self.columns))
         return 1
 
     @abstractmethod
     def _shown(self, names: list[str]) -> list[str]:
-        """The tagger's labels as users see them."""
+        """Return the tagger's labels as users see them."""
 
     @abstractmethod
     def _all(self, labels: list[str]) -> list[str]:
-        """The tagger's labels for those that users see."""
+        """Return the tagger's labels for those that users see."""
 
     @abstractmethod
     def _gold(self, example: Example) -> Gold:
-        """The gold labels of an example."""
+        """Return the gold labels of an example."""
 
     # -- training -------------------------------------------------------------------------------
 
@@ -149,11 +168,11 @@ class SequencePipe(EstimatorPipe):
         nlp: Language | None = None,
         labels: list[str] | None = None,
     ) -> None:
-        """Begin anew with the labels of the examples, or with those given; a model file is read again."""
+        """Start over with the labels of the examples, or with those given; a model file is read again."""
         method = f"{type(self).__name__}.initialize"
         if not callable(get_examples):
-            validate_get_examples(get_examples, method)  # says so
-        examples = list(get_examples())  # read once: a corpus makes its docs anew each time
+            validate_get_examples(get_examples, method)  # raises the error
+        examples = list(get_examples())  # once: a corpus creates new docs each time
         validate_get_examples(lambda: examples, method)
         if labels is None:
             seen = {name for example in examples for name in self._gold(example) if name is not None}
@@ -164,7 +183,7 @@ class SequencePipe(EstimatorPipe):
             self.model.declare(names, width=len(self.columns), X=self._words(examples))
 
     def _words(self, examples: list[Example]) -> Columns | None:
-        """The words of the examples, for what is learned from text alone; None where they are not yet set."""
+        """Return the words of the examples, to learn features from plain text; None if not set yet."""
         if self.columns[0] not in WORDS:
             return None
         docs = [example.predicted for example in examples]
@@ -178,7 +197,7 @@ class SequencePipe(EstimatorPipe):
         sgd: Any = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """One online pass over the examples, in their order; `drop` and `sgd` play no part."""
+        """Make one online pass over the examples, in their order; `drop` and `sgd` are ignored."""
         losses = begin_losses(losses, self.name)
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.update")
@@ -206,7 +225,7 @@ class SequencePipe(EstimatorPipe):
         return dual if dual == dual else float(optimizer.n_support_vectors_)
 
     def get_loss(self, examples: Iterable[Example], scores: Any) -> tuple[float, None]:
-        """How many labels of the predicted docs differ from the gold ones; there is no gradient."""
+        """Return how many labels of the predicted docs differ from the gold ones; there is no gradient."""
         examples = list(examples)
         self.set_annotations([example.predicted for example in examples], scores)
         wrong = 0
@@ -221,7 +240,7 @@ class SequencePipe(EstimatorPipe):
         return read_docs(docs, self.columns, self.vocab.strings)
 
     def _label(self, docs: Iterable[Doc]) -> tuple[Batch, np.ndarray]:
-        """The sentences of docs, and for each of their tokens the place of its label in the model's names."""
+        """Return the sentences of docs, and the label of each token as an index into the model's names."""
         self._require()
         batch = self._read(list(docs))
         if not self.model.model_.labels or not batch.columns.n_tokens:
@@ -235,7 +254,8 @@ class SequencePipe(EstimatorPipe):
         if self.keep_state:
             self.model.save(folder / FILE, training_state=True)
         else:
-            self.model.save(folder / FILE, prune=self.prune, dtype=self.dtype)
+            dtype = self.dtype or precision(self.model.model_)
+            self.model.save(folder / FILE, prune=self.prune, dtype=dtype)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Read what `to_disk` wrote."""
@@ -246,5 +266,15 @@ class SequencePipe(EstimatorPipe):
         return self
 
     def _settings(self) -> dict[str, Any]:
-        """What must be known of a model beside its file."""
+        """Return the settings that are saved with the model file."""
         return {"columns": self.columns}
+
+
+def precision(model: TaggerModel) -> str:
+    """Return the smallest type of weights that keeps a model as it is."""
+    values = model.weights.cells["value"]
+    if not model.table.short:  # the smaller types shorten the keys of features too
+        return "float32"
+    if len(np.unique(values)) <= 256:
+        return "int8"
+    return "float16" if np.array_equal(values, values.astype(np.float16).astype(np.float32)) else "float32"

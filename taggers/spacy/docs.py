@@ -1,4 +1,4 @@
-"""Docs as columns of hashes: spaCy's ids of strings are our hashes, so no string is touched on the way."""
+"""Read Docs as columns of hashes; spaCy's string ids are our hashes, so strings are not copied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from taggers.features._lexicon import hash_string
 from taggers.formats._columns import Columns
 
 ATTRIBUTES = ("ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "PREFIX", "SUFFIX", "TAG", "POS", "DEP", "ENT_TYPE")
-# Some names (NOUN, PERSON, ...) have small numbers in spaCy in place of hashes.
+# spaCy gives some names (NOUN, PERSON, ...) small numbers instead of hashes.
 _NUMBERED = {number: hash_string(name) for name, number in SYMBOLS.items() if name}
 _HASHES = np.array([_NUMBERED.get(number, 0) for number in range(max(_NUMBERED) + 1)], np.uint64)
 _NAMES = {hash_string(name): name for name in SYMBOLS if name}
@@ -24,9 +24,10 @@ _NAMES = {hash_string(name): name for name in SYMBOLS if name}
 
 @dataclass(frozen=True)
 class Batch:
-    """The sentences of some docs, one after the other, without tokens of white space.
+    """The sentences of some docs in one row, without tokens of white space.
 
-    tokens: the place of each token in the docs, joined. bounds: where each doc begins there, and the end.
+    tokens: the index of each token in the concatenated docs. bounds: where each
+    doc begins there, and the end.
     """
 
     columns: Columns
@@ -34,19 +35,19 @@ class Batch:
     bounds: list[int]
 
     def sentences(self) -> list[tuple[int, int, int]]:
-        """Doc, first token and end of each sentence."""
+        """Return (doc, first token, end) of each sentence."""
         ptr = self.columns.sentence_ptr.tolist()
         owners = np.searchsorted(self.bounds, self.tokens[ptr[:-1]], "right") - 1
         return [(doc, *bounds) for doc, bounds in zip(owners.tolist(), pairwise(ptr), strict=True)]
 
 
 def text_of(strings: StringStore) -> Callable[[int], str]:
-    """A function from our hashes to texts."""
+    """Return a function from our hashes to texts."""
     return lambda key: _NAMES.get(key) or strings[key]
 
 
 def hashes(ids: np.ndarray) -> np.ndarray:
-    """spaCy's ids of strings as our hashes."""
+    """Return our hashes for spaCy's string ids."""
     numbered = ids < len(_HASHES)
     if numbered.any():
         ids = ids.copy()
@@ -55,15 +56,15 @@ def hashes(ids: np.ndarray) -> np.ndarray:
 
 
 def attribute_ids(names: Sequence[str]) -> list[int]:
-    """spaCy's numbers of the attributes that can be columns."""
+    """Return spaCy's numbers of the attributes; raise an error for one that cannot be a column."""
     for name in names:
         if name not in ATTRIBUTES:
-            raise ValueError(f"no column can be {name!r}: give some of {', '.join(ATTRIBUTES)}")
+            raise ValueError(f"columns must be among {', '.join(ATTRIBUTES)}, got {name!r}")
     return [IDS[name] for name in names]
 
 
 def read_docs(docs: Sequence[Doc], columns: Sequence[str], strings: StringStore) -> Batch:
-    """The sentences of docs as columns; a doc without sentence boundaries is one sentence."""
+    """Return the sentences of docs as columns; a doc without sentence boundaries is one sentence."""
     attributes = [*attribute_ids(columns), SENT_START, IS_SPACE]
     arrays = [doc.to_array(attributes) for doc in docs] or [np.zeros((0, len(attributes)), np.uint64)]
     values = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
@@ -80,7 +81,7 @@ def read_docs(docs: Sequence[Doc], columns: Sequence[str], strings: StringStore)
     for name, used in zip(columns, np.any(keys, axis=0).tolist(), strict=True):
         if len(keys) and not used:
             raise ValueError(
-                f"no token has {name}, and the features are made of it: put a component that sets it "
-                "before this one, or choose other columns"
+                f"no token has {name}, which the features are made of; add a component that sets it before "
+                "this one, or choose other columns"
             )
     return Batch(Columns.from_keys(keys, ptr, text_of(strings), name="<docs>"), tokens, bounds)

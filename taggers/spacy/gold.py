@@ -1,4 +1,4 @@
-"""Gold labels of spaCy's Examples: one for each token of the predicted doc, None where it is missing."""
+"""Read gold labels from spaCy's Examples: one per token of the predicted doc, None where it is missing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Gold = list[str | None]
 
 
 def same_tokens(example: Example) -> bool:
-    """Whether both docs are cut into the same tokens, as they mostly are: then nothing need be aligned."""
+    """Return whether both docs have the same tokens, so that no alignment is needed."""
     x, y = example.predicted, example.reference
     return len(x) == len(y) and np.array_equal(x.to_array(ORTH), y.to_array(ORTH))
 
 
 def attribute_gold(example: Example, names: list[str]) -> Gold:
-    """Values of token attributes, several of them joined by |."""
+    """Return the values of token attributes; those of several attributes are joined by |."""
     strings = example.reference.vocab.strings
     same = same_tokens(example)
     columns = []
@@ -29,7 +29,7 @@ def attribute_gold(example: Example, names: list[str]) -> Gold:
 
 
 def entity_gold(example: Example) -> Gold:
-    """Entities as IOB2."""
+    """Return the entities as IOB2 labels."""
     if same_tokens(example):
         strings = example.reference.vocab.strings
         pairs = example.reference.to_array([ENT_IOB, ENT_TYPE]).tolist()
@@ -39,7 +39,7 @@ def entity_gold(example: Example) -> Gold:
 
 
 def span_gold(example: Example, key: str) -> Gold:
-    """A group of spans as IOB2; where there is no such group, nothing is known."""
+    """Return a group of spans as IOB2 labels; without such a group, all labels are missing."""
     if key not in example.reference.spans:
         return [None] * len(example.predicted)
     spans = list(example.reference.spans[key])
@@ -49,16 +49,16 @@ def span_gold(example: Example, key: str) -> Gold:
         phrases = [(span.label_, span.start, span.end) for span in spans]
         return list(encode(phrases, len(example.predicted), "IOB2"))
     except ValueError as error:
-        raise ValueError(f"the spans {key!r} of a document cannot be learned as chunks: {error}") from None
+        raise ValueError(f"the spans {key!r} of a doc cannot be learned as chunks: {error}") from None
 
 
 def phrase_labels(types: list[str]) -> list[str]:
-    """The IOB2 labels of phrases of some types."""
+    """Return the IOB2 labels for these types of phrases."""
     return [*[f"{prefix}-{type_}" for type_ in types for prefix in "BI"], "O"]
 
 
 def phrase_types(labels: list[str]) -> list[str]:
-    """The types of phrases that labels of any scheme are for."""
+    """Return the types of phrases in labels of any scheme."""
     return sorted({split(label)[1] for label in labels if label != "O"})
 
 

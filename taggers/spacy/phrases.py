@@ -1,4 +1,4 @@
-"""`structsvm_chunker` and `structsvm_ner`: phrases, as a group of spans and as entities."""
+"""`structsvm_chunker` and `structsvm_ner`: set phrases as a group of spans and as entities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from taggers.spacy.gold import Gold, entity_gold, phrase_labels, phrase_types, s
 
 
 class PhrasePipe(SequencePipe):
-    """Labels that mark phrases."""
+    """A component whose labels mark phrases."""
 
     def _shown(self, names: list[str]) -> list[str]:
         return phrase_types(names)
@@ -28,13 +28,13 @@ class PhrasePipe(SequencePipe):
         return phrase_labels(labels)
 
     def predict(self, docs: Iterable[Doc]) -> list[list[schemes.Span]]:
-        """For each doc its phrases, as (type, start, end)."""
+        """Return the phrases of each doc as (type, start, end)."""
         batch, ids = self._label(docs)
         model = self.model.model_
         if model.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
             raise ValueError(
-                f"the labels of this model ({', '.join(model.names[:5])}, ...) mark no phrases: "
-                "use it in structsvm_tagger"
+                f"the labels of this model ({', '.join(model.names[:5])}, ...) do not mark phrases; "
+                "load it with structsvm_tagger"
             )
         found: list[list[schemes.Span]] = [[] for _ in batch.bounds[1:]]
         if model.outer != "none":
@@ -51,11 +51,11 @@ class PhrasePipe(SequencePipe):
 
     @abstractmethod
     def _set(self, doc: Doc, spans: list[Span]) -> None:
-        """Put the spans into the doc."""
+        """Store the spans in the doc."""
 
 
 class StructSVMChunker(PhrasePipe):
-    """Chunks, in doc.spans[spans_key]: displacy.render(doc, style="span") shows spans_key="sc" at once."""
+    """Sets chunks in doc.spans[spans_key]; displacy.render(doc, style="span") shows spans_key="sc"."""
 
     TAGGER: ClassVar[Any] = Chunker
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH", "TAG")
@@ -74,7 +74,7 @@ class StructSVMChunker(PhrasePipe):
 
 
 class StructSVMNer(PhrasePipe):
-    """Named entities, in doc.ents; without `overwrite`, those that are there stay and win."""
+    """Sets named entities in doc.ents; without `overwrite`, existing entities are kept and win."""
 
     TAGGER: ClassVar[Any] = NerTagger
 
@@ -89,7 +89,7 @@ class StructSVMNer(PhrasePipe):
 
 
 def score_chunks(examples: Iterable[Example], spans_key: str = "chunks", **kwargs: Any) -> dict[str, Any]:
-    """spans_chunks_p, _r, _f and _per_type."""
+    """Return spans_chunks_p, _r, _f and _per_type."""
     prefix = "spans_"
     kwargs.setdefault("getter", lambda doc, attr: doc.spans.get(attr[len(prefix) :], []))
     kwargs.setdefault("has_annotation", lambda doc: spans_key in doc.spans)
@@ -109,6 +109,7 @@ def make_ner_scorer() -> Callable[..., dict[str, Any]]:
 @Language.factory(
     "structsvm_chunker",
     assigns=["doc.spans"],
+    requires=["token.tag"],
     default_config={**OPTIONS, "spans_key": "chunks", "scorer": {"@scorers": "structsvm.chunk_scorer.v1"}},
     default_score_weights={"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
 )
@@ -121,11 +122,11 @@ def make_chunker(
     options: dict[str, Any],
     keep_state: bool,
     prune: float,
-    dtype: str,
+    dtype: str | None,
     overwrite: bool,
     scorer: Callable[..., Any] | None,
 ) -> StructSVMChunker:
-    """A chunker for a pipeline; options are those of `taggers.Chunker`."""
+    """Return a chunker for a pipeline; options are those of `taggers.Chunker`."""
     return StructSVMChunker(
         nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
         dtype=dtype, overwrite=overwrite, spans_key=spans_key, scorer=scorer,
@@ -146,11 +147,11 @@ def make_ner(
     options: dict[str, Any],
     keep_state: bool,
     prune: float,
-    dtype: str,
+    dtype: str | None,
     overwrite: bool,
     scorer: Callable[..., Any] | None,
 ) -> StructSVMNer:
-    """An entity recognizer for a pipeline; options are those of `taggers.NerTagger`."""
+    """Return an entity recognizer for a pipeline; options are those of `taggers.NerTagger`."""
     return StructSVMNer(
         nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
         dtype=dtype, overwrite=overwrite, scorer=scorer,

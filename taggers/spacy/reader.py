@@ -1,4 +1,4 @@
-"""`structsvm.Columns.v1`: CoNLL files as a corpus of `spacy train`, each sentence a Doc."""
+"""`structsvm.Columns.v1`: read CoNLL files as a corpus for `spacy train`, one Doc per sentence."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ def make_reader(
     encoding: str = "utf-8",
     limit: int = 0,
 ) -> Callable[[Language], Iterator[Example]]:
-    """A corpus in files of columns (CoNLL-2000/2002/2003) or CoNLL-U.
+    """Return a corpus from a file of columns (CoNLL-2000/2002/2003) or CoNLL-U.
 
-    columns: what they are, of ORTH, TAG, POS, LEMMA, MORPH, CHUNK, NER and _ for nothing; CoNLL-U's are
-    known. inputs: those that the pipeline finds in the docs already, such as TAG for a chunker.
-    limit: so many sentences, 0 for all.
+    columns: ORTH, TAG, POS, LEMMA, MORPH, CHUNK, NER, or _ for a column to skip; not needed for CoNLL-U.
+    inputs: attributes that the docs have before the pipeline runs, such as TAG for a chunker.
+    limit: the number of sentences to read, 0 for all.
     """
     if path is None:
-        raise ValueError("this corpus has no file: give --paths.train and --paths.dev on the command line")
+        raise ValueError("this corpus has no file; pass --paths.train and --paths.dev on the command line")
     for name in [*(columns or ()), *inputs]:
         if name not in NAMES:
-            raise ValueError(f"no column is called {name!r}: give some of {', '.join(NAMES)}")
+            raise ValueError(f"columns must be among {', '.join(NAMES)}, got {name!r}")
     for name in inputs:
         if name not in TOKEN:
-            raise ValueError(f"{name!r} is no input: give some of {', '.join(TOKEN)}")
+            raise ValueError(f"inputs must be among {', '.join(TOKEN)}, got {name!r}")
 
     def corpus(nlp: Language) -> Iterator[Example]:
         scheme: dict[str, str] = {}
@@ -72,18 +72,20 @@ def make_reader(
 
 
 def places(format: str, columns: list[str] | None) -> dict[str, int]:
-    """Which column of a file holds what."""
+    """Return which column of a file holds what."""
     if format == "conllu":
         return CONLLU_COLUMNS
     if columns is None or columns.count(WORD) != 1:
-        raise ValueError(f'say what the columns are, such as columns = ["{WORD}", "TAG", "{CHUNK}"]')
+        raise ValueError(
+            f'the columns of the file are unknown; name them, as in columns = ["{WORD}", "TAG", "{CHUNK}"]'
+        )
     return {name: place for place, name in enumerate(columns) if name != SKIP}
 
 
 def examples(
     vocab: Vocab, chunk: Columns, names: list[str], inputs: list[str], spans_key: str, scheme: dict[str, str]
 ) -> Iterator[Example]:
-    """The sentences of a chunk; `scheme` remembers the label scheme of each column of phrases."""
+    """Yield the sentences of a chunk; `scheme` keeps the label scheme of each column of phrases."""
     values = {name: chunk.sentences(place) for place, name in enumerate(names)}
     for name in (CHUNK, NER):
         if name in values and scheme.get(name, "none") == "none":

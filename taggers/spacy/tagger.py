@@ -1,4 +1,4 @@
-"""`structsvm_tagger`: parts of speech in Token.tag_, in Token.pos_, or in both."""
+"""`structsvm_tagger`: set parts of speech in Token.tag_, in Token.pos_, or in both."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ TARGETS = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
 
 
 class StructSVMTagger(SequencePipe):
-    """Labels go to the attribute `target`: TAG, POS, or POS|TAG for labels such as NOUN|NN.
+    """Sets the attribute `target`: TAG, POS, or POS|TAG for labels such as NOUN|NN.
 
-    None takes what the model was trained for, and TAG where there is none.
+    With target=None it is the attribute that the model was trained for, or TAG without a model.
     """
 
     TAGGER: ClassVar[Any] = PosTagger
 
     def __init__(self, *args: Any, target: str | None = None, **options: Any) -> None:
         if target is not None and target not in TARGETS:
-            raise ValueError(f"target must be one of {', '.join(TARGETS)}, not {target!r}")
+            raise ValueError(f"target must be one of {', '.join(TARGETS)}, got {target!r}")
         super().__init__(*args, **options)
         self.target = target
 
     @property
     def attributes(self) -> list[str]:
-        """The attributes that it sets."""
+        """The token attributes that the component sets."""
         return TARGETS[self.target or self.saved.get("target") or self._target_of_file()]
 
     def _target_of_file(self) -> str:
-        """What the labels of the command line's model are."""
+        """Return the attribute that the labels of a model file stand for."""
         if self.source is None or not self.trained:
             return "TAG"
         model = self.model.model_
@@ -59,13 +59,20 @@ class StructSVMTagger(SequencePipe):
         return sorted(names)
 
     def _all(self, labels: list[str]) -> list[str]:
+        if not labels:
+            names = " and ".join(self.attributes)
+            raise ValueError(
+                f"no token of the examples has a gold {names}, so the component {self.name!r} cannot learn; "
+                "choose another target (for a treebank without XPOS: POS, and pos_acc = 1.0 under "
+                "[training.score_weights])"
+            )
         return labels
 
     def _gold(self, example: Example) -> Gold:
         return attribute_gold(example, self.attributes)
 
     def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
-        """For each doc the places of its tokens' labels among the model's names, -1 for white space."""
+        """Return for each doc the labels as indices into the model's names, -1 for white space."""
         batch, ids = self._label(docs)
         found = np.full(batch.bounds[-1], -1, np.int32)
         found[batch.tokens] = ids
@@ -86,7 +93,7 @@ class StructSVMTagger(SequencePipe):
                 doc.from_array(attributes, new)
 
     def _values(self, names: list[str]) -> np.ndarray:
-        """spaCy's ids for each label and, last, for white space; a row has one for each attribute."""
+        """Return spaCy's ids, one row per label and a last one for white space, one column per attribute."""
         attributes = self.attributes
         rows = [name.split("|", 1) if len(attributes) > 1 else [name] for name in names]
         rows.append([SPACE[attribute] for attribute in attributes])
@@ -96,7 +103,7 @@ class StructSVMTagger(SequencePipe):
 
     def _id(self, attribute: str, text: str) -> int:
         if attribute == "POS" and text not in UPOS:
-            raise ValueError(f"the label {text!r} is no universal part of speech: set it as TAG")
+            raise ValueError(f"the label {text!r} is not a universal part of speech; use target='TAG'")
         return PARTS_OF_SPEECH[text] if attribute == "POS" else self.vocab.strings.add(text)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
@@ -111,7 +118,7 @@ class StructSVMTagger(SequencePipe):
 def score_tags(
     examples: Iterable[Example], attributes: Iterable[str] = ("TAG",), **kwargs: Any
 ) -> dict[str, Any]:
-    """tag_acc, pos_acc: the shares of right tokens."""
+    """Return tag_acc and pos_acc, the shares of correct tokens."""
     examples = list(examples)
     found: dict[str, Any] = {}
     for name in attributes:
@@ -138,12 +145,12 @@ def make_tagger(
     options: dict[str, Any],
     keep_state: bool,
     prune: float,
-    dtype: str,
+    dtype: str | None,
     overwrite: bool,
     target: str | None,
     scorer: Callable[..., Any] | None,
 ) -> StructSVMTagger:
-    """A tagger for a pipeline; options are those of `taggers.PosTagger`."""
+    """Return a tagger for a pipeline; options are those of `taggers.PosTagger`."""
     return StructSVMTagger(
         nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
         dtype=dtype, overwrite=overwrite, target=target, scorer=scorer,

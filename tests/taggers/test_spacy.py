@@ -324,7 +324,7 @@ def test_displacy_draws_chunks_and_entities():
 
 
 def test_wrong_use_is_told_in_a_sentence(nlp, tmp_path):
-    with pytest.raises(ValueError, match="no column can be 'WORD'"):
+    with pytest.raises(ValueError, match=r"columns must be among .*, got 'WORD'"):
         nlp.add_pipe("structsvm_tagger", config={"columns": ["WORD"]})
     with pytest.raises(ValueError, match="target must be one of"):
         nlp.add_pipe("structsvm_tagger", config={"target": "UPOS"})
@@ -332,9 +332,8 @@ def test_wrong_use_is_told_in_a_sentence(nlp, tmp_path):
     with pytest.raises(ValueError, match="has no model"):
         nlp("the cat")
     other = spacy.blank("en")
-    other.add_pipe("structsvm_tagger", config={"model": str(tmp_path / "none.ssvm")})
     with pytest.raises(ModelFileError, match="does not exist"):
-        other("the cat")
+        other.add_pipe("structsvm_tagger", config={"model": str(tmp_path / "none.ssvm")})
     (tmp_path / "text.ssvm").write_text("no model")
     with pytest.raises(ModelFileError, match="is not a structsvm model"):
         other.add_pipe("structsvm_ner", config={"model": str(tmp_path / "text.ssvm")})
@@ -349,5 +348,64 @@ def test_a_tagger_in_place_of_a_chunker_is_refused(tmp_path, nlp):
     (tmp_path / "t.txt").write_bytes(as_conllu(20))
     train("pos", tmp_path / "t.txt", tmp_path / "m.ssvm", label=4)
     nlp.add_pipe("structsvm_ner", config={"model": str(tmp_path / "m.ssvm")})
-    with pytest.raises(ValueError, match="mark no phrases"):
+    with pytest.raises(ValueError, match="do not mark phrases"):
         nlp("the cat")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"epochs": 5}, "'epochs' has no effect in a pipeline; set max_epochs"),
+        ({"cutoff": 2}, "'cutoff' has no effect in a pipeline; set prune"),
+        ({"seed": 1}, "there is no option 'seed'; use random_state"),
+        ({"c": 1}, "there is no option 'c'; options are C, "),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(nlp, options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        nlp.add_pipe("structsvm_tagger", config={"options": options})
+
+
+def test_a_saved_pipeline_does_not_read_the_file_it_began_with(tmp_path, nlp):
+    (tmp_path / "t.txt").write_bytes(as_conllu(20))
+    train("pos", tmp_path / "t.txt", tmp_path / "m.ssvm", label=4)
+    nlp.add_pipe("structsvm_tagger", config={"model": str(tmp_path / "m.ssvm")})
+    wanted = annotation(nlp("the cat"))
+    nlp.to_disk(tmp_path / "saved")
+    (tmp_path / "m.ssvm").write_text("something else by now")
+    loaded = spacy.load(tmp_path / "saved")
+    assert annotation(loaded("the cat")) == wanted
+    assert loaded.get_pipe("structsvm_tagger").labels == nlp.get_pipe("structsvm_tagger").labels
+
+
+def test_a_pipeline_made_from_a_config_reads_its_model_when_it_is_needed(tmp_path, nlp):
+    (tmp_path / "t.txt").write_bytes(as_conllu(20))
+    train("pos", tmp_path / "t.txt", tmp_path / "m.ssvm", label=4)
+    nlp.add_pipe("structsvm_tagger", config={"model": str(tmp_path / "m.ssvm")})
+    again = spacy.util.load_model_from_config(nlp.config)
+    assert annotation(again("the cat")) == annotation(nlp("the cat"))
+    (tmp_path / "m.ssvm").unlink()
+    late = spacy.util.load_model_from_config(nlp.config)
+    with pytest.raises(ModelFileError, match="does not exist"):
+        late("the cat")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "float32"])
+def test_a_model_is_saved_in_the_precision_it_was_loaded_in(dtype, tmp_path, nlp):
+    (tmp_path / "t.txt").write_bytes(as_conllu(40))
+    train("pos", tmp_path / "t.txt", tmp_path / "m.ssvm", label=4, dtype=dtype)
+    tagger = nlp.add_pipe("structsvm_tagger", config={"model": str(tmp_path / "m.ssvm")})
+    tagger.to_disk(tmp_path / "saved")
+    assert (tmp_path / "saved" / "model.ssvm").stat().st_size == (tmp_path / "m.ssvm").stat().st_size
+
+
+def test_a_chunker_says_that_it_needs_tags(nlp):
+    nlp.add_pipe("structsvm_chunker")
+    assert nlp.analyze_pipes()["problems"]["structsvm_chunker"] == ["token.tag"]
+
+
+def test_examples_without_the_target_are_refused_by_name(nlp):
+    nlp.add_pipe("structsvm_tagger", config={"target": "TAG"})
+    doc = Doc(nlp.vocab, words=["the", "cat"], pos=["DET", "NOUN"])
+    with pytest.raises(ValueError, match=r"has a gold TAG, .*without XPOS: POS"):
+        nlp.initialize(lambda: [Example(Doc(nlp.vocab, words=["the", "cat"]), doc)])

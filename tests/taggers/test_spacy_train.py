@@ -14,6 +14,7 @@ from spacy_docs import as_entity_columns, as_universal  # noqa: E402
 from structsvm.files.errors import DataError  # noqa: E402
 from taggers.commands import evaluate  # noqa: E402
 from taggers.spacy.__main__ import config  # noqa: E402
+from taggers.spacy.batches import make_batcher  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
 
 MADE = {"pos": as_universal, "chunk": as_columns, "ner": as_entity_columns}
@@ -27,7 +28,6 @@ def prepared(task, tmp_path):
     return {
         "paths.train": str(tmp_path / "train"),
         "paths.dev": str(tmp_path / "dev"),
-        "training.eval_frequency": 2,
     }
 
 
@@ -75,6 +75,24 @@ def test_training_goes_on_from_a_pipeline(tmp_path):
     assert sizes[1] >= sizes[0] > 0
 
 
+@pytest.mark.parametrize("task", sorted(MADE))
+def test_shipped_configs_evaluate_small_corpora_ten_times_and_at_the_end(task, tmp_path, capsys):
+    overrides = prepared(task, tmp_path)
+    spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides={**overrides, "training.max_epochs": 1})
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[:2] for row in rows if row and row[0] == "0"] == [["0", str(step)] for step in range(10)]
+
+
+def test_batches_are_equal_shares_of_a_corpus_of_any_size():
+    cut = make_batcher(shares=4)
+    assert [len(batch) for batch in cut(range(1000))] == [250] * 4
+    assert [len(batch) for batch in cut(range(10))] == [2, 3, 2, 3]
+    assert list(cut(range(2))) == [[0], [1]]
+    assert list(cut([])) == []
+    with pytest.raises(ValueError, match="shares must be at least 1, got 0"):
+        make_batcher(shares=0)
+
+
 def test_the_reader_gives_all_that_the_columns_say(tmp_path):
     nlp = spacy.blank("en")
     (tmp_path / "f").write_text(
@@ -98,9 +116,9 @@ def test_the_reader_says_what_is_wrong_and_where(tmp_path):
     file.write_text("a DT\n\nb NN\n")
     with pytest.raises(DataError, match=r"f\.txt:1: .*Universal Dependencies tag"):
         list(make_reader(str(file), columns=["ORTH", "POS"])(nlp))
-    with pytest.raises(ValueError, match="say what the columns are"):
+    with pytest.raises(ValueError, match="name them, as in columns ="):
         list(make_reader(str(file))(nlp))
-    with pytest.raises(ValueError, match="no column is called 'WORD'"):
+    with pytest.raises(ValueError, match=r"columns must be among .*, got 'WORD'"):
         make_reader(str(file), columns=["WORD"])
     with pytest.raises(ValueError, match=r"--paths\.train"):
         make_reader(None)
