@@ -1,8 +1,8 @@
-"""Put what was measured into README.md and docs/benchmarks.md: `python -m benchmarks pages`.
+"""Fill the tables of README.md and docs/benchmarks from the kept results: `python -m benchmarks pages`.
 
-Between `<!-- table: NAME -->` and `<!-- end -->` stands benchmarks/results/NAME.md as it was written, or the
-table alone where it is the report of an experiment; two names are summaries: `peers-short` of the last `make
-bench`, and `papers` of `structsvm reproduce --all`.
+Between `<!-- table: NAME -->` and `<!-- end -->` the page shows benchmarks/results/NAME.md, or only its table
+if it is the report of an experiment. Three kinds of tables are summaries: `readme` and `peers-TASK` of the
+last `make bench`, `papers` of `python -m benchmarks reproduce --all`.
 """
 
 from __future__ import annotations
@@ -10,45 +10,58 @@ from __future__ import annotations
 import json
 import re
 import statistics
-import sys
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import RESULTS, table
 from benchmarks.peers.measuring import median
-from benchmarks.peers.reporting import of_task
+from benchmarks.peers.reporting import tables
 from benchmarks.peers.tasks import TASKS, TITLES
 
 ROOT = Path(__file__).parents[1]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "benchmarks").glob("*.md")))
 PLACE = re.compile(r"(<!-- table: (?P<name>[\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def peers_short() -> str:
-    """One table of all tasks: score, training, rate, memory, size."""
-    record = json.loads((RESULTS / "peers.json").read_text(encoding="utf-8"))
-    rows = []
-    for task in dict.fromkeys(entry["task"] for entry in record["entries"]):
-        for entry in of_task(record["entries"], task):
-            if entry["runs"]:
-                rows.append(short_row(task, entry))
-    header = ["task", "program", "score", "training, s", "labelling, a second", "peak MB", "model MB"]
-    return f"{table(header, rows)}\n\n{record['machine']}"
+# The rows of the README: what is measured, and with which methods.
+README_ROWS = (
+    ("chunking", ("structsvm preset", "crfsuite lbfgs")),
+    ("pos", ("structsvm preset", "spaCy tagger")),
+    ("ner", ("structsvm preset", "crfsuite lbfgs")),
+)
 
 
-def short_row(task: str, entry: dict[str, Any]) -> list[str]:
-    measure = TASKS[task].measure if task in TASKS else "accuracy"
+def peers() -> dict[str, Any]:
+    """The record of the last `make bench`."""
+    record: dict[str, Any] = json.loads((RESULTS / "peers.json").read_text(encoding="utf-8"))
+    return record
+
+
+def readme() -> str:
+    """The six rows of the README: score, training time and tagging speed."""
+    entries = {(entry["task"], entry["method"]): entry for entry in peers()["entries"]}
+    rows = [readme_row(task, entries[task, method]) for task, methods in README_ROWS for method in methods]
+    return table(["task", "program", "score", "training", "tokens per second"], rows)
+
+
+def readme_row(task: str, entry: dict[str, Any]) -> list[str]:
     ours = entry["method"].startswith("structsvm")
-    name = f"**{entry['method']}**" if ours else f"{entry['method']} {entry['version']}"
-    return [
-        TITLES[task], name, f"{measure} {median(entry, 'score'):.2f}", f"{median(entry, 'train'):.1f}",
-        f"{median(entry, 'rate'):,.0f}", f"{median(entry, 'peak_mb'):.0f}",
-        f"{median(entry, 'model_mb'):.1f}",
-    ]  # fmt: skip
+    name = "**structsvm**" if ours else f"{entry['method']} {entry['version']}"
+    score = f"{TASKS[task].measure} {median(entry, 'score'):.2f}"
+    return [TITLES[task], name, score, f"{median(entry, 'train'):.1f} s", f"{median(entry, 'rate'):,.0f}"]
+
+
+def peers_of(task: str) -> str:
+    """All programs on one task."""
+    record = peers()
+    entries = [entry for entry in record["entries"] if entry["task"] == task]
+    versions = {entry["method"].split()[0]: entry["version"] for entry in entries if entry["version"]}
+    named = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return f"{tables(entries)}\n\n{record['machine']}; {named}"
 
 
 def papers() -> str:
-    """A line for each experiment: what it is, and how far apart the papers' numbers and ours are."""
+    """One row for each experiment: its subject and the distance between the paper's numbers and ours."""
     from benchmarks.experiment import experiments
 
     rows = []
@@ -62,14 +75,16 @@ def papers() -> str:
             100 * abs(row["difference"] / row["paper"]) for row in compared if row["difference"] is not None
         ]
         middle = f"{statistics.median(apart):.1f}%" if apart else "curves"
-        link = f"[{name}](../benchmarks/results/{name}.md)"
+        link = f"[{name}](../../benchmarks/results/{name}.md)"
         rows.append([link, entry.what, str(len(apart) or ""), middle, f"{max(apart):.1f}%" if apart else ""])
-    return table(["experiment", "what", "numbers", "apart: median", "apart: most"], rows)
+    return table(["experiment", "subject", "numbers", "median difference", "largest difference"], rows)
 
 
 def content(name: str) -> str:
-    if name == "peers-short":
-        return peers_short()
+    if name == "readme":
+        return readme()
+    if name.startswith("peers-"):
+        return peers_of(name.removeprefix("peers-"))
     if name == "papers":
         return papers()
     path = RESULTS / f"{name}.md"
@@ -82,13 +97,11 @@ def content(name: str) -> str:
 
 
 def filled(text: str) -> str:
-    """A page with its tables as they were measured last."""
+    """A page with the tables of the last measurements."""
     return PLACE.sub(lambda place: f"{place[1]}{content(place['name'])}\n{place[3]}", text)
 
 
 def main(*, quick: bool = False) -> None:
-    """Fill both pages; where they are not, as in an installed package, there is nothing to do."""
+    """Fill all pages."""
     for page in PAGES:
-        if not page.exists():
-            sys.exit(f"{page} is not there: pages are filled in a checkout")
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Every block of code of the README and of the docs runs, and the Python of them type-checks."""
+"""Every block of code in the README and the docs runs, and its Python type-checks; the tables are current."""
 
 import os
 import re
@@ -13,10 +13,14 @@ sys.path.insert(0, str(ROOT / "tests" / "taggers"))
 
 from sentences import as_columns  # noqa: E402
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# The blocks of a tutorial go on from one to the next, in one folder; all others stand for themselves.
-TUTORIALS = [page for page in PAGES if page.name.startswith("tutorial-")]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# The blocks of these tutorials build on each other, in one folder; all other blocks run alone.
+TUTORIALS = [ROOT / "docs" / "tutorials" / f"{name}.md" for name in ("tagging", "spacy", "parsing")]
 SHELL = [page for page in PAGES if page not in TUTORIALS and "```sh" in page.read_text(encoding="utf-8")]
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
@@ -26,7 +30,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 ALONE = [
-    pytest.param(code, id=f"{page.name} {k}")
+    pytest.param(code, id=f"{name(page)} {k}")
     for page in PAGES
     if page not in TUTORIALS
     for k, (language, code) in enumerate(blocks(page))
@@ -41,11 +45,11 @@ def test_block_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
 
 
-@pytest.mark.parametrize("page", TUTORIALS + SHELL, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", TUTORIALS + SHELL, ids=name)
 def test_page_runs_from_its_beginning_to_its_end(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A tutorial's blocks all go on from one to the next; of other pages those for the shell do."""
+    """All blocks of a tutorial run in order; of other pages, those for the shell."""
     if "spacy" in page.read_text(encoding="utf-8"):
         pytest.importorskip("spacy")
     monkeypatch.chdir(tmp_path)
@@ -67,7 +71,7 @@ def test_page_runs_from_its_beginning_to_its_end(
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target, _ in LINK.findall(page.read_text(encoding="utf-8")):
         assert target.startswith("https://") or (page.parent / target).exists(), target
@@ -76,6 +80,25 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_readme_shows_a_users_own_problem_in_under_25_lines() -> None:
     own = next(code for code in PYTHON if "(Problem)" in code)
     assert len(own.splitlines()) < 25
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "<!-- table:" in page.read_text(encoding="utf-8")], ids=name
+)
+def test_tables_are_those_of_the_kept_results(page: Path) -> None:
+    from benchmarks.pages import filled
+
+    text = page.read_text(encoding="utf-8")
+    assert filled(text) == text, "run `python -m benchmarks pages`"
+
+
+def test_picture_is_that_of_the_kept_results() -> None:
+    from benchmarks.pages import peers
+    from benchmarks.picture import PICTURE, picture
+
+    assert picture(peers()["entries"]) == PICTURE.read_text(encoding="utf-8"), (
+        "run `python -m benchmarks picture`"
+    )
 
 
 def test_blocks_type_check(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from benchmarks.peers.measuring import median
 from benchmarks.peers.tasks import TASKS, TITLES
 
 HEADER = [
-    "training, s", "time / ours", "peak MB", "labelling, a second", "model MB", "loading, ms", "template",
+    "training, s", "time / ours", "peak MB", "labelled per second", "model MB", "loading, ms", "template",
     "runs",
 ]  # fmt: skip
 
@@ -33,6 +33,11 @@ def of_task(entries: list[dict[str, Any]], task: str) -> list[dict[str, Any]]:
 
 
 def markdown(entries: list[dict[str, Any]]) -> str:
+    """A table for each task, and how to read it."""
+    return f"{tables(entries)}\n\n{legend(entries)}"
+
+
+def tables(entries: list[dict[str, Any]]) -> str:
     """A table for each task."""
     parts = []
     for task in dict.fromkeys(entry["task"] for entry in entries):
@@ -42,7 +47,7 @@ def markdown(entries: list[dict[str, Any]]) -> str:
         fastest = min((median(entry, "train") for entry in ours), default=float("nan"))
         rows = [cells(entry, fastest) for entry in found]
         parts.append(table([TITLES[task], what, *HEADER], rows))
-    return "\n\n".join([*parts, legend(entries)])
+    return "\n\n".join(parts)
 
 
 def cells(entry: dict[str, Any], fastest: float) -> list[str]:

@@ -114,11 +114,13 @@ def test_pages_hold_what_was_measured_last(monkeypatch, tmp_path):
         json.dumps({"rows": [{"paper": 200.0, "difference": -2.0}, {"paper": None, "difference": None}]})
     )
     monkeypatch.setattr(pages, "RESULTS", tmp_path)
-    names = ("other", "peers-short", "papers")
+    names = ("other", "peers-chunking", "papers")
     text = "\n".join(f"before\n<!-- table: {name} -->\nold\n<!-- end -->" for name in names)
     filled = pages.filled(text)
     assert "old" not in filled
     assert "before\n<!-- table: other -->\n| new |\n<!-- end -->" in filled
-    assert "| CoNLL-2000 chunking | peer 1.2 | F1 90.00 | 2.0 | 10 | 9 | 1.0 |" in filled
+    assert "| CoNLL-2000 chunking | F1 |" in filled
+    assert "| peer | 90.00 | 2.00 |" in filled
+    assert "a machine; peer 1.2" in filled
     assert re.search(r"\[table-5.7\].* \| 1 \| 1.0% \| 1.0% \|", filled)
     assert pages.filled(filled) == filled

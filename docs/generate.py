@@ -1,0 +1,72 @@
+"""Write the pages that are made from the program itself: `python docs/generate.py`.
+
+reference/command-line.md shows the help of every command, reference/options.md the table of training options.
+A test compares both with the program.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+
+
+def commands() -> Iterator[list[str]]:
+    """The words of each command, those of a group after the group."""
+    import typer.main
+
+    from structsvm.cli.app import app
+
+    def below(command: Any, words: list[str]) -> Iterator[list[str]]:
+        yield words
+        for name, sub in sorted(getattr(command, "commands", {}).items()):
+            yield from below(sub, [*words, name])
+
+    yield from below(typer.main.get_command(app), [])
+
+
+def command_line() -> str:
+    """The page of the command line: `--help` of every command at 80 columns."""
+    from typer.testing import CliRunner
+
+    from structsvm.cli.app import app
+
+    parts = [
+        "# Command line",
+        "`structsvm COMMAND --help` prints the text below. Exit codes: 0 success, 1 bad data\n"
+        "(`file:line: what is wrong`), 2 wrong usage or an unusable model file, 130 interrupted with\n"
+        "Ctrl-C, 141 the reader of a pipe (`| head`) stopped early.",
+    ]
+    for words in commands():
+        result = CliRunner().invoke(
+            app, [*words, "--help"], prog_name="structsvm", env={"COLUMNS": "80", "TERM": "dumb"}
+        )
+        if result.exit_code != 0:
+            raise RuntimeError(f"structsvm {' '.join(words)} --help failed: {result.output}")
+        name = " ".join(["structsvm", *words])
+        parts.append(f"## {name}\n\n```text\n{result.output.strip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
+def options() -> str:
+    """The page of the options, as `python -m taggers.options` prints it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "taggers.options"], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+PAGES = {"reference/command-line.md": command_line}
+
+
+def main() -> None:
+    for name, page in PAGES.items():
+        (DOCS / name).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
