@@ -43,7 +43,7 @@ def imported(folder):
     ignored = shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     shutil.copytree(ROOT / "structsvm", folder / "sources" / "structsvm", ignore=ignored)
     done = subprocess.run(
-        [sys.executable, "-S", "-c", "from structsvm import LaRank"],
+        [sys.executable, "-S", "-c", "import structsvm"],
         cwd=folder / "sources", capture_output=True, text=True, check=False,
     )  # fmt: skip
     raise ImportError(done.stderr)
@@ -74,7 +74,7 @@ CAUSES = {
     ),
     "Model file ... is damaged or incomplete": lambda f: tag(f / "cut", f / "train", f / "new"),
     "no clusters of words were found": without_convergence,
-    "is not compiled in this folder": imported,
+    "not compiled here": imported,
 }  # fmt: skip
 
 
