@@ -41,9 +41,9 @@ def measure(level: int, options: dict[str, Any], seed: int) -> dict[str, float]:
 
 READING = """
 
-Most relations of a meaning (`answer`, `stateid`, `loc_2`) have no word of their own, and the parser rests on
-words that name symbols; `unnamed` lets it do without. Its value was chosen on 250 other questions, the
-solver beside it by a look at questions that train and test sets are drawn from."""
+Most relations of a meaning (`answer`, `stateid`, `loc_2`) have no word of their own, but the parser relies on
+words that name symbols; `unnamed` lets it do without them. Its value was chosen on 250 other questions, the
+solver by looking at questions from which the training and test sets are drawn."""
 
 
 def main(*, quick: bool = False) -> None:

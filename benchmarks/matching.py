@@ -201,11 +201,10 @@ def report(figures: dict[str, Any]) -> str:
 
 
 READING = """\
-How to read it: in the first two rows no comment is matched with options that its gold meaning helped to
-choose, and gold meanings are never learned from. The second row was to be the one to quote: it was fixed
-and measured first, and the way of the first row was thought of when its figure was known, because one game
-turned out to be a poor judge of the others (in 2004 few comments mean nothing, so that no salience is best
-there). The default options are beside them for those who use them: they were chosen by all four games. The
-row below shows what it costs to match comments with a parser that has learned them: it finds an event also
-in those that mean none. The form of the model was designed with all four games at hand, matching apart with
-2002."""
+In the first two rows, no comment is matched with options that its gold meaning helped to choose, and gold
+meanings are never learned from. Quote the second row: we fixed and measured it first. We thought of the
+method of the first row after seeing that result, because one game turned out to be a poor judge of the others
+(in 2004 few comments mean nothing, so that no salience is best there). The default options were chosen by all
+four games. The row below them shows the cost of matching comments with a parser that was trained on them: it
+also finds an event in comments that mean none. The form of the model was designed with all four games at
+hand, matching apart with 2002."""

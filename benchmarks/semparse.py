@@ -190,13 +190,13 @@ def report(figures: dict[str, Any]) -> str:
 
 
 READING = """\
-How to read it: quote the first row. What is chosen there: which features beside the words, whether a
-candidate must be about what the sentence names, the weight of the alignment's prior, EM passes, passes, C,
-averaging, and passive-aggressive steps or LaRank. What nesting does not cover, since people chose it with
-all four games at hand: the form of the model (alignment by EM, then whole meanings that the schema allows),
-how features are spelled, the thresholds of the alignment (a symbol needs 0.1 of a word's counts, a class
-0.4, a sure constant 0.5), its smoothing of 0.01, the order of the stages and the values tried. Gold
-meanings of the training games are used to choose, not to learn."""
+Quote the first row. Nested cross-validation chooses the features besides words, whether a candidate must be
+about what the sentence names, the weight of the alignment's prior, the number of EM iterations and of passes,
+C, averaging, and the solver (passive-aggressive or LaRank). It does not cover what we chose with all four
+games at hand: the form of the model (alignment by EM, then whole meanings that the schema allows), the form
+of the features, the thresholds of the alignment (a symbol needs 0.1 of a word's counts, a class 0.4, a
+certain constant 0.5), its smoothing of 0.01, the order of the stages and the values tried. Gold meanings of
+the training games are used to choose options, not to learn."""
 
 
 def inner_table(choices: Sequence[Choice]) -> str:
@@ -208,6 +208,6 @@ def inner_table(choices: Sequence[Choice]) -> str:
                 for change, score in zip(step["changes"][1:], step["scores"][1:], strict=True):
                     gains.setdefault(told(change), []).append(score - step["scores"][0])
     rows = [[name, f"{statistics.mean(values):+.4f}", len(values)] for name, values in gains.items()]
-    return "What a change gained within training games where it was tried, beside features:\n\n" + table(
+    return "Gain of each change within the training games (except features):\n\n" + table(
         ["change", "F1", "folds"], rows
     )

@@ -1,4 +1,4 @@
-"""Table 4.1 of Bordes' thesis: MNIST by ten LASVMs, each digit against the rest, beside libsvm."""
+"""Table 4.1 of Bordes' thesis: MNIST by ten LASVMs, each digit against the rest, compared with libsvm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LASVM beside libsvm in Bordes' thesis: tables 4.3 and 4.4, figure 4.10.
+"""LASVM compared with libsvm in Bordes' thesis: tables 4.3 and 4.4, figure 4.10.
 
 Kernel calls of libsvm cannot be asked of scikit-learn. Those of "SMO" are of libsvm's own working-set rule in
 NumPy, with whole rows and a cache that forgets nothing: no solver of this kind computes fewer.
@@ -124,7 +124,7 @@ def runs_of(name: str, method: str, quick: bool) -> list[dict[str, Any]]:
     return measurements(__name__, jobs)
 
 
-@experiment("table-4.3", "LASVM after one pass beside libsvm", source=BORDES, corpora=NEEDED, instead=REUTERS)
+@experiment("table-4.3", "LASVM after one pass, and libsvm", source=BORDES, corpora=NEEDED, instead=REUTERS)
 def table_4_3(quick: bool) -> Outcome:
     rows = []
     for name in SETS:
@@ -146,7 +146,7 @@ def table_4_3(quick: bool) -> Outcome:
 
 
 NOTES = (
-    "Both have 40 MB of cache; times are of the CPU. Kernel calls beside libsvm's are of libsvm's rule with "
+    "Both have 40 MB of cache; times are of the CPU. The kernel calls of libsvm are those of its rule with "
     f"an unlimited cache (SMO). ADULT has {ADULT_ROWS:,} of its 32,561 training examples, so that the run "
     "takes minutes: with all, the thesis has 11,327 and 11,268 support vectors, 1,760 and 626 million kernel "
     "calls. USPS pixels in [-1, 1] are divided by 16: no scale gives both the paper's error and its support "

@@ -21,7 +21,7 @@ SETS: dict[str, dict[str, Any]] = {
     "R8": {"C": 1.0, "kernel": "linear"},
 }
 NEEDED = ("uci_letter", "usps", "mnist", "reuters_r8")
-INEX = "INEX by Reuters R8 with a linear kernel, so that its rows have no number beside them."
+INEX = "INEX by Reuters R8 with a linear kernel, so its rows have no published number."
 # error %, dual, kernel values in millions, argmax calls in thousands: tables 5.2 and 5.3
 PAPER: dict[tuple[str, str], tuple[float | None, ...]] = {
     ("LETTER", "LaRank x1"): (2.80, 5226, 55, 190),

@@ -1,4 +1,4 @@
-"""One slack or n: two cutting-plane solvers of one problem, and LaRank beside them."""
+"""One slack or n: two cutting-plane solvers of one problem, compared with LaRank."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ NOTES = (
     "Perceptrons are not averaged. The corpora for parts of speech are 5 and 13 times smaller than WSJ: "
     "compare the order of the methods. "
     "OCR, one pass: words in the order of the file, as the thesis must have had them; several: shuffled. "
-    "CRFs are beside ours in `make bench`."
+    "`make bench` compares with CRFs."
 )
 
 

@@ -1,4 +1,4 @@
-"""SGD-QN and SVMSGD2 beside liblinear in Bordes' thesis: table 3.5, figures 3.1 and 3.2, on data at hand."""
+"""SGD-QN, SVMSGD2 and liblinear in Bordes' thesis: table 3.5, figures 3.1 and 3.2, on data at hand."""
 
 from __future__ import annotations
 
