@@ -1,4 +1,4 @@
-"""How many passes `LaRankClassifier` makes by default: `python -m benchmarks passes`.
+"""How many passes `LaRankClassifier` makes by default: `python -m benchmarks default-epochs`.
 
 A fifth of each training set is held out, and test sets are not looked at. Seconds are of one core.
 """
@@ -58,7 +58,7 @@ def row(name: str, method: str, quick: bool) -> list[str]:
 def main(*, quick: bool = False) -> None:
     header = ["held-out fifth of", "method", "accuracy %", "training s", "seeds"]
     rows = [row(name, method, quick) for name in NAMES for method in METHODS]
-    text = f"{table(header, rows)}\n\n`python -m benchmarks passes`, {machine()}\n"
+    text = f"{table(header, rows)}\n\n`python -m benchmarks default-epochs`, {machine()}\n"
     print(text)
     if not quick:
         with atomic_write(RESULTS / "passes.md") as file:
