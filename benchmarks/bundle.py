@@ -69,7 +69,7 @@ def main(*, quick: bool = False) -> None:
     preset = PosTagger()
     card = CARD.read_text(encoding="utf-8").format(
         sentences=full.report["sentences"], tokens=full.report["tokens"], prune=prune, cutoff=CUTOFF,
-        epochs=preset._setting("epochs"), C=preset._setting("C"), lost=MOST_LOST,
+        epochs=preset.settings()["epochs"], C=preset.settings()["C"], lost=MOST_LOST,
         size=path.stat().st_size / 1e6, features=chosen.n_features, weights=len(chosen.weights.cells),
         full_size=full_size, full_features=full.n_features, full_weights=len(full.weights.cells),
         full_dev=aim, dev=dev, full_test=scores(full, folder / "test.conllu"),

@@ -1,4 +1,4 @@
-"""Sequences of words: features, column files, part-of-speech, chunk and entity taggers, the command line."""
+"""Taggers for parts of speech, chunks, named entities and other labels of words."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ __all__ = ["Chunker", "NerTagger", "PosTagger", "SequenceTagger"]
 
 
 def __getattr__(name: str) -> Any:
-    """The taggers, loaded when first asked for: the command line must start at once."""
+    """Import the taggers when they are first used, so that the command line starts fast."""
     if name in __all__:
-        from taggers import presets
+        from taggers import tagger
 
-        return getattr(presets, name)
+        return getattr(tagger, name)
     raise AttributeError(f"module 'taggers' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Models that come along, known by their names."""
+"""Find the included models by their names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BUNDLED = ("en-pos",)
 
 
 def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """The file of a model that comes along, or the path as it is; a file of that name comes first."""
+    """The path of a model file; the name of an included model works where no file has that name."""
     try:
         os.stat(name)
     except FileNotFoundError:
@@ -20,8 +20,8 @@ def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
             return FOLDER / f"{name}.ssvm"
         known = ", ".join(BUNDLED)
         raise ModelFileError(
-            f"Model file {name} does not exist: check its name; models that come along: {known}."
+            f"Model file {name} does not exist; check its name (included models: {known})."
         ) from None
     except (OSError, ValueError):
-        pass  # told where the file is read
+        pass  # reading the file raises the error
     return name

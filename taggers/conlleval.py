@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain, pairwise
 from typing import Any
 
+import numpy as np
+
 from taggers.labels.schemes import CLOSING, OPENING, OUTSIDE, Span, convert, split
 
 _SINGLE = frozenset("[]")
@@ -166,6 +168,36 @@ def phrases(labels: Sequence[str], *, strict: str | None = None) -> list[Span]:
         in_place = [old == new for old, new in zip(labels, convert(labels, strict, strict), strict=True)]
         found = [phrase for phrase in found if all(in_place[phrase[1] : phrase[2]])]
     return found
+
+
+def count_phrases(
+    gold: np.ndarray, found: np.ndarray, names: Sequence[str], sentence_ptr: np.ndarray
+) -> Counts:
+    """Count the phrases of two labellings given as positions in `names`, all types together."""
+    types = {type_: k for k, type_ in enumerate(dict.fromkeys(split(name)[1] for name in names))}
+    type_of = np.array([types[split(name)[1]] for name in names], np.int64)
+    (first, first_types), (second, second_types) = (
+        _id_phrases(ids, names, type_of, sentence_ptr) for ids in (gold, found)
+    )
+    _, in_first, in_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
+    correct = int((first_types[in_first] == second_types[in_second]).sum())
+    return Counts(len(first), len(second), correct)
+
+
+def _id_phrases(
+    ids: np.ndarray, names: Sequence[str], type_of: np.ndarray, sentence_ptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """A number for start and end of each phrase, and the number of its type."""
+    lengths = np.diff(sentence_ptr)
+    size = len(ids) + len(lengths) + 1
+    flat = np.full(size + 1, len(names), np.int64)  # an O before each sentence and one at the end
+    flat[np.arange(1, len(ids) + 1) + np.repeat(np.arange(len(lengths)), lengths)] = ids
+    pairs, inverse = np.unique(flat[:-1] * (len(names) + 1) + flat[1:], return_inverse=True)
+    rules, padded = _Boundaries(), [*names, OUTSIDE]
+    bounds = [rules[padded[pair // len(padded)], padded[pair % len(padded)]] for pair in pairs.tolist()]
+    ends, starts = np.array(bounds, bool).reshape(-1, 2)[inverse].T
+    opened, closed = np.flatnonzero(starts), np.flatnonzero(ends)
+    return opened * size + closed, type_of[flat[1:][opened]]
 
 
 class _Boundaries(dict[tuple[str, str], tuple[bool, bool]]):

@@ -1,4 +1,4 @@
-"""Why a token got its label: the features that fired, with their names and weights."""
+"""Explain why a token got its label: its features, with their names and weights."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from taggers.features.extract import Features, KeyTable
-from taggers.features.ready import encode_dicts, item_names
+from structsvm.problems.sequence import Sequences
+from taggers.features.extract import KeyTable
+from taggers.features.ready_features import encode_dicts, item_names
 from taggers.features.template import cell_value
 from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
 
 
 def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
-    """For each token its label, the margin, and (name, weight) of its features and of the labels before."""
+    """For each token its label, the margin, and (name, weight) of its features and previous labels."""
     if not tokens:
         return []
     columns = None
@@ -35,14 +36,14 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
             "label": model.names[outer[at]],
             "margin": float(margins[at]),
             "features": _ranked(model, names[at], features, at, int(inner[at])),
-            "history": _history(model, inner, at) + _bigrams(model, features, columns, inner, at),
+            "history": _previous_labels(model, inner, at) + _bigrams(model, features, columns, inner, at),
         }
         for at, token in enumerate(tokens)
     ]
 
 
 def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> list[list[str]]:
-    """The features of each token by name, those that the model does not know left out."""
+    """The names of the features of each token, without those that the model does not know."""
     if columns is None or model.template is None or model.extractor is None:
         return [[name for name in item_names(token) if _knows(model.table, name)] for token in tokens]
     rows, _ = model.extractor.rows(columns, model.table, fixed=True)
@@ -51,7 +52,9 @@ def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> li
     span = range(len(tokens))
     return [
         [
-            pattern.name([cell_value(cell, texts, at, span, model.clusters) or "" for cell in pattern.cells])
+            pattern.name(
+                [cell_value(cell, texts, at, span, model.word_classes) or "" for cell in pattern.cells]
+            )
             for pattern, row in zip(model.template.patterns, rows[at], strict=True)
             if row >= 0
         ]
@@ -66,7 +69,7 @@ def _knows(table: KeyTable, name: str) -> bool:
 
 
 def _ranked(
-    model: TaggerModel, names: Sequence[str], features: Features, at: int, label: int
+    model: TaggerModel, names: Sequence[str], features: Sequences, at: int, label: int
 ) -> list[tuple[str, float]]:
     part = slice(features.token_ptr[at], features.token_ptr[at + 1])
     weights = model.weights[model.problem().history + features.rows[part]][:, label].astype(float)
@@ -76,25 +79,25 @@ def _ranked(
 
 
 def _bigrams(
-    model: TaggerModel, features: Features, columns: Columns | None, labels: np.ndarray, at: int
+    model: TaggerModel, features: Sequences, columns: Columns | None, labels: np.ndarray, at: int
 ) -> list[tuple[str, float]]:
-    """Name and weight of the features that are joined with a label before."""
-    if model.history is None or columns is None or features.bigrams is None:
+    """Name and weight of the features that are joined with a previous label."""
+    if model.label_bigrams is None or columns is None or features.bigrams is None:
         return []
     texts = [columns.texts(column) for column in range(columns.width)]
     found = []
-    for pattern, number in zip(model.history.patterns, features.bigrams.ids[at], strict=True):
+    for pattern, number in zip(model.label_bigrams.patterns, features.bigrams.ids[at], strict=True):
         before = int(labels[at - pattern.back]) if at >= pattern.back else len(model.labels)
         row = features.bigrams.rows[number, before] if number >= 0 else -1
         if row >= 0:
             span = range(len(labels))
-            values = [cell_value(cell, texts, at, span, model.clusters) or "" for cell in pattern.cells]
+            values = [cell_value(cell, texts, at, span, model.word_classes) or "" for cell in pattern.cells]
             name = pattern.name(values, [*model.labels, "<start>"][before])
             found.append((name, float(model.weights[[model.problem().history + row]][0, labels[at]])))
     return found
 
 
-def _history(model: TaggerModel, labels: np.ndarray, at: int) -> list[tuple[str, float]]:
+def _previous_labels(model: TaggerModel, labels: np.ndarray, at: int) -> list[tuple[str, float]]:
     found = []
     for back in range(1, (model.order if model.inference == "greedy" else 1) + 1):
         before = int(labels[at - back]) if at >= back else len(model.labels)

@@ -1,4 +1,4 @@
-"""A trained tagger as data: what to extract, the weights, and what the labels mean."""
+"""The model of a tagger: which features to extract, their weights, and the labels."""
 
 from __future__ import annotations
 
@@ -11,32 +11,35 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.files.sparse_weights import SparseRows
-from structsvm.problems.sequence.bigrams import Bigrams
-from structsvm.problems.sequence.problem import SequenceProblem, Sequences
+from structsvm.files import SparseRows
+from structsvm.problems.sequence import Bigrams, Decoder, SequenceProblem, Sequences
 from structsvm.validation import check_count
-from taggers.features.extract import Extractor, Features, KeyTable, encode, encode_items
-from taggers.features.label_bigrams import History
+from taggers.features.extract import Extractor, KeyTable, encode
+from taggers.features.label_bigrams import LabelBigrams
+from taggers.features.ready_features import encode_items
 from taggers.features.template import Template
-from taggers.features.word_classes import WORDS, Clusters
+from taggers.features.word_classes import WORDS, WordClasses
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 
 MOST_ALIKE = 64
-MOST_LABELS = 10_000  # the loss of each pair of them is a number in memory
+MOST_LABELS = 10_000  # the loss matrix has a number for each pair
 
 
 @dataclass
 class TaggerModel:
-    """Weights (label history rows, then feature rows) with all that is needed to label sentences.
+    """Weights (rows for previous labels, then rows for features) and everything else to label sentences.
 
-    labels: the names that the weights know, in `inner` scheme; users read and write `outer` scheme.
-    template: None where features come as strings (CRFsuite's files, python-crfsuite's dicts).
-    numbers: of the features that are joined with a label before, see `taggers.features.label_bigrams`.
-    clusters: of words, where the template asks for them.
-    words: of those seen in training, the upper halves of their keys.
-    state: of the optimizer, where it was kept.
-    feature_names: of the rows of the table, where they were kept; they play no part in labelling.
+    labels: in the `inner` scheme, that of the weights; users read and write the `outer` scheme.
+    template: None where features are ready (files of CRFsuite, dicts of python-crfsuite).
+    table: from the keys of features to their rows.
+    bigram_numbers: of the features joined with a previous label, see `taggers.features.label_bigrams`.
+    word_classes: if the template uses them.
+    words: the upper halves of the keys of the words seen in training.
+    report: figures of the training. parameters: the options given to the tagger.
+    files: the format and columns of the training file.
+    state: the training state, if it was kept.
+    feature_names: by row of the table, if they were kept; they have no effect on labelling.
     """
 
     template: Template | None
@@ -48,8 +51,8 @@ class TaggerModel:
     constrained: bool = False
     inference: str = "exact"
     order: int = 1
-    numbers: KeyTable = field(default_factory=KeyTable)
-    clusters: Clusters | None = None
+    bigram_numbers: KeyTable = field(default_factory=KeyTable)
+    word_classes: WordClasses | None = None
     words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
     report: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -60,48 +63,44 @@ class TaggerModel:
     def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
         """The learning problem that the weights belong to."""
         options: dict[str, Any] = {"inference": self.inference, "order": self.order, "loss": loss}
-        if self.history is not None:
-            options["bigrams"] = self.history.distances
+        if self.label_bigrams is not None:
+            options["bigrams"] = self.label_bigrams.distances
         if self.constrained:
             first, follow, last = schemes.allowed(self.labels, self.inner)
             options["barred"] = (~np.vstack([follow, first]), ~last)
         return SequenceProblem(len(self.labels), **options)
 
     def with_weights(self, weights: np.ndarray) -> TaggerModel:
-        """This model with an optimizer's weights; rows that no example has used are zero."""
+        """This model with the weights of an optimizer; rows that no example has used are zero."""
         problem = self.problem()
         n_rows = problem.history + len(self.table)
         used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)[:n_rows]
         table = SparseRows.from_dense(used, problem.n_labels).extended(n_rows)
         names = self.feature_names
-        if names is not None:  # a call that was broken off may have left the last ones without
+        if names is not None:  # a call that was interrupted may have left the last features unnamed
             names = [*names, *[None] * (len(self.table) - len(names))]
         return replace(self, weights=table, state=None, feature_names=names)
 
     @cached_property
-    def decoder(self) -> Any:
-        from structsvm.problems.sequence._decode import Decoder
-
+    def decoder(self) -> Decoder:
         return Decoder(self.problem(), self.weights)
 
     @cached_property
     def extractor(self) -> Extractor | None:
-        return None if self.template is None else Extractor(self.template, self.clusters)
+        return None if self.template is None else Extractor(self.template, self.word_classes)
 
     @cached_property
-    def history(self) -> History | None:
-        """The features that are joined with a label before; None where there are none."""
-        return (
-            None
-            if self.template is None or not self.template.bigrams
-            else History(self.template, self.numbers, self.clusters)
-        )
+    def label_bigrams(self) -> LabelBigrams | None:
+        """The features that are joined with a previous label, if the template has any."""
+        if self.template is None or not self.template.bigrams:
+            return None
+        return LabelBigrams(self.template, self.bigram_numbers, self.word_classes)
 
     @cached_property
-    def pair_rows(self) -> np.ndarray:
+    def bigram_rows(self) -> np.ndarray:
         """The rows of these features, by number and label."""
-        assert self.history is not None
-        return self.history.rows(self.table, self.labels)
+        assert self.label_bigrams is not None
+        return self.label_bigrams.rows(self.table, self.labels)
 
     @cached_property
     def rewriter(self) -> schemes.Rewriter | None:
@@ -112,23 +111,18 @@ class TaggerModel:
 
     @property
     def names(self) -> list[str]:
-        """The labels as users see them; `tag` returns places in this list."""
+        """The labels as users see them; `tag` returns positions in this list."""
         return self.labels if self.rewriter is None else self.rewriter.names
 
-    @staticmethod
-    def word_keys(columns: Columns) -> np.ndarray:
-        """Keys of the words of the first column."""
-        return WORDS.keys(columns)[:, 0]
-
     def knows(self, words: list[str]) -> set[str]:
-        """Those of some words that were seen in training."""
+        """Those of the words that occurred in the training data."""
         distinct = sorted(set(words))
-        keys = self.word_keys(Columns.from_sentences([distinct])) >> np.uint64(32)
+        keys = WORDS.keys(Columns.from_sentences([distinct]))[:, 0] >> np.uint64(32)
         return {word for word, known in zip(distinct, np.isin(keys, self.words), strict=True) if known}
 
     @property
     def parts(self) -> list[str]:
-        """The columns of CoNLL-U whose values a label joins, as in NOUN|NN; none where it is one value."""
+        """The columns of CoNLL-U whose values a label joins, as in NOUN|NN; empty for simple labels."""
         return list(self.files.get("parts", ()))
 
     @property
@@ -136,31 +130,31 @@ class TaggerModel:
         return len(self.table)
 
     def __getstate__(self) -> dict[str, Any]:
-        made_anew = ("decoder", "extractor", "history", "pair_rows", "rewriter")
-        return {name: value for name, value in self.__dict__.items() if name not in made_anew}
+        cached = ("decoder", "extractor", "label_bigrams", "bigram_rows", "rewriter")
+        return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     # -- labelling ------------------------------------------------------------------------------
 
-    def features(self, columns: Columns) -> Features:
-        """The features of sentences that the model knows."""
+    def features(self, columns: Columns) -> Sequences:
+        """The features of the sentences that the model knows."""
         if self.extractor is None:
             return encode_items(columns, self.table)
         features = encode(columns, self.extractor, self.table)
-        if self.history is None:
+        if self.label_bigrams is None:
             return features
-        return replace(features, bigrams=Bigrams(self.history.ids(columns), self.pair_rows))
+        return replace(features, bigrams=Bigrams(self.label_bigrams.ids(columns), self.bigram_rows))
 
     def tag(
         self,
-        X: Columns | Features,
+        X: Columns | Sequences,
         *,
         forced: np.ndarray | None = None,
         margins: np.ndarray | None = None,
         jobs: int = 1,
     ) -> np.ndarray:
-        """The label of each token, as its place in `names`; `forced` holds places in `labels`, or -1."""
-        data = _sequences(self.features(X) if isinstance(X, Columns) else X)
-        ids = np.zeros(len(data.token_ptr) - 1, np.int32)
+        """The label of each token, as a position in `names`; `forced` holds positions in `labels`, or -1."""
+        data = self.features(X) if isinstance(X, Columns) else X
+        ids = np.zeros(data.n_tokens, np.int32)
         bounds = _shares(data.sentence_ptr, jobs)
 
         def work(part: int) -> None:
@@ -174,19 +168,19 @@ class TaggerModel:
         return self.outward(ids, data.sentence_ptr)
 
     def outward(self, ids: np.ndarray, sentence_ptr: np.ndarray) -> np.ndarray:
-        """Places in `labels` as places in `names`."""
+        """Positions in `labels` as positions in `names`."""
         return ids if self.rewriter is None else self.rewriter(ids, sentence_ptr)
 
-    def n_best(self, X: Features, sentence: int, n: int) -> list[tuple[float, list[str]]]:
-        """The n best labellings of a sentence with their scores, best first; exact inference only.
+    def n_best(self, X: Sequences, sentence: int, n: int) -> list[tuple[float, list[str]]]:
+        """The n best labellings of a sentence with their scores, best first; needs exact inference.
 
-        Where inner labellings mean the same, the best of them counts; there are fewer than n where the
-        MOST_ALIKE * n best inner ones mean no more.
+        Of inner labellings with the same meaning, the best one counts. There are fewer than n labellings if
+        the MOST_ALIKE * n best inner ones have fewer meanings.
         """
         check_count(n=n, low=1)
-        data, asked = _sequences(X), n
+        asked = n
         while True:
-            found = self.decoder.n_best(data, sentence, asked)
+            found = self.decoder.n_best(X, sentence, asked)
             scores: dict[tuple[int, ...], float] = {}
             for score, path in found:
                 ends = np.array([0, len(path)], np.int64)
@@ -199,21 +193,21 @@ class TaggerModel:
     # -- files ----------------------------------------------------------------------------------
 
     def compact(self, least: float = 0.0, dtype: str = "float32") -> TaggerModel:
-        """Without weights that are `least` or less in size, features that have none, and training state."""
+        """This model without weights up to `least`, features without weights, and training state."""
         first = self.problem().history
         weights = self.weights.without(least, first).rounded(dtype)
         keep = weights.counts > 0
         names = None if self.feature_names is None else list(compress(self.feature_names, keep[first:]))
-        numbers = self.numbers
-        if self.history is not None:
-            rows = self.pair_rows
+        numbers = self.bigram_numbers
+        if self.label_bigrams is not None:
+            rows = self.bigram_rows
             used = np.any((rows >= 0) & keep[first:][rows], axis=1)
             numbers = KeyTable(numbers.keys[used])
         keep[:first] = True
         keys = (self.table.halves if self.table.short else self.table.keys)[keep[first:]]
         return replace(
-            self, table=KeyTable(keys), weights=weights.kept(keep), numbers=numbers, state=None,
-            feature_names=names,
+            self, table=KeyTable(keys), weights=weights.kept(keep), bigram_numbers=numbers,
+            state=None, feature_names=names,
         )  # fmt: skip
 
     def save(
@@ -224,40 +218,34 @@ class TaggerModel:
         dtype: str = "float32",
         training_state: bool = False,
     ) -> None:
-        """Write one file, all of it or nothing.
+        """Write a model file, completely or not at all.
 
-        prune: leave out weights that are no larger than this, and features that have no others.
-        dtype: float32 keeps a model as it is; float16 and int8 round weights, and know features by 32 bits of
-        their keys (an unseen one is taken for a known one once in 2**32 / features times).
-        training_state: keep what it takes to go on training as if it had never ended.
+        prune: leave out weights of this absolute value or less, and features without other weights.
+        dtype: float32 keeps the weights unchanged; float16 and int8 round them and store 32 bits of the
+        feature keys (an unseen feature is mistaken for a known one once in 2**32 / features times).
+        training_state: keep what `resume` needs to continue training as if it had never stopped.
         """
         from taggers.model_file import write_model
 
         if training_state and (self.state is None or prune is not None or dtype != "float32"):
             raise ValueError(
-                "a training state goes with float32 weights, none of them pruned, and a model that has one"
+                "training_state=True needs a model with a training state, float32 weights and no pruning"
             )
         if prune is not None and not prune >= 0:
-            raise ValueError(f"weights can be left out that are no larger than 0 or more, not {prune}")
+            raise ValueError(f"prune must be at least 0, got {prune}")
         write_model(path, self if training_state else self.compact(prune or 0.0, dtype), dtype)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> TaggerModel:
-        """Read a model file, or one that comes along by its name (en-pos), or raise ModelFileError."""
+        """Read a model file, or an included model by its name (en-pos), or raise ModelFileError."""
         from taggers.bundled import find_model
         from taggers.model_file import read_model
 
         return read_model(find_model(path))
 
 
-def _sequences(features: Features) -> Sequences:
-    return Sequences(
-        features.rows, features.token_ptr, features.sentence_ptr, features.values, features.bigrams
-    )
-
-
 def _shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:
-    """Sentence numbers that split the tokens in about equal shares."""
+    """Sentence numbers that split the tokens into about equal shares."""
     n = len(sentence_ptr) - 1
     aims = np.linspace(0, sentence_ptr[-1], min(max(jobs, 1), max(n, 1)) + 1)[1:-1]
     return [0, *np.searchsorted(sentence_ptr, aims).tolist(), n]

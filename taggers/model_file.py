@@ -1,4 +1,4 @@
-"""Tagger models on disk: what is in the file, and what must hold of it before any of it is used."""
+"""Read and write the model files of taggers; everything in a file is checked before it is used."""
 
 from __future__ import annotations
 
@@ -10,36 +10,30 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.files.persist import ModelFileError, load_model, save_model
-from structsvm.files.quantise import dequantise, quantise
-from structsvm.files.sparse_weights import SparseRows
+from structsvm.files import ModelFileError, SparseRows, dequantise, load_model, quantise, save_model
 from taggers.features.extract import HASHING, KeyTable
 from taggers.features.template import parse_template
-from taggers.features.word_classes import Clusters
+from taggers.features.word_classes import WordClasses
 from taggers.formats.files import CONLLU, FORMATS
 from taggers.labels.schemes import SCHEMES
 from taggers.model import MOST_LABELS, TaggerModel
+from taggers.options import OPTIONS, Option
 
 KIND = "tagger"
 LAYOUT = 2
 STATE = "state."
 PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
-PARAMETERS: dict[str, type | tuple[type, ...]] = {
-    "algorithm": str, "inference": str, "order": int, "C": (int, float), "reprocess": int, "epochs": int,
-    "cutoff": int, "labels": str, "constrained": bool, "label_weight": dict, "keep_names": bool,
-    "patience": int, "class": str,
-}  # fmt: skip
-
 COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
 
 
 def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) -> None:
-    """Write a model, all of it or nothing; its training state too, if it has one."""
+    """Write a model with its training state, if it has one, completely or not at all."""
     arrays = {"words": model.words} | _packed(model, dtype)
-    if model.history is not None:
-        arrays["bigrams.keys"] = model.numbers.keys
-    if model.clusters is not None:
-        arrays |= {"clusters.keys": model.clusters.keys, "clusters.numbers": model.clusters.numbers}
+    if model.label_bigrams is not None:
+        arrays["bigrams.keys"] = model.bigram_numbers.keys
+    if model.word_classes is not None:
+        arrays["clusters.keys"] = model.word_classes.keys
+        arrays["clusters.numbers"] = model.word_classes.numbers
     if model.feature_names is not None:
         arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
     if model.state is not None:
@@ -50,7 +44,7 @@ def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) ->
 
 
 def _packed(model: TaggerModel, dtype: str) -> dict[str, np.ndarray]:
-    """Keys and weights: for each row how many weights it has, and for each weight its label and its value."""
+    """Keys and weights: for each row its number of weights, for each weight its label and its value."""
     weights = model.weights
     small = np.uint8 if len(model.labels) < 256 else np.uint16
     short = model.table.short or dtype != "float32"
@@ -66,31 +60,33 @@ def read_model(path: str | os.PathLike[str]) -> TaggerModel:
     with contextlib.suppress(OSError), open(path, "rb") as file:
         if file.read(4) == b"lCRF":
             raise ModelFileError(
-                f"{path} is a model of CRFsuite, whose training files can be used, not its models: structsvm "
-                "train label FILE -o MODEL"
+                f"{path} is a CRFsuite model, which structsvm cannot read; train a model on the "
+                "same file with structsvm train label FILE -o MODEL"
             )
     arrays, meta = load_model(path)
     if meta.get("kind") != KIND:
-        hint = "see structsvm parse" if meta.get("kind") == "ospas" else "give a model of structsvm train"
-        raise ModelFileError(f"Model file {path} is no tagger: it says {meta.get('kind')!r}; {hint}.")
+        hint = "use structsvm parse" if meta.get("kind") == "ospas" else "give a model of structsvm train"
+        raise ModelFileError(f"Model file {path} is not a tagger but of kind {meta.get('kind')!r}; {hint}.")
     if meta.get("layout") != LAYOUT:
         raise ModelFileError(
-            f"Model file {path} has layout {meta.get('layout', 1)!r}, and this version reads layout "
-            f"{LAYOUT}: train it anew, or use the version that wrote it."
+            f"Model file {path} has layout {meta.get('layout', 1)!r}, but this version reads layout "
+            f"{LAYOUT}; train the model again, or use the version that wrote it."
         )
     if meta.get("hashing") != HASHING:
         raise ModelFileError(
-            f"Model file {path} hashes features in another way ({meta.get('hashing')}): train it anew."
+            f"Model file {path} hashes features differently ({meta.get('hashing')}); train the model again."
         )
     try:
         check_meta(meta)
         return _rebuilt(arrays, meta)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        raise ModelFileError(f"Model file {path} does not fit together ({error}): train it anew.") from error
+        raise ModelFileError(
+            f"Model file {path} is inconsistent ({error}); train the model again."
+        ) from error
 
 
 def check_meta(meta: dict[str, Any]) -> None:
-    """Refuse what no model says of itself."""
+    """Raise an error for metadata that no model has."""
     kinds = {"labels": list, "constrained": bool, "order": int, "report": dict, "parameters": dict}
     labels, files = meta["labels"], meta["files"]
     sound = (
@@ -103,12 +99,8 @@ def check_meta(meta: dict[str, Any]) -> None:
         and isinstance(files, dict)
     )
     if not sound:
-        raise ValueError("its labels, schemes or sizes are of the wrong kind")
-    weights = meta["parameters"].get("label_weight") or {}
-    if any(not isinstance(value, PARAMETERS[name]) for name, value in meta["parameters"].items()) or any(
-        not isinstance(value, (int, float)) for value in weights.values()
-    ):
-        raise ValueError("its parameters are of the wrong kind")
+        raise ValueError("labels, schemes or sizes have the wrong type")
+    check_parameters(meta["parameters"])
     if files and not (
         files["format"] in FORMATS
         and all(type(column) is int for column in (files["label"], *files["inputs"]))
@@ -117,36 +109,47 @@ def check_meta(meta: dict[str, Any]) -> None:
         and all(part in CONLLU for part in files.get("parts", []))
         and all(label.count("|") == len(files.get("parts", [""])) - 1 for label in labels if "parts" in files)
     ):
-        raise ValueError("its columns are of the wrong kind")
+        raise ValueError("the description of the columns has the wrong type")
     check_report(meta["report"])
-    json.dumps([meta["labels"], meta["template"]], ensure_ascii=False).encode()  # lone surrogates are no text
+    json.dumps([meta["labels"], meta["template"]], ensure_ascii=False).encode()  # refuses lone surrogates
+
+
+def check_parameters(parameters: dict[str, Any], options: tuple[Option, ...] = OPTIONS) -> None:
+    """Raise an error for options that files do not keep, or values of the wrong type."""
+    kept = {option.name: option for option in options if option.kept}
+    for name, value in parameters.items():
+        if not (isinstance(value, str) if name == "class" else name in kept and kept[name].fits(value)):
+            raise ValueError(f"the option {name!r} is unknown or has a value of the wrong type")
+    weights = parameters.get("label_weight") or {}
+    if not all(isinstance(value, (int, float)) for value in weights.values()):
+        raise ValueError("label_weight does not hold numbers")
 
 
 def check_report(report: dict[str, Any]) -> None:
-    """Refuse figures of a training that are none; any of them may be missing."""
+    """Raise an error for training figures that are not numbers; any of them may be missing."""
     counts = [report.get(name, 0) for name in COUNTS]
     curve, scores = report.get("curve", []), report.get("dev_scores", [])
     sound = isinstance(curve, list) and isinstance(scores, list) and all(type(n) is int for n in counts)
     if not sound or any(not isinstance(point, (list, tuple)) or len(point) != 3 for point in curve):
-        raise ValueError("the figures of its training are of the wrong kind")
+        raise ValueError("the training figures have the wrong type")
     duals = [report.get("dual"), *(dual for _, dual, _ in curve)]
     figures = [*scores, *(dual for dual in duals if dual is not None)]
     figures += [value for passes, _, patterns in curve for value in (passes, patterns)]
     if not all(type(value) in (int, float) and math.isfinite(value) for value in (*counts, *figures)):
-        raise ValueError("the figures of its training are no numbers")
+        raise ValueError("the training figures are not finite numbers")
 
 
 def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
     template = None if meta["template"] is None else parse_template(meta["template"])
     bigrams = template is not None and bool(template.bigrams)
-    clusters = None
-    if template is not None and template.clustered:
-        clusters = Clusters(_flat(arrays["clusters.keys"], np.uint64), arrays["clusters.numbers"])
+    word_classes = None
+    if template is not None and template.needs_word_classes:
+        word_classes = WordClasses(_flat(arrays["clusters.keys"], np.uint64), arrays["clusters.numbers"])
     table = KeyTable(_flat(arrays["keys"], np.uint64, np.uint32))
     model = TaggerModel(
         template,
-        numbers=KeyTable(_flat(arrays["bigrams.keys"], np.uint64)) if bigrams else KeyTable(),
-        clusters=clusters,
+        bigram_numbers=KeyTable(_flat(arrays["bigrams.keys"], np.uint64)) if bigrams else KeyTable(),
+        word_classes=word_classes,
         table=table,
         weights=_weights(arrays, meta, len(table)),
         words=np.array(_flat(arrays["words"], np.uint32)),
@@ -155,21 +158,21 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         feature_names=_names(arrays, len(table)),
         **{name: meta[name] for name in PLAIN},
     )
-    model.problem()  # refuses what cannot be a problem
+    model.problem()  # refuses impossible sizes
     if not model.names:
-        raise ValueError("it has no labels")
+        raise ValueError("the model has no labels")
     return model
 
 
 def _flat(array: np.ndarray, *types: type) -> np.ndarray:
     """The array, if it has one dimension and one of these types."""
     if array.ndim != 1 or array.dtype not in types:
-        raise ValueError(f"numbers of the type {array.dtype}, in {array.ndim} dimensions")
+        raise ValueError(f"an array has type {array.dtype} and {array.ndim} dimensions")
     return array
 
 
 def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: int) -> SparseRows:
-    """The weights, if their rows are as many as labels before and features ask for."""
+    """The weights, if the number of their rows fits the labels and features."""
     n_labels = len(meta["labels"])
     history = n_labels + 1 if meta["inference"] == "exact" else meta["order"] * (n_labels + 1)
     counts = _flat(arrays["counts"], np.uint8, np.uint16)
@@ -187,5 +190,5 @@ def _names(arrays: dict[str, np.ndarray], n_features: int) -> list[str | None] |
         or len(names) != n_features
         or not all(name is None or isinstance(name, str) for name in names)
     ):
-        raise ValueError(f"its names of features are not those of {n_features} features")
+        raise ValueError(f"the feature names do not fit {n_features} features")
     return names

@@ -3,134 +3,376 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
+from structsvm.files import SparseRows
 from structsvm.integrations.sklearn import Estimator, sequence_tags
-from taggers import training
-from taggers.labelling import Labelling
-from taggers.learning import Learning
+from structsvm.problems.sequence import Sequences
+from structsvm.validation import check_count
+from taggers import encoding, metrics, options
+from taggers.explanation import explain
+from taggers.features.extract import KeyTable
+from taggers.features.feature_names import feature_names
+from taggers.features.template import fitting_template
+from taggers.features.word_classes import find_word_classes
+from taggers.formats._columns import Columns
+from taggers.labels import schemes
+from taggers.labels.label_encoding import detect_scheme, inner_labels, split_by_sentence
 from taggers.model import TaggerModel
+from taggers.trainer import Dataset, Score, Trainer, TrainingPoint
 
 
-class SequenceTagger(Estimator, Learning, Labelling):
-    """Label the tokens of sentences with a structured SVM.
+class LabelLists(list[list[str]]):
+    """The labels of sentences; as an array they have one dimension, whatever the lengths of the sentences.
 
-    X: sentences, each a list of str, of tuples of str (columns: word, part of speech, ...) or of features
-    as python-crfsuite takes them (dicts, or lists of names); or a `Columns` read from a file. y: for each
-    sentence its labels, None for a token without gold and a set for one with several allowed labels; with
-    `Columns`, also the place of the label column.
-
-    Whatever is None is chosen by the class (`DEFAULTS`):
-
-    template: a name (conll2000, pos, chunk, ner, label), a file or text, see `taggers.features.template`.
-    algorithm: larank, pa, perceptron or svmstruct. C: the SVM's; reprocess: LaRank's n_R.
-    inference: exact (Viterbi) or greedy, with `order` labels before.
-    epochs: passes of `fit`. cutoff: drop features seen less often in `fit`.
-    labels: the scheme to learn in (IOB2, IOBES, ...), whatever that of y; "none" takes labels as they are.
-    constrained: never predict labels that are out of place in the scheme.
-    label_weight: {label or type: factor} of the loss where this is the right label.
-    keep_names: keep the names of features in the model, for `inspect` (some 30 bytes each).
-    patience: passes without a better score on X_dev before fit ends.
-    callback: is called with a `TrainingPoint` (see `curve_`) now and then, and ends the training by returning
-    True; its method `scored`, if it has one, with each score on X_dev.
+    scikit-learn makes such an array when it joins the predictions of a cross-validation.
     """
 
-    DEFAULTS: ClassVar[dict[str, Any]] = {
-        "template": "label", "algorithm": "larank", "inference": "exact", "order": None, "C": 0.1,
-        "reprocess": None, "epochs": 2, "cutoff": 1, "labels": "none", "constrained": False,
-    }  # fmt: skip
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = np.empty(len(self), object)
+        for number, labels in enumerate(self):
+            array[number] = labels
+        return array
 
-    def __init__(
-        self,
-        *,
-        template: Any = None,
-        algorithm: str | None = None,
-        inference: str | None = None,
-        order: int | None = None,
-        C: float | None = None,
-        reprocess: int | None = None,
-        epochs: int | None = None,
-        cutoff: int | None = None,
-        labels: str | None = None,
-        constrained: bool | None = None,
-        label_weight: Mapping[str, float] | None = None,
-        keep_names: bool = False,
-        patience: int = 2,
-        random_state: Any = 0,
-        jobs: int = 1,
-        callback: Callable[..., Any] | None = None,
-    ) -> None:
-        self.template = template
-        self.algorithm = algorithm
-        self.inference = inference
-        self.order = order
-        self.C = C
-        self.reprocess = reprocess
-        self.epochs = epochs
-        self.cutoff = cutoff
-        self.labels = labels
-        self.constrained = constrained
-        self.label_weight = label_weight
-        self.keep_names = keep_names
-        self.patience = patience
-        self.random_state = random_state
-        self.jobs = jobs
-        self.callback = callback
 
-    def _setting(self, name: str) -> Any:
-        value = getattr(self, name)
-        value = self.DEFAULTS[name] if value is None else value
-        if value is None:  # these follow from the inference
-            greedy = self._setting("inference") == "greedy"
-            value = {"order": 2 if greedy else 1, "reprocess": 1 if greedy else 5}[name]
-        return value
+@options.with_options(options.OPTIONS)
+class SequenceTagger(Estimator):
+    """Label the tokens of sentences with a structured SVM.
 
-    def _plain_parameters(self) -> dict[str, Any]:
-        skipped = ("callback", "random_state", "template", "jobs")
-        chosen = {
-            name: value
-            for name, value in self.get_params().items()
-            if name not in skipped and value is not None
-        }
-        return chosen | {"class": type(self).__name__}
+    X is a list of sentences. A sentence is a list of tokens, and a token is a str, a tuple of str (columns:
+    word, part of speech, ...) or its features as python-crfsuite takes them (a dict, or a list of names). X
+    can also be a `Columns` object read from a file. y holds the labels of each sentence: None for a token
+    without a gold label, a set for one with several allowed labels. For `Columns`, y can be the number of
+    the label column.
+
+    Options that are None get the default of the class.
+    """
+
+    TASK: ClassVar[str] = "label"
+    OPTIONS: ClassVar[dict[str, options.Option]]
+
+    keep_names: bool
+    jobs: int
+    callback: Any
+    _trainer: Trainer | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The value of every option: as given, or the default of the class."""
+        return options.settings(self)
+
+    def _checked_settings(self) -> dict[str, Any]:
+        """The settings for training; values out of range and options without effect are refused."""
+        values = self.settings()
+        options.check_settings(values)
+        options.check_used(self.get_params(), values["algorithm"])
+        return values
+
+    # -- training -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
+        """Train from scratch; with development data, keep the weights of the best pass."""
+        settings = self._checked_settings()
+        X = encoding.as_sentences(X)
+        gold = encoding.as_gold(X, y)
+        trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), gold.triples()))
+        model = trainer.model
+        names = trainer.index()
+        labels = gold.encode(names, model.outer, model.inner)
+        model.labels = list(names.names)
+        encoding.check_codes(labels.codes)
+        features = encoding.new_features(X, labels, model, cutoff=settings["cutoff"])
+        self._note(trainer, X)
+        score = self._dev_score(trainer, X_dev, y_dev)
+        trainer.fit(Dataset(features, labels), settings, sample_weight, score)
+        self._trainer = trainer
+        return self
+
+    def resume(
+        self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None
+    ) -> Self:
+        """Train for more passes.
+
+        On the data of `fit` the result is the same as if `fit` had made these passes too. Other data are
+        learned in addition; new features and labels may appear.
+        """
+        settings = self._checked_settings()
+        trainer = self._fitted()
+        model = trainer.finished()
+        X = encoding.as_sentences(X)
+        gold = encoding.as_gold(X, y)
+        names = trainer.index()
+        labels = gold.encode(names, model.outer, model.inner)
+        encoding.check_codes(labels.codes)
+        dataset = Dataset(encoding.known_features(X, model), labels)
+        if not trainer.resume(dataset, settings, sample_weight):
+            trainer.widen(names.names, settings)
+            dataset = Dataset(encoding.new_features(X, labels, trainer.model), labels)
+            trainer.take(dataset, sample_weight)
+        self._note(trainer, X)
+        trainer.run(dataset, settings, self._dev_score(trainer, X_dev, y_dev))
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: Sequence[str] | None = None, sample_weight: Any = None
+    ) -> Self:
+        """Train for one pass over more data, in the order given; new features and labels may appear."""
+        settings = self._checked_settings()
+        X = encoding.as_sentences(X)
+        gold = encoding.as_gold(X, y)
+        trainer = self._trainer
+        if trainer is None:
+            seen = gold.triples() + schemes.count_triples([list(classes or ())])
+            trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), seen))
+        model, names = trainer.model, trainer.index()
+        if classes is not None:
+            names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
+        labels = gold.encode(names, model.outer, model.inner)
+        encoding.check_codes(labels.codes)
+        trainer.widen(names.names, settings)
+        try:
+            features = encoding.new_features(X, labels, trainer.model)
+            self._note(trainer, X)
+            trainer.extend(Dataset(features, labels), settings, sample_weight)
+        finally:
+            if trainer.is_started:  # or else the data were refused before anything was learned
+                self._trainer = trainer
+        return self
+
+    def declare(self, classes: Sequence[str], *, width: int = 1, X: Any = None) -> Self:
+        """Make labels known before there are data with them.
+
+        width: the number of input columns. X: sentences in which to find word classes, if the template uses
+        them; their labels do not matter.
+        """
+        settings = self._checked_settings()
+        check_count(width=width, low=1)
+        trainer = self._trainer
+        if trainer is None:
+            words = None if X is None else encoding.as_sentences(X)
+            trainer = Trainer(self._new_model(words, width, schemes.count_triples([list(classes)])))
+        model, names = trainer.finished(), trainer.index()
+        names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
+        if names.names:
+            trainer.widen(names.names, settings)
+            trainer.start()
+        self._trainer = trainer
+        return self
+
+    def _new_model(self, X: Any, width: int, seen: Counter[schemes.Triple]) -> TaggerModel:
+        """An empty model for data of this kind; X may be None where only its width is known."""
+        settings = self.settings()
+        inner, constrained = settings["labels"], bool(settings["constrained"])
+        outer = detect_scheme(seen) if inner != "none" or constrained else "none"
+        inner = outer if inner == "none" or outer == "none" else inner
+        template = word_classes = None
+        if X is None or not encoding.has_ready_features(X):
+            template = fitting_template(settings["template"], width)
+            if template.needs_word_classes:
+                word_classes = find_word_classes(encoding.as_columns(X or []))
+        return TaggerModel(
+            template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
+            constrained=constrained and inner != "none", inference=settings["inference"],
+            order=settings["order"], parameters=self._kept_parameters(), word_classes=word_classes,
+        )  # fmt: skip
+
+    def _kept_parameters(self) -> dict[str, Any]:
+        """The options that were given, as a model file keeps them."""
+        given = self.get_params()
+        kept = {name: given[name] for name in given if self.OPTIONS[name].kept and given[name] is not None}
+        return kept | {"class": type(self).__name__}
+
+    def _note(self, trainer: Trainer, X: Any) -> None:
+        """Note the words of the training data, and the names of features if the model keeps them."""
+        trainer.note_words(encoding.word_keys(X))
+        model = trainer.model
+        if self.keep_names or model.feature_names is not None:
+            model.feature_names = feature_names(model, X, model.feature_names)
+
+    def _dev_score(self, trainer: Trainer, X: Any, y: Any) -> Score | None:
+        """A function that scores a model on development data, if there are any."""
+        if X is None:
+            return None
+        X = encoding.as_sentences(X)
+        gold = encoding.as_gold(X, y)
+        features = encoding.known_features(X, trainer.model)
+        scored = getattr(self.callback, "scored", lambda value: None)
+
+        def score(model: TaggerModel) -> float:
+            ids = model.tag(features, jobs=self.jobs)
+            value = metrics.score_ids(gold, ids, model.names, phrases=model.outer != "none")
+            scored(value)
+            return value
+
+        return score
+
+    # -- labelling ------------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> list[list[str]]:
+        """The labels of each sentence."""
+        model = self._fitted().finished()
+        parts = self._label(X, model)
+        return LabelLists(labels for ids, ptr in parts for labels in split_by_sentence(ids, model.names, ptr))
+
+    def _label(self, X: Any, model: TaggerModel) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Positions in the model's names and sentence pointers of X, in as many parts as there are jobs."""
+        X = encoding.as_sentences(X)
+        if isinstance(X, Columns) or self.jobs == 1:
+            features = encoding.known_features(X, model)
+            return [(model.tag(features, jobs=self.jobs), features.sentence_ptr)]
+        parts = [X[k * len(X) // self.jobs : (k + 1) * len(X) // self.jobs] for k in range(self.jobs)]
+        with ThreadPoolExecutor(self.jobs) as pool:
+            encoded = pool.map(lambda part: encoding.known_features(part, model), filter(None, parts))
+            return [(model.tag(features), features.sentence_ptr) for features in encoded]
+
+    def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
+        """The labels of one sentence; `forced` maps positions of tokens to the labels they must get."""
+        model = self._fitted().finished()
+        features = encoding.known_features([encoding.as_tokens(tokens)], model)
+        force = None
+        if forced:
+            force = np.full(features.n_tokens, -1, np.int32)
+            for at, name in forced.items():
+                if name not in model.labels:
+                    raise ValueError(
+                        f"label {name!r} cannot be forced; this tagger has {', '.join(model.labels)}"
+                    )
+                force[at] = model.labels.index(name)
+        return [model.names[k] for k in model.tag(features, forced=force)]
+
+    def tag_columns(self, columns: Columns) -> np.ndarray:
+        """For each token the position of its label in `model_.names`; fast between calls of `partial_fit`."""
+        return self._fitted().tag(columns)
+
+    def predict_margins(self, X: Any) -> list[list[float]]:
+        """For each token the score of the best labelling minus that of the best with another label there.
+
+        The margin is inf where no other label is possible.
+        """
+        model, features = self._features(X)
+        margins = np.zeros(features.n_tokens, np.float32)
+        model.tag(features, margins=margins, jobs=self.jobs)
+        return [margins[start:stop].tolist() for start, stop in pairwise(features.sentence_ptr.tolist())]
+
+    def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
+        """The n best labellings of each sentence, as (score, labels); needs exact inference."""
+        model, features = self._features(X)
+        return [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
+
+    def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
+        """For each token of a sentence its label, and the features that support it with their weights."""
+        return explain(self._fitted().finished(), encoding.as_tokens(tokens))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of tokens with the right label, among those with a gold label."""
+        X = encoding.as_sentences(X)
+        gold, model = encoding.as_gold(X, y), self._fitted().finished()
+        ids = [ids for ids, _ in self._label(X, model)]
+        return metrics.score_ids(gold, np.concatenate([np.zeros(0, np.int32), *ids]), model.names)
+
+    def _features(self, X: Any) -> tuple[TaggerModel, Sequences]:
+        model = self._fitted().finished()
+        return model, encoding.known_features(encoding.as_sentences(X), model)
+
+    # -- results --------------------------------------------------------------------------------
+
+    def _fitted(self) -> Trainer:
+        if self._trainer is None:
+            raise self._not_fitted()
+        return self._trainer
+
+    @property
+    def model_(self) -> TaggerModel:
+        """The model; after `partial_fit` its weights are those of the last call that labelled or saved."""
+        return self._fitted().model
+
+    @property
+    def optimizer_(self) -> Any:
+        """The optimizer, if this tagger has been trained and not only loaded."""
+        if self._trainer is None or self._trainer.optimizer is None:
+            raise AttributeError(f"this {type(self).__name__} has no optimizer: it has not been trained here")
+        return self._trainer.optimizer
+
+    @property
+    def dev_scores_(self) -> list[float]:
+        """The score on the development data after each pass of `fit` or `resume`."""
+        return self._fitted().scores
 
     @property
     def classes_(self) -> list[str]:
         """The labels, sorted."""
-        return sorted(self._ready().names)
+        return sorted(self._fitted().finished().names)
 
     @property
     def n_features_(self) -> int:
-        return self._ready().n_features
+        """The number of features."""
+        return self._fitted().finished().n_features
 
     @property
-    def curve_(self) -> list[training.TrainingPoint]:
-        """The training as data: twenty points for each pass; none after `load`."""
-        self._ready()
-        if not hasattr(self, "optimizer_"):
-            return []
-        curve = training.Curve(getattr(self.optimizer_, "patterns", []))
-        return [curve.point(point) for point in self.optimizer_.curve_]
+    def curve_(self) -> list[TrainingPoint]:
+        """The training curve, twenty points for each pass; empty after `load`."""
+        return self._fitted().curve()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return self._trainer is not None
 
     def __sklearn_tags__(self) -> Any:
         return sequence_tags()
 
-    def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **options: Any) -> None:
-        """Write a model file; options are those of `TaggerModel.save`."""
-        model = self._ready()
+    # -- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **saving: Any) -> None:
+        """Write a model file; the other arguments are those of `TaggerModel.save`."""
+        trainer = self._fitted()
+        model = trainer.finished()
         if training_state:
-            model.state = self._training_state()
-        model.save(path, training_state=training_state, **options)
+            model.state = trainer.state()
+        model.save(path, training_state=training_state, **saving)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **changes: Any) -> Self:
-        """Read a model file; parameters of the training can be changed."""
+        """Read a model file; options for further training can be changed."""
         model = TaggerModel.load(path)
-        known = {name: value for name, value in model.parameters.items() if name in cls._parameters()}
-        tagger = cls(**{**known, "template": model.template, **changes})
-        tagger.model_ = model
+        known = {name: value for name, value in model.parameters.items() if name in cls.OPTIONS}
+        algorithm = changes.get("algorithm") or known.get("algorithm") or cls.OPTIONS["algorithm"].default
+        used = {name: value for name, value in known.items() if algorithm in cls.OPTIONS[name].algorithms}
+        tagger = cls(**{**used, "template": model.template, **changes})
+        tagger._trainer = Trainer(model)
         return tagger
+
+
+class PosTagger(SequenceTagger):
+    """Tag parts of speech: affixes, shapes and classes of words, exact inference.
+
+    The options are those of `SequenceTagger`, with other defaults.
+    """
+
+    TASK = "pos"
+
+
+class Chunker(SequenceTagger):
+    """Find phrases in words with parts of speech: trained in IOBES, predicts only valid label sequences.
+
+    The options are those of `SequenceTagger`, with other defaults.
+    """
+
+    TASK = "chunk"
+
+
+class NerTagger(SequenceTagger):
+    """Find named entities: shapes and affixes, greedy, trained in IOB2, only valid label sequences.
+
+    The options are those of `SequenceTagger`, with other defaults.
+    """
+
+    TASK = "ner"
+
+
+TASKS: dict[str, type[SequenceTagger]] = {
+    cls.TASK: cls for cls in (PosTagger, Chunker, NerTagger, SequenceTagger)
+}

@@ -9,19 +9,14 @@ from typing import Any
 
 from structsvm.files.errors import DataError
 from structsvm.files.quantise import DTYPES
-from taggers import presets
 from taggers.formats._columns import Columns
 from taggers.formats.files import atomic_write, check_output
 from taggers.formats.layout import describe, read_labelled
 from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels
-from taggers.training import TrainingPoint
-
-TASKS = {
-    "pos": presets.PosTagger,
-    "chunk": presets.Chunker,
-    "ner": presets.NerTagger,
-    "label": presets.SequenceTagger,
-}
+from taggers.labels.label_encoding import GoldLabels
+from taggers.options import check_resumed, check_used
+from taggers.tagger import TASKS
+from taggers.trainer import TrainingPoint
 
 
 def train(
@@ -65,16 +60,17 @@ def train(
         )
     held_out = None if dev is None else read_labelled(dev, **reading)
     place = columns.width - 1
+    gold = GoldLabels.from_column(columns, place)
     dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
     if resume is not None:
-        check_scheme(columns, place, tagger.model_.outer)
+        check_scheme(columns, gold, tagger.model_.outer)
         template = tagger.model_.template
         if template is not None and template.width > place:
             what = f"the model reads {template.width} columns, and it has {place} before its labels"
             raise DataError(f"{what}: choose them with --columns and --column", columns.name)
-    (tagger.fit if resume is None else tagger.resume)(columns, place, **dev_data)
+    (tagger.fit if resume is None else tagger.resume)(columns, gold, **dev_data)
     tagger.model_.files = describe(columns) | {"task": task}
-    _warn_of_labels(tagger, columns, held_out)
+    _warn_of_labels(tagger, columns, gold, held_out)
     if not tagger.n_features_:
         warnings.warn("no feature is left: is the cutoff too high?", stacklevel=2)
     tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
@@ -85,14 +81,14 @@ def train(
     return tagger
 
 
-def _warn_of_labels(tagger: Any, columns: Columns, held_out: Columns | None) -> None:
+def _warn_of_labels(tagger: Any, columns: Columns, gold: GoldLabels, held_out: Columns | None) -> None:
     """Say what may be wrong with the labels that were learned, and with those held out."""
     model, place = tagger.model_, columns.width - 1
     seen = set(columns.texts(place)) if len(model.labels) == 1 else ()
     if len(seen) == 1:
         warnings.warn(f"all tokens have the label {min(seen)}: is this the right column?", stacklevel=3)
-    elif tagger._setting("labels") != "none":
-        warn_of_training_labels(columns, place, model.outer)
+    elif tagger.settings()["labels"] != "none":
+        warn_of_training_labels(columns, gold, model.outer)
     if held_out is not None:
         warn_of_gold(held_out.sentences(place), model.names, model.outer, held_out.name, "the model's")
 
@@ -104,11 +100,8 @@ def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -
     if resume is None:
         tagger = TASKS[task](**options)
     else:
-        fixed = [name for name in ("template", "inference", "order", "cutoff", "labels") if name in options]
-        if fixed:
-            raise ValueError(f"--{fixed[0]} is the model's own and cannot change with --resume: leave it out")
+        check_resumed(options)
         tagger = TASKS[task].load(resume, **options)
-        tagger._state_option = "--keep-state"
         if parts := tagger.model_.parts:
             raise ValueError(
                 f"{resume} has labels of several columns ({', '.join(parts)}) and train reads one: begin anew"
@@ -116,11 +109,7 @@ def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -
         was = tagger.model_.files.get("task", task)
         if was != task:
             raise ValueError(f"{resume} is a model of the task {was}, not {task}: go on with train {was}")
-    algorithm = tagger._setting("algorithm")
-    if "reprocess" in options and algorithm != "larank":
-        raise ValueError(f"--reprocess is LaRank's and has no effect on {algorithm}: leave it out")
-    if "C" in options and algorithm == "perceptron":
-        raise ValueError("-C has no effect on a perceptron: leave it out")
+    check_used(options, tagger.settings()["algorithm"], flags=True)
     return tagger
 
 

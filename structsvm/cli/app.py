@@ -21,7 +21,7 @@ from structsvm.cli.errors import (
     sentence,
     told_in_one_sentence,
 )
-from structsvm.cli.train import TrainCommand, train
+from structsvm.cli.train import TrainCommand, train, with_flags
 
 
 class Group(TyperGroup):
@@ -66,7 +66,7 @@ def options(
     """Options of all commands."""
 
 
-app.command(cls=TrainCommand)(train)
+app.command(cls=TrainCommand)(with_flags(train))
 
 
 @app.command()

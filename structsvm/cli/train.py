@@ -1,29 +1,31 @@
-"""`structsvm train`."""
+"""`structsvm train`: its options are those of `taggers.options`, and those of files."""
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 import typer.core
 
-from structsvm.cli.errors import Column, Encoding, Format, Jobs, told_in_one_sentence
+from structsvm.cli.errors import Column, Encoding, Format, told_in_one_sentence
+from taggers.options import OPTIONS, TASKS, Option
 
 
 class TrainCommand(typer.core.TyperCommand):
-    """Tells at the end of its help what each task has by default."""
+    """Shows the defaults of each task at the end of the help."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        from taggers.commands import TASKS
-
-        taggers = {task: make() for task, make in TASKS.items()}
-        names = [name for name in taggers["label"].DEFAULTS if name != "constrained"]
-        rows = [(name, [str(taggers[task]._setting(name)) for task in taggers]) for name in names]
-        with formatter.section("Defaults by task (for greedy inference: order 2, reprocess 1)"):
-            for name, values in [("", list(taggers)), *rows]:
-                option = {"C": "-C", "": ""}.get(name, f"--{name}")
-                formatter.write(f"  {option:14}{''.join(f'{value:10}' for value in values).rstrip()}\n")
+        table = [("", list(TASKS))]
+        for option in OPTIONS:
+            if option.tasks is not None and option.flag:
+                table.append((option.flag, [str(option.value(task)) for task in TASKS]))
+        greedy = ", ".join(f"{option.name} {option.greedy}" for option in OPTIONS if option.greedy)
+        with formatter.section(f"Defaults by task (for greedy inference: {greedy})"):
+            for flag, values in table:
+                formatter.write(f"  {flag:14}{''.join(f'{value:10}' for value in values).rstrip()}\n")
 
 
 def train(
@@ -31,64 +33,30 @@ def train(
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     dev: Annotated[
-        str | None, typer.Option(help="Held-out file: keep the best pass, stop when it gets worse.")
+        str | None, typer.Option(help="Held-out file: keep the best pass, stop when the score gets worse.")
     ] = None,
-    template: Annotated[
-        str | None,
-        typer.Option(
-            help="conll2000, pos, chunk, ner, label, a file (ours, or CRF++'s), or patterns, such as "
-            "'w[-1..1], w[-1]|w[0], y[-1]|w[0]', the last of which joins the label before with the word."
-        ),
-    ] = None,
-    algorithm: Annotated[str | None, typer.Option(help="larank, pa, perceptron or svmstruct.")] = None,
-    inference: Annotated[
-        str | None, typer.Option(help="exact (Viterbi) or greedy (label by label; several times faster).")
-    ] = None,
-    order: Annotated[
-        int | None, typer.Option(min=0, help="How many labels before greedy inference looks at.")
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the data.")] = None,
-    c: Annotated[
-        float | None, typer.Option("-C", help="The SVM's C: larger fits the training data more closely.")
-    ] = None,
-    reprocess: Annotated[
-        int | None, typer.Option(min=0, help="LaRank's n_R: how often old examples are worked on again.")
-    ] = None,
-    cutoff: Annotated[int | None, typer.Option(min=1, help="Drop features seen less often.")] = None,
-    labels: Annotated[
-        str | None, typer.Option(help="Scheme to learn in: IOB1, IOB2, IOBES, BILUO; none: as they are.")
-    ] = None,
-    label_weight: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LABEL=FACTOR", help="What missing this label (or type) costs; again for more labels."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Repeats to the bit.")] = 0,
-    resume: Annotated[str | None, typer.Option(help="Go on from this model.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Resume the training of this model.")] = None,
     keep_state: Annotated[
-        bool, typer.Option("--keep-state", help="Save what --resume needs to go on exactly.")
-    ] = False,
-    keep_names: Annotated[
-        bool, typer.Option("--keep-names", help="Save the names of features, which inspect then shows.")
+        bool, typer.Option("--keep-state", help="Save the training state, so that --resume is exact.")
     ] = False,
     dtype: Annotated[
-        str, typer.Option(help="Of the saved weights: float32, float16 or int8, the smallest.")
+        str, typer.Option(help="Type of the saved weights: float32, float16 or int8, the smallest.")
     ] = "float32",
     prune: Annotated[
-        float | None, typer.Option(min=0, help="Leave out weights this small, and features without others.")
+        float | None,
+        typer.Option(min=0, help="Leave out weights this small, and features without other weights."),
     ] = None,
     curve: Annotated[
-        str | None, typer.Option(help="Write the training curve (seconds, dual ...) to this file.")
+        str | None, typer.Option(help="Write the training curve (seconds, dual, ...) to this file.")
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(help="Input columns, such as 0,1; by default all but that of the labels.")
+        str | None, typer.Option(help="Input columns, such as 0,1; by default all except the labels.")
     ] = None,
     column: Column = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",
-    jobs: Jobs = 1,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")] = False,
+    **options: Any,
 ) -> None:
     """Train a tagger on a labelled file.
 
@@ -98,19 +66,47 @@ def train(
         from structsvm.cli.progress import Progress
         from taggers.formats.layout import column_number
 
+        options["label_weight"] = weights_of(options["label_weight"])
         with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
             tagger = commands.train(
-                task, file, output, dev=dev, resume=resume, template=template, algorithm=algorithm,
-                inference=inference, order=order, epochs=epochs, C=c, reprocess=reprocess, cutoff=cutoff,
-                labels=labels, random_state=seed,
-                label_weight=weights_of(label_weight), jobs=jobs, keep_state=keep_state,
-                keep_names=keep_names or None, curve=curve,
+                task, file, output, dev=dev, resume=resume, keep_state=keep_state, curve=curve,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
                 label=None if column is None else column_number(column), format=format, encoding=encoding,
-                dtype=dtype, prune=prune, callback=progress,
+                dtype=dtype, prune=prune, callback=progress, **options,
             )  # fmt: skip
         if not quiet:
             print(progress.summary(tagger, output), file=sys.stderr)
+
+
+def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS) -> Callable[..., None]:
+    """The command, whose `**options` become the flags of the table."""
+    signature = inspect.signature(command, eval_str=True)
+    fixed = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    flags = [
+        inspect.Parameter(option.name, kind, default=_default(option), annotation=_flag(option))
+        for option in options
+        if option.flag
+    ]
+
+    def run(**values: Any) -> None:
+        command(**values)
+
+    run.__doc__, run.__name__ = command.__doc__, command.__name__
+    run.__signature__ = signature.replace(parameters=fixed[:4] + flags + fixed[4:])  # type: ignore[attr-defined]
+    return run
+
+
+def _default(option: Option) -> Any:
+    """What the command line passes on if the flag is absent; None is left to the tagger."""
+    return None if option.type in (bool, dict) else option.initial
+
+
+def _flag(option: Option) -> Any:
+    """The annotation by which typer makes a flag."""
+    name = {dict: list[str], object: str}.get(option.type, option.type)
+    information = typer.Option(option.flag, min=option.low, metavar=option.metavar, help=option.help)
+    return Annotated[name | None if option.initial is None or option.type is bool else name, information]
 
 
 def weights_of(pairs: list[str] | None) -> dict[str, float] | None:
@@ -121,5 +117,5 @@ def weights_of(pairs: list[str] | None) -> dict[str, float] | None:
         try:
             weights[name] = float(value)
         except ValueError:
-            raise ValueError(f"--label-weight {pair!r} is not LABEL=FACTOR") from None
+            raise ValueError(f"--label-weight must be LABEL=FACTOR, got {pair!r}") from None
     return weights or None

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Feature rows of whole files: column hashes, templates as integer mixes, and one lookup for each feature."""
+"""Extract the feature rows of whole files: hash columns, mix them by template, look each feature up once."""
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -14,11 +14,11 @@ from taggers.features._table cimport KeyTable
 import numpy as np
 
 cdef enum:
-    BLOCK = 8           # tokens whose table slots are asked for before the first is read
-    SIGNALS = 4096      # sentences between two looks for Ctrl-C
+    BLOCK = 8           # tokens whose table slots are prefetched before the first is read
+    SIGNALS = 4096      # sentences between two checks for Ctrl-C
 
-# The cells of a template as compiled code wants them. A token has one value for each (column, attribute) in
-# use; a sentence's values lie in one array, with markers before and behind, so that a cell is always at the
+# The cells of a template for compiled code. A token has one value for each (column, attribute) in use. The
+# values of a sentence lie in one array, with markers before and after them, so that a cell always has the
 # same distance from its token.
 cdef struct Plan:
     Py_ssize_t n_patterns
@@ -36,7 +36,7 @@ cdef struct Plan:
 
 
 cdef void put_markers(const Plan* plan, uint64_t* values, Py_ssize_t n) noexcept nogil:
-    """Fill the places before and behind a sentence of n tokens."""
+    """Put markers before and after a sentence of n tokens."""
     cdef Py_ssize_t d, v
     for d in range(plan.pad):
         for v in range(plan.n_values):
@@ -47,7 +47,7 @@ cdef void put_markers(const Plan* plan, uint64_t* values, Py_ssize_t n) noexcept
 cdef const uint64_t* attributes(
     Columns columns, Lexicon lexicon, uint64_t key, Py_ssize_t at
 ) except NULL nogil:
-    """The attributes of a value; where values came as hashes, the text is only asked for when it is new."""
+    """The attributes of a value; where values are hashes, the text is only fetched for new ones."""
     cdef const uint64_t* known
     if columns.key_at == NULL:
         return lexicon.entry(key, columns.text_at + columns.span_at[2 * at], columns.span_at[2 * at + 1])
@@ -110,26 +110,26 @@ cdef const int32_t* ints_of(const int32_t[::1] array) noexcept:
 
 
 cdef class Extractor:
-    """A template made ready: turns columns into keys and rows. May be used from many threads at once.
+    """A compiled template: turns columns into keys and rows. Many threads may use it at the same time.
 
     Parameters
     ----------
     template : a `taggers.features.template.Template`.
-    clusters : a `taggers.features.word_classes.Clusters`, where the template asks for some.
+    word_classes : a `taggers.features.word_classes.WordClasses`, where the template needs them.
     lexicon_limit : distinct words kept with their attributes, for each thread.
     """
     cdef readonly object template
-    cdef readonly object clusters
+    cdef readonly object word_classes
     cdef readonly tuple attributes
     cdef Plan plan
     cdef tuple arrays               # what the plan points into
     cdef Py_ssize_t width
     cdef Py_ssize_t lexicon_limit
-    cdef list idle                  # lexicons that no thread is using
+    cdef list idle                  # lexicons that no thread uses
 
-    def __init__(self, template, clusters=None, *, Py_ssize_t lexicon_limit=1_000_000):
+    def __init__(self, template, word_classes=None, *, Py_ssize_t lexicon_limit=1_000_000):
         self.template = template
-        self.clusters = clusters
+        self.word_classes = word_classes
         self.width = template.width
         self.lexicon_limit = lexicon_limit
         self.idle = []
@@ -143,13 +143,13 @@ cdef class Extractor:
         self.plan.pad = max((abs(cell.offset) for cell in cells), default=0)
         self.plan.n_patterns = len(patterns)
         self.plan.n_sources, self.plan.n_values = len(sources), len(values)
-        place = {value: i for i, value in enumerate(values)}
+        index = {value: i for i, value in enumerate(values)}
         columns = [column for column, _ in values]
         ids = [_seeded(pattern.identity, PATTERN_SEED) for pattern in patterns]
         before = [_seeded(f"_B-{d + 1}", MARKER_SEED) for d in range(self.plan.pad)]
         behind = [_seeded(f"_B+{d + 1}", MARKER_SEED) for d in range(self.plan.pad)]
         cell_ptr = np.cumsum([0] + [len(pattern.cells) for pattern in patterns])
-        deltas = [cell.offset * len(values) + place[cell.column, cell.attribute] for cell in cells]
+        deltas = [cell.offset * len(values) + index[cell.column, cell.attribute] for cell in cells]
         value_ptr = [columns.index(column) for column in sources] + [len(columns)]
         uses = [self.attributes.index(name) if name else -1 for _, name in values]
         words = [np.array(array + [0], np.uint64) for array in (ids, before, behind)]
@@ -171,10 +171,10 @@ cdef class Extractor:
         return self.plan.n_patterns
 
     def rows(self, Columns columns not None, KeyTable table not None, *, bint grow=False, bint fixed=False):
-        """The feature rows of each token, and where each token's begin.
+        """The feature rows of all tokens, and where those of each token begin.
 
-        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that the table does not
-        have are left out, or become its new rows with `grow`; with `fixed` they are -1, and each token has
+        Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that are not in the table
+        are left out; with `grow` they become new rows; with `fixed` they are -1 and each token has
         n_patterns rows.
         """
         cdef Lexicon lexicon = self._start(columns)
@@ -221,19 +221,19 @@ cdef class Extractor:
     def _start(self, Columns columns):
         """A lexicon that no other thread uses."""
         if columns.n_tokens and columns.width < self.width:
-            raise ValueError(f"the template needs {self.width} columns, but {columns.width} were read")
+            raise ValueError(f"the template needs {self.width} columns, but the input has {columns.width}")
         try:
             return self.idle.pop()
         except IndexError:
-            return Lexicon(self.attributes, limit=self.lexicon_limit, clusters=self.clusters)
+            return Lexicon(self.attributes, limit=self.lexicon_limit, word_classes=self.word_classes)
 
     cdef uint64_t* _scratch(self, Columns columns) except NULL:
-        """Room for the values of the longest sentence, and for the keys of a block behind them."""
+        """Room for the values of the longest sentence, and for the keys of a block after them."""
         longest = int(np.diff(columns.sentence_ptr).max()) if columns.n_sentences else 0
         size = (longest + 2 * self.plan.pad) * self.plan.n_values + BLOCK * self.plan.n_patterns + 1
         cdef uint64_t* scratch = <uint64_t*>malloc(<size_t>size * sizeof(uint64_t))
         if scratch == NULL:
-            raise MemoryError(f"no memory for a sentence of {longest} tokens")
+            raise MemoryError(f"not enough memory for a sentence of {longest} tokens")
         return scratch
 
     cdef Py_ssize_t _fill(
@@ -271,11 +271,11 @@ cdef class Extractor:
         return used
 
     def __reduce__(self):
-        return _restore, (self.template, self.clusters, self.lexicon_limit)
+        return _restore, (self.template, self.word_classes, self.lexicon_limit)
 
 
-def _restore(template, clusters, lexicon_limit):
-    return Extractor(template, clusters, lexicon_limit=lexicon_limit)
+def _restore(template, word_classes, lexicon_limit):
+    return Extractor(template, word_classes, lexicon_limit=lexicon_limit)
 
 
 def _seeded(str text, uint64_t seed):
@@ -284,7 +284,7 @@ def _seeded(str text, uint64_t seed):
 
 
 def remap(const int32_t[::1] rows, const int64_t[::1] token_ptr, const int32_t[::1] new_row):
-    """The rows under their new numbers, those with -1 left out, and the token_ptr that goes with them."""
+    """The rows with their new numbers, without those that become -1, and their token_ptr."""
     cdef Py_ssize_t i, j, used = 0, n = token_ptr.shape[0] - 1
     kept, ptr = np.empty(rows.shape[0] + 1, np.int32), np.zeros(n + 1, np.int64)
     cdef int32_t[::1] out = kept

@@ -1,17 +1,17 @@
 # cython: language_level=3
-"""Text to 64 bits, and 64 bits with 64 bits."""
+"""Hash texts to 64 bits, and mix hashes."""
 from libc.stdint cimport uint64_t
 
 from murmurhash.mrmr cimport hash64
 
 cdef enum:
-    TEXT_SEED = 1       # spaCy's StringStore has the same, so a Doc's attribute ids are our hashes
+    TEXT_SEED = 1       # as in spaCy's StringStore, so the attribute ids of a Doc are our hashes
     PATTERN_SEED = 2
-    MARKER_SEED = 3     # so that no word of a text equals the marker beyond a sentence's end
+    MARKER_SEED = 3     # so that no word equals the marker beyond the end of a sentence
 
 
 cdef inline uint64_t hash_text(const char* text, Py_ssize_t n) noexcept nogil:
-    """A value's hash; 0, as in spaCy, for the empty text."""
+    """The hash of a value; 0, as in spaCy, for the empty text."""
     return hash64(<void*>text, <int>n, TEXT_SEED) if n > 0 else 0
 
 

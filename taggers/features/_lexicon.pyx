@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Attributes of words, derived once for each distinct word: short ASCII words here, all others in Python.
+"""Attributes of words, computed once for each distinct word: short ASCII words here, all others in Python.
 
-`taggers.features.attributes` defines what each attribute is; a test holds the compiled path to it.
+`taggers.features.attributes` defines the attributes; a test compares the compiled results with it.
 """
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, realloc
@@ -30,7 +30,7 @@ cdef enum Kind:
     CLUSTER
 
 cdef enum:
-    SHORT = 100         # attributes.LONG: beyond it, words go to Python
+    SHORT = 100         # attributes.LONG: Python handles longer words
 
 cdef dict KINDS = {
     "lower": LOWER, "shape": SHAPE, "short_shape": SHORT_SHAPE, "digits": DIGITS, "has_digit": HAS_DIGIT,
@@ -106,7 +106,7 @@ cdef uint64_t is_cased(const char* text, Py_ssize_t n, bint title) noexcept nogi
 
 
 cdef uint64_t ascii_attribute(Recipe recipe, const char* text, Py_ssize_t n) noexcept nogil:
-    """The hash of one attribute of a short ASCII word; for its cluster, that of its lower-case form."""
+    """The hash of one attribute of a short ASCII word; for its class, that of its lower-case form."""
     if recipe.n:
         if n < recipe.n:
             return 0
@@ -133,20 +133,20 @@ cdef inline bint is_ascii(const char* text, Py_ssize_t n) noexcept nogil:
 
 
 cdef class Lexicon:
-    """The attributes, as hashes, of the words met so far. For one thread at a time.
+    """The attributes, as hashes, of the words seen so far. For one thread at a time.
 
     Parameters
     ----------
     names : the attributes, as `taggers.features.attributes` calls them.
-    limit : forget all words when there are more than this. Results do not depend on it.
-    clusters : a `taggers.features.word_classes.Clusters`, where there is one: what the attribute ``cluster`` is.
+    limit : forget all words when there are more than this; results do not depend on it.
+    word_classes : a `taggers.features.word_classes.WordClasses`, for the attribute ``cluster``.
     """
 
-    def __init__(self, names, *, Py_ssize_t limit=1_000_000, clusters=None):
+    def __init__(self, names, *, Py_ssize_t limit=1_000_000, word_classes=None):
         self.names = tuple(names)
-        self.functions = [attribute(name, clusters) for name in self.names]
-        self.clustered = KeyTable() if clusters is None else clusters.table
-        self.cluster_values = NONE if clusters is None else clusters.values
+        self.functions = [attribute(name, word_classes) for name in self.names]
+        self.classified = KeyTable() if word_classes is None else word_classes.table
+        self.class_values = NONE if word_classes is None else word_classes.values
         self.limit = limit
         self.width = len(self.names)
         self.words = KeyTable()
@@ -157,7 +157,7 @@ cdef class Lexicon:
         for i, name in enumerate(self.names):
             affix = AFFIX.fullmatch(name)
             self.recipes[i].n = int(affix[3]) if affix else 0
-            # One that the user defined anew is theirs, whatever its name.
+            # A user's own definition is not compiled, whatever its name.
             ours = ATTRIBUTES.get(name) is DEFINED.get(name)
             self.recipes[i].kind = KINDS.get(name[:-1] if affix else name, PYTHON) if ours else PYTHON
             self.compiled &= self.recipes[i].kind != PYTHON
@@ -187,7 +187,7 @@ cdef class Lexicon:
             for i in range(self.width):
                 value = ascii_attribute(self.recipes[i], text, n)
                 self.values[row * self.width + i] = (
-                    self.cluster(value) if self.recipes[i].kind == CLUSTER else value
+                    self.word_class(value) if self.recipes[i].kind == CLUSTER else value
                 )
         else:
             with gil:
@@ -205,7 +205,7 @@ cdef class Lexicon:
         return 0
 
     cdef int forget(self) except -1 nogil:
-        """Start anew once there are too many words; called between sentences."""
+        """Forget all words once there are too many; called between sentences."""
         if self.words.n_rows > self.limit:
             with gil:
                 self.words = KeyTable()
@@ -222,6 +222,6 @@ cdef class Lexicon:
 
 
 def hash_string(str text not None):
-    """The 64-bit hash of a column value: spaCy's, but for the few hundred names that it numbers itself."""
+    """The 64-bit hash of a column value: that of spaCy, except for a few hundred symbols of its own."""
     cdef bytes encoded = text.encode()
     return hash_text(encoded, len(encoded))

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""64-bit key to row, by open addressing in plain arrays."""
+"""A hash table from 64-bit keys to rows, by open addressing in plain arrays."""
 from libc.stdint cimport int32_t, uint64_t
 
 cdef extern from "taggers/features/prefetch.h":
@@ -12,10 +12,10 @@ cdef enum:
 cdef inline int32_t find(
     const uint64_t* slots, const uint64_t* keys, uint64_t mask, uint64_t key,
 ) noexcept nogil:
-    """The key's row, or -1; without `keys`, that of a key with the same upper half.
+    """The row of the key, or -1; without `keys`, that of a key with the same upper half.
 
-    A slot holds the key's upper half and the row, eight bytes in all. The upper half chooses the slot too, so
-    that it is all that a table needs to know; an unseen key hardly ever looks at more than one cache line.
+    A slot holds the upper half of the key and the row, eight bytes in all. The upper half also selects the
+    slot, so a table needs nothing else; an unseen key rarely touches more than one cache line.
     """
     cdef uint64_t tag = key >> 32, slot
     cdef uint64_t at = tag & mask
@@ -44,7 +44,7 @@ cdef class KeyTable:
         return find(self.slots_at, NULL if self.short else self.keys_at, self.mask, key)
 
     cdef inline void expect(self, uint64_t key) noexcept nogil:
-        """Have the memory fetched that a lookup of the key begins with."""
+        """Prefetch the memory that a lookup of the key reads first."""
         prefetch(self.slots_at + (key >> 32 & self.mask))
 
     cdef int32_t add(self, uint64_t key) except -2 nogil

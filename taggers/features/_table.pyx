@@ -1,16 +1,16 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""64-bit key to row, by open addressing in plain arrays."""
+"""A hash table from 64-bit keys to rows, by open addressing in plain arrays."""
 from libc.stdint cimport int32_t, uint64_t
 
 import numpy as np
 
 cdef uint64_t EMPTY = ~<uint64_t>0
 cdef enum:
-    MOST_TAKEN = 50     # slots looked at for a key, on average, before a table is refused; hashes need one
+    MOST_TAKEN = 50     # slots visited per key, on average, before a table is refused; hashes need one
 
 
 cdef inline Py_ssize_t put(uint64_t* slots, uint64_t mask, uint64_t key, Py_ssize_t row) noexcept nogil:
-    """Enter a key, and say how many slots were taken before one was free."""
+    """Enter a key, and return how many slots were taken before one was free."""
     cdef uint64_t at = key >> 32 & mask
     cdef Py_ssize_t taken = 0
     while slots[at] != EMPTY:
@@ -21,15 +21,15 @@ cdef inline Py_ssize_t put(uint64_t* slots, uint64_t mask, uint64_t key, Py_ssiz
 
 
 cdef class KeyTable:
-    """Keys and their rows, numbered in the order in which they came.
+    """Keys and their rows, numbered in the order in which the keys were added.
 
-    Any number of threads may look keys up at the same time, while no thread adds any. Key 0 stands for "no
+    Any number of threads may look keys up at the same time, as long as none adds keys. Key 0 stands for "no
     feature" and is never found.
 
     Parameters
     ----------
-    keys : the key of each row, to begin with: uint64, or uint32 for the upper halves of keys alone, where an
-        unseen key is taken for a known one once in 2**32 / len(keys) times.
+    keys : the initial key of each row: uint64, or uint32 for the upper halves of keys alone, which mistake an
+        unseen key for a known one once in 2**32 / len(keys) times.
     """
 
     def __init__(self, keys=()):
@@ -46,7 +46,7 @@ cdef class KeyTable:
         for row in range(self.n_rows):
             taken += put(self.slots_at, self.mask, self.keys_at[row], row)
             if taken > MOST_TAKEN * (self.n_rows + 64):
-                raise ValueError("the keys of features are not hashes: too many are alike")
+                raise ValueError("the feature keys are not hashes: too many are alike")
 
     cdef int _place(self) except -1:
         """Take the arrays' addresses; a read-only or borrowed array is copied before the first change."""
@@ -59,7 +59,7 @@ cdef class KeyTable:
         return 0
 
     cdef int _grow(self) except -1:
-        """Room for at least one row more, in arrays of our own, at most half full."""
+        """Make room for at least one more row, in our own arrays, at most half full."""
         cdef Py_ssize_t row
         if self.n_rows >= 2**31 - 2:
             raise OverflowError("more than 2**31 features")
@@ -110,7 +110,7 @@ cdef class KeyTable:
         return result
 
     def reserve(self, Py_ssize_t n):
-        """Make room for n rows at once, to save growing step by step."""
+        """Make room for n rows at once, instead of growing step by step."""
         if n > self.room and n < 2**31 - 1:
             rows, self.n_rows = self.n_rows, max(n // 2 + 1, self.n_rows)
             keys = np.zeros(self.n_rows, np.uint64)

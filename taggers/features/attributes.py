@@ -1,9 +1,9 @@
-"""What can be derived from a word: the definitions, computed once for each distinct word by the lexicon.
+"""Attributes of words, such as suffixes and shapes; the lexicon computes them once for each distinct word.
 
-An attribute is a function from a text to a text, or to None where the word has nothing to say, which drops
-the features that ask for it. To add one, add a line to ATTRIBUTES. Short words of plain ASCII take a compiled
-path to the same results for those listed here. One attribute, `cluster`, is not defined here but found in the
-training text, see `taggers.features.word_classes`.
+An attribute is a function from a text to a text, or to None for no value: features that need the
+value are dropped then. To add an attribute, add a line to ATTRIBUTES. Compiled code computes those
+listed here for short ASCII words. One attribute, `cluster`, is learned from the training text, see
+`taggers.features.word_classes`.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from collections.abc import Callable
 
 AFFIX = re.compile(r"(lower_)?(prefix|suffix)([1-9])")
 CLUSTER = "cluster"
-LONG = 100  # longer texts have no shape worth telling apart (spaCy's limit)
+LONG = 100  # longer texts share one shape (as in spaCy)
 
 
 def shape(text: str) -> str:
-    """Xxxx, dd.dd: letters and digits by their kind, runs cut at four, as spaCy does."""
+    """Xxxx, dd.dd: each letter and digit by its kind, runs cut at four, as in spaCy."""
     if len(text) >= LONG:
         return "LONG"
     return re.sub(r"(.)\1{4,}", r"\1\1\1\1", _kinds(text), flags=re.DOTALL)
 
 
 def short_shape(text: str) -> str:
-    """Xx, d.d: the shape with each run as one character."""
+    """Xx, d.d: the shape with each run shortened to one character."""
     if len(text) >= LONG:
         return "LONG"
     return re.sub(r"(.)\1+", r"\1", _kinds(text), flags=re.DOTALL)
 
 
 def digits(text: str) -> str:
-    """The text with each digit as 0."""
+    """The text with each digit replaced by 0."""
     if len(text) >= LONG:
         return "LONG"
     return "".join("0" if char.isdigit() else char for char in text)
@@ -75,26 +75,26 @@ ATTRIBUTES: dict[str, Callable[[str], str | None]] = {
 }
 
 
-def attribute(name: str, clusters: Callable[[str], str | None] | None = None) -> Callable[[str], str | None]:
+def attribute(
+    name: str, word_classes: Callable[[str], str | None] | None = None
+) -> Callable[[str], str | None]:
     """The function of that name.
 
-    ``prefix3`` and ``suffix3`` exist for any length up to 9, ``lower_prefix3`` and ``lower_suffix3`` too:
-    those of the word in lower case.
-
-    clusters: what ``cluster`` is; without it, no word has one.
+    ``prefix3`` and ``suffix3`` exist for any length up to 9; ``lower_prefix3`` and ``lower_suffix3`` are
+    those of the word in lower case. word_classes: the function for ``cluster``.
 
     >>> attribute("suffix3")("walking"), attribute("suffix3")("to"), attribute("lower_suffix3")("GOING")
     ('ing', None, 'ing')
     """
     if name == CLUSTER:
-        return clusters or (lambda text: None)
+        return word_classes or (lambda text: None)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name]
     match = AFFIX.fullmatch(name)
     if not match:
         affixes = [f"{kind}1..9" for kind in ("prefix", "suffix", "lower_prefix", "lower_suffix")]
         raise ValueError(
-            f"no attribute is called {name!r}; there are {', '.join([*ATTRIBUTES, *affixes, CLUSTER])}"
+            f"unknown attribute {name!r}; choose one of {', '.join([*ATTRIBUTES, *affixes, CLUSTER])}"
         )
     lower, n = bool(match[1]), int(match[3])
     return _affix(n, lower) if match[2] == "prefix" else _affix(-n, lower)

@@ -1,44 +1,91 @@
-"""What the features of a model are called: found again in the text that they came from."""
+"""The names of features, recovered from the text that the features came from."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taggers.features.extract import name_rows, pattern_values
-from taggers.features.ready import item_names
+from taggers.features._extract import Extractor
+from taggers.features._lexicon import hash_string
+from taggers.features._table import KeyTable
+from taggers.features.ready_features import item_names
+from taggers.features.template import Pattern, cell_value
 from taggers.formats._columns import Columns
-from taggers.model import TaggerModel
+
+if TYPE_CHECKING:
+    from taggers.model import TaggerModel
 
 NAME = re.compile(r"(?:\\.|[^:])*", re.DOTALL)
 
 
 def feature_names(model: TaggerModel, X: Any, known: Sequence[str | None] | None = None) -> list[str | None]:
-    """The name of each row of a model's table that X explains, or else its known one, or else None."""
+    """The name of each feature of a model: from X, or else the known one, or else None."""
     if model.extractor is None:
         strings = _file_names(X) if isinstance(X, Columns) else _item_names(X)
         names = name_rows(model.table, strings=sorted(set(strings)))
     else:
         columns = X if isinstance(X, Columns) else Columns.from_sentences(X)
         names = name_rows(model.table, model.extractor, [columns])
-        _name_pairs(names, model, columns)
+        _name_bigrams(names, model, columns)
     for row, name in enumerate(known or ()):
         names[row] = names[row] or name
     return names
 
 
-def _name_pairs(names: list[str | None], model: TaggerModel, columns: Columns) -> None:
-    """Name the features that are joined with a label before."""
-    if model.history is None:
+def name_rows(
+    table: KeyTable,
+    extractor: Extractor | None = None,
+    files: Iterable[Columns] = (),
+    strings: Iterable[str] = (),
+) -> list[str | None]:
+    """The name of each row of the table, from files read with the extractor's template or from strings.
+
+    A name that occurs in neither is None.
+    """
+    names: list[str | None] = [None] * len(table)
+    texts = list(strings)
+    keys = np.array([hash_string(text) for text in texts], np.uint64)
+    for row, text in zip(table.rows(keys).tolist(), texts, strict=True):
+        if row >= 0:
+            names[row] = text
+    if extractor is not None:
+        for columns in files:
+            rows, _ = extractor.rows(columns, table, fixed=True)
+            for row, pattern, values in pattern_values(rows, extractor, columns):
+                names[row] = names[row] or pattern.name(values)
+    return names
+
+
+def pattern_values(
+    rows: np.ndarray, extractor: Extractor, columns: Columns
+) -> Iterator[tuple[int, Pattern, list[str]]]:
+    """Each of the rows (tokens x patterns, -1: none) once, with its pattern and the values of its cells."""
+    patterns, classes = extractor.template.patterns, extractor.word_classes
+    found, first = np.unique(rows, return_index=True)
+    starts = columns.sentence_ptr
+    texts = [columns.texts(column) for column in range(columns.width)]
+    for row, position in zip(found.tolist(), first.tolist(), strict=True):
+        if row < 0:
+            continue
+        token, number = divmod(position, len(patterns))
+        sentence = int(np.searchsorted(starts, token, "right")) - 1
+        span = range(int(starts[sentence]), int(starts[sentence + 1]))
+        values = [cell_value(cell, texts, token, span, classes) or "" for cell in patterns[number].cells]
+        yield row, patterns[number], values
+
+
+def _name_bigrams(names: list[str | None], model: TaggerModel, columns: Columns) -> None:
+    """Name the features that are joined with a previous label."""
+    if model.label_bigrams is None:
         return
     labels = [*model.labels, "<start>"]
-    numbers = model.history.ids(columns)
-    for number, pattern, values in pattern_values(numbers, model.history.extractor, columns):
-        for before in np.flatnonzero(model.pair_rows[number] >= 0).tolist():
-            names[model.pair_rows[number, before]] = pattern.name(values, labels[before])
+    numbers = model.label_bigrams.ids(columns)
+    for number, pattern, values in pattern_values(numbers, model.label_bigrams.extractor, columns):
+        for before in np.flatnonzero(model.bigram_rows[number] >= 0).tolist():
+            names[model.bigram_rows[number, before]] = pattern.name(values, labels[before])
 
 
 def _item_names(sentences: Any) -> Iterator[str]:
@@ -46,7 +93,7 @@ def _item_names(sentences: Any) -> Iterator[str]:
 
 
 def _file_names(columns: Columns) -> Iterator[str]:
-    """The names in a file of CRFsuite's format."""
+    """The names in a file of CRFsuite."""
     for (start, length), end in zip(columns.spans[:, 0].tolist(), columns.ends.tolist(), strict=True):
         for item in columns.data[start + length : end].decode().split("\t"):
             name = NAME.match(item)

@@ -1,4 +1,4 @@
-"""Templates: which cells around a token make its features, in our text form or in CRF++ files as they are."""
+"""Templates: which cells around a token make its features, in our notation or in that of CRF++."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Pattern:
     back: int = field(default=0, repr=False)
 
     def name(self, values: list[str], before: str = "") -> str:
-        """What the feature with these values is called; before: the label it is joined with."""
+        """The name of the feature with these values; before: the label that it is joined with."""
         if "%" not in self.text:
             values = [before, *values] if self.back else values
             return f"{self.text}={'|'.join(values)}" if values else self.text
@@ -97,7 +97,7 @@ class Pattern:
 class Template:
     """The patterns of a model's features.
 
-    `bigrams` are those joined with a label before; `transitions` says that there was CRF++'s plain B.
+    `bigrams` are those joined with a previous label; `transitions` is set by a plain B of CRF++.
     """
 
     patterns: tuple[Pattern, ...]
@@ -111,7 +111,7 @@ class Template:
         return "\n".join(lines + ["B"] * self.transitions)
 
     def within(self, width: int) -> Template:
-        """The patterns that need no more than so many columns."""
+        """The template without patterns that need more columns than this."""
 
         def fitting(patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
             return tuple(p for p in patterns if all(cell.column < width for cell in p.cells))
@@ -125,12 +125,12 @@ class Template:
 
     @cached_property
     def width(self) -> int:
-        """How many columns it needs."""
+        """The number of columns that it needs."""
         return 1 + max((cell.column for cell in self.cells), default=-1)
 
     @cached_property
-    def clustered(self) -> bool:
-        """Whether it asks for the clusters of words."""
+    def needs_word_classes(self) -> bool:
+        """Whether it uses word classes."""
         return any(cell.attribute == CLUSTER for cell in self.cells)
 
 
@@ -141,17 +141,17 @@ def load_template(name_or_path: str | Path) -> Template:
     path = Path(name_or_path)
     if not path.is_file():
         raise ValueError(
-            f"{str(name_or_path)!r}: no template file, and no template of that name ({', '.join(NAMED)})"
+            f"{str(name_or_path)!r} is neither a template file nor a template name ({', '.join(NAMED)})"
         )
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError("not valid UTF-8; is this a template file?", str(path)) from error
+        raise DataError("not valid UTF-8; check that this is a template file", str(path)) from error
     return parse_template(text, file=str(path))
 
 
 def fitting_template(template: Any, width: int) -> Template:
-    """The template of a name, file or text; one of ours is cut to so many columns of input as there are."""
+    """The template of a name, file or text; named ones are reduced to the input columns that there are."""
     if isinstance(template, Template):
         return template
     if template in NAMED:
@@ -164,7 +164,7 @@ def fitting_template(template: Any, width: int) -> Template:
     if found.width > width:
         raise ValueError(
             f"the template reads column {found.width - 1} (counted from 0), but the input has {width} "
-            "columns; that of the labels is none of them"
+            "columns without the labels"
         )
     return found
 
@@ -174,10 +174,10 @@ def parse_template(text: str, *, file: str = "") -> Template:
 
     ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second,
     ``c2`` the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
-    ``w[-2..2]`` five patterns, ``bias`` a feature that every token has; ``cluster[1]`` is the cluster of the
-    next word, see `taggers.features.word_classes`. ``y[-1]|w[0]`` joins the label before
-    with cells; greedy inference may look farther back, as in ``y[-2]|p[0]``. Lines that start with U or B are
-    as in CRF++; plain labels before (B) are always looked at, as far as the order says.
+    ``w[-2..2]`` five patterns, ``bias`` a feature of every token. ``cluster[1]`` is the class of the
+    next word, see `taggers.features.word_classes`. ``y[-1]|w[0]`` joins the previous label with cells;
+    greedy inference can look further back, as in ``y[-2]|p[0]``. Lines that start with U or B have the
+    syntax of CRF++; previous labels alone (B) are always used, as many as `order` says.
     """
     patterns: list[Pattern] = []
     bigrams: list[Pattern] = []
@@ -199,7 +199,7 @@ def parse_template(text: str, *, file: str = "") -> Template:
         except ValueError as error:
             raise DataError(f"in the template: {error}", file, number) from None
     if not patterns and not bigrams and not transitions:
-        raise DataError("the template is empty; write for instance w[-1], w[0], w[1]", file)
+        raise DataError("the template is empty; write, for example, w[-1], w[0], w[1]", file)
     return Template(tuple(dict.fromkeys(patterns)), tuple(dict.fromkeys(bigrams)), transitions)
 
 
@@ -221,8 +221,8 @@ def _patterns(piece: str) -> list[Pattern]:
     back = -int(labels[0][1])
     if len(labels) > 1 or not cells or not 1 <= back <= FARTHEST:
         raise ValueError(
-            f"{piece!r} must be one label before, y[-1] to y[-{FARTHEST}], and cells, as in y[-1]|w[0]; "
-            "labels alone are what the order of inference is for"
+            f"{piece!r} must join one previous label, y[-1] to y[-{FARTHEST}], with cells, as in y[-1]|w[0]; "
+            "for previous labels alone, set the order"
         )
     text = "|".join([f"y[-{back}]", *texts])
     return [Pattern(text, text, cells, back)]
@@ -232,7 +232,7 @@ def _cell(text: str) -> Cell:
     match = CELL.fullmatch(text)
     if not match:
         raise ValueError(
-            f"{text!r} is no cell such as w[0], p[-1] or w.suffix3[0], nor a label as in y[-1]|w[0]"
+            f"{text!r} is neither a cell such as w[0], p[-1] or w.suffix3[0] nor a label as in y[-1]|w[0]"
         )
     owner, name, offset = match[1] or "w", match[2], int(match[3])
     if not match[1] and re.fullmatch(r"w|p|c\d+", name):
@@ -246,9 +246,9 @@ def _cell(text: str) -> Cell:
 
 def _checked(cell: Cell) -> Cell:
     if abs(cell.offset) > FARTHEST:
-        raise ValueError(f"offset {cell.offset} is farther than {FARTHEST}")
+        raise ValueError(f"offset must be within {FARTHEST} tokens, got {cell.offset}")
     if cell.column > MOST_COLUMNS:
-        raise ValueError(f"column {cell.column} is beyond {MOST_COLUMNS}")
+        raise ValueError(f"column must be at most {MOST_COLUMNS}, got {cell.column}")
     return cell
 
 
@@ -258,7 +258,7 @@ def _cell_text(cell: Cell) -> str:
 
 
 def _crfpp(line: str) -> Pattern:
-    """A line of a CRF++ template; as there, lines of one form without an identifier share their features."""
+    """A line of a CRF++ template; as there, lines of the same form without an identifier share features."""
     if "%" in MACRO.sub("", line):
         raise ValueError(f"{line!r} has a macro other than %x[row,column]")
     cells = tuple(_checked(Cell(int(column), "", int(row))) for row, column in MACRO.findall(line))
@@ -266,13 +266,13 @@ def _crfpp(line: str) -> Pattern:
 
 
 def cell_value(
-    cell: Cell, texts: list[list[str]], token: int, sentence: range, clusters: Any = None
+    cell: Cell, texts: list[list[str]], token: int, sentence: range, word_classes: Any = None
 ) -> str | None:
-    """A cell's text at a token of a sentence; beyond its ends, the marker that CRF++ puts there."""
+    """The text of a cell at a token of a sentence; beyond the sentence, the marker of CRF++."""
     at = token + cell.offset
     if at < sentence.start:
         return f"_B-{sentence.start - at}"
     if at >= sentence.stop:
         return f"_B+{at - sentence.stop + 1}"
     text = texts[cell.column][at]
-    return attribute(cell.attribute, clusters)(text) if cell.attribute else text
+    return attribute(cell.attribute, word_classes)(text) if cell.attribute else text

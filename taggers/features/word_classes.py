@@ -1,9 +1,10 @@
-"""Clusters of words that stand between the same neighbours, found in the training text without its labels.
+"""Word classes: clusters of words with similar neighbours, found in the training text without its labels.
 
-A word seen at least twice is described by its left and right neighbours: square roots of the counts, weighed
-down for neighbours that all words have, a row of length one. The main directions of this table (a singular
-value decomposition) are grouped by spherical k-means, which starts from the most frequent words. Nothing is
-drawn at random: the same text gives the same clusters, to the bit on the same BLAS and processor.
+A word that occurs at least twice is described by its left and right neighbours: square roots of the
+counts, with less weight for neighbours that all words share, scaled to length one. Spherical k-means,
+started from the most frequent words, groups the main directions of this table (a singular value
+decomposition). Nothing is random: the same text gives the same classes, bit for bit on the same BLAS
+and processor.
 """
 
 from __future__ import annotations
@@ -25,26 +26,26 @@ from taggers.formats._columns import Columns
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-N_CLUSTERS = 200
+N_CLASSES = 200
 DIMENSIONS = 50
 NEIGHBOURS = 2000  # the most frequent words; all others are the same neighbour
-LEAST_SEEN = 2  # a word seen once is treated as the unknown words will be
-WORDS_A_CLUSTER = 4  # at least, on average: little text has fewer clusters
+LEAST_SEEN = 2  # a word that occurs once is treated like an unknown word
+WORDS_PER_CLASS = 4  # at least, on average: a small text has fewer classes
 ROUNDS = 15
 WORDS = Extractor(parse_template("w[0]"))
 
 
 @dataclass(frozen=True)
-class Clusters:
-    """The cluster of each word, by the hash of its lower-case form. Words without one are left out."""
+class WordClasses:
+    """The class of each word, by the hash of its lower-case form; words without one are left out."""
 
     keys: np.ndarray  # uint64
     numbers: np.ndarray  # uint16
 
     def __post_init__(self) -> None:
         if self.numbers.shape != self.keys.shape or self.numbers.dtype != np.uint16:
-            raise ValueError("the clusters of its words are not one for each")
-        _ = self.table  # which refuses keys that are no hashes
+            raise ValueError("every word must have exactly one class")
+        _ = self.table  # refuses keys that are not hashes
 
     @cached_property
     def table(self) -> KeyTable:
@@ -52,12 +53,12 @@ class Clusters:
 
     @cached_property
     def values(self) -> np.ndarray:
-        """uint64: what the lexicon says of each word, the hash of its cluster's number."""
+        """uint64: the value in the lexicon for each word, the hash of its class number."""
         hashes = [hash_string(str(number)) for number in range(int(self.numbers.max(initial=0)) + 1)]
         return np.array(hashes, np.uint64)[self.numbers]
 
     def __call__(self, text: str) -> str | None:
-        """The cluster of a word, as text."""
+        """The class of a word, as text."""
         row = self.table.rows(np.array([hash_string(text.lower())], np.uint64))[0]
         return str(self.numbers[row]) if row >= 0 else None
 
@@ -65,25 +66,25 @@ class Clusters:
         return {"keys": self.keys, "numbers": self.numbers}
 
 
-NONE = Clusters(np.zeros(0, np.uint64), np.zeros(0, np.uint16))
+NONE = WordClasses(np.zeros(0, np.uint64), np.zeros(0, np.uint16))
 
 
-def find_clusters(columns: Columns) -> Clusters:
-    """The clusters of the words in the first column; of too little text, none."""
+def find_word_classes(columns: Columns) -> WordClasses:
+    """The classes of the words in the first column; none if there is too little text."""
     words, ids, counts = np.unique(_lower(columns), return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
     n = int((counts >= LEAST_SEEN).sum())
-    k = min(N_CLUSTERS, n // WORDS_A_CLUSTER)
+    k = min(N_CLASSES, n // WORDS_PER_CLASS)
     if k < 2:
         return NONE
     rank = np.argsort(order, kind="stable")  # of each word among all, the most frequent first
     try:
         vectors = _directions(_neighbours(rank[ids], columns.sentence_ptr, n))
     except RuntimeError as error:  # ARPACK's
-        warnings.warn(f"no clusters of words were found, and the tagger does without: {error}", stacklevel=2)
+        warnings.warn(f"no word classes were found, so the tagger does not use any: {error}", stacklevel=2)
         return NONE
     numbers = _grouped(vectors, np.sqrt(counts[order[:n]]), k)
-    return Clusters(words[order[:n]], numbers.astype(np.uint16))
+    return WordClasses(words[order[:n]], numbers.astype(np.uint16))
 
 
 def _lower(columns: Columns) -> np.ndarray:
@@ -94,7 +95,7 @@ def _lower(columns: Columns) -> np.ndarray:
 
 
 def _neighbours(ids: np.ndarray, sentence_ptr: np.ndarray, n: int) -> csr_array:
-    """How often each of the first n words has which neighbours on its left and right, as weighed above."""
+    """How often each of the first n words has which neighbours, weighted as described above."""
     from scipy.sparse import coo_array
 
     rare = min(n, NEIGHBOURS)
@@ -103,9 +104,9 @@ def _neighbours(ids: np.ndarray, sentence_ptr: np.ndarray, n: int) -> csr_array:
     left, right = np.roll(known, 1), np.roll(known, -1)
     filled = np.diff(sentence_ptr) > 0
     left[sentence_ptr[:-1][filled]] = right[sentence_ptr[1:][filled] - 1] = edge
-    places = np.tile(ids, 2), np.concatenate([left, width + right])
-    keep = places[0] < n
-    counts = coo_array((np.ones(keep.sum()), (places[0][keep], places[1][keep])), (n, 2 * width)).tocsr()
+    word, neighbour = np.tile(ids, 2), np.concatenate([left, width + right])
+    keep = word < n
+    counts = coo_array((np.ones(keep.sum()), (word[keep], neighbour[keep])), (n, 2 * width)).tocsr()
     totals, common = counts.sum(axis=1), counts.sum(axis=0)
     counts.data = np.sqrt(counts.data) / np.sqrt(np.repeat(totals, np.diff(counts.indptr)))
     counts.data /= common[counts.indices] ** 0.25
@@ -119,8 +120,8 @@ def _directions(table: csr_array) -> np.ndarray:
 
     size = table.shape[1]
     products = LinearOperator((size, size), matvec=lambda x: table.T @ (table @ x), dtype=np.float64)
-    # svds would do, but for the random vectors that it goes on with where a part of the space is exhausted.
-    seed = {"rng": 0} if "rng" in signature(eigsh).parameters else {}  # before SciPy 1.17 they are its own
+    # svds would do, but it continues with random vectors when a part of the space is exhausted.
+    seed = {"rng": 0} if "rng" in signature(eigsh).parameters else {}  # before SciPy 1.17 the seed is fixed
     _, right = eigsh(products, k=min(DIMENSIONS, min(table.shape) - 1), v0=np.ones(size), **seed)
     left, scale, _ = svd(table @ np.linalg.qr(right)[0], full_matrices=False)
     vectors = (left * scale)[:, ::-1]
@@ -128,7 +129,7 @@ def _directions(table: csr_array) -> np.ndarray:
 
 
 def _grouped(vectors: np.ndarray, weights: np.ndarray, k: int) -> np.ndarray:
-    """The nearest of k centres for each vector; the first k vectors are the first centres."""
+    """The nearest of k centres for each vector; the first k vectors are the initial centres."""
     centres = vectors[:k].copy()
     for _ in range(ROUNDS):
         nearest = np.argmax(vectors @ centres.T, axis=1)

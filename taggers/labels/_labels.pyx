@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""A label column as small integers."""
+"""Labels as small integers."""
 from libc.stdint cimport int32_t, uint64_t
 
 from taggers.formats._columns cimport Columns
@@ -12,11 +12,11 @@ import numpy as np
 
 
 cdef class Labels:
-    """Distinct strings, numbered in the order in which they came.
+    """Distinct labels, numbered in the order in which they were added.
 
     Parameters
     ----------
-    names : the labels that have numbers already.
+    names : the labels that have numbers from the beginning.
     """
     cdef KeyTable table
     cdef readonly list names
@@ -32,7 +32,7 @@ cdef class Labels:
         cdef bytes encoded = name.encode()
         cdef int32_t row = self.table.add(hash_text(encoded, len(encoded)))
         if row < 0:
-            raise ValueError("a label is empty")
+            raise ValueError("a label is empty; every token needs one")
         if row == <Py_ssize_t>len(self.names):
             self.names.append(name)
         return row
@@ -43,7 +43,7 @@ cdef class Labels:
         A label not seen before is -1, or gets the next number with `grow`. An empty one is always -1.
         """
         if not 0 <= column < columns.width and columns.n_tokens:
-            raise ValueError(f"column {column} is none of the {columns.width} that were read")
+            raise ValueError(f"column must be one of the {columns.width} that were read, got {column}")
         cdef Py_ssize_t token
         cdef int32_t label
         cdef uint64_t key
@@ -65,7 +65,7 @@ cdef class Labels:
         return self.table.find(hash_text(encoded, len(encoded)))
 
     def encode(self, sentences, *, bint grow=False):
-        """int32: the numbers of labels given in Python, as lists of str, one after the other."""
+        """int32: the numbers of labels given in Python as lists of str, flattened."""
         distinct = dict.fromkeys(chain.from_iterable(sentences))
         number = {name: self._add(name) if grow else self.index(name) for name in distinct}
         return np.fromiter(map(number.__getitem__, chain.from_iterable(sentences)), np.int32)

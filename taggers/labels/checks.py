@@ -1,4 +1,4 @@
-"""Labels that look wrong, such as mixed schemes or those of another column."""
+"""Warn of labels that look wrong, such as mixed schemes or labels from another column."""
 
 from __future__ import annotations
 
@@ -7,59 +7,58 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
 from taggers.formats.files import CONLLU_NAMES
 from taggers.labels import schemes
+from taggers.labels.label_encoding import GoldLabels
 
-COLUMN = "is this the right column? --column chooses another"
+COLUMN = "check the column, or choose another with --column"
 
 
-def warn_of_training_labels(columns: Columns, place: int, outer: str) -> None:
-    """Say so where the labels are not all of the scheme that they were read in, or of none at all."""
-    sentences = columns.sentences(place)
+def warn_of_training_labels(columns: Columns, gold: GoldLabels, outer: str) -> None:
+    """Warn of labels out of place in their scheme, and of labels that fit no scheme."""
     if outer == "none":
-        _warn(columns.name, _strangers(columns, sentences))
+        _warn(columns.name, _without_scheme(columns, gold))
         return
-    wrong = schemes.count_violations(sentences, outer)
-    if wrong:
-        at = next(
-            int(start) + found[0]
-            for labels, start in zip(sentences, columns.sentence_ptr, strict=False)
-            if (found := schemes.violations(labels, outer))
-        )
-        first = f"the first at line {columns.line(at)}: {columns.text(at, place)}"
-        count = "1 label is" if wrong == 1 else f"{wrong} labels are"
+    wrong = schemes.ids_out_of_place(gold.ids, gold.names, gold.sentence_ptr, outer)
+    if len(wrong):
+        at = int(wrong[0])
+        count = "1 label is" if len(wrong) == 1 else f"{len(wrong)} labels are"
         _warn(
             columns.name,
-            f"{count} out of place in {outer} ({first}), and read as conlleval reads them; where files of "
-            "several schemes were joined, structsvm convert brings each to the same one",
+            f"{count} out of place in {outer} (the first at line {columns.line(at)}: "
+            f"{gold.names[gold.ids[at]]}) and interpreted as in conlleval; if you joined files with "
+            "different schemes, convert them to the same one with structsvm convert",
         )
 
 
-def check_scheme(columns: Columns, place: int, outer: str) -> None:
+def check_scheme(columns: Columns, gold: GoldLabels, outer: str) -> None:
     """Refuse labels that the scheme of a model does not have."""
-    for labels, start in zip(columns.sentences(place), columns.sentence_ptr, strict=False):
+    for number, name in enumerate(gold.names):
         try:
-            schemes.violations(labels, outer)
+            schemes.convert([name], outer, outer)
         except ValueError as error:
-            what = f"{str(error).rstrip('.')}; the model has {outer}: structsvm convert --to {outer}"
-            raise DataError(what, columns.name, columns.line(int(start))) from None
+            at = int(np.argmax(gold.ids == number))
+            what = f"{str(error).rstrip('.')}; convert the file with structsvm convert --to {outer}"
+            raise DataError(what, columns.name, columns.line(at)) from None
 
 
-def _strangers(columns: Columns, sentences: Sequence[Sequence[str]]) -> str:
-    """What is wrong with labels that are of no scheme: all of them, or some among labels of phrases."""
-    marks = {label for label in chain.from_iterable(sentences) if _marks_phrase(label)}
+def _without_scheme(columns: Columns, gold: GoldLabels) -> str:
+    """Why labels have no scheme: none of them marks phrases, or not all of them."""
+    marks = {name for name in gold.names if _marks_phrase(name)}
     if not marks:
-        return f"the labels mark no phrases, as B-x and I-x do, and are learned as they are: {COLUMN}"
-    flat = list(chain.from_iterable(sentences))
-    for at, label in enumerate(flat):
-        if label != schemes.OUTSIDE and label not in marks:
-            return (
-                f"labels of phrases, such as {min(marks)}, stand beside others (line {columns.line(at)}: "
-                f"{label}), so that all are learned as they are, not as phrases"
-            )
-    return f"the labels ({', '.join(sorted(marks)[:6])} ...) mix schemes, and are learned as they are"
+        return f"the labels do not mark phrases with B-x and I-x and are used unchanged; {COLUMN}"
+    others = [k for k, name in enumerate(gold.names) if name != schemes.OUTSIDE and name not in marks]
+    if others:
+        at = int(np.argmax(np.isin(gold.ids, others)))
+        return (
+            f"phrase labels such as {min(marks)} are mixed with other labels (line {columns.line(at)}: "
+            f"{gold.names[gold.ids[at]]}), so all labels are used unchanged"
+        )
+    return f"the labels ({', '.join(sorted(marks)[:6])} ...) mix schemes and are used unchanged"
 
 
 def _marks_phrase(label: str) -> bool:
@@ -68,7 +67,7 @@ def _marks_phrase(label: str) -> bool:
 
 
 def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Columns) -> None:
-    """Refuse gold labels, the last column read, none of which is one of the model's `names`."""
+    """Refuse gold labels, the last column read, that share no label with the model's `names`."""
     seen = set(chain.from_iterable(gold)) - {schemes.OUTSIDE}
     known = set(names) - {schemes.OUTSIDE}
     if not seen or schemes.alike(seen, known):
@@ -76,9 +75,8 @@ def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Col
     column: Any = columns.wanted[-1]
     column = CONLLU_NAMES[column] if columns.format == "conllu" else f"{column} (counted from 0)"
     raise DataError(
-        f"its column {column} has the labels {_some(seen)}, none of which is one of the model's, "
-        f"{_some(known)}: choose the column of the gold labels with --column, or take a model that was "
-        "trained on such labels",
+        f"column {column} has the labels {_some(seen)}, but the model has {_some(known)}; choose the column "
+        "of the gold labels with --column, or use a model trained on such labels",
         columns.name,
     )
 
@@ -86,17 +84,17 @@ def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Col
 def warn_of_gold(
     gold: Sequence[Sequence[str]], names: Sequence[str], outer: str, file: str, answers: str
 ) -> None:
-    """Say so where gold labels cannot be compared with what is answered: other labels, another scheme."""
+    """Warn of gold labels that differ from the predicted ones: no common label, or another scheme."""
     seen = set(chain.from_iterable(gold)) - {schemes.OUTSIDE}
     if seen and not schemes.alike(seen, names):
-        _warn(file, f"its labels are {_some(seen)}, and none of them is one of {answers}")
+        _warn(file, f"the labels are {_some(seen)}, and none of them is among {answers}")
         return
     theirs = schemes.detect(gold)
     if "none" not in (outer, theirs) and theirs != outer and schemes.count_violations(gold, outer):
         _warn(
             file,
-            f"its labels are in {theirs}, {answers} in {outer}: phrases can be compared, but accuracy counts "
-            f"labels as they are written; structsvm convert --to {outer} makes them alike",
+            f"the labels are in {theirs}, {answers} in {outer}; F1 compares phrases, but accuracy compares "
+            f"the labels as written; convert the file with structsvm convert --to {outer}",
         )
 
 

@@ -1,42 +1,129 @@
-"""Gold labels as numbers: whole, missing (None), or one of several (a set), in the scheme that is learned."""
+"""Gold labels as numbers: known, missing (None), or one of several (a set), in the scheme of training."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, product
+from dataclasses import dataclass
+from itertools import chain, pairwise, product
 from typing import Any
 
 import numpy as np
 
+from structsvm.problems.sequence import SequenceLabels
+from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels._labels import Labels
 
 OUTSIDE = schemes.OUTSIDE
 
 
-def outer_scheme(y: Sequence[Sequence[Any]]) -> str:
-    """The scheme that the complete sentences of y are written in; IOB2 where they have no phrase as yet."""
-    whole = [labels for labels in y if all(isinstance(label, str) for label in labels)]
-    return "IOB2" if set(chain.from_iterable(whole)) == {OUTSIDE} else schemes.detect(whole)
+@dataclass(frozen=True)
+class GoldLabels:
+    """The gold labels of sentences: for each token the position of its label in `names`, -1 if missing.
+
+    column: where they were read from, for labels of `Columns`.
+    partial: for each sentence its labels as they were given, where some are sets of allowed labels or
+    missing and came as Python lists; `ids` and `names` are empty then.
+    """
+
+    ids: np.ndarray
+    names: list[str]
+    sentence_ptr: np.ndarray
+    column: int | None = None
+    partial: list[list[Any]] | None = None
+
+    @classmethod
+    def from_column(cls, columns: Columns, column: int) -> GoldLabels:
+        """The labels in one of the columns that were read; `_` in CoNLL-U is a missing label."""
+        labels = Labels()
+        ids, names = labels.ids(columns, column, grow=True), list(labels.names)
+        if (ids < 0).any():  # only empty labels have no number yet
+            ids[ids < 0] = len(names)
+            names.append("")
+        if columns.format == "conllu" and "_" in names:
+            missing = names.index("_")
+            names.remove("_")
+            ids = np.where(ids == missing, -1, ids - (ids > missing)).astype(np.int32)
+        return cls(ids, names, columns.sentence_ptr, column)
+
+    @classmethod
+    def from_lists(cls, y: Sequence[Sequence[Any]]) -> GoldLabels:
+        """Labels given in Python, for each sentence a list."""
+        sentence_ptr = np.cumsum([0, *map(len, y)], dtype=np.int64)
+        distinct = _distinct(y)
+        if not all(isinstance(label, str) for label in distinct):
+            return cls(np.zeros(0, np.int32), [], sentence_ptr, partial=list(map(list, y)))
+        number = {name: k for k, name in enumerate(distinct)}
+        ids = np.fromiter(map(number.__getitem__, chain.from_iterable(y)), np.int32)
+        return cls(ids, list(distinct), sentence_ptr)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every token has one known label."""
+        return self.partial is None and not (self.ids < 0).any()
+
+    def lists(self) -> list[list[Any]]:
+        """For each sentence its labels, None where they are missing."""
+        if self.partial is not None:
+            return self.partial
+        return split_by_sentence(self.ids, [*self.names, None], self.sentence_ptr)
+
+    def triples(self) -> Counter[schemes.Triple]:
+        """How often each label occurs between which neighbours, in sentences without missing labels."""
+        if self.partial is not None:
+            whole = [labels for labels in self.partial if all(isinstance(label, str) for label in labels)]
+            return schemes.count_triples(whole)
+        return schemes.count_id_triples(self.ids, self.names, self.sentence_ptr)
+
+    def encode(self, labels: Labels, outer: str = "none", inner: str = "none") -> SequenceLabels:
+        """The labels as numbers, converted from the outer to the inner scheme; `labels` gets new ones."""
+        if self.partial is not None or (outer != "none" and not self.complete):
+            codes, sets = _encode_partial(self.lists(), labels, outer, inner)
+            return SequenceLabels(codes, self.sentence_ptr, sets)
+        ids, names = self.ids, self.names
+        if outer != "none":
+            rewrite = schemes.Rewriter(names, outer, inner)
+            ids, names = rewrite(ids, self.sentence_ptr), rewrite.names
+        return SequenceLabels(_renumbered(ids, names, labels), self.sentence_ptr)
 
 
-def encode_gold(
-    y: Sequence[Sequence[Any]], labels: Labels, outer: str = "none", inner: str = "none"
+def split_by_sentence(ids: np.ndarray, names: Sequence[Any], sentence_ptr: np.ndarray) -> list[Any]:
+    """For each sentence the list of its names."""
+    flat = np.array(names, dtype=object)[ids].tolist()  # no loop in Python
+    return [flat[start:stop] for start, stop in pairwise(sentence_ptr.tolist())]
+
+
+def detect_scheme(triples: Counter[schemes.Triple]) -> str:
+    """The scheme of counted labels; IOB2 where all are O, as there are no phrases yet."""
+    return "IOB2" if {label for _, label, _ in triples} == {OUTSIDE} else schemes.detect_counted(triples)
+
+
+def _renumbered(ids: np.ndarray, names: Sequence[str], labels: Labels) -> np.ndarray:
+    """Positions in `names` as numbers of `labels`, where new ones come in the order of their first use."""
+    used = np.flatnonzero(ids >= 0)
+    first = np.full(len(names), len(ids))
+    first[ids[used][::-1]] = used[::-1]  # of several positions, the last one assigned stays
+    order = [k for k in np.argsort(first, kind="stable").tolist() if first[k] < len(ids)]
+    number = np.full(len(names) + 1, -1, np.int32)  # the last one is for missing labels
+    number[order] = labels.encode([[names[k] for k in order]], grow=True)
+    return number[ids]
+
+
+def _encode_partial(
+    y: Sequence[Sequence[Any]], labels: Labels, outer: str, inner: str
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Codes and sets as `structsvm.problems.SequenceLabels` has them; new labels are added to `labels`."""
-    if all(isinstance(label, str) for label in _distinct(y)):
-        plain = y if outer == inner == "none" else [schemes.convert(names, outer, inner) for names in y]
-        return labels.encode(plain, grow=True), []
+    """Codes and sets of labels some of which are missing or sets, one sentence after the other."""
     several: dict[tuple[str, ...], int] = {}
     parts = []
     everything: list[str] | None = None
-    for number, sentence in enumerate(y):
+    for sentence in y:
         if all(isinstance(label, str) for label in sentence):
             parts.append(labels.encode([schemes.convert(sentence, outer, inner)], grow=True))
             continue
         if everything is None:
             everything = sorted({name for tokens in y for token in tokens for name in choices(token, ())})
-        allowed = _inner_choices(sentence, everything, outer, inner, number)
+        allowed = _inner_choices(sentence, everything, outer, inner)
         parts.append(np.array([_code(names, labels, several) for names in allowed], np.int32))
     sets = []
     for names in several:
@@ -45,16 +132,16 @@ def encode_gold(
     return np.concatenate([np.zeros(0, np.int32), *parts]), sets
 
 
-def _distinct(y: Sequence[Sequence[Any]]) -> set[Any]:
-    """The different labels of y; {None} where some are sets, which cannot be hashed."""
+def _distinct(y: Sequence[Sequence[Any]]) -> dict[Any, None]:
+    """The different labels of y in order; {None} where some are sets, which cannot be hashed."""
     try:
-        return set(chain.from_iterable(y))
+        return dict.fromkeys(chain.from_iterable(y))
     except TypeError:
-        return {None}
+        return {None: None}
 
 
 def choices(label: Any, everything: Sequence[str]) -> Sequence[str]:
-    """The labels that a token may have: itself, all those given, or any."""
+    """The labels that a token may have: the one given, those of a set, or `everything` for None."""
     if label is None:
         return everything
     if isinstance(label, str):
@@ -66,12 +153,12 @@ def choices(label: Any, everything: Sequence[str]) -> Sequence[str]:
     ):
         return sorted(label)
     raise ValueError(
-        f"{label!r} is no label: give a str, None where it is not known, or a set of allowed ones"
+        f"{label!r} is not a label; use a str, None for a missing label, or a set of allowed labels"
     )
 
 
 def _inner_choices(
-    sentence: Sequence[Any], everything: Sequence[str], outer: str, inner: str, number: int
+    sentence: Sequence[Any], everything: Sequence[str], outer: str, inner: str
 ) -> list[tuple[str, ...] | None]:
     """For each token the labels of the inner scheme that it can have; None for any."""
     options = [choices(label, everything) for label in sentence]
@@ -99,16 +186,16 @@ def _code(names: tuple[str, ...] | None, labels: Labels, several: dict[tuple[str
 
 
 def inner_labels(classes: Sequence[str], outer: str, inner: str) -> list[str]:
-    """All forms that labels can take in the inner scheme."""
+    """All forms that labels can have in the inner scheme."""
     return list(classes) if outer == inner else schemes.Rewriter(list(classes), outer, inner).names
 
 
 def loss_matrix(
     labels: Sequence[str], weight: dict[str, float] | None, outer: str, inner: str
 ) -> np.ndarray | None:
-    """loss[right, answered]: the weight of the right label, given under its name or its type (B-x or x).
+    """loss[right, predicted]: the weight of the right label, given by its name or its type (B-x or x).
 
-    Names are those of the outer scheme: B-x of IOB2 is B-x and S-x of IOBES.
+    Names are those of the outer scheme: B-x of IOB2 stands for B-x and S-x of IOBES.
     """
     if not weight:
         return None
@@ -126,7 +213,7 @@ def loss_matrix(
             f"label_weight names {missing[0]!r}, but the labels are {', '.join(sorted(names - {''}))}"
         )
     if not all(0 < value < np.inf for value in factor.values()):
-        raise ValueError("weights of labels must be numbers above 0")
+        raise ValueError("label_weight must hold numbers above 0")
     return np.array([factor[label] for label in labels])[:, None] * (1 - np.eye(len(labels)))
 
 
@@ -135,7 +222,7 @@ def _outer_names(labels: Sequence[str], outer: str, inner: str) -> list[str]:
 
 
 def _inner_forms(label: str, outer: str, inner: str) -> set[str]:
-    """What a label can be in the inner scheme, by its neighbours."""
+    """The forms that a label can have in the inner scheme, depending on its neighbours."""
     if outer == inner or label == OUTSIDE:
         return {label}
     type_ = schemes.split(label)[1]

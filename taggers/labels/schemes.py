@@ -54,12 +54,16 @@ def alike(labels: Iterable[str], others: Iterable[str]) -> bool:
 
 def detect(label_sequences: Iterable[Sequence[str]]) -> str:
     """Return the scheme that needs the fewest repairs, or "none" where labels fit no scheme or are all O."""
-    seen = _counted(label_sequences)
+    return detect_counted(count_triples(label_sequences))
+
+
+def detect_counted(seen: Counter[Triple]) -> str:
+    """Return the same for labels that `count_triples` or `count_id_triples` has counted."""
     inside = {split(label)[0] for _, label, _ in seen if label != OUTSIDE}
     candidates = [scheme for scheme in ("IOB2", "IOB1", "IOBES", "BILUO") if inside <= set(_PREFIXES[scheme])]
     if not inside or not candidates:
         return "none"
-    return min(candidates, key=lambda scheme: _repairs(seen, scheme))
+    return min(candidates, key=lambda scheme: count_repairs(seen, scheme))
 
 
 def convert(labels: Sequence[str], source: str, target: str, *, strict: bool = False) -> list[str]:
@@ -86,7 +90,7 @@ def violations(labels: Sequence[str], scheme: str) -> list[int]:
 
 def count_violations(label_sequences: Iterable[Sequence[str]], scheme: str) -> int:
     """Return how many labels are out of place, of a scheme that has them all."""
-    return _repairs(_counted(label_sequences), scheme)
+    return count_repairs(count_triples(label_sequences), scheme)
 
 
 def spans(labels: Sequence[str], scheme: str) -> list[Span]:
@@ -186,16 +190,57 @@ def _neighbours(labels: Sequence[str]) -> Iterable[Triple]:
     return zip((OUTSIDE, *labels), labels, (*labels[1:], OUTSIDE), strict=False)
 
 
-def _counted(label_sequences: Iterable[Sequence[str]]) -> Counter[Triple]:
-    """How often each label stands between which neighbours."""
+def count_triples(label_sequences: Iterable[Sequence[str]]) -> Counter[Triple]:
+    """Count how often each label occurs between which neighbours."""
     flat: list[str] = []
     for labels in label_sequences:
-        flat += labels
-        flat.append(OUTSIDE)  # an O between sequences says what their ends say
+        if len(labels):
+            flat += labels
+            flat.append(OUTSIDE)  # an O between sequences says what their ends say
     return Counter(_neighbours(flat))
 
 
-def _repairs(seen: Counter[Triple], scheme: str) -> int:
+def count_id_triples(ids: np.ndarray, names: Sequence[str], sentence_ptr: np.ndarray) -> Counter[Triple]:
+    """Count the same for positions in `names`, in sentences without a negative one."""
+    around = [*names, OUTSIDE]
+    size = len(around)
+    before, after = _neighbour_ids(ids, sentence_ptr, len(names))
+    gaps = np.concatenate([[0], np.cumsum(ids < 0)])
+    whole = np.repeat(gaps[sentence_ptr[1:]] == gaps[sentence_ptr[:-1]], np.diff(sentence_ptr))
+    codes = ((before.astype(np.int64) * size + ids) * size + after)[whole]
+    found, counts = np.unique(codes, return_counts=True)
+    seen: Counter[Triple] = Counter()
+    for code, count in zip(found.tolist(), counts.tolist(), strict=True):
+        rest, last = divmod(code, size)
+        first, middle = divmod(rest, size)
+        seen[around[first], around[middle], around[last]] += count
+    return seen
+
+
+def _neighbour_ids(ids: np.ndarray, sentence_ptr: np.ndarray, edge: int) -> tuple[np.ndarray, np.ndarray]:
+    """The ids before and after each one, `edge` beyond the ends of a sentence."""
+    before, after = np.empty_like(ids), np.empty_like(ids)
+    before[1:], after[:-1] = ids[:-1], ids[1:]
+    filled = sentence_ptr[1:] > sentence_ptr[:-1]
+    before[sentence_ptr[:-1][filled]] = edge
+    after[sentence_ptr[1:][filled] - 1] = edge
+    return before, after
+
+
+def ids_out_of_place(
+    ids: np.ndarray, names: Sequence[str], sentence_ptr: np.ndarray, scheme: str
+) -> np.ndarray:
+    """Return the tokens whose label is out of place, for positions in `names`; missing ones (-1) are not."""
+    if not len(names):
+        return np.zeros(0, np.int64)
+    rewrite = Rewriter(names, scheme, scheme)
+    number = {name: k for k, name in enumerate(rewrite.names)}
+    unchanged = np.array([number.get(name, -1) for name in names])
+    return np.flatnonzero((ids >= 0) & (rewrite(ids, sentence_ptr) != unchanged[ids]))
+
+
+def count_repairs(seen: Counter[Triple], scheme: str) -> int:
+    """Return how many of the counted labels are out of place."""
     return sum(count for triple, count in seen.items() if _relabel(*triple, scheme) != triple[1])
 
 
@@ -251,11 +296,6 @@ class Rewriter:
 
     def __call__(self, ids: np.ndarray, sentence_ptr: np.ndarray) -> np.ndarray:
         """The ids of the new labels, among `names`."""
-        edge = len(self._forms)
-        before, after = np.empty_like(ids), np.empty_like(ids)
-        before[1:], after[:-1] = ids[:-1], ids[1:]
-        filled = sentence_ptr[1:] > sentence_ptr[:-1]
-        before[sentence_ptr[:-1][filled]] = edge
-        after[sentence_ptr[1:][filled] - 1] = edge
+        before, after = _neighbour_ids(ids, sentence_ptr, len(self._forms))
         form = 2 * self._opens[before, ids] + self._bounds[ids, after]
         return self._forms[ids, form]

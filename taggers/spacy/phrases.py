@@ -13,9 +13,9 @@ from spacy.training import Example
 from spacy.util import filter_spans, registry
 
 from taggers.labels import schemes
-from taggers.presets import Chunker, NerTagger
 from taggers.spacy.component import OPTIONS, SequencePipe
 from taggers.spacy.gold import Gold, entity_gold, phrase_labels, phrase_types, span_gold
+from taggers.tagger import Chunker, NerTagger
 
 
 class PhrasePipe(SequencePipe):

@@ -16,9 +16,9 @@ from spacy.training import Example
 from spacy.util import registry
 
 from taggers.formats.files import CONLLU
-from taggers.presets import PosTagger
 from taggers.spacy.component import OPTIONS, SequencePipe
 from taggers.spacy.gold import Gold, attribute_gold
+from taggers.tagger import PosTagger
 
 UPOS = frozenset(name for name in PARTS_OF_SPEECH if name)
 SPACE = {"TAG": "_SP", "POS": "SPACE"}

@@ -84,7 +84,7 @@ def test_columns_are_compared_with_the_part_that_they_have(tmp_path, tags):
 
 def test_other_labels_are_named_beside_its_own(tmp_path):
     (tmp_path / "gold").write_text("".join(f"{word} B-{len(word)}\n" for word in WORDS), encoding="utf-8")
-    with pytest.raises(DataError, match=r"has the labels B-1, B-2, B-3 .*the model's, ADJ.*--column"):
+    with pytest.raises(DataError, match=r"has the labels B-1, B-2, B-3 .*the model has ADJ.*--column"):
         evaluate("en-pos", tmp_path / "gold")
 
 

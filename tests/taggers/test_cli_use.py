@@ -11,8 +11,7 @@ import pytest
 from sentences import as_columns, as_conllu
 from test_cli import COMMAND, refused, run
 
-import taggers.presets as presets
-from taggers import PosTagger
+from taggers import Chunker, PosTagger
 from taggers.commands import TASKS
 from taggers.labels.label_encoding import loss_matrix
 
@@ -46,7 +45,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--dtype", "int4"), "--dtype must be one of"),
         ((*TRAIN, "--dtype", "int8", "--keep-state"), "leave out --prune and --dtype"),
         ((*TRAIN, "--format", "xml"), "format 'xml' is none of"),
-        ((*TRAIN, "--labels", "FOO"), "scheme"),
+        ((*TRAIN, "--labels", "FOO"), "labels must be one of"),
         ((*TRAIN, "--inference", "greedy", "--order", "100"), "order must be at most 99"),
         ((*TRAIN, "--order", "2"), "exact inference has order 1"),
         ((*TRAIN, "--template", "w[0], y[-2]|w[0]"), "one label back"),
@@ -219,9 +218,9 @@ def test_help_shows_whole_summaries_examples_and_defaults(folder):
     }
     for name, option in (("epochs", "--epochs"), ("C", "-C"), ("inference", "--inference")):
         assert lines[option] == [
-            str(TASKS[task]()._setting(name)) for task in ("pos", "chunk", "ner", "label")
+            str(TASKS[task]().settings()[name]) for task in ("pos", "chunk", "ner", "label")
         ]
-    assert TASKS["chunk"] is presets.Chunker
+    assert TASKS["chunk"] is Chunker
     assert "margin" in run("tag", "--help", cwd=folder).stdout.decode()
     assert "features and weights" in run("inspect", "--help", cwd=folder).stdout.decode()
 

@@ -19,7 +19,7 @@ from taggers.commands import inspect
 from taggers.features import word_classes as module
 from taggers.features._lexicon import Lexicon
 from taggers.features.template import parse_template
-from taggers.features.word_classes import Clusters, _neighbours, find_clusters
+from taggers.features.word_classes import WordClasses, _neighbours, find_word_classes
 from taggers.formats._columns import Columns
 
 TEMPLATE = "w[0], cluster[-1..1], cluster[-1]|cluster[1], y[-1]|cluster[0]"
@@ -64,26 +64,26 @@ def test_the_table_of_neighbours_is_the_naive_one(sentences, n):
 
 
 def test_words_between_the_same_neighbours_share_a_cluster():
-    found = find_clusters(COLUMNS)
+    found = find_word_classes(COLUMNS)
     pairs = [pair for words, labels in zip(X, Y, strict=True) for pair in zip(words, labels, strict=True)]
     kinds = {word.lower(): kind for word, kind in pairs}
     members = {}
     for word, kind in kinds.items():
         assert found(word) == found(word.upper()) is not None
         members.setdefault(found(word), Counter())[kind] += 1
-    assert 4 <= len(members) <= len(kinds) // module.WORDS_A_CLUSTER
+    assert 4 <= len(members) <= len(kinds) // module.WORDS_PER_CLASS
     pure = sum(counts.most_common(1)[0][1] for counts in members.values())
     assert pure > 0.85 * len(kinds)
     assert found("unseen") is None
-    once = find_clusters(Columns.from_sentences([*X, ["once"]]))
+    once = find_word_classes(Columns.from_sentences([*X, ["once"]]))
     assert once("once") is None
 
 
 def test_the_same_text_gives_the_same_clusters_whatever_it_came_from():
-    first, again = find_clusters(COLUMNS), find_clusters(Columns.from_sentences(X))
+    first, again = find_word_classes(COLUMNS), find_word_classes(Columns.from_sentences(X))
     strings = {text_hash(word): word for words in X for word in words}
     keys = np.array([[text_hash(word)] for words in X for word in words], np.uint64)
-    hashed = find_clusters(Columns.from_keys(keys, COLUMNS.sentence_ptr, strings.__getitem__))
+    hashed = find_word_classes(Columns.from_keys(keys, COLUMNS.sentence_ptr, strings.__getitem__))
     for other in (again, hashed, pickle.loads(pickle.dumps(first))):
         np.testing.assert_array_equal(first.keys, other.keys)
         np.testing.assert_array_equal(first.numbers, other.numbers)
@@ -93,33 +93,35 @@ def test_clusters_repeat_where_the_table_has_equal_directions():
     """Words that stand beside each other only: the Krylov space ends early, and goes on from new vectors."""
     pairs = [[f"{side}{k}" for side in "lr"] for k in range(60)] * 2
     columns = Columns.from_sentences(pairs)
-    first = find_clusters(columns)
+    first = find_word_classes(columns)
     for _ in range(3):
-        np.testing.assert_array_equal(find_clusters(columns).numbers, first.numbers)
+        np.testing.assert_array_equal(find_word_classes(columns).numbers, first.numbers)
 
 
 def test_a_decomposition_that_does_not_converge_is_told_and_done_without(monkeypatch):
     real = scipy.sparse.linalg.eigsh
     monkeypatch.setattr("scipy.sparse.linalg.eigsh", partial(real, maxiter=1, tol=1e-300))
-    with pytest.warns(UserWarning, match="no clusters of words were found.*No convergence"):
+    with pytest.warns(UserWarning, match="no word classes were found.*No convergence"):
         tagger = SequenceTagger(template=TEMPLATE).fit(X, Y)
-    assert len(tagger.model_.clusters.keys) == 0
+    assert len(tagger.model_.word_classes.keys) == 0
     assert tagger.score(X, Y) > 0.95
 
 
 @given(st.sampled_from(["ab", "éa", "x", "İs"]) | st.text(alphabet="aAbBéÉİsx", max_size=3))
 def test_the_lexicon_agrees_with_the_clusters(word):
     words = ["ab", "éa", "x", "i̇s", "x" * 120]
-    found = Clusters(np.array(list(map(text_hash, words)), np.uint64), np.array([3, 1, 3, 199, 7], np.uint16))
+    found = WordClasses(
+        np.array(list(map(text_hash, words)), np.uint64), np.array([3, 1, 3, 199, 7], np.uint16)
+    )
     for text in (word, "X" * 120):
         expected = [text_hash(found(text)), text_hash(text.lower())]
-        assert Lexicon(["cluster", "lower"], clusters=found).hashes(text) == expected
+        assert Lexicon(["cluster", "lower"], word_classes=found).hashes(text) == expected
     assert Lexicon(["cluster"]).hashes(word) == [0]
 
 
 def test_too_little_text_has_no_clusters_and_trains_all_the_same():
     tagger = SequenceTagger(template=TEMPLATE).fit(X[:1], Y[:1])
-    assert len(tagger.model_.clusters.keys) == 0
+    assert len(tagger.model_.word_classes.keys) == 0
     assert tagger.predict(X[:1]) == Y[:1]
     online = SequenceTagger(template=TEMPLATE).declare(["n", "v"])
     assert online.partial_fit([["na", "va"]], [["n", "v"]]).predict([["na", "va"]]) == [["n", "v"]]
@@ -127,7 +129,7 @@ def test_too_little_text_has_no_clusters_and_trains_all_the_same():
 
 def test_declared_text_is_clustered_for_online_learning():
     online = SequenceTagger(template=TEMPLATE).declare(["det", "adj", "n", "v"], X=X)
-    np.testing.assert_array_equal(online.model_.clusters.keys, find_clusters(COLUMNS).keys)
+    np.testing.assert_array_equal(online.model_.word_classes.keys, find_word_classes(COLUMNS).keys)
     online.partial_fit(X[:30], Y[:30])
     unseen, golden = nonsense(50, seed=1)
     assert online.score(unseen, golden) > 0.95
@@ -146,7 +148,7 @@ def test_a_saved_tagger_has_its_clusters(tmp_path):
         assert other.predict(X) == tagger.predict(X)
     assert inspect(tmp_path / "a", top=3)["strongest"]
     told = [name for token in loaded.explain(X[0]) for name, _ in token["features"]]
-    assert f"w.cluster[0]={loaded.model_.clusters(X[0][1])}" in told
+    assert f"w.cluster[0]={loaded.model_.word_classes(X[0][1])}" in told
 
 
 def test_two_passes_are_one_and_one_more(tmp_path):
@@ -161,7 +163,7 @@ def test_two_passes_are_one_and_one_more(tmp_path):
 def test_other_columns_have_no_clusters():
     with pytest.raises(DataError, match="only words, the first column, have clusters"):
         parse_template("p.cluster[0]")
-    assert parse_template("w[0]").clustered is False
+    assert parse_template("w[0]").needs_word_classes is False
 
 
 @pytest.mark.parametrize("numbers", [np.zeros(3, np.uint16), np.zeros(2, np.float32)])
@@ -170,5 +172,5 @@ def test_forged_clusters_are_refused(tmp_path, numbers):
     arrays, meta = load_model(tmp_path / "m")
     arrays |= {"clusters.keys": np.arange(2, dtype=np.uint64), "clusters.numbers": numbers}
     save_model(tmp_path / "m", arrays, meta)
-    with pytest.raises(ModelFileError, match="clusters"):
+    with pytest.raises(ModelFileError, match="class"):
         SequenceTagger.load(tmp_path / "m")

@@ -12,7 +12,8 @@ from tagger_twins import feature_key, murmur64a, text_hash
 
 from taggers.features._lexicon import Lexicon, hash_string
 from taggers.features.attributes import ATTRIBUTES, attribute
-from taggers.features.extract import Extractor, KeyTable, add_dense, concatenate, cut, encode, name_rows
+from taggers.features.extract import Extractor, KeyTable, add_dense, concatenate, cut, encode
+from taggers.features.feature_names import name_rows
 from taggers.features.template import load_template, parse_template
 from taggers.formats._columns import Columns
 
@@ -124,7 +125,7 @@ def test_threads_and_pickles_give_the_serial_rows():
 
 
 def test_too_few_columns_for_the_template():
-    with pytest.raises(ValueError, match="needs 2 columns, but 1"):
+    with pytest.raises(ValueError, match="needs 2 columns, but the input has 1"):
         Extractor(parse_template("p[0]")).keys(Columns.from_sentences([["a"]]))
 
 

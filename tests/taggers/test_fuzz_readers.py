@@ -7,8 +7,9 @@ from tagger_twins import CONLLU, PETS, tricky
 
 from structsvm.files.errors import DataError
 from taggers import SequenceTagger, commands
-from taggers.features.extract import Extractor, KeyTable, encode_items
-from taggers.features.label_bigrams import History
+from taggers.features.extract import Extractor, KeyTable
+from taggers.features.label_bigrams import LabelBigrams
+from taggers.features.ready_features import encode_items
 from taggers.features.template import parse_template
 from taggers.formats._columns import Columns
 from taggers.formats.files import read_columns
@@ -136,7 +137,7 @@ def test_any_text_is_a_template_or_is_refused(text):
         Columns.from_sentences([[("a",) * template.width] * 2]), table, grow=True
     )
     assert len(rows) <= 2 * len(template.patterns)
-    assert all(pattern.back for pattern in History(template, KeyTable()).patterns)
+    assert all(pattern.back for pattern in LabelBigrams(template, KeyTable()).patterns)
 
 
 @settings(max_examples=100)

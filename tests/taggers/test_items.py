@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from tagger_twins import text_hash
 
 from structsvm.files.errors import DataError
-from taggers.features.extract import KeyTable, encode_items, name_rows
-from taggers.features.ready import encode_dicts, item_names
+from taggers.features.extract import KeyTable
+from taggers.features.feature_names import name_rows
+from taggers.features.ready_features import encode_dicts, encode_items, item_names
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
 
@@ -120,7 +121,7 @@ def test_crfsuite_files():
 @pytest.mark.parametrize("value", [b"x", b"1.5.2", b"nan", b"1 ", b" 1", b"1e999", b"1" * 100])
 def test_bad_values_are_named(value):
     columns = Columns(b"O\ta\nO\tb:" + value, format="crfsuite", name="f.txt")
-    with pytest.raises(DataError, match=r"^f\.txt:2: a feature's value is no number"):
+    with pytest.raises(DataError, match=r"^f\.txt:2: the value of a feature is not a number"):
         encode_items(columns, KeyTable(), grow=True)
 
 

@@ -81,7 +81,7 @@ def test_labels_declared_before_the_data_make_the_same_model():
     assert set(early.predict(X)[0]) <= set(classes)  # untrained, and no error
     early.partial_fit(X, y)
     late = Chunker().partial_fit(X, y, classes=classes)
-    np.testing.assert_array_equal(early._ready().weights[:], late._ready().weights[:])
+    np.testing.assert_array_equal(early._fitted().finished().weights[:], late._fitted().finished().weights[:])
     assert early.classes_ == late.classes_
     early.declare(["B-ADVP"])
     assert "I-ADVP" in early.classes_
@@ -97,6 +97,6 @@ def test_labels_between_steps_are_those_of_the_whole_model(algorithm, inference)
         tagger.partial_fit(X[start : start + 20], y[start : start + 20])
         few = Columns.from_sentences(X[30:32])
         between = tagger.tag_columns(few)
-        assert tagger._stale  # nothing was made of all weights
-        np.testing.assert_array_equal(between, tagger._ready().tag(few))
+        assert tagger._fitted()._pending  # not all weights were fetched
+        np.testing.assert_array_equal(between, tagger._fitted().finished().tag(few))
     assert len(set(between.tolist())) > 1

@@ -98,7 +98,8 @@ def test_scores_are_what_they_say():
 
 
 @pytest.mark.parametrize(
-    "code", ["import taggers; taggers.Chunker", "import structsvm", "import structsvm.cli.app, taggers.commands"]
+    "code",
+    ["import taggers; taggers.Chunker", "import structsvm", "import structsvm.cli.app, taggers.commands"],
 )
 def test_neither_scikit_learn_nor_spacy_is_imported_unless_used(code):
     code += (

@@ -74,7 +74,7 @@ def test_the_factories_are_there_without_any_import_of_ours():
 
 
 def model_of(component):
-    return component.model._ready()
+    return component.model._fitted().finished()
 
 
 def assert_same_weights(ours, theirs):
@@ -92,12 +92,12 @@ def test_the_same_sentences_give_the_same_weights_from_a_file_and_from_docs(nlp)
     nlp.initialize(lambda: data)
     columns = Columns(as_columns(80), (0, 1))
     other = PosTagger().declare(sorted({tag for tokens in made for _, tag, _ in tokens}), X=columns)
-    assert len(other.model_.clusters.keys)
+    assert len(other.model_.word_classes.keys)
     for _ in range(2):
         tagger.update(data)
         other.partial_fit(columns, 1)
-    assert_same_weights(model_of(tagger), other._ready())
-    np.testing.assert_array_equal(model_of(tagger).words, other._ready().words)
+    assert_same_weights(model_of(tagger), other._fitted().finished())
+    np.testing.assert_array_equal(model_of(tagger).words, other._fitted().finished().words)
 
 
 def test_phrases_and_words_that_spacy_numbers_give_the_same_weights_too(nlp):
@@ -111,12 +111,12 @@ def test_phrases_and_words_that_spacy_numbers_give_the_same_weights_too(nlp):
         ["B-ADJP", "I-ADJP", "B-NP", "I-NP", "B-PP", "I-PP", "B-VP", "I-VP", "O"], width=2
     )
     other.partial_fit([[token[:2] for token in tokens] for tokens in made], chunks)
-    assert_same_weights(model_of(chunker), other._ready())
+    assert_same_weights(model_of(chunker), other._fitted().finished())
     names = NerTagger().declare(["B-PERSON", "I-PERSON", "B-PLACE", "I-PLACE", "O"])
     names.partial_fit(
         [[token[0] for token in tokens] for tokens in made], [entities(tokens) for tokens in made]
     )
-    assert_same_weights(model_of(ner), names._ready())
+    assert_same_weights(model_of(ner), names._fitted().finished())
 
 
 @pytest.mark.parametrize("task", ["pos", "chunk"])

@@ -329,8 +329,8 @@ def test_grid_search_and_cross_validation():
         ([], [], "empty"),
         ([["a"]], [["X", "Y"]], "1 tokens but 2 labels"),
         ([["a"]], [["X"], ["Y"]], "1 sentences but y has 2"),
-        ([["a"]], [[3]], "no label"),
-        ([["a"]], [[set()]], "no label"),
+        ([["a"]], [[3]], "not a label"),
+        ([["a"]], [[set()]], "not a label"),
         ([[]], [[]], "empty"),
     ],
 )
@@ -343,7 +343,7 @@ def test_wrong_settings_are_refused_in_one_sentence():
     for options, message in [
         ({"C": -1}, "C must be"), ({"algorithm": "svm"}, "algorithm must be"),
         ({"inference": "x"}, "inference must"), ({"epochs": 0}, "epochs must"),
-        ({"labels": "IOB9"}, "scheme"), ({"order": 3}, "order 1"),
+        ({"labels": "IOB9"}, "labels must"), ({"order": 3}, "order 1"),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):
             Chunker(**options).fit(X, Y)
@@ -356,17 +356,17 @@ def test_files_of_other_kinds_and_hashes_are_refused(tmp_path):
     tagger.save(tmp_path / "m")
     arrays, meta = load_model(tmp_path / "m")
     for change, message in [
-        ({"kind": "parser"}, "is no tagger"),
-        ({"hashing": "md5"}, "another way"),
-        ({"layout": 3}, "has layout 3, and this version reads layout 2: train it anew"),
-        ({"labels": ["O"]}, "does not fit together"),
-        ({"template": "w[0"}, "does not fit together"),
+        ({"kind": "parser"}, "is not a tagger"),
+        ({"hashing": "md5"}, "differently"),
+        ({"layout": 3}, "has layout 3, but this version reads layout 2; train the model again"),
+        ({"labels": ["O"]}, "is inconsistent"),
+        ({"template": "w[0"}, "is inconsistent"),
     ]:
         save_model(tmp_path / "bad", arrays, meta | change)
         with pytest.raises(ModelFileError, match=message):
             TaggerModel.load(tmp_path / "bad")
     save_model(tmp_path / "bad", {k: v for k, v in arrays.items() if k != "counts"}, meta)
-    with pytest.raises(ModelFileError, match="does not fit"):
+    with pytest.raises(ModelFileError, match="is inconsistent"):
         TaggerModel.load(tmp_path / "bad")
 
 

@@ -52,10 +52,10 @@ def test_a_templates_text_reads_back(name):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("w[0]\nx[0]", 2, "no attribute is called 'x'"),
-        ("w", 1, "no cell"),
-        ("w[0", 1, "no cell"),
-        ("w[1000]", 1, "farther"),
+        ("w[0]\nx[0]", 2, "unknown attribute 'x'"),
+        ("w", 1, "neither a cell"),
+        ("w[0", 1, "neither a cell"),
+        ("w[1000]", 1, "must be within"),
         ("U00:%y[0,0]", 1, "macro"),
         ("U00:%x[0]", 1, "macro"),
         ("# nothing", 0, "empty"),
@@ -71,7 +71,7 @@ def test_files_are_read(tmp_path):
     path = tmp_path / "template"
     path.write_bytes(b"\xef\xbb\xbfU00:%x[0,0]\r\nB\r\n")
     assert load_template(path).text == "U00:%x[0,0]\nB"
-    with pytest.raises(ValueError, match="no template of that name"):
+    with pytest.raises(ValueError, match="neither a template file nor"):
         load_template(tmp_path / "absent")
     path.write_bytes(b"\xff")
     with pytest.raises(DataError, match="UTF-8"):

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Features that come as strings with values: CRFsuite's files, and python-crfsuite's dicts and lists."""
+"""Features given as strings with values: files of CRFsuite, and dicts and lists of python-crfsuite."""
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -16,7 +16,7 @@ from structsvm.files.errors import DataError
 
 
 cdef class Items:
-    """Rows and values as they are collected, token by token."""
+    """Collects rows and values, token by token."""
     cdef KeyTable table
     cdef bint grow
     cdef bint plain                 # all values so far are 1
@@ -93,7 +93,7 @@ cdef class Items:
 
 
 cdef Py_ssize_t append(Items items, Py_ssize_t at, object name) except -1:
-    """Write a name at a place of the text, and return where it ends."""
+    """Write a name at position `at` of the text, and return where it ends."""
     cdef const char* text
     cdef Py_ssize_t n
     if isinstance(name, str):
@@ -101,20 +101,20 @@ cdef Py_ssize_t append(Items items, Py_ssize_t at, object name) except -1:
     elif isinstance(name, bytes):
         text, n = name, len(name)
     else:
-        raise TypeError(f"feature name {name!r} is no str")
+        raise TypeError(f"a feature name must be a str, got {name!r}")
     items.reserve(at + n + 1)
     memcpy(items.text + at, text, n)
     return at + n
 
 
 cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except -1:
-    """One token's features, behind a prefix: names, or a dict of names with numbers, strings or more."""
+    """Add the features of one token, after a prefix: names, or a dict with numbers, strings or more."""
     cdef Py_ssize_t end
     cdef double number
     if depth > 20:
-        raise ValueError("features are nested more than 20 deep")
+        raise ValueError("features are nested more than 20 levels deep")
     if isinstance(item, (str, bytes)):
-        raise TypeError(f"features {item!r} of a token are a string; give a list of strings or a dict")
+        raise TypeError(f"the features of a token must be a list of strings or a dict, got {item!r}")
     if not isinstance(item, dict):
         for name in item:
             items.put(items.text, append(items, prefix, name), 1.0)
@@ -134,7 +134,7 @@ cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except
         else:
             number = float(value)
         if not isfinite(number):
-            raise ValueError(f"feature {name!r} has the value {value!r}")
+            raise ValueError(f"feature {name!r} must have a finite value, got {value!r}")
         items.put(items.text, end, number)
     return 0
 
@@ -183,9 +183,9 @@ cdef int put_field(Items items, const char* field, Py_ssize_t n) except -1 nogil
 
 
 def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=False):
-    """Rows, token_ptr and values of a file in CRFsuite's format, whose first column is the label."""
+    """Rows, token_ptr and values of a file of CRFsuite, whose first column is the label."""
     if columns.format != "crfsuite" or columns.wanted != (0,):
-        raise ValueError("only columns read with format='crfsuite' hold features with names")
+        raise ValueError("columns must be read with format='crfsuite' to have ready features")
     cdef Items items = Items(table, grow)
     cdef Py_ssize_t token, at, stop, end, bad = -1
     cdef const char* text = columns.text_at
@@ -207,7 +207,7 @@ def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=Fa
                 break
     if bad >= 0:
         raise DataError(
-            "a feature's value is no number; write name:1.5, and \\: for a colon in a name",
+            "the value of a feature is not a number; write name:1.5, and \\: for a colon in a name",
             columns.name, columns.line(bad),
         )
     rows, values = items.result()

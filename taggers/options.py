@@ -1,0 +1,288 @@
+"""Every option of a tagger, once: for the constructor, the command line, model files and the docs.
+
+`python -m taggers.options` prints the options as a Markdown table.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, TypeVar
+
+ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
+SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
+TASKS = ("pos", "chunk", "ner", "label")
+INFERENCE = {"ner": "greedy"}  # by task, where it is not exact
+
+Class = TypeVar("Class", bound=type)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a tagger.
+
+    type: of its values, in Python and in model files.
+    tasks: defaults of single tasks, for options that the constructor leaves at None so that the class can
+    choose; None for options with the same default everywhere.
+    greedy: the default with greedy inference, where it is another one.
+    flag: its name on the command line; "" where it is for Python only.
+    low: the smallest value. choices: the only values.
+    kept: whether model files hold it. fixed_on_resume: whether training cannot be resumed with another value.
+    algorithms: those that it has an effect on.
+    """
+
+    name: str
+    type: type
+    default: Any
+    help: str
+    tasks: Mapping[str, Any] | None = None
+    greedy: Any = None
+    flag: str = ""
+    metavar: str | None = None
+    choices: tuple[str, ...] = ()
+    low: int | None = None
+    kept: bool = True
+    fixed_on_resume: bool = False
+    algorithms: tuple[str, ...] = ALGORITHMS
+
+    @property
+    def initial(self) -> Any:
+        """The default of the constructor: None where the class chooses."""
+        return self.default if self.tasks is None else None
+
+    def value(self, task: str, inference: str | None = None) -> Any:
+        """The default for a task, with its own or another inference."""
+        if self.greedy is not None and (inference or INFERENCE.get(task)) == "greedy":
+            return self.greedy
+        return (self.tasks or {}).get(task, self.default)
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value has the right type."""
+        return isinstance(value, (int, float) if self.type is float else self.type)
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError for a value out of range."""
+        if self.choices and value not in self.choices:
+            raise ValueError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}")
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if self.low is not None and not (whole and int(value) >= self.low):
+            raise ValueError(f"{self.name} must be a whole number of at least {self.low}, got {value!r}")
+
+
+OPTIONS = (
+    Option(
+        "template",
+        object,
+        "label",
+        "Which features to extract: conll2000, pos, chunk, ner, label, a template file (ours, or one of "
+        "CRF++), or patterns such as 'w[-1..1], w[-1]|w[0], y[-1]|w[0]'; y[-1] is the previous label.",
+        tasks={"pos": "pos", "chunk": "chunk", "ner": "ner"},
+        flag="--template",
+        kept=False,
+        fixed_on_resume=True,
+    ),
+    Option(
+        "algorithm",
+        str,
+        "larank",
+        "The training algorithm: larank, pa, perceptron or svmstruct.",
+        tasks={},
+        flag="--algorithm",
+        choices=ALGORITHMS,
+    ),
+    Option(
+        "inference",
+        str,
+        "exact",
+        "exact (Viterbi) or greedy (label by label, several times faster).",
+        tasks=INFERENCE,
+        flag="--inference",
+        choices=("exact", "greedy"),
+        fixed_on_resume=True,
+    ),
+    Option(
+        "order",
+        int,
+        1,
+        "How many previous labels greedy inference looks at.",
+        tasks={},
+        greedy=2,
+        flag="--order",
+        low=0,
+        fixed_on_resume=True,
+    ),
+    Option("epochs", int, 2, "Passes over the data.", tasks={}, flag="--epochs", low=1),
+    Option(
+        "C",
+        float,
+        0.1,
+        "The C of the SVM: a larger value fits the training data more closely.",
+        tasks={"pos": 0.07, "chunk": 0.05, "ner": 0.05},
+        flag="-C",
+        algorithms=("larank", "pa", "svmstruct"),
+    ),
+    Option(
+        "reprocess",
+        int,
+        5,
+        "n_R of LaRank: how often it reprocesses old examples after each new one.",
+        tasks={},
+        greedy=1,
+        flag="--reprocess",
+        low=0,
+        algorithms=("larank",),
+    ),
+    Option(
+        "cutoff",
+        int,
+        1,
+        "Drop features that occur less often in the training data.",
+        tasks={},
+        flag="--cutoff",
+        low=1,
+        fixed_on_resume=True,
+    ),
+    Option(
+        "labels",
+        str,
+        "none",
+        "Convert labels to this scheme for training: IOB1, IOB2, IOBES or BILUO; none keeps them unchanged.",
+        tasks={"chunk": "IOBES", "ner": "IOB2"},
+        flag="--labels",
+        choices=SCHEMES,
+        fixed_on_resume=True,
+    ),
+    Option(
+        "constrained",
+        bool,
+        False,
+        "Predict only label sequences that are valid in the scheme.",
+        tasks={"chunk": True, "ner": True},
+        fixed_on_resume=True,
+    ),
+    Option(
+        "label_weight",
+        dict,
+        None,
+        "How much it costs to miss this label (or phrase type); a dict in Python, repeated as a flag.",
+        flag="--label-weight",
+        metavar="LABEL=FACTOR",
+    ),
+    Option(
+        "keep_names",
+        bool,
+        False,
+        "Save the names of features (about 30 bytes each), so that inspect can show them.",
+        flag="--keep-names",
+    ),
+    Option("patience", int, 2, "Stop after this many passes without a better score on held-out data.", low=0),
+    Option(
+        "random_state",
+        int,
+        0,
+        "The random seed; the same seed gives the same model, bit for bit.",
+        flag="--seed",
+        low=0,
+        kept=False,
+    ),
+    Option("jobs", int, 1, "Number of threads.", flag="--jobs", low=1, kept=False),
+    Option(
+        "callback",
+        object,
+        None,
+        "Called with a TrainingPoint several times per second; training ends when it returns True. Its "
+        "method `scored`, if any, gets each score on held-out data.",
+        kept=False,
+    ),
+)
+
+
+def with_options(options: Iterable[Option]) -> Callable[[Class], Class]:
+    """A class decorator: make the constructor take the options, by keyword, and document them."""
+    table = tuple(options)
+
+    def decorate(cls: Class) -> Class:
+        def __init__(self: Any, **values: Any) -> None:
+            call = _signature(table, own=False).bind(**values)
+            call.apply_defaults()
+            vars(self).update(call.arguments)
+
+        __init__.__signature__ = _signature(table, own=True)  # type: ignore[attr-defined]
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        cls.__init__ = __init__  # type: ignore[misc]
+        cls.OPTIONS = {option.name: option for option in table}  # type: ignore[attr-defined]
+        lines = [f"{option.name}: {option.help}" for option in table]
+        cls.__doc__ = "\n\n    ".join([(cls.__doc__ or "").rstrip(), "Options:", *lines]) + "\n"
+        return cls
+
+    return decorate
+
+
+def _signature(options: Iterable[Option], *, own: bool) -> inspect.Signature:
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)] if own else []
+    for option in options:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(option.name, kind, default=option.initial))
+    return inspect.Signature(parameters)
+
+
+def settings(tagger: Any) -> dict[str, Any]:
+    """The value of every option of a tagger: as given, or the default of its task."""
+    given = {name: getattr(tagger, name) for name in tagger.OPTIONS}
+    return {
+        name: option.value(tagger.TASK, given["inference"]) if given[name] is None else given[name]
+        for name, option in tagger.OPTIONS.items()
+    }
+
+
+def check_settings(values: Mapping[str, Any], options: Iterable[Option] = OPTIONS) -> None:
+    """Raise ValueError for a value out of range; optimizers check C, random_state and callback themselves."""
+    for option in options:
+        if option.kept:
+            option.check(values[option.name])
+
+
+def check_used(
+    given: Mapping[str, Any], algorithm: str, options: Iterable[Option] = OPTIONS, *, flags: bool = False
+) -> None:
+    """Raise ValueError for a given option that has no effect on the algorithm."""
+    for option in options:
+        if given.get(option.name) is not None and algorithm in ALGORITHMS:
+            name = option.flag if flags else option.name
+            if algorithm not in option.algorithms:
+                raise ValueError(f"{name} has no effect on {algorithm}; leave it out")
+
+
+def check_resumed(given: Mapping[str, Any], options: Iterable[Option] = OPTIONS) -> None:
+    """Raise ValueError for a given option of the command line that a trained model does not let change."""
+    for option in options:
+        if option.fixed_on_resume and given.get(option.name) is not None:
+            raise ValueError(f"{option.flag or option.name} cannot change with --resume; leave it out")
+
+
+def markdown(options: Iterable[Option] = OPTIONS) -> str:
+    """The options as a Markdown table, for the reference page."""
+    heads = ["Python", "Command line", *(f"`{task}`" for task in TASKS), "Meaning"]
+    lines = [heads, ["---"] * len(heads)]
+    for option in options:
+        flag = f"`{option.flag}`" if option.flag else ""
+        defaults = [_shown(option.value(task)) for task in TASKS]
+        lines.append([f"`{option.name}`", flag, *defaults, _meaning(option)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else f"`{value}`"
+
+
+def _meaning(option: Option) -> str:
+    text = option.help.replace("|", "\\|")
+    if option.algorithms != ALGORITHMS:
+        text += f" Only for {', '.join(option.algorithms)}."
+    return text + (" Fixed when you resume training." if option.fixed_on_resume else "")
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

@@ -1,0 +1,352 @@
+"""Train the model of a tagger: from scratch, in more passes, or online with new features and labels."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structsvm.files import DataError, ModelFileError, SparseRows
+from structsvm.optimizers import LaRank, Optimizer, PassiveAggressive, Perceptron, Point, SVMStruct
+from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences, wider_state, wider_weights
+from taggers.features.extract import KeyTable
+from taggers.formats._columns import Columns
+from taggers.labels._labels import Labels
+from taggers.labels.label_encoding import loss_matrix
+from taggers.model import MOST_LABELS, TaggerModel
+
+NO_STATE = (
+    "this model was saved without its training state, so training continues from its weights alone and old "
+    "examples cannot be reprocessed; save with training_state=True (--keep-state on the command line)"
+)
+
+Settings = Mapping[str, Any]
+Score = Callable[[TaggerModel], float]
+
+
+class Dataset(NamedTuple):
+    """Sentences with their labels, encoded for a model."""
+
+    X: Sequences
+    y: SequenceLabels
+
+    def fingerprint(self) -> int:
+        """A checksum that identifies the data set."""
+        X, y = self
+        value = 0
+        ids = None if X.bigrams is None else X.bigrams.ids
+        for array in (X.rows, X.token_ptr, X.sentence_ptr, X.values, ids, y.codes, *y.sets):
+            if array is not None:
+                value = zlib.crc32(np.ascontiguousarray(array), value)  # type: ignore[arg-type]
+        return value
+
+
+class TrainingPoint(NamedTuple):
+    """A point of a tagger's training curve.
+
+    seconds: of training so far. epoch: the number of the pass, from 0. sentences: seen in this pass (greedy
+    training counts tokens and divides by the mean length of a sentence). sentences_per_second: since the
+    beginning. dual: the dual objective, nan for a perceptron.
+    """
+
+    seconds: float
+    epoch: int
+    sentences: int
+    sentences_per_second: float
+    dual: float
+    n_support_patterns: int
+    n_argmax: int
+
+
+class Curve:
+    """Turns the points of an optimizer's curve, one after the other, into those of a tagger.
+
+    patterns: how many patterns a sentence has on average, for each pass; later passes are like the last one.
+    """
+
+    def __init__(self, patterns: list[float], callback: Any = None) -> None:
+        self.patterns = patterns
+        self.callback = callback
+        self.epoch = 0
+        self.seen = self.before = 0.0  # sentences
+
+    def point(self, point: Point) -> TrainingPoint:
+        """The tagger's point."""
+        if point.epoch != self.epoch:
+            self.before += self.seen
+        self.epoch = point.epoch
+        self.seen = point.seen / self.patterns[min(point.epoch, len(self.patterns) - 1)]
+        return TrainingPoint(
+            point.seconds, point.epoch, round(self.seen),
+            (self.before + self.seen) / max(point.seconds, 1e-9),
+            point.dual, point.n_support_patterns, point.n_argmax,
+        )  # fmt: skip
+
+    def __call__(self, point: Point) -> Any:
+        return self.callback(self.point(point))
+
+
+class Trainer:
+    """Trains one model, and owns its optimizer, its training curve, pending weights and new words.
+
+    After `extend` the weights stay with the optimizer until `finished` or `tag` needs them. The optimizer
+    is None as long as a loaded model has not been trained.
+    """
+
+    def __init__(self, model: TaggerModel) -> None:
+        self.model = model
+        self.optimizer: Any = None
+        self.scores: list[float] = []  # on held-out data
+        self._patterns: list[float] = []  # per sentence, by pass
+        self._index = Labels(model.labels)
+        self._words = KeyTable()  # seen since the words of the model were sorted
+        self._pending = False  # the optimizer has weights that the model lacks
+        self._fetched = 0  # features whose weights `tag` has fetched since
+
+    def fit(
+        self, dataset: Dataset, settings: Settings, weight: Any = None, score: Score | None = None
+    ) -> None:
+        """Train from scratch; with a score, keep the weights of the best pass."""
+        self.optimizer = new_optimizer(self.model, settings).begin(*dataset, weight)
+        self._run(dataset, settings, score)
+
+    def extend(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
+        """One pass over more data, in their order; `widen` must have been called for their labels."""
+        try:
+            self._watch(dataset, settings)
+            self.optimizer.partial_fit(*dataset, weight)
+        finally:
+            self._hold()
+
+    def resume(self, dataset: Dataset, settings: Settings, weight: Any = None) -> bool:
+        """Restore the training state, if these are the data that it belongs to; False if they are not."""
+        state = self.state() if dataset.fingerprint() == self.model.report.get("data") else None
+        if state is None or not _has_data(state):
+            return False
+        optimizer = new_optimizer(self.model, settings)
+        _restore(optimizer, state, self.model.problem(), *dataset, weight)
+        self._replace(self.model, optimizer)
+        return True
+
+    def take(self, dataset: Dataset, weight: Any = None) -> None:
+        """Take other data for the passes of `run`; support patterns of the data before stay."""
+        try:
+            self.optimizer.take(*dataset, weight)
+            self.model.report = {**self.model.report, "data": dataset.fingerprint()}
+        finally:
+            self._hold()
+
+    def run(self, dataset: Dataset, settings: Settings, score: Score | None = None) -> None:
+        """More passes over the data of `resume` or `take`."""
+        try:
+            self._run(dataset, settings, score)
+        except BaseException:
+            self._hold()
+            raise
+
+    def widen(self, names: list[str], settings: Settings) -> None:
+        """Make room for these labels; the first ones are those of the model."""
+        old = self.model
+        if self.optimizer is not None and len(names) == self.optimizer.problem.n_labels:
+            return
+        model = replace(old, labels=list(names), state=None)
+        optimizer = new_optimizer(model, settings)
+        optimizer.validate()
+        if old.labels:
+            problem, state = old.problem(), self.state()
+            if state is not None:
+                _restore(optimizer, state, problem)
+            else:
+                warnings.warn(NO_STATE, UserWarning, stacklevel=3)
+                weights = old.weights.dense(problem.stride).astype(np.float64).reshape(-1)
+                optimizer.start_from(wider_weights(weights, problem, optimizer.problem))
+        self._replace(model, optimizer)
+
+    def start(self) -> None:
+        """Begin with weights of zero, for a model that knows labels but has seen no data."""
+        if not self.optimizer.is_started:
+            self.optimizer.start_from(np.zeros(self.optimizer.problem.offset))
+        self._hold()
+
+    @property
+    def is_started(self) -> bool:
+        """Whether there are weights to predict with."""
+        return self.optimizer is None or self.optimizer.is_started
+
+    def state(self) -> dict[str, np.ndarray] | None:
+        """The training state: of the optimizer, or the one from the model file."""
+        return self.model.state if self.optimizer is None else self.optimizer.state()
+
+    def curve(self) -> list[TrainingPoint]:
+        """The points of the training so far; none for a loaded model."""
+        curve = Curve(self._patterns)
+        return [] if self.optimizer is None else [curve.point(point) for point in self.optimizer.curve_]
+
+    def index(self) -> Labels:
+        """The numbers of the model's labels, ready for new ones."""
+        if self._index.names != self.model.labels:
+            self._index = Labels(self.model.labels)
+        return self._index
+
+    def note_words(self, keys: np.ndarray) -> None:
+        """Remember words of the training data; `finished` sorts them into those of the model."""
+        self._words.rows(keys, grow=True)
+
+    def finished(self) -> TaggerModel:
+        """The model, with the weights and words of the training so far."""
+        if self._pending:
+            self.model = self.model.with_weights(self.optimizer.weights_at(slice(None)))
+            self._pending = False
+        if len(self._words):
+            self.model.words = _merged(self.model.words, self._words.halves)
+            self._words = KeyTable()
+        return self.model
+
+    def tag(self, columns: Columns) -> np.ndarray:
+        """For each token the position of its label in the model's names.
+
+        While weights are pending, a few sentences fetch only the weights that they need; once that has cost
+        as much as fetching all of them, all are fetched.
+        """
+        if not self._pending or self.model.label_bigrams is not None:
+            return self.finished().tag(columns)
+        model, problem = self.model, self.optimizer.problem
+        features = model.features(columns)
+        self._fetched += 4 * len(features.rows)
+        if self._fetched > len(model.table):
+            return self.finished().tag(features)
+        used, rows = np.unique(features.rows, return_inverse=True)
+        wanted = np.concatenate([np.arange(problem.history), problem.history + used])
+        table = self.optimizer.weights_at(slice(None)).reshape(-1, problem.stride)
+        found = np.zeros((len(wanted), problem.stride), np.float32)
+        learned = wanted < len(table)  # a call that was refused may have left features without weights
+        found[learned] = table[wanted[learned]]
+        small = replace(model, weights=SparseRows.from_dense(found, problem.n_labels))
+        return small.tag(replace(features, rows=rows.astype(np.int32)))
+
+    def _replace(self, model: TaggerModel, optimizer: Any) -> None:
+        """Continue with another model and optimizer."""
+        if self.optimizer is not None:
+            optimizer.continue_curve(self.optimizer)
+        self.model, self.optimizer = model, optimizer
+        self._hold()
+
+    def _hold(self) -> None:
+        """Note that the optimizer has the weights, however far it came."""
+        if self.optimizer.is_started:
+            if not self.optimizer.holds_data:
+                self.model.report = {k: v for k, v in self.model.report.items() if k != "data"}
+            self._pending, self._fetched = True, 0
+
+    def _run(self, dataset: Dataset, settings: Settings, score: Score | None) -> None:
+        self._watch(dataset, settings)
+        weights, scores = self._passes(settings, score)
+        self.model = self.model.with_weights(weights)
+        self._pending, self.scores = False, scores
+        self.model.report = _report(self.optimizer, dataset, len(self.model.table), scores)
+        self.finished()
+
+    def _watch(self, dataset: Dataset, settings: Settings) -> None:
+        """Connect the callback, and note how many patterns a sentence has from this pass on."""
+        callback, optimizer = settings["callback"], self.optimizer
+        if callback is not None and not callable(callback):
+            raise ValueError(f"callback must be a function of one TrainingPoint, got {callback!r}")
+        known = int((dataset.y.codes != -1).sum())
+        patterns = known / len(dataset.X) if self.model.inference == "greedy" else 1.0
+        done = optimizer.epochs_done if optimizer.is_started else 0
+        past = self._patterns
+        past[done:] = []  # of a pass that was interrupted
+        past += [*past[-1:] * (done - len(past)), patterns]
+        if callback is None:
+            optimizer.callback = None
+        elif isinstance(optimizer.callback, Curve):
+            optimizer.callback.callback = callback
+        else:
+            optimizer.callback = Curve(past, callback)
+
+    def _passes(self, settings: Settings, score: Score | None) -> tuple[np.ndarray, list[float]]:
+        """Train pass by pass; the weights in float32, with a score those of the best pass, and the scores."""
+        scores: list[float] = []
+        best = None
+        for _ in range(settings["epochs"]):
+            ended = self.optimizer.epoch()
+            if score is not None:
+                weights = self.optimizer.single_weights()
+                scores.append(score(self.model.with_weights(weights)))
+                if best is None or scores[-1] > max(scores[:-1], default=-np.inf):
+                    best = weights
+                ended |= len(scores) - 1 - int(np.argmax(scores)) >= settings["patience"]
+            if ended:
+                break
+        return (self.optimizer.single_weights() if best is None else best), scores
+
+
+def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
+    """The optimizer that the settings ask for, with nothing learned."""
+    if len(model.labels) > MOST_LABELS:
+        raise DataError(
+            f"{len(model.labels):,} labels, but a model can have at most {MOST_LABELS:,}; check the label "
+            "column"
+        )
+    loss = loss_matrix(model.labels, dict(settings["label_weight"] or {}), model.outer, model.inner)
+    problem, common = model.problem(loss), {"random_state": settings["random_state"]}
+    if settings["algorithm"] == "perceptron":
+        return Perceptron(problem, **common)
+    if settings["algorithm"] == "larank":
+        common["n_reprocess"] = settings["reprocess"]
+    kind = {"larank": LaRank, "pa": PassiveAggressive, "svmstruct": SVMStruct}[settings["algorithm"]]
+    return kind(problem, C=settings["C"], **common)
+
+
+def _restore(optimizer: Optimizer, state: dict[str, np.ndarray], old: SequenceProblem, *data: Any) -> None:
+    """Give an optimizer a training state, which belongs to the problem `old`; refuse forged ones."""
+    optimizer.validate()
+    try:
+        if old.n_labels != optimizer.problem.n_labels:
+            state = wider_state(state, old, optimizer.problem)
+        optimizer.resume(state, *data)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise ModelFileError(
+            f"the training state of the model is inconsistent ({error}); train the model again"
+        ) from error
+
+
+def _has_data(state: dict[str, np.ndarray]) -> bool:
+    """Whether a training state still knows where in its data set its support patterns are."""
+    place = state.get("place")  # a perceptron has none; `_restore` refuses forged ones
+    return place is None or place.dtype.kind != "i" or bool(np.any(place >= 0))
+
+
+def _merged(known: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Sorted distinct keys with more of them."""
+    if len(known):
+        more = more[known.take(np.searchsorted(known, more), mode="clip") != more]
+    if not len(more):
+        return known
+    more = np.unique(more[more != 0])
+    return np.insert(known, np.searchsorted(known, more), more)
+
+
+def _report(optimizer: Any, dataset: Dataset, n_features: int, scores: list[float]) -> dict[str, Any]:
+    """The figures of a training, for the model file."""
+    return {
+        "sentences": len(dataset.X), "tokens": dataset.X.n_tokens, "features": n_features,
+        "epochs": optimizer.epochs_done, "dev_scores": scores,
+        "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
+        "support_patterns": optimizer.n_support_patterns_, "data": dataset.fingerprint(),
+        "curve": _thin_curve(optimizer.curve_),
+    }  # fmt: skip
+
+
+def _thin_curve(points: list[Point]) -> list[tuple[float, float | None, int]]:
+    """(passes, dual, support patterns) for the model file: no times, so that a seed gives the same bytes."""
+    whole = max((point.seen for point in points), default=1)
+    return [
+        (round(point.epoch + point.seen / whole, 4), point.dual if point.dual == point.dual else None,
+         point.n_support_patterns)
+        for point in points
+    ]  # fmt: skip
