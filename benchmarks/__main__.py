@@ -31,7 +31,6 @@ BENCHMARKS = {
     "matching": ("matching", ("robocup",)),
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
-    "picture": ("picture", ()),
 }
 
 
