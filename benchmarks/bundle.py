@@ -12,7 +12,8 @@ from pathlib import Path
 from corpora import find
 from taggers import PosTagger
 from taggers.bundled import FOLDER
-from taggers.formats.files import CONLLU, read_all
+from taggers.formats.conllu import COLUMN as CONLLU
+from taggers.formats.files import read_all
 from taggers.model import TaggerModel
 
 PRUNE = (0.0, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.02, 0.025, 0.03)

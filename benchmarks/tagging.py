@@ -113,8 +113,9 @@ def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
     from structsvm.problems import SequenceProblem
     from structsvm.problems.sequence._decode import Decoder
     from taggers import commands
-    from taggers.formats.files import CHUNK, read_columns, write
-    from taggers.formats.layout import inputs_of
+    from taggers.commands.matching import input_columns, own_format
+    from taggers.formats.base import Layer
+    from taggers.formats.files import CHUNK, read_columns
     from taggers.model import TaggerModel
 
     model = TaggerModel.load(path)
@@ -127,7 +128,7 @@ def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
         rates[f"threads_{jobs}"] = tokens / seconds
     rates["processes_2"] = together(path, long, scratch) * tokens
     tokens //= 10
-    wanted = inputs_of(model, "columns", str(text))
+    wanted = input_columns(model, own_format(model), str(text))
     chunks, reading = best_of(5, lambda: list(read_columns(text, wanted=wanted, chunk_size=CHUNK)))
     features, extracting = best_of(5, lambda: [model.features(columns) for columns in chunks])
     ids, labelling = best_of(5, lambda: [model.tag(part) for part in features])
@@ -136,7 +137,9 @@ def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
     scorer = Decoder(plain, model.weights.since(model.problem().history))
     _, scoring = best_of(5, lambda: [scorer.labels(part) for part in features])
     pairs = list(zip(chunks, ids, strict=True))
-    _, writing = best_of(5, lambda: [write(columns, part, model.names) for columns, part in pairs])
+    _, writing = best_of(
+        5, lambda: [columns.format.write(columns, [Layer(part, model.names)]) for columns, part in pairs]
+    )
     parts = {"reading": reading, "features": extracting, "scoring": scoring,
              "decoding": max(labelling - scoring, 0.0), "writing": writing}  # fmt: skip
     return rates | {"stages": {name: 1e9 * seconds / tokens for name, seconds in parts.items()}}

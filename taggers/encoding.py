@@ -39,7 +39,7 @@ def as_columns(X: Any) -> Columns:
 def has_ready_features(X: Any) -> bool:
     """Whether tokens are given by their features (dicts, lists of names), not by words or columns."""
     if isinstance(X, Columns):
-        return X.format == "crfsuite"
+        return X.format.ready
     return not isinstance(_first_token(X), (str, tuple))
 
 

@@ -14,7 +14,8 @@ from structsvm.files import ModelFileError, SparseRows, dequantise, load_model, 
 from taggers.features.extract import HASHING, KeyTable
 from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses
-from taggers.formats.files import CONLLU, FORMATS
+from taggers.formats.conllu import COLUMN
+from taggers.formats.registry import FORMATS
 from taggers.labels.schemes import SCHEMES
 from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS, Option
@@ -106,7 +107,7 @@ def check_meta(meta: dict[str, Any]) -> None:
         and all(type(column) is int for column in (files["label"], *files["inputs"]))
         and type(files["inputs"]) is list
         and type(files.get("parts", [])) is list
-        and all(part in CONLLU for part in files.get("parts", []))
+        and all(part in COLUMN for part in files.get("parts", []))
         and all(label.count("|") == len(files.get("parts", [""])) - 1 for label in labels if "parts" in files)
     ):
         raise ValueError("the description of the columns has the wrong type")

@@ -22,7 +22,7 @@ def measure(inference: str, folder: str) -> dict[str, Any]:
     """Where the time of training and of labelling goes, in ns a token; called in a process of its own."""
     from benchmarks.tagging import stages
     from taggers import commands
-    from taggers.formats.layout import read_labelled
+    from taggers.commands.training import read_labelled
     from taggers.model import TaggerModel
 
     source, model = Path(folder, "train.txt"), Path(folder, "model")

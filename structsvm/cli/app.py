@@ -101,7 +101,7 @@ def tag(
     inf, no other label is possible there. In CoNLL-U it stands in MISC, as Margin=0.87.
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.formats.layout import column_number
+        from taggers.formats.registry import column_number
 
         commands.tag(
             model, file, output, nbest=nbest, scores=scores, replace=replace, format=format,
@@ -133,7 +133,7 @@ def evaluate(
     structsvm evaluate tagged.txt
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.formats.layout import column_number
+        from taggers.formats.registry import column_number
 
         label = None if column is None else column_number(column)
         models, data = (None, model) if file is None else (model, file)
@@ -216,7 +216,7 @@ def convert(
     structsvm convert train.txt --to IOBES > train.iobes
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.formats.layout import column_number
+        from taggers.formats.registry import column_number
 
         label = -1 if column is None else column_number(column)
         repaired = commands.convert(

@@ -64,7 +64,7 @@ def train(
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
-        from taggers.formats.layout import column_number
+        from taggers.formats.registry import column_number
 
         options["label_weight"] = weights_of(options["label_weight"])
         with Progress(shown=not quiet and sys.stderr.isatty()) as progress:

@@ -184,7 +184,7 @@ cdef int put_field(Items items, const char* field, Py_ssize_t n) except -1 nogil
 
 def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=False):
     """Rows, token_ptr and values of a file of CRFsuite, whose first column is the label."""
-    if columns.format != "crfsuite" or columns.wanted != (0,):
+    if not columns.format.ready or columns.wanted != (0,):
         raise ValueError("columns must be read with format='crfsuite' to have ready features")
     cdef Items items = Items(table, grow)
     cdef Py_ssize_t token, at, stop, end, bad = -1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,11 @@ from taggers.formats._columns import Columns
 if TYPE_CHECKING:
     from taggers.model import TaggerModel
 
-NAME = re.compile(r"(?:\\.|[^:])*", re.DOTALL)
-
 
 def feature_names(model: TaggerModel, X: Any, known: Sequence[str | None] | None = None) -> list[str | None]:
     """The name of each feature of a model: from X, or else the known one, or else None."""
     if model.extractor is None:
-        strings = _file_names(X) if isinstance(X, Columns) else _item_names(X)
+        strings = X.format.feature_names(X) if isinstance(X, Columns) else _item_names(X)
         names = name_rows(model.table, strings=sorted(set(strings)))
     else:
         columns = X if isinstance(X, Columns) else Columns.from_sentences(X)
@@ -90,12 +87,3 @@ def _name_bigrams(names: list[str | None], model: TaggerModel, columns: Columns)
 
 def _item_names(sentences: Any) -> Iterator[str]:
     return (name for sentence in sentences for token in sentence for name in item_names(token))
-
-
-def _file_names(columns: Columns) -> Iterator[str]:
-    """The names in a file of CRFsuite."""
-    for (start, length), end in zip(columns.spans[:, 0].tolist(), columns.ends.tolist(), strict=True):
-        for item in columns.data[start + length : end].decode().split("\t"):
-            name = NAME.match(item)
-            if name and name[0]:
-                yield re.sub(r"\\(.)", r"\1", name[0], flags=re.DOTALL)

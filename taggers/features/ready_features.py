@@ -1,4 +1,4 @@
-"""Encode features that are ready: in files of CRFsuite, or as python-crfsuite's dicts and lists."""
+"""Encode ready features: those of files such as CRFsuite's, and python-crfsuite's dicts and lists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from structsvm.problems.sequence import Sequences
-from taggers.features._ready_features import dict_rows, item_rows
+from taggers.features._ready_features import dict_rows
 from taggers.features._table import KeyTable
 from taggers.formats._columns import Columns
 
@@ -14,8 +14,8 @@ Item = Mapping[str, Any] | Iterable[str]
 
 
 def encode_items(columns: Columns, table: KeyTable, *, grow: bool = False) -> Sequences:
-    """The features in a file of CRFsuite; with `grow`, new ones become new rows of the table."""
-    rows, token_ptr, values = item_rows(columns, table, grow=grow)
+    """The ready features of a file; with `grow`, new ones become new rows of the table."""
+    rows, token_ptr, values = columns.format.features(columns, table, grow=grow)
     return Sequences(rows, token_ptr, columns.sentence_ptr, values)
 
 

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""Column files in memory: the bytes as they came, and where each token's columns lie in them."""
+"""Tokens of a file: its bytes, unchanged, and the position of each token's columns in them."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from taggers.features._hash cimport hash_text
@@ -8,11 +8,11 @@ from taggers.features._hash cimport hash_text
 cdef class Columns:
     cdef readonly bytes data            # every byte of the chunk, unchanged
     cdef readonly str name              # the file, for messages
-    cdef readonly str format            # columns, conllu, crfsuite or memory
+    cdef readonly object format         # the `Format`
     cdef readonly str separator         # "\t", or " " for runs of spaces and tabs
-    cdef readonly tuple wanted          # which columns of the file are kept, in this order
-    cdef readonly Py_ssize_t width      # how many they are
-    cdef readonly Py_ssize_t n_columns  # how many the file has
+    cdef readonly tuple wanted          # the columns of the file that are kept, in this order
+    cdef readonly Py_ssize_t width      # their number
+    cdef readonly Py_ssize_t n_columns  # the number of columns in the file
     cdef readonly Py_ssize_t n_tokens
     cdef readonly Py_ssize_t n_sentences
     cdef readonly Py_ssize_t first_line
@@ -20,8 +20,9 @@ cdef class Columns:
     cdef readonly object ends           # int32 [n_tokens]: where the last column of the line ends
     cdef readonly object lines          # int32 [n_tokens]: the token's line, counted from first_line
     cdef readonly object sentence_ptr   # int64 [n_sentences + 1]: first token of each sentence
-    cdef readonly object keys           # uint64 [n_tokens, width]: hashes in place of texts; None with texts
-    cdef readonly object strings        # from such a hash to its text
+    cdef readonly object keys           # uint64 [n_tokens, width]: hashes instead of texts, or None
+    cdef readonly object strings        # function from such a hash to its text
+    cdef readonly object memory         # what the format remembers for the next part of the file
     cdef const char* text_at            # data
     cdef const int32_t* span_at         # spans
     cdef const int32_t* end_at          # ends
@@ -29,7 +30,7 @@ cdef class Columns:
     cdef const uint64_t* key_at         # keys, or NULL
 
     cdef inline uint64_t key(self, Py_ssize_t at) noexcept nogil:
-        """The hash of the value at place token * width + column."""
+        """Return the hash of the value at token * width + column."""
         if self.key_at != NULL:
             return self.key_at[at]
         return hash_text(self.text_at + self.span_at[2 * at], self.span_at[2 * at + 1])

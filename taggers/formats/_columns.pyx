@@ -1,12 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Column files in memory: the bytes as they came, and where each token's columns lie in them."""
+"""Tokens of a file: its bytes, unchanged, and the position of each token's columns in them."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memchr
 
 from taggers.formats._scan cimport (
-    COLUMNS,
-    CONLLU,
-    CRFSUITE,
     NO_FAULT,
     WRONG_ID,
     Scanner,
@@ -20,81 +17,85 @@ from taggers.formats._scan cimport (
 import numpy as np
 
 from structsvm.files.errors import DataError
-
-cdef dict FORMATS = {"columns": COLUMNS, "conllu": CONLLU, "crfsuite": CRFSUITE}
+from taggers.formats.base import MEMORY
 
 
 cdef class Columns:
-    """A file, or a chunk of whole sentences of it, as bytes and flat arrays of column positions.
+    """The tokens of a file, or of some whole sentences of it, as bytes and flat arrays of positions.
 
     Parameters
     ----------
-    data : the bytes, UTF-8.
-    wanted : the columns of the file to keep, counted from 0, or from -1 at the end of the line.
-    format : ``columns`` (CoNLL-2000/2002/2003, CRF++), ``conllu`` or ``crfsuite``.
-    separator : ``"\\t"`` for one tab between columns, ``" "`` for runs of spaces and tabs; None decides
-        by whether the first token's line has a tab.
+    data : the bytes, in UTF-8.
+    wanted : the columns to keep, or a function from the number of columns to them; 0 is the first column of
+        the file, -1 the last.
+    format : a `ColumnFormat` or its name.
+    separator : ``"\\t"`` for one tab between columns, ``" "`` for runs of spaces and tabs; None uses a tab
+        if the first token's line has one.
     name, first_line : for messages.
-    n_columns : what each line must have; 0 takes the number from the first token's line.
+    n_columns : the number of columns that each line must have; 0 uses that of the first token's line.
     """
 
     def __init__(
-        self, bytes data not None, wanted=(0,), *, str format="columns", separator=None, str name="",
+        self, bytes data not None, wanted=(0,), *, format="columns", separator=None, str name="",
         Py_ssize_t first_line=1, Py_ssize_t n_columns=0,
     ):
-        if format not in FORMATS:
-            raise ValueError(f"format {format!r} is none of {', '.join(FORMATS)}")
+        if isinstance(format, str):
+            from taggers.formats.registry import find
+
+            format = find(format)
         if separator is not None and separator not in ("\t", " "):
-            raise ValueError(f"separator {separator!r} is neither a tab nor a space")
+            raise ValueError(f"separator must be a tab or a space, got {separator!r}")
         self.data = data
         self.format = format
         self.name = name
         self.first_line = first_line
         self._check_bytes()
-        self._scan(tuple(wanted), separator, n_columns)
+        self._scan(wanted, separator, n_columns)
         self._point()
 
     def _check_bytes(self):
-        """Refuse what is no text, before anything is read from it."""
+        """Raise DataError for data that are not UTF-8 text."""
         cdef const char* data = self.data
         cdef const char* nul
         cdef Py_ssize_t size = len(self.data), bad
         if size >= 2**31 - 1:
-            raise DataError("a sentence of 2 GB; is a blank line missing between sentences?", self.name)
+            raise DataError("more than 2 GB in one piece; split the file", self.name)
         with nogil:
             nul = <const char*>memchr(data, 0, size)
             bad = utf8_error(data, size)
         if nul != NULL:
-            self._refuse("a NUL byte; is this a text file, in UTF-8?", self.data.count(b"\n", 0, nul - data))
+            self._refuse("contains a NUL byte; is this a text file in UTF-8?", self.data.count(b"\n", 0, nul - data))
         if bad >= 0:
             self._refuse(
-                f"byte 0x{self.data[bad]:02x} is not valid UTF-8; give the file's encoding, such as latin-1",
+                f"byte 0x{self.data[bad]:02x} is not valid UTF-8; set the encoding, such as latin-1",
                 self.data.count(b"\n", 0, bad),
             )
 
     def _refuse(self, what, Py_ssize_t line):
         raise DataError(what, self.name, self.first_line + line)
 
-    def _scan(self, tuple wanted, separator, Py_ssize_t n_columns):
+    def _scan(self, wanted, separator, Py_ssize_t n_columns):
         """Find the columns of each token."""
         cdef Scanner s
         cdef Py_ssize_t start, end = 0, slot, column, room = self.data.count(b"\n") + 2
         cdef int32_t[::1] slot_of, spans, ends, lines
         cdef int64_t[::1] sentences
+        format = self.format
         s.data = self.data
         s.size = len(self.data)
         s.begin = 3 if self.first_line == 1 and self.data.startswith(b"\xef\xbb\xbf") else 0
-        s.format = FORMATS[self.format]
+        s.comments, s.numbered = format.comments, format.numbered
+        s.documents, s.open_ended = format.documents, format.open_ended
         start = first_token_line(&s, &end)
         if separator is None:
-            separator = "\t" if self.format != "columns" or b"\t" in self.data[max(start, 0):end] else " "
+            separator = "\t" if format.tabs or b"\t" in self.data[max(start, 0):end] else " "
         s.tabs = separator == "\t"
-        if s.format == CONLLU:
-            n_columns = 10
-        elif s.format == CRFSUITE:
-            n_columns = 1
-        elif not n_columns and start >= 0:
+        n_columns = format.n_columns or n_columns
+        if not n_columns and start >= 0:
             n_columns = count_columns(s.data, start, end, s.tabs)
+        if callable(wanted):
+            wanted = wanted(n_columns) if start >= 0 else ()
+        wanted = tuple(wanted)
         self.separator = separator
         self.n_columns = s.n_columns = n_columns
         self.wanted = self._resolve(wanted, start) if start >= 0 else wanted
@@ -121,7 +122,7 @@ cdef class Columns:
         self.sentence_ptr = array_sentences[:self.n_sentences + 1]
 
     def _resolve(self, tuple wanted, Py_ssize_t start):
-        """Columns counted from the end become columns counted from the start."""
+        """Return the wanted columns with none counted from the end."""
         n = self.n_columns
         resolved = tuple(column + n if column < 0 else column for column in wanted)
         missing = [column for column in wanted if not -n <= column < n]
@@ -130,32 +131,23 @@ cdef class Columns:
         if missing:
             what = (
                 f"{n} column{'s' * (n != 1)}, so there is no column {missing[0]} "
-                "(the first is 0, the last -1); choose another column, or another separator"
+                "(the first is 0, the last -1); choose another column or separator"
             )
         elif twice:
-            what = f"column {twice[0]} is wanted twice (of {n}, the first being 0): inputs and labels differ"
+            what = f"column {twice[0]} of {n} is used twice; choose different columns for inputs and labels"
         if what:
             self._refuse(what, self.data.count(b"\n", 0, start))
         return resolved
 
-    def _explain(self, int fault, int got, Py_ssize_t line):
+    def _explain(self, int fault, int found, Py_ssize_t line):
         if fault == WRONG_ID:
-            what = "the first column is no CoNLL-U token number; use the format 'columns' for other files"
-        elif self.format == "conllu":
-            what = (
-                f"{got} columns instead of 10, separated by tabs; "
-                "comments may only come before a sentence's first token"
-            )
+            what = f"the first column is not a {self.format.title} token number; try the format columns"
         else:
-            by = "one tab" if self.separator == "\t" else "spaces or tabs; plain text has the format text"
-            what = (
-                f"{got} column{'s' * (got != 1)} where the lines before have {self.n_columns}; "
-                f"columns are separated by {by}"
-            )
+            what = self.format.wrong_count(found, self.n_columns, self.separator)
         self._refuse(what, line)
 
     cdef int _point(self) except -1:
-        """Take the addresses that compiled code reads, once."""
+        """Store the addresses that compiled code reads."""
         cdef const int32_t[::1] spans = self.spans.reshape(-1)
         cdef const int32_t[::1] ends = self.ends
         cdef const int64_t[::1] sentences = self.sentence_ptr
@@ -171,7 +163,7 @@ cdef class Columns:
 
     @staticmethod
     def from_sentences(sentences, *, str name="<memory>"):
-        """Columns of sentences given in Python: each token a str, or a tuple with a str for each column."""
+        """Make columns from Python sentences, whose tokens are str or tuples of str."""
         cdef Columns self = Columns.__new__(Columns)
         lengths = [len(sentence) for sentence in sentences]
         tokens = [token for sentence in sentences for token in sentence]
@@ -181,15 +173,15 @@ cdef class Columns:
                 raise DataError(f"token {tokens[0]!r} has no columns; a token needs at least one", name)
             for token in tokens:
                 if len(token) != self.width or isinstance(token, str):
-                    raise DataError(f"token {token!r} where the first one has {self.width} columns", name)
+                    raise DataError(f"token {token!r} must have {self.width} columns, as the first one", name)
             tokens = [value for token in tokens for value in token]
         else:
             self.width = 1
         values = [token.encode() for token in tokens]
         sizes = np.fromiter(map(len, values), np.int64, len(values))
         if sizes.sum() >= 2**31 - 1:
-            raise DataError("more than 2 GB of text at once; give it in parts", name)
-        self.data, self.name, self.format, self.separator = b"".join(values), name, "memory", "\t"
+            raise DataError("more than 2 GB of text at once; pass it in parts", name)
+        self.data, self.name, self.format, self.separator = b"".join(values), name, MEMORY, "\t"
         self.wanted, self.n_columns = tuple(range(self.width)), self.width
         self.n_sentences, self.n_tokens = len(lengths), len(values) // self.width
         spans = np.stack([np.cumsum(sizes) - sizes, sizes], 1).astype(np.int32)
@@ -202,41 +194,70 @@ cdef class Columns:
 
     @staticmethod
     def from_keys(keys, sentence_ptr, strings, *, str name="<memory>"):
-        """Columns whose values are known by their hashes, uint64 [n_tokens, width].
+        """Make columns from the hashes of their values, uint64 [n_tokens, width].
 
-        The hashes are those of `hash_string`. strings is a function from a hash to its text; it is asked once
-        for each value that is new to whoever derives attributes from it.
+        The hashes are those of `hash_string`. `strings` maps a hash to its text.
         """
         cdef Columns self = Columns.__new__(Columns)
         self.keys = np.ascontiguousarray(keys, np.uint64)
         self.sentence_ptr = ptr = np.ascontiguousarray(sentence_ptr, np.int64)
         inside = self.keys.ndim == 2 and len(ptr) and ptr[0] == 0 and ptr[len(ptr) - 1] == len(self.keys)
         if not inside or (ptr[1:] < ptr[:len(ptr) - 1]).any():
-            raise ValueError("keys must have two dimensions, and sentence_ptr rise from 0 to their length")
+            raise ValueError("keys must have two dimensions, and sentence_ptr must rise from 0 to their number")
         if self.keys.shape[1] == 0:
             raise ValueError("keys have no columns; a token needs at least one")
         self.n_tokens, self.width = self.keys.shape
         self.n_sentences = len(ptr) - 1
-        self.data, self.name, self.format, self.separator, self.strings = b"", name, "memory", "\t", strings
+        self.data, self.name, self.format, self.separator, self.strings = b"", name, MEMORY, "\t", strings
         self.wanted, self.n_columns = tuple(range(self.width)), self.width
         self.spans, self.ends = np.zeros((0, self.width, 2), np.int32), np.zeros(self.n_tokens, np.int32)
         self.lines = self.ends
         self._point()
         return self
 
+    @staticmethod
+    def from_spans(
+        bytes data not None, spans, ends, lines, sentence_ptr, *, format, wanted=(0,), Py_ssize_t n_columns,
+        str separator=" ", str name="", Py_ssize_t first_line=1, memory=None,
+    ):
+        """Make columns from positions that a format found by itself.
+
+        spans: int32 [n_tokens, n_columns, 2], start and length of each column. ends: int32 [n_tokens],
+        where each line ends. lines: int32 [n_tokens], counted from 0. sentence_ptr: int64, the first token of
+        each sentence and the number of tokens. memory: anything that the format needs for the next part.
+        """
+        cdef Columns self = Columns.__new__(Columns)
+        self.data, self.name, self.first_line = data, name, first_line
+        self.format, self.memory, self.separator = format, memory, separator
+        self._check_bytes()
+        self.ends, self.lines = np.ascontiguousarray(ends, np.int32), np.ascontiguousarray(lines, np.int32)
+        self.n_tokens, self.n_columns = len(self.ends), n_columns
+        if not self.n_tokens:
+            self.wanted = () if callable(wanted) else tuple(wanted)
+        else:
+            wanted = wanted(n_columns) if callable(wanted) else wanted
+            self.wanted = self._resolve(tuple(wanted), int(self.ends[0]))
+        self.width = len(self.wanted)
+        spans = np.asarray(spans, np.int32).reshape(self.n_tokens, n_columns, 2)
+        self.spans = np.ascontiguousarray(spans[:, list(self.wanted)])
+        self.sentence_ptr = np.ascontiguousarray(sentence_ptr, np.int64)
+        self.n_sentences = len(self.sentence_ptr) - 1
+        self._point()
+        return self
+
     def line(self, Py_ssize_t token):
-        """The token's line in the file, counted from 1."""
+        """Return the token's line in the file, counted from 1."""
         return self.first_line + int(self.lines[token])
 
     def text(self, Py_ssize_t token, Py_ssize_t column=0):
-        """The token's text in one of the wanted columns (its place among them)."""
+        """Return the token's text in one of the wanted columns (its index among them)."""
         if self.keys is not None:
             return self.strings(int(self.keys[token, column]))
         start, length = self.spans[token, column].tolist()
         return self.data[start:start + length].decode()
 
     def texts(self, Py_ssize_t column=0):
-        """One wanted column as a flat list of str."""
+        """Return one wanted column as a flat list of str."""
         if self.keys is not None:
             return list(map(self.strings, self.keys[:, column].tolist()))
         data = self.data
@@ -244,7 +265,7 @@ cdef class Columns:
         return [data[start:start + length].decode() for start, length in spans]
 
     def sentences(self, Py_ssize_t column=0):
-        """One wanted column as a list of str for each sentence."""
+        """Return one wanted column as a list of str per sentence."""
         flat, ptr = self.texts(column), self.sentence_ptr.tolist()
         return [flat[start:stop] for start, stop in zip(ptr, ptr[1:])]
 
@@ -256,5 +277,5 @@ cdef class Columns:
 
 
 def find_last_boundary(bytes data not None, Py_ssize_t floor=0):
-    """Just after the last blank line that ends at `floor` or later; 0 if there is none."""
+    """Return where the last blank line ends, if at `floor` or later; otherwise 0."""
     return last_boundary(data, len(data), floor)

@@ -2,25 +2,23 @@
 """One pass over the bytes of a column file."""
 from libc.stdint cimport int32_t, int64_t
 
-cdef enum Format:
-    COLUMNS
-    CONLLU
-    CRFSUITE
-
 cdef enum Fault:
     NO_FAULT
     WRONG_COUNT       # a line has another number of columns than the first one
-    WRONG_ID          # the first column of a CoNLL-U line is no token number
+    WRONG_ID          # the first column is not a token number
 
 cdef struct Scanner:
     const char* data
     Py_ssize_t size
-    Py_ssize_t begin            # behind a byte order mark
-    Format format
-    bint tabs                   # columns are separated by one tab each, not by runs of spaces and tabs
+    Py_ssize_t begin            # after a byte order mark
+    bint tabs                   # one tab separates columns, not runs of spaces and tabs
+    bint comments               # the flags of `ColumnFormat`
+    bint numbered
+    bint documents
+    bint open_ended
     int32_t n_columns
     int32_t width
-    const int32_t* slot_of      # for each column of the file: its place among the wanted, or -1
+    const int32_t* slot_of      # for each column of the file: its index among the wanted, or -1
     int32_t* spans
     int32_t* ends
     int32_t* lines

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""One pass over the bytes of a column file: no Python object is made, nothing is copied."""
+"""One pass over the bytes of a column file, without Python objects and without copies."""
 from libc.stdint cimport int32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
@@ -15,7 +15,7 @@ cdef inline Py_ssize_t line_stop(const char* data, Py_ssize_t start, Py_ssize_t 
 
 
 cdef inline Py_ssize_t line_end(const char* data, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
-    """Where the line's text ends, a carriage return left out."""
+    """Where the line's text ends, without a carriage return."""
     return stop - 1 if stop > start and data[stop - 1] == b"\r" else stop
 
 
@@ -33,10 +33,10 @@ cdef inline bint is_docstart(const char* data, Py_ssize_t start, Py_ssize_t end)
 
 
 cdef inline bint is_token(const Scanner* s, Py_ssize_t start, Py_ssize_t end, bint inside) noexcept nogil:
-    """Whether a line that is not blank is a token; comments exist in CoNLL-U only, before a sentence."""
-    if s.format == CONLLU:
-        return inside or s.data[start] != b"#"
-    return s.format == CRFSUITE or not is_docstart(s.data, start, end)
+    """Whether a line that is not blank is a token; `inside`: the sentence has begun."""
+    if s.comments and not inside and s.data[start] == b"#":
+        return False
+    return not (s.documents and is_docstart(s.data, start, end))
 
 
 cdef inline void note(
@@ -59,7 +59,7 @@ cdef inline int32_t split_tabs(
             i += 1
         note(s, column, start, i, spans)
         column += 1
-        if i >= end or (s.format == CRFSUITE and column == s.n_columns):
+        if i >= end or (s.open_ended and column == s.n_columns):
             return column
         i += 1
         start = i
@@ -68,7 +68,7 @@ cdef inline int32_t split_tabs(
 cdef inline int32_t split_runs(
     const Scanner* s, Py_ssize_t start, Py_ssize_t end, int32_t* spans, int32_t* last,
 ) noexcept nogil:
-    """The same for runs of spaces and tabs; `last` is where the last column ends."""
+    """The same for runs of spaces and tabs; `last` receives where the last column ends."""
     cdef int32_t column = 0
     cdef Py_ssize_t i = start
     while True:
@@ -85,19 +85,18 @@ cdef inline int32_t split_runs(
 
 
 cdef int32_t count_columns(const char* data, Py_ssize_t start, Py_ssize_t end, bint tabs) noexcept nogil:
-    """How many columns a line has."""
+    """Return how many columns a line has."""
     cdef Scanner s
     cdef int32_t[2] unused
     memset(&s, 0, sizeof(Scanner))
     s.data = data
-    s.format = COLUMNS
     if tabs:
         return split_tabs(&s, start, end, unused)
     return split_runs(&s, start, end, unused, unused)
 
 
 cdef inline int id_kind(const char* data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-    """Of a CoNLL-U line's first column: 1 a token, 0 a range or an empty node, -1 neither."""
+    """Return 1 if a line's first column numbers a token, 0 for a range or an empty node, else -1."""
     cdef int kind = 1
     cdef Py_ssize_t i = start
     while i < end and data[i] != b"\t":
@@ -112,7 +111,7 @@ cdef inline int id_kind(const char* data, Py_ssize_t start, Py_ssize_t end) noex
 
 
 cdef Py_ssize_t first_token_line(const Scanner* s, Py_ssize_t* end) noexcept nogil:
-    """Start and end of the first line with a token, or -1."""
+    """Return where the first line with a token starts, or -1; `end` receives its end."""
     cdef Py_ssize_t start = s.begin, stop
     while start < s.size:
         stop = line_stop(s.data, start, s.size)
@@ -124,7 +123,7 @@ cdef Py_ssize_t first_token_line(const Scanner* s, Py_ssize_t* end) noexcept nog
 
 
 cdef void scan(Scanner* s) noexcept nogil:
-    """Fill the scanner's arrays, which have room for a token and a sentence in each line."""
+    """Fill the scanner's arrays, which have room for a token and a sentence per line."""
     cdef Py_ssize_t start = s.begin, stop, end, sentence = 0, token = 0
     cdef int32_t line = 0, got
     cdef int kind = 1
@@ -138,7 +137,7 @@ cdef void scan(Scanner* s) noexcept nogil:
         else:
             s.ends[token] = <int32_t>end
             s.lines[token] = line
-            if s.format == CONLLU:
+            if s.numbered:
                 kind = id_kind(s.data, start, end)
             if s.tabs:
                 got = split_tabs(s, start, end, s.spans + 2 * s.width * token)
@@ -160,7 +159,7 @@ cdef void scan(Scanner* s) noexcept nogil:
 
 
 cdef Py_ssize_t utf8_error(const char* data, Py_ssize_t size) noexcept nogil:
-    """The first byte that starts no valid UTF-8 sequence, or -1; ASCII goes eight bytes at a time."""
+    """Return the first byte of an invalid UTF-8 sequence, or -1; reads ASCII eight bytes at a time."""
     cdef const unsigned char* p = <const unsigned char*>data
     cdef Py_ssize_t i = 0, n, j
     cdef uint64_t word
@@ -190,7 +189,7 @@ cdef Py_ssize_t utf8_error(const char* data, Py_ssize_t size) noexcept nogil:
 
 
 cdef Py_ssize_t last_boundary(const char* data, Py_ssize_t size, Py_ssize_t floor) noexcept nogil:
-    """Just after the last blank line that ends beyond `floor`, or 0: the data can be cut there."""
+    """Return where the last blank line ends, if after `floor`, else 0: the data can be cut there."""
     cdef Py_ssize_t i = size - 1, j
     while i >= floor and i >= 0:
         if data[i] == b"\n":

@@ -1,38 +1,48 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Labels back into the file: every byte of the input unchanged but for the predicted column."""
+"""Write labels into the bytes of a file in one pass; every other byte is copied."""
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t
 from libc.stdio cimport snprintf
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from taggers.formats._columns cimport Columns
 
 import numpy as np
 
+from taggers.formats.base import MEMORY
+
 cdef enum:
     SCORE_ROOM = 32
+    MISC_ROOM = 8               # |Margin=
+
+
+cdef struct Output:             # a `Layer` as compiled code sees it
+    const int32_t* ids
+    const char* labels          # all labels in a row; the last one, "_", stands for none
+    const int64_t* label_ptr
+    int32_t n_labels
+    const double* scores
+    Py_ssize_t column           # to replace; -1 to append
 
 
 cdef struct Edit:
     const char* text
+    Py_ssize_t size
     const int32_t* spans
     const int32_t* ends
     Py_ssize_t n_tokens
-    Py_ssize_t size
     Py_ssize_t width
-    Py_ssize_t column           # to replace; -1 to append
-    const int32_t* ids
-    const char* labels          # all labels one after the other, the stand-in for no label last
-    const int64_t* label_ptr
-    Py_ssize_t n_labels
-    const double* scores
-    Py_ssize_t n_scores
+    Output* outputs             # those that replace a column first, in the order of the columns
+    Py_ssize_t n_outputs
+    bint at_end                 # something goes to the end of each line
+    bint misc                   # scores go into the last column, as Margin=
     char separator
     char* out
 
 
 cdef inline char line_separator(const Edit* e, Py_ssize_t end) noexcept nogil:
-    """What stands before the line's last column, or the file's separator in a line of one column."""
+    """Return what precedes the line's last column, or the file's separator if the line has one column."""
     if e.separator == b"\t":
         return b"\t"
     while end > 0 and e.text[end - 1] != b"\n":
@@ -47,6 +57,11 @@ cdef inline char* put(char* out, const char* source, Py_ssize_t n) noexcept nogi
     return out + n
 
 
+cdef inline char* put_label(char* out, const Output* output, int32_t label) noexcept nogil:
+    cdef int64_t start = output.label_ptr[label]
+    return put(out, output.labels + start, output.label_ptr[label + 1] - start)
+
+
 cdef inline char* put_score(char* out, double score) noexcept nogil:
     cdef int n = snprintf(out, SCORE_ROOM, "%.4f", score)
     if n >= SCORE_ROOM:
@@ -54,91 +69,123 @@ cdef inline char* put_score(char* out, double score) noexcept nogil:
     return out + n
 
 
-cdef Py_ssize_t apply(const Edit* e) noexcept nogil:
-    """Copy the text with each token's column replaced, or appended, and its scores appended."""
-    cdef char* out = e.out
-    cdef Py_ssize_t at = 0, token, stop, j
+cdef inline char* put_misc(char* out, double score) noexcept nogil:
+    """Add a score to the line's last column, which has just been written; `_` there means empty."""
+    if out[-1] == b"_" and out[-2] == b"\t":
+        out -= 1
+    elif out[-1] != b"\t":
+        out[0] = b"|"
+        out += 1
+    return put_score(put(out, b"Margin=", 7), score)
+
+
+cdef char* put_end(const Edit* e, char* out, Py_ssize_t token) noexcept nogil:
+    """Append the columns and scores of a token to its line."""
+    cdef char separator = line_separator(e, e.ends[token])
+    cdef const Output* output
     cdef int32_t label
-    cdef char separator
+    cdef Py_ssize_t k
+    for k in range(e.n_outputs):
+        output = &e.outputs[k]
+        if output.column < 0:
+            label = output.ids[token]
+            out[0] = separator
+            out = put_label(out + 1, output, output.n_labels if label < 0 else label)
+        if output.scores != NULL and e.misc:
+            out = put_misc(out, output.scores[token])
+        elif output.scores != NULL:
+            out[0] = separator
+            out = put_score(out + 1, output.scores[token])
+    return out
+
+
+cdef Py_ssize_t apply(const Edit* e) noexcept nogil:
+    """Copy the text with the outputs of each token, and return its new size."""
+    cdef char* out = e.out
+    cdef Py_ssize_t at = 0, token, k, j
+    cdef const Output* output
     for token in range(e.n_tokens):
-        label = e.ids[token]
-        if e.column >= 0:
-            if label >= 0:
-                j = 2 * (token * e.width + e.column)
-                stop = e.spans[j]
-                out = put(out, e.text + at, stop - at)
-                out = put(out, e.labels + e.label_ptr[label], e.label_ptr[label + 1] - e.label_ptr[label])
-                at = stop + e.spans[j + 1]
-            if e.n_scores == 0:
-                continue
-        stop = e.ends[token]
-        out = put(out, e.text + at, stop - at)
-        at = stop
-        separator = line_separator(e, stop)
-        if e.column < 0:
-            if label < 0:
-                label = <int32_t>e.n_labels
-            out[0] = separator
-            out = put(out + 1, e.labels + e.label_ptr[label], e.label_ptr[label + 1] - e.label_ptr[label])
-        for j in range(e.n_scores):
-            out[0] = separator
-            out = put_score(out + 1, e.scores[token * e.n_scores + j])
+        for k in range(e.n_outputs):
+            output = &e.outputs[k]
+            if output.column >= 0 and output.ids[token] >= 0:
+                j = 2 * (token * e.width + output.column)
+                out = put(out, e.text + at, e.spans[j] - at)
+                out = put_label(out, output, output.ids[token])
+                at = e.spans[j] + e.spans[j + 1]
+        if e.at_end:
+            out = put(out, e.text + at, e.ends[token] - at)
+            at = e.ends[token]
+            out = put_end(e, out, token)
     out = put(out, e.text + at, e.size - at)
     return out - e.out
 
 
-def write(
-    Columns columns not None, const int32_t[::1] ids, labels, *, column=None,
-    const double[:, ::1] scores=None,
-):
-    """The file's bytes with a label for each token.
+def write(Columns columns not None, layers, *, bint misc=False):
+    """Return the file's bytes with the labels and scores of some `Layer`s.
 
-    Parameters
-    ----------
-    columns : what was read.
-    ids : for each token its label's place in `labels`; -1 leaves the column as it is, or appends ``_``.
-    labels : the labels, str or bytes.
-    column : the place among the wanted columns of the one to replace; None appends a column.
-    scores : [n_tokens, k], appended as k more columns with four decimals.
+    Labels replace a column or are appended; scores are appended, with four decimals. misc: scores go into
+    the last column, as ``Margin=``.
     """
     cdef Edit e
+    cdef Output* output
+    cdef const int32_t[::1] ids
+    cdef const int64_t[::1] label_ptr
+    cdef const double[::1] scores
     cdef Py_ssize_t room
-    names = [label.encode() if isinstance(label, str) else bytes(label) for label in labels] + [b"_"]
-    _check(columns, ids, names, column, scores)
-    text = b"".join(names)
-    sizes = np.array([len(name) for name in names], np.int64)
-    cdef const int64_t[::1] label_ptr = np.concatenate([[0], np.cumsum(sizes)])
+    if columns.format is MEMORY:
+        raise ValueError("these columns were not read from a file, so no file can be written")
+    for layer in layers:
+        _check(columns, layer)
+    layers = sorted(layers, key=lambda layer: np.inf if layer.column is None else columns.wanted[layer.column])
     e.text, e.size, e.spans, e.ends = columns.text_at, len(columns.data), columns.span_at, columns.end_at
-    e.n_tokens, e.width = columns.n_tokens, columns.width
-    e.column = -1 if column is None else column
-    e.ids = &ids[0] if e.n_tokens else NULL
-    e.labels, e.label_ptr, e.n_labels = text, &label_ptr[0], len(names) - 1
-    e.n_scores = 0 if scores is None else scores.shape[1]
-    e.scores = &scores[0, 0] if e.n_scores and e.n_tokens else NULL
+    e.n_tokens, e.width, e.n_outputs = columns.n_tokens, columns.width, len(layers)
     e.separator = b"\t" if columns.separator == "\t" else b" "
-    # The widest label's size for each token is too much room; the labels' own sizes are just enough.
-    room = int(sizes[np.asarray(ids)].sum()) if e.n_tokens else 0
-    room += e.size + e.n_tokens * (1 + e.n_scores * (SCORE_ROOM + 1))
-    cdef bytes out = PyBytes_FromStringAndSize(NULL, room)
-    e.out = PyBytes_AS_STRING(out)
-    with nogil:
-        room = apply(&e)
-    return out if room == len(out) else out[:room]     # no copy, which would keep other threads waiting
+    e.at_end = any(layer.column is None or layer.scores is not None for layer in layers)
+    e.misc = misc
+    room = e.size
+    kept = []  # what the pointers point into
+    e.outputs = <Output*>calloc(max(e.n_outputs, 1), sizeof(Output))
+    if e.outputs == NULL:
+        raise MemoryError()
+    try:
+        for place, layer in enumerate(layers if e.n_tokens else ()):
+            output = &e.outputs[<Py_ssize_t>place]
+            names = [name.encode() for name in layer.names] + [b"_"]
+            text, sizes = b"".join(names), np.array([len(name) for name in names], np.int64)
+            ids, label_ptr = layer.ids, np.concatenate([[0], np.cumsum(sizes)])
+            kept += [text, ids, label_ptr]
+            output.ids, output.labels, output.label_ptr = &ids[0], text, &label_ptr[0]
+            output.n_labels = <int32_t>(len(names) - 1)
+            output.column = -1 if layer.column is None else layer.column
+            # The labels' own sizes; the size of the longest one for each token would be far too much.
+            room += int(sizes[np.asarray(ids)].sum()) + e.n_tokens
+            if layer.scores is not None:
+                scores = layer.scores
+                kept.append(scores)
+                output.scores = &scores[0]
+                room += e.n_tokens * (SCORE_ROOM + MISC_ROOM)
+        e.n_outputs = e.n_outputs if e.n_tokens else 0
+        out = PyBytes_FromStringAndSize(NULL, room)
+        e.out = PyBytes_AS_STRING(out)
+        with nogil:
+            room = apply(&e)
+    finally:
+        free(e.outputs)
+    return out if room == len(out) else out[:room]
 
 
-def _check(Columns columns, const int32_t[::1] ids, list names, column, const double[:, ::1] scores):
-    if columns.format == "memory":
-        raise ValueError("these columns were not read from a file, so there is nothing to write back")
-    if ids.shape[0] != columns.n_tokens:
-        raise ValueError(f"{ids.shape[0]} labels for {columns.n_tokens} tokens")
-    if columns.n_tokens and (np.max(ids) >= len(names) - 1 or np.min(ids) < -1):
-        raise ValueError(f"a label id is outside 0..{len(names) - 2}")
-    if column is not None and not 0 <= column < columns.width:
-        raise ValueError(f"column {column} is none of the {columns.width} that were read")
-    if scores is not None and scores.shape[0] != columns.n_tokens:
-        raise ValueError(f"{scores.shape[0]} rows of scores for {columns.n_tokens} tokens")
-    breaks = b"\n\r\t" if columns.separator == "\t" else b"\n\r\t "
-    for name in names if columns.n_tokens else ():  # without a token it is not known what separates columns
-        if not name or any(c in breaks for c in name):
-            name = name.decode(errors="replace")
-            raise ValueError(f"label {name!r} cannot be written: it is empty or holds a separator")
+def _check(Columns columns, layer):
+    """Raise ValueError for a layer that does not fit the columns or could not be read back."""
+    ids, n_labels = layer.ids, len(layer.names)
+    if len(ids) != columns.n_tokens:
+        raise ValueError(f"{len(ids)} labels for {columns.n_tokens} tokens")
+    if columns.n_tokens and (np.max(ids) >= n_labels or np.min(ids) < -1):
+        raise ValueError(f"label ids must be between -1 and {n_labels - 1}")
+    if layer.column is not None and not 0 <= layer.column < columns.width:
+        raise ValueError(f"column must be below {columns.width}, the number that was read, got {layer.column}")
+    if layer.scores is not None and len(layer.scores) != columns.n_tokens:
+        raise ValueError(f"{len(layer.scores)} scores for {columns.n_tokens} tokens")
+    breaks = "\n\r\t" if columns.separator == "\t" else "\n\r\t "
+    for name in layer.names if columns.n_tokens else ():  # without tokens the separator is not known
+        if not name or any(c in name for c in breaks):
+            raise ValueError(f"label {name!r} cannot be written: it is empty or contains a separator")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
-from taggers.formats.files import CONLLU_NAMES
 from taggers.labels import schemes
 from taggers.labels.label_encoding import GoldLabels
 
@@ -72,8 +70,7 @@ def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Col
     known = set(names) - {schemes.OUTSIDE}
     if not seen or schemes.alike(seen, known):
         return
-    column: Any = columns.wanted[-1]
-    column = CONLLU_NAMES[column] if columns.format == "conllu" else f"{column} (counted from 0)"
+    column = columns.format.column_name(columns.wanted[-1])
     raise DataError(
         f"column {column} has the labels {_some(seen)}, but the model has {_some(known)}; choose the column "
         "of the gold labels with --column, or use a model trained on such labels",

@@ -41,7 +41,7 @@ class GoldLabels:
         if (ids < 0).any():  # only empty labels have no number yet
             ids[ids < 0] = len(names)
             names.append("")
-        if columns.format == "conllu" and "_" in names:
+        if columns.format.missing in names:
             missing = names.index("_")
             names.remove("_")
             ids = np.where(ids == missing, -1, ids - (ids > missing)).astype(np.int32)

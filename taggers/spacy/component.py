@@ -17,7 +17,7 @@ from spacy.vocab import Vocab
 
 from structsvm.integrations.spacy import EstimatorPipe, begin_losses
 from taggers.formats._columns import Columns
-from taggers.formats.files import CONLLU_NAMES
+from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
 from taggers.spacy.docs import Batch, attribute_ids, read_docs
 from taggers.spacy.gold import Gold
@@ -115,8 +115,9 @@ class SequencePipe(EstimatorPipe):
         assert model.template is not None
         width = max(model.template.width, 1)
         names = ["ORTH", "TAG"]
-        if model.files.get("format") == "conllu":
-            names = [_CONLLU.get(CONLLU_NAMES[column], "?") for column in model.files["inputs"]]
+        file_columns = FORMATS[model.files.get("format", "columns")].names
+        if file_columns:
+            names = [_CONLLU.get(file_columns[column], "?") for column in model.files["inputs"]]
         if width > len(names) or "?" in names[:width]:
             raise ValueError(
                 f"the model was trained on {width} columns; name their token attributes with columns=[...]"

@@ -13,19 +13,15 @@ from spacy.vocab import Vocab
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
-from taggers.formats.files import CONLLU, read_columns
+from taggers.formats.base import Format
+from taggers.formats.files import read_columns
 from taggers.labels import schemes
 
 WORD, CHUNK, NER, SKIP = "ORTH", "CHUNK", "NER", "_"
 # Columns of a file that are attributes of tokens, and what Doc's constructor calls them.
 TOKEN = {"TAG": "tags", "POS": "pos", "LEMMA": "lemmas", "MORPH": "morphs"}
 NAMES = (WORD, *TOKEN, CHUNK, NER, SKIP)
-CONLLU_COLUMNS = {
-    "ORTH": CONLLU["form"],
-    "LEMMA": CONLLU["lemma"],
-    "POS": CONLLU["upos"],
-    "TAG": CONLLU["xpos"],
-}
+NAMED = {"ORTH": "form", "LEMMA": "lemma", "POS": "upos", "TAG": "xpos"}  # where the format names its columns
 
 
 @registry.readers("structsvm.Columns.v1")
@@ -57,7 +53,7 @@ def make_reader(
         scheme: dict[str, str] = {}
         count = 0
 
-        def wanted(kind: str) -> list[int]:
+        def wanted(kind: Format, n_columns: int) -> list[int]:
             return list(places(kind, columns).values())
 
         for chunk in read_columns(path, format, wanted=wanted, encoding=encoding):
@@ -71,10 +67,10 @@ def make_reader(
     return corpus
 
 
-def places(format: str, columns: list[str] | None) -> dict[str, int]:
+def places(format: Format, columns: list[str] | None) -> dict[str, int]:
     """Return which column of a file holds what."""
-    if format == "conllu":
-        return CONLLU_COLUMNS
+    if format.names:
+        return {name: format.names.index(column) for name, column in NAMED.items()}
     if columns is None or columns.count(WORD) != 1:
         raise ValueError(
             f'the columns of the file are unknown; name them, as in columns = ["{WORD}", "TAG", "{CHUNK}"]'

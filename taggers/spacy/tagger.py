@@ -15,7 +15,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
 
-from taggers.formats.files import CONLLU
+from taggers.formats.registry import FORMATS
 from taggers.spacy.component import OPTIONS, SequencePipe
 from taggers.spacy.gold import Gold, attribute_gold
 from taggers.tagger import PosTagger
@@ -49,7 +49,8 @@ class StructSVMTagger(SequencePipe):
         if self.source is None or not self.trained:
             return "TAG"
         model = self.model.model_
-        if model.files.get("format") == "conllu" and model.files.get("label") == CONLLU["xpos"]:
+        columns = FORMATS[model.files.get("format", "columns")].names
+        if columns and columns[model.files["label"]] == "xpos":
             return "TAG"
         if all(label in UPOS for label in model.names):
             return "POS"

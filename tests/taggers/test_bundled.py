@@ -14,7 +14,7 @@ from structsvm.files.persist import load_model
 from taggers import PosTagger
 from taggers.bundled import FOLDER, find_model
 from taggers.commands import evaluate, inspect, tag, train
-from taggers.formats.files import CONLLU
+from taggers.formats.conllu import COLUMN as CONLLU
 from taggers.model import TaggerModel
 
 MODEL = FOLDER / "en-pos.ssvm"

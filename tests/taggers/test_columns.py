@@ -62,11 +62,11 @@ def test_conllu_skips_ranges_empty_nodes_and_comments_but_no_hashtag():
         (b"a X\nb\n", {}, 2, "1 column where the lines before have 2"),
         (b"a X\nb Y Z\n", {}, 2, "3 columns"),
         (b"\na\n", {"wanted": (0, 1)}, 2, "so there is no column 1 "),
-        (b"a\n", {"wanted": (0, -1)}, 1, "column 0 is wanted twice"),
+        (b"a\n", {"wanted": (0, -1)}, 1, "column 0 of 1 is used twice"),
         (b"a X\nb\xff Y\n", {}, 2, "0xff is not valid UTF-8"),
         (b"a X\n\nb\0 Y\n", {}, 3, "NUL"),
         (b"1\ta\n", {"format": "conllu"}, 1, "2 columns instead of 10"),
-        (b"x" + b"\t_" * 9, {"format": "conllu"}, 1, "no CoNLL-U token number"),
+        (b"x" + b"\t_" * 9, {"format": "conllu"}, 1, "not a CoNLL-U token number"),
         (b"1" + b"\t_" * 9 + b"\n# late\n", {"format": "conllu"}, 2, "comments may only come before"),
     ],
 )

@@ -7,7 +7,8 @@ import pytest
 
 from taggers.features.extract import Extractor, KeyTable, cut, encode
 from taggers.features.template import load_template
-from taggers.formats.files import read_all, read_columns, write
+from taggers.formats.base import Layer
+from taggers.formats.files import read_all, read_columns
 from taggers.labels._labels import Labels
 
 pytestmark = pytest.mark.corpora
@@ -28,10 +29,10 @@ def test_counts_and_round_trips(name, wanted, n_sentences, n_tokens):
     assert (columns.n_sentences, columns.n_tokens) == (n_sentences, n_tokens)
     labels = Labels()
     ids = labels.ids(columns, 2, grow=True)
-    assert write(columns, ids, labels.names, column=2) == path.read_bytes()
+    assert columns.format.write(columns, [Layer(ids, labels.names, 2)]) == path.read_bytes()
     chunks = list(read_columns(path, wanted=wanted, chunk_size=100_000))
     assert len(chunks) > 1
-    written = [write(part, labels.ids(part, 2), labels.names, column=2) for part in chunks]
+    written = [part.format.write(part, [Layer(labels.ids(part, 2), labels.names, 2)]) for part in chunks]
     assert b"".join(written) == columns.data
 
 

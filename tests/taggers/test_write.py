@@ -8,8 +8,12 @@ from tagger_twins import CONLLU, PETS, tricky
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
-from taggers.formats._write import write
+from taggers.formats.base import Layer
 from taggers.labels._labels import Labels
+
+
+def write(columns, *layer, **options):
+    return columns.format.write(columns, [Layer(*layer, **options)])
 
 
 def ids(*numbers):
@@ -38,13 +42,36 @@ def test_replace_keeps_every_other_byte_of_conllu():
 
 
 def test_scores_are_appended():
-    scores = np.array([[1.5, -2.0], [1e300, 0.00004]])
+    scores = np.array([1.5, 1e300])
     columns = Columns(b"a X\nb Y\n", (0, 1))
-    assert write(columns, ids(0, 0), ["N"], scores=scores).splitlines() == [
-        b"a X N 1.5000 -2.0000",
-        b"b Y N 1.000000e+300 0.0000",
-    ]
-    assert write(columns, ids(0, 0), ["N"], column=1, scores=scores[:, :1].copy()).startswith(b"a N 1.5000\n")
+    assert write(columns, ids(0, 0), ["N"], scores=scores) == b"a X N 1.5000\nb Y N 1.000000e+300\n"
+    assert write(columns, ids(0, 0), ["N"], column=1, scores=scores).startswith(b"a N 1.5000\n")
+
+
+def test_several_columns_are_written_in_one_pass():
+    columns = Columns(b"a X 1\n\nb\tY\t2 \n", (2, 0, 1), separator=" ")
+    scores = np.array([0.5, -np.inf])
+    replaced = [Layer(ids(0, 1), ["one", "two"], 0), Layer(ids(1, 0), ["P", "Q"], 2)]
+    appended = [Layer(ids(0, -1), ["N"], scores=scores), Layer(ids(0, 0), ["M"])]
+    assert columns.format.write(columns, replaced) == b"a Q one\n\nb\tP\ttwo \n"
+    assert columns.format.write(columns, appended) == b"a X 1 N 0.5000 M\n\nb\tY\t2\t_\t-inf\tM \n"
+    both = columns.format.write(columns, [*appended, *replaced])
+    assert both == b"a Q one N 0.5000 M\n\nb\tP\ttwo\t_\t-inf\tM \n"
+
+
+def test_scores_go_into_misc_where_the_format_says_so():
+    lines = [f"{k}\tw{k}\t_\tX\t_\t_\t_\t_\t_\t{misc}" for k, misc in enumerate(["_", "A=1", "__", ""], 1)]
+    data = "\n".join(["# one", *lines[:2], "2-3\tab" + "\t_" * 8, *lines[2:], ""]).encode()
+    columns = Columns(data, (1, 3, 9), format="conllu")
+    scores = np.array([0.5, 1, 2, 3])
+    result = write(columns, ids(0, 0, 0, 0), ["N"], column=1, scores=scores).decode().split("\n")
+    assert [line.split("\t")[-1] for line in result if "\tN\t" in line] == [
+        "Margin=0.5000", "A=1|Margin=1.0000", "__|Margin=2.0000", "Margin=3.0000",
+    ]  # fmt: skip
+    assert [line for line in result if "Margin" not in line] == ["# one", "2-3\tab" + "\t_" * 8, ""]
+    into_misc = write(columns, ids(0, 0, -1, 0), ["M"], column=2, scores=scores)
+    assert b"\tM|Margin=0.5000\n" in into_misc
+    assert b"\t__|Margin=2.0000\n" in into_misc
 
 
 @pytest.mark.parametrize(
@@ -56,7 +83,7 @@ def test_scores_are_appended():
         ((ids(0, 0, 0, 0, 0), ["N M"]), {}),
         ((ids(0, 0, 0, 0, 0), [""]), {}),
         ((ids(0, 0, 0, 0, 0), ["N"]), {"column": 1}),
-        ((ids(0, 0, 0, 0, 0), ["N"]), {"scores": np.zeros((4, 1))}),
+        ((ids(0, 0, 0, 0, 0), ["N"]), {"scores": np.zeros(4)}),
     ],
 )
 def test_what_does_not_fit_is_refused(arguments, options):

@@ -1,0 +1,49 @@
+"""`structsvm convert`: rewrite labels in another scheme."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from structsvm.files.atomic import atomic_write, check_output
+from structsvm.files.errors import DataError
+from taggers.formats.base import Layer
+from taggers.formats.files import encoded, read_all
+from taggers.labels import schemes
+
+
+def convert(
+    file: str | Path,
+    output: str | Path = "-",
+    *,
+    to: str,
+    source: str | None = None,
+    label: int = -1,
+    format: str = "auto",
+    encoding: str = "utf-8",
+) -> int:
+    """Write the file with its labels in another scheme, and return how many labels were out of place."""
+    for scheme in (to, source or to):
+        schemes.check(scheme)
+        if scheme == "none":
+            raise ValueError("labels can only be converted between IOB1, IOB2, IOBES and BILUO")
+    check_output(output, file)
+    columns = read_all(file, format, wanted=(label,), encoding=encoding)
+    sentences = columns.sentences(0)
+    source = source or schemes.detect(sentences)
+    if source == "none":
+        raise DataError("the labels are not in a known scheme; choose another column", columns.name)
+    names: dict[str, int] = {}
+    ids = []
+    repaired = 0
+    for labels, start in zip(sentences, columns.sentence_ptr.tolist(), strict=False):
+        try:
+            repaired += len(schemes.violations(labels, source))
+            ids += [names.setdefault(name, len(names)) for name in schemes.convert(labels, source, to)]
+        except ValueError as error:
+            raise DataError(str(error), columns.name, columns.line(start)) from None
+    data = columns.format.write(columns, [Layer(np.array(ids, np.int32), list(names), 0)])
+    with atomic_write(output) as out:
+        out.write(b"".join(encoded([data], encoding, columns.name)))
+    return repaired

@@ -1,0 +1,129 @@
+"""`structsvm evaluate`: compare predicted labels with gold labels."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any
+
+from structsvm.files.errors import DataError
+from taggers.commands.matching import (
+    check_fit,
+    format_to_read,
+    gold_names,
+    input_columns,
+    label_column,
+    opened,
+    own_format,
+)
+from taggers.conlleval import Evaluation
+from taggers.conlleval import evaluate as compare
+from taggers.formats._columns import Columns
+from taggers.formats.base import Format
+from taggers.formats.files import file_name, read_all
+from taggers.labels import schemes
+from taggers.labels.checks import check_gold, warn_of_gold
+from taggers.model import TaggerModel
+
+
+def evaluate(
+    model: TaggerModel | str | Path | None,
+    file: str | Path,
+    *,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    strict: str | None = None,
+    jobs: int = 1,
+) -> Evaluation:
+    """Compare a model's labels with the gold labels of a file.
+
+    Without a model, compare the last column of the file with the one before it. strict: count only phrases
+    whose labels are in place in this scheme.
+    """
+    if strict is not None:
+        schemes.check(strict)
+    if model is None:
+        if label is not None:
+            raise ValueError("--column needs a model; without one, the last two columns are compared")
+        return _compare_columns(file, format, encoding, strict)
+    model = opened(model)
+    name = file_name(file)
+
+    def wanted(format: Format, n_columns: int) -> list[int]:
+        return [*input_columns(model, format, name), label_column(model, format, name, label)]
+
+    columns = read_all(
+        file, format_to_read(model, format), wanted=wanted, encoding=encoding, expected=own_format(model)
+    )
+    if columns.format.ready:
+        check_fit(model, columns, format)
+    gold = columns.sentences(columns.width - 1)
+    names = gold_names(model, columns)
+    check_gold(gold, names, columns)
+    ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
+    predicted = [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
+    warn_of_gold(gold, names, model.outer, columns.name, "the model's")
+    if model.outer != "none" or model.template is None:
+        return _compare(gold, predicted, columns, strict)
+    words = columns.sentences(0)
+    known = model.knows(columns.texts(0))
+    return _compare(gold, predicted, columns, strict, words=words, known=known.__contains__)
+
+
+def _compare_columns(file: str | Path, format: str, encoding: str, strict: str | None) -> Evaluation:
+    """Compare the last column with the one before it."""
+    name, hint = file_name(file), "label the file first, or give a model: structsvm evaluate MODEL FILE"
+
+    def wanted(format: Format, n_columns: int) -> list[int]:
+        if format.replaces:
+            raise DataError(f"{format.title} has no column of predicted labels; {hint}", name)
+        if n_columns < 2:
+            raise DataError(f"has only one column, so it has no predicted labels; {hint}", name)
+        return [-2, -1]
+
+    try:
+        columns = read_all(file, format, wanted=wanted, encoding=encoding)
+    except DataError:
+        if _is_model(file):
+            raise ValueError(
+                f"{file} is a model; give a labelled file too: structsvm evaluate MODEL FILE"
+            ) from None
+        raise
+    gold, predicted = columns.sentences(0), columns.sentences(1)
+    names = sorted(set(chain.from_iterable(predicted)))
+    if set(chain.from_iterable(gold)).isdisjoint(names):
+        raise DataError(
+            f"the last two columns have no label in common, so they are not gold and predicted labels; {hint}",
+            name,
+        )
+    warn_of_gold(gold, names, schemes.detect(predicted), columns.name, "the predicted ones")
+    return _compare(gold, predicted, columns, strict)
+
+
+def _is_model(path: str | Path) -> bool:
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return file.read(4) == b"PK\3\4"
+    return False
+
+
+def _compare(
+    gold: Sequence[Sequence[str]],
+    predicted: Sequence[Sequence[str]],
+    columns: Columns,
+    strict: str | None,
+    **words: Any,
+) -> Evaluation:
+    """Compare, and name the first line with a label that the strict scheme does not have."""
+    if strict is not None:
+        starts = columns.sentence_ptr.tolist()
+        for labels, others, start in zip(gold, predicted, starts, strict=False):
+            for sentence in (labels, others):
+                try:
+                    schemes.violations(sentence, strict)
+                except ValueError as error:
+                    what = f"{str(error).rstrip('.')}; choose another scheme for --strict"
+                    raise DataError(what, columns.name, columns.line(start)) from None
+    return compare(gold, predicted, strict=strict, **words)

@@ -1,0 +1,73 @@
+"""`structsvm inspect`: what a model contains and what it has learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structsvm.files.atomic import atomic_write, check_output
+from taggers.bundled import find_model
+from taggers.commands.evaluation import evaluate
+from taggers.commands.matching import input_columns, opened, own_format
+from taggers.features.feature_names import feature_names
+from taggers.formats.files import file_name, read_all
+from taggers.model import TaggerModel
+
+
+def inspect(
+    model: TaggerModel | str | Path,
+    *,
+    top: int = 20,
+    names: str | Path | None = None,
+    html: str | Path | None = None,
+    test: str | Path | None = None,
+) -> dict[str, Any]:
+    """Return a model's labels, sizes and training, and its strongest transitions and features.
+
+    names: a file, such as the training file, in which to look up the names of features; models store only
+    hashes of them unless they were trained with `keep_names`. html: a page to write; it shows the errors on
+    the labelled file `test`, if there is one.
+    """
+    path = None if isinstance(model, TaggerModel) else find_model(model)
+    if html is not None:
+        check_output(html, names, test, path)
+    model = opened(model)
+    named = model.feature_names or [None] * len(model.table)
+    if names is not None:
+        named = feature_names(model, _read_inputs(model, names), named)
+    if html is not None:
+        from taggers.report import html_report
+
+        evaluation = None if test is None else evaluate(model, test)
+        page = html_report(
+            model, title=Path(path or "model").name, names=named, evaluation=evaluation, top=top
+        )
+        with atomic_write(html) as out:
+            out.write(page.encode())
+    first = model.problem().history
+    transitions = model.weights.kept(np.arange(len(model.weights)) < min(len(model.labels) + 1, first))
+    weights = model.weights.since(first)
+    before = [*model.labels, "<start>"]
+    return {
+        "file": None if path is None else str(path),
+        "bytes": None if path is None else Path(path).stat().st_size,
+        "labels": model.names, "scheme": model.outer, "learned_as": model.inner,
+        "constrained": model.constrained,
+        "inference": model.inference, "order": model.order, "features": len(model.table),
+        "weights": len(model.weights.cells),
+        "template": None if model.template is None else model.template.text.split("\n"),
+        "training_state": model.state is not None, "columns": model.files, "training": model.report,
+        "transitions": [(before[row], model.labels[y], w) for row, y, w in transitions.strongest(top)],
+        "strongest": [
+            (named[row] or f"#{row}", model.labels[y], w) for row, y, w in weights.strongest(top)
+        ],
+    }  # fmt: skip
+
+
+def _read_inputs(model: TaggerModel, file: str | Path) -> Any:
+    """Read a file as the training file was read."""
+    format = own_format(model)
+    wanted = input_columns(model, format, file_name(file)) or [format.label]
+    return read_all(file, format.name, wanted=wanted)

@@ -1,0 +1,161 @@
+"""Match a file to a model: its format, the columns to read and the columns to write."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from codecs import BOM_UTF8
+from collections import Counter
+from pathlib import Path
+
+from structsvm.files.errors import DataError
+from taggers.formats._columns import Columns
+from taggers.formats.base import Format
+from taggers.formats.registry import AUTO, FORMATS
+from taggers.labels import schemes
+from taggers.model import TaggerModel
+
+PLAIN = FORMATS["columns"]
+
+
+def opened(model: TaggerModel | str | Path) -> TaggerModel:
+    """Return a model, loaded if its path is given."""
+    return model if isinstance(model, TaggerModel) else TaggerModel.load(model)
+
+
+def own_format(model: TaggerModel) -> Format:
+    """Return the format of the model's training file; for a model trained in Python, the usual one."""
+    usual = "crfsuite" if model.template is None else "columns"
+    return FORMATS[model.files.get("format", usual)]
+
+
+def format_to_read(model: TaggerModel, format: str) -> str:
+    """Return the format for a file; a model of ready features does not need to detect it."""
+    return own_format(model).name if format == AUTO and model.template is None else format
+
+
+def input_columns(model: TaggerModel, format: Format, name: str) -> list[int]:
+    """Return the columns that the model reads from a file."""
+    if (model.template is None) != format.ready:
+        kind = "ready features" if model.template is None else "words"
+        raise DataError(f"the model was trained on {kind}, but this file is in {format.title}", name)
+    if model.template is None:
+        return []
+    needed = max(model.template.width, 1)
+    if format is own_format(model):
+        return list((model.files.get("inputs") or range(needed))[:needed])
+    if needed > 1:
+        raise DataError(
+            f"the model needs {needed} columns, such as words and parts of speech, but this file is in "
+            f"{format.title}", name,
+        )  # fmt: skip
+    return [format.words]
+
+
+def label_column(model: TaggerModel, format: Format, name: str, chosen: int | None = None) -> int:
+    """Return the column for the model's labels."""
+    if chosen is not None:
+        return chosen
+    if format.name == model.files.get("format"):
+        return int(model.files["label"])
+    parts = part_columns(model, format)
+    return next(iter(parts.values())) if parts else format.label_elsewhere(name)
+
+
+def part_columns(model: TaggerModel, format: Format) -> dict[str, int]:
+    """Return the column of each part of a label (NOUN|NN), if the format has columns of these names."""
+    return {part: format.names.index(part) for part in model.parts if part in format.names}
+
+
+def part_names(model: TaggerModel, part: str | None) -> list[str]:
+    """Return this part of all labels; None returns whole labels."""
+    if part is None:
+        return model.names
+    return [name.split("|")[model.parts.index(part)] for name in model.names]
+
+
+def part_in(model: TaggerModel, format: Format, column: int) -> str | None:
+    """Return the part of a label that belongs into a column; None for the whole label."""
+    return next((part for part, place in part_columns(model, format).items() if place == column), None)
+
+
+def replaced_columns(
+    model: TaggerModel, format: Format, name: str, *, replace: bool, chosen: int | None = None
+) -> list[tuple[int, str | None]]:
+    """Return the columns that labels replace, each with the part of the label that goes there."""
+    parts = part_columns(model, format)
+    if parts and chosen is None:
+        return [(column, part) for part, column in parts.items()]
+    if replace or format.replaces:
+        column = label_column(model, format, name, chosen)
+        return [(column, part_in(model, format, column))]
+    return []
+
+
+def gold_names(model: TaggerModel, columns: Columns) -> list[str]:
+    """Return the names to compare with the last column: the part of each label that belongs there.
+
+    Without named columns, it is the part that most tokens have.
+    """
+    if columns.format.names:
+        return part_names(model, part_in(model, columns.format, columns.wanted[-1]))
+    seen = Counter(columns.texts(columns.width - 1)) if model.parts else Counter()
+    choices = [part_names(model, part) for part in (None, *model.parts)]
+    return max(choices, key=lambda names: sum(seen[name] for name in set(names)))
+
+
+def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
+    """Raise DataError or warn if a file does not look like the model's own, unless the format was given."""
+    if format != AUTO:
+        return
+    if columns.format.ready:
+        _check_features(model, columns)
+    elif columns.format is PLAIN and own_format(model) is not FORMATS["text"]:
+        _check_columns(model, columns)
+
+
+def _check_features(model: TaggerModel, columns: Columns) -> None:
+    if model.n_features and not len(model.features(columns).rows):
+        name, title = columns.format.name, columns.format.title
+        raise DataError(
+            f"contains none of the model's features; the model was trained on {title}: use --format {name} "
+            "if this file has it too", columns.name,
+        )  # fmt: skip
+
+
+def _check_columns(model: TaggerModel, columns: Columns) -> None:
+    """Look for plain text that is read as columns: there are too many of them, or no known label."""
+    assert model.template is not None
+    same = own_format(model) is PLAIN
+    usual = model.files.get("n_columns", columns.n_columns) if same else 1
+    odd = columns.n_columns > usual + same  # a column of predicted labels may have been added
+    if same and usual <= columns.n_columns <= usual + 1 and "label" in model.files:
+        values = _first_values(columns, model.files["label"])
+        odd = bool(values) and not schemes.alike(values, [*model.names, "_"])
+    if not odd:
+        return
+    what = f"its {columns.n_columns} columns do not look like those of the training file"
+    read = " and ".join(map(str, columns.wanted[: max(model.template.width, 1)]))
+    if columns.separator == "\t":  # then it is not text
+        warnings.warn(
+            f"{columns.name}: {what}; column {read} (counted from 0) is read; use --format columns to "
+            "silence this warning", UserWarning, stacklevel=2,
+        )  # fmt: skip
+        return
+    text = "for plain text use --format text"
+    if model.template.width > 1:
+        text = f"the model reads {model.template.width} columns, such as words and parts of speech, not text"
+    raise DataError(
+        f"{what}; {text}; use --format columns to read column {read} (counted from 0) anyway", columns.name
+    )
+
+
+def _first_values(columns: Columns, column: int) -> list[str]:
+    """Return what the first tokens have in a column of the file."""
+    text = columns.data
+    starts = [(text.rfind(b"\n", 0, end) + 1, end) for end in columns.ends[:50].tolist()]
+    lines = [text[start:end] if start else text[:end].removeprefix(BOM_UTF8) for start, end in starts]
+    # split() without a separator would split at more kinds of white space than the reader does
+    tabs = columns.separator == "\t"
+    rows = [line.split(b"\t") if tabs else re.split(rb"[ \t]+", line.strip(b" \t")) for line in lines]
+    return [row[column].decode() for row in rows if len(row) == columns.n_columns]

@@ -1,0 +1,132 @@
+"""`structsvm tag`: file -> columns -> features -> scores -> labels -> file."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structsvm.files.atomic import atomic_write, check_output
+from structsvm.files.errors import DataError
+from taggers.commands.matching import (
+    check_fit,
+    format_to_read,
+    input_columns,
+    opened,
+    own_format,
+    part_names,
+    replaced_columns,
+)
+from taggers.formats._columns import Columns
+from taggers.formats.base import Format, Layer
+from taggers.formats.files import CHUNK, encoded, file_name, read_columns
+from taggers.model import TaggerModel
+
+
+def tag(
+    model: TaggerModel | str | Path,
+    file: str | Path = "-",
+    output: str | Path = "-",
+    *,
+    nbest: int = 1,
+    scores: bool = False,
+    replace: bool = False,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    jobs: int = 1,
+) -> int:
+    """Write the file with a label for each token, keep every other byte, and return the number of tokens.
+
+    Labels are appended as a new column (as several columns if they have several parts, as those of en-pos).
+    They replace the label column with `replace`, and always in formats such as CoNLL-U that have a fixed
+    place for them. scores: append the margin of each label. nbest: append the labels of so many labellings;
+    with `scores`, each is followed by the score of the labelling of the whole sentence.
+    """
+    check_output(output, file, None if isinstance(model, TaggerModel) else model)
+    model = opened(model)
+    name = file_name(file)
+    if nbest > 1 and (replace or model.inference == "greedy"):
+        raise ValueError("--nbest needs a model with exact inference and cannot be combined with --replace")
+    parts: list[str | None] = []  # of the labels, for the columns that they replace
+
+    def wanted(format: Format, n_columns: int) -> list[int]:
+        if nbest > 1 and format.replaces:
+            raise DataError(f"--nbest appends columns, and {format.title} has no room for them", name)
+        if scores and not format.scores:
+            raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
+        replaced = replaced_columns(model, format, name, replace=replace, chosen=label)
+        parts[:] = [part for _, part in replaced]
+        return input_columns(model, format, name) + [column for column, _ in replaced]
+
+    def work(columns: Columns) -> bytes:
+        if not columns.n_tokens:
+            return columns.data
+        if nbest > 1:
+            layers = _best_layers(model, columns, nbest, scores)
+        else:
+            layers = _layers(model, columns, parts, scores)
+        return columns.format.write(columns, layers)
+
+    tokens = 0
+
+    def checked() -> Iterator[Columns]:
+        nonlocal tokens
+        for columns in read_columns(
+            file, format_to_read(model, format), wanted=wanted, encoding=encoding,
+            chunk_size=CHUNK if jobs == 1 else CHUNK // 4, expected=own_format(model),
+        ):  # fmt: skip
+            if columns.n_tokens and not tokens:
+                check_fit(model, columns, format)
+            tokens += columns.n_tokens
+            yield columns
+
+    with atomic_write(output) as out:
+        for data in encoded(_in_order(work, checked(), jobs), encoding, name):
+            out.write(data)
+    return tokens
+
+
+def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
+    """Yield the results in order, a few items at a time, so that memory does not grow with the file."""
+    if jobs == 1:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        waiting: deque[Future[bytes]] = deque()
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _layers(model: TaggerModel, columns: Columns, parts: list[str | None], scores: bool) -> list[Layer]:
+    """Return the best label of each token: in the columns to replace, or a new column for each part."""
+    margins = np.zeros(columns.n_tokens, np.float32) if scores else None
+    ids = model.tag(columns, margins=margins)
+    first = columns.width - len(parts)
+    layers = [Layer(ids, part_names(model, part), place) for place, part in enumerate(parts, first)]
+    layers = layers or [Layer(ids, part_names(model, part)) for part in model.parts or [None]]
+    if margins is not None:
+        layers[-1] = layers[-1]._replace(scores=margins.astype(np.float64))
+    return layers
+
+
+def _best_layers(model: TaggerModel, columns: Columns, n: int, scores: bool) -> list[Layer]:
+    """Return the labels of the n best labellings of each sentence."""
+    features = model.features(columns)
+    number = {name: k for k, name in enumerate(model.names)}
+    ids = np.full((n, columns.n_tokens), -1, np.int32)
+    totals = np.full((n, columns.n_tokens), -np.inf)
+    for sentence, (start, stop) in enumerate(pairwise(columns.sentence_ptr.tolist())):
+        for k, (score, labels) in enumerate(model.n_best(features, sentence, n)):
+            ids[k, start:stop] = [number[label] for label in labels]
+            totals[k, start:stop] = score
+    return [Layer(ids[k], model.names, scores=totals[k] if scores else None) for k in range(n)]

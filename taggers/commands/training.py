@@ -1,0 +1,183 @@
+"""`structsvm train`: from a labelled file to a model file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structsvm.files.atomic import atomic_write, check_output
+from structsvm.files.errors import DataError
+from structsvm.files.quantise import DTYPES
+from taggers.formats._columns import Columns
+from taggers.formats.base import Format
+from taggers.formats.files import file_name, read_all
+from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels
+from taggers.labels.label_encoding import GoldLabels
+from taggers.options import check_resumed, check_used
+from taggers.tagger import TASKS
+from taggers.trainer import TrainingPoint
+
+
+def train(
+    task: str,
+    file: str | Path,
+    output: str | Path,
+    *,
+    dev: str | Path | None = None,
+    resume: str | Path | None = None,
+    inputs: Sequence[int] | None = None,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    keep_state: bool = False,
+    curve: str | Path | None = None,
+    dtype: str = "float32",
+    prune: float | None = None,
+    **options: Any,
+) -> Any:
+    """Train a tagger on a file, save it, and return it; `options` are those of `SequenceTagger`.
+
+    curve: a file for the training curve, a table with the fields of `TrainingPoint`.
+    """
+    options = {name: value for name, value in options.items() if value is not None}
+    tagger = _new_tagger(task, resume, options)
+    template = options.get("template")
+    sources = (file, dev, template if isinstance(template, str | Path) else None)
+    check_saving(output, sources, dtype, prune, keep_state)
+    if curve is not None:
+        check_output(curve, *sources, resume)
+        if os.path.realpath(curve) == os.path.realpath(output):
+            raise ValueError(f"--curve and -o are the same file, {curve}; choose different names")
+    columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
+    if columns.format.ready and "template" in options:
+        raise ValueError(f"--template has no effect on {columns.format.title}, which has ready features")
+    held_out = None
+    if dev is not None:
+        *chosen, column = columns.wanted
+        held_out = read_labelled(
+            dev, format=columns.format.name, encoding=encoding, inputs=chosen, label=column
+        )
+    place = columns.width - 1
+    gold = GoldLabels.from_column(columns, place)
+    dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
+    if resume is not None:
+        _check_resumable(tagger.model_, columns, gold)
+    (tagger.fit if resume is None else tagger.resume)(columns, gold, **dev_data)
+    tagger.model_.files = {
+        "format": columns.format.name, "inputs": list(columns.wanted[:-1]), "label": columns.wanted[-1],
+        "n_columns": columns.n_columns, "task": task,
+    }  # fmt: skip
+    _warn_of_labels(tagger, columns, gold, held_out)
+    if not tagger.n_features_:
+        warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
+    tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
+    if curve is not None:
+        with atomic_write(curve) as out:
+            for point in (TrainingPoint._fields, *tagger.curve_):
+                out.write(("\t".join(map(str, point)) + "\n").encode())
+    return tagger
+
+
+def read_labelled(
+    path: str | Path,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    inputs: Sequence[int] | None = None,
+    label: int | None = None,
+) -> Columns:
+    """Read a file with its input columns first and its label column last."""
+
+    def wanted(format: Format, n_columns: int) -> list[int]:
+        if n_columns < 2 and not format.ready:
+            raise DataError(
+                "has only one column, so it has no labels; give a file with words and labels", file_name(path)
+            )
+        gold = format.label if label is None else label
+        gold += n_columns if -n_columns <= gold < 0 else 0
+        return [*(format.inputs(n_columns, gold) if inputs is None else inputs), gold]
+
+    columns = read_all(path, format, wanted=wanted, encoding=encoding)
+    _check_labels(columns)
+    return columns
+
+
+def _check_labels(columns: Columns) -> None:
+    """Raise DataError for labels that could not be written into a file again."""
+    place = columns.width - 1
+    empty = np.flatnonzero(columns.spans[:, place, 1] == 0)
+    if len(empty):
+        raise DataError("the label is empty", columns.name, columns.line(int(empty[0])))
+    if columns.data.count(b"\r") > columns.data.count(b"\r\n"):
+        for token, label in enumerate(columns.texts(place)):
+            if "\r" in label:
+                what = f"label {label!r} contains a carriage return; check the line endings"
+                raise DataError(what, columns.name, columns.line(token))
+
+
+def _check_resumable(model: Any, columns: Columns, gold: GoldLabels) -> None:
+    """Raise DataError if a model cannot be trained further on these columns."""
+    place = columns.width - 1
+    check_scheme(columns, gold, model.outer)
+    if model.template is not None and model.template.width > place:
+        raise DataError(
+            f"the model reads {model.template.width} columns, but there are only {place} input columns; "
+            "choose them with --columns and --column", columns.name,
+        )  # fmt: skip
+
+
+def _warn_of_labels(tagger: Any, columns: Columns, gold: GoldLabels, held_out: Columns | None) -> None:
+    """Warn about suspicious labels in the training file and the held-out file."""
+    model, place = tagger.model_, columns.width - 1
+    seen = set(columns.texts(place)) if len(model.labels) == 1 else ()
+    if len(seen) == 1:
+        warnings.warn(f"all tokens have the label {min(seen)}; is this the right column?", stacklevel=3)
+    elif tagger.settings()["labels"] != "none":
+        warn_of_training_labels(columns, gold, model.outer)
+    if held_out is not None:
+        warn_of_gold(held_out.sentences(place), model.names, model.outer, held_out.name, "the model's")
+
+
+def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -> Any:
+    """Return a new tagger, or the one to resume; raise ValueError for options without an effect."""
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+    if resume is None:
+        tagger = TASKS[task](**options)
+    else:
+        check_resumed(options)
+        tagger = TASKS[task].load(resume, **options)
+        if parts := tagger.model_.parts:
+            raise ValueError(
+                f"{resume} cannot be resumed: its labels come from several columns ({', '.join(parts)}), "
+                "and train reads one label column"
+            )
+        was = tagger.model_.files.get("task", task)
+        if was != task:
+            raise ValueError(f"{resume} is a model for the task {was}, not {task}; use train {was}")
+    check_used(options, tagger.settings()["algorithm"], flags=True)
+    return tagger
+
+
+def check_saving(
+    output: str | Path,
+    sources: Sequence[str | Path | None],
+    dtype: str,
+    prune: float | None,
+    keep_state: bool,
+) -> None:
+    """Raise ValueError before training for a model that could not be saved after it."""
+    if str(output) == "-":
+        raise ValueError("a model cannot be written to standard output; give -o a file name")
+    check_output(output, *sources)
+    if Path(output).exists() and not Path(output).is_file():
+        raise ValueError(f"{output} is not a regular file; choose another name for the model")
+    if dtype not in DTYPES:
+        raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+    if keep_state and (prune is not None or dtype != "float32"):
+        raise ValueError("--keep-state saves all weights exactly; leave out --prune and --dtype")

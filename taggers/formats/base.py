@@ -1,0 +1,150 @@
+"""The contract of a file format: how to recognise it, read it and write labels back into it.
+
+To add a format, write one module with a subclass of `Format` and add an instance of it to
+`taggers.formats.registry`. Nothing else in the project compares formats by name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from taggers.formats._columns import Columns
+
+# The columns to keep: numbers (-1 is the last column), or a function from the number of columns.
+Wanted = Sequence[int] | Callable[[int], Sequence[int]]
+
+
+class Layer(NamedTuple):
+    """One column of labels to write.
+
+    ids: int32, for each token its label's index in `names`; -1 keeps the column, or appends ``_``.
+    column: the index, among the columns that were read, of the one to replace; None appends a column.
+    scores: float64, a number for each token to write after the label; None writes none.
+    """
+
+    ids: np.ndarray
+    names: Sequence[str]
+    column: int | None = None
+    scores: np.ndarray | None = None
+
+
+class Format(ABC):
+    """A file format. Instances have no state; one object serves all files.
+
+    name: what ``--format`` and model files call it.
+    title: what messages call it.
+    summary: one line for the help of the command line.
+    names: the names of the columns, where the format defines them.
+    words: the column of words.
+    label: the label column that training uses by default; -1 is the last column.
+    missing: a label that means "unlabelled".
+    replaces: labels always replace the label column; otherwise they are appended unless the user asks for
+        replacement. N-best labels can only be appended.
+    scores: where scores go: "columns" appends them, "misc" writes ``Margin=`` into the last column, ""
+        means that the format has no room for them.
+    ready: lines hold features instead of words, and `features` returns them.
+    block: the most bytes that a sentence (a line, for text) may have.
+    """
+
+    name: str
+    title: str
+    summary: str
+    names: tuple[str, ...] = ()
+    words: int = 0
+    label: int = -1
+    missing: str | None = None
+    replaces: bool = False
+    scores: str = "columns"
+    ready: bool = False
+    block: int = 64 << 20
+
+    @abstractmethod
+    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+        """Return whether the first lines of a file, without blank ones, look like this format.
+
+        expected: the model was trained on this format, so weaker evidence is enough.
+        """
+
+    @abstractmethod
+    def read(
+        self,
+        data: bytes,
+        wanted: Wanted,
+        *,
+        name: str = "",
+        first_line: int = 1,
+        separator: str | None = None,
+        before: Columns | None = None,
+    ) -> Columns:
+        """Find the tokens in some whole sentences of a file.
+
+        wanted: the columns to keep.
+        name, first_line: for messages.
+        separator: ``"\\t"``, or ``" "`` for runs of spaces and tabs; None uses what the first line has.
+        before: the part of the same file that was read before this one, if it had tokens.
+        """
+
+    @abstractmethod
+    def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
+        """Return the bytes that were read, with labels; every other byte is kept."""
+
+    def cut(self, data: bytes, start: int) -> int:
+        """Return where the last complete sentence ends, if it ends after `start`; otherwise 0."""
+        from taggers.formats._columns import find_last_boundary
+
+        return find_last_boundary(data, start)
+
+    def check_detected(self, data: bytes, name: str) -> None:
+        """Warn if data that were expected and detected as this format may still be of another one."""
+
+    def inputs(self, n_columns: int, label: int) -> list[int]:
+        """Return the input columns that training uses by default, given the label column."""
+        if self.ready:
+            return []
+        return [self.words] if self.names else [column for column in range(n_columns) if column != label]
+
+    def label_elsewhere(self, name: str) -> int:
+        """Return the label column for a model that was trained on another format, or raise DataError."""
+        return self.label
+
+    def column_name(self, column: int) -> str:
+        """Return what messages call a column."""
+        return self.names[column] if self.names else f"{column} (counted from 0)"
+
+    def features(
+        self, columns: Columns, table: Any, *, grow: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return the rows, token_ptr and values of ready features (values: None if all are 1).
+
+        table: the `KeyTable` from features to rows; with `grow`, new features get new rows.
+        """
+        raise ValueError(f"files of the format {self.name} hold words, not features")
+
+    def feature_names(self, columns: Columns) -> Iterator[str]:
+        """Return the names of ready features, as their keys are computed from them."""
+        return iter(())
+
+
+class Memory(Format):
+    """Sentences that Python code passed in; they belong to no file."""
+
+    name = "memory"
+    title = "data in memory"
+    summary = "Sentences in memory."
+
+    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+        return False
+
+    def read(self, data: bytes, wanted: Wanted, **options: Any) -> Columns:
+        raise ValueError("data in memory cannot be read from a file")
+
+    def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
+        raise ValueError("these columns were not read from a file, so no file can be written")
+
+
+MEMORY = Memory()

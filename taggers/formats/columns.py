@@ -1,0 +1,72 @@
+"""Plain columns: one token per line, as in CoNLL-2000, CoNLL-2002, CoNLL-2003 and CRF++."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from taggers.formats._columns import Columns
+from taggers.formats._write import write
+from taggers.formats.base import Format, Layer, Wanted
+
+
+class ColumnFormat(Format):
+    """Lines of columns; a blank line ends a sentence. The compiled scanner reads all of these formats.
+
+    n_columns: how many columns each line must have; 0 uses the number of the first line.
+    tabs: one tab separates columns; otherwise runs of spaces and tabs do where the first line has no tab.
+    comments: lines that begin with ``#`` before the first token of a sentence are comments.
+    numbered: the first column numbers the tokens; lines with ranges (3-4) and empty nodes (5.1) are skipped.
+    documents: a ``-DOCSTART-`` line separates documents.
+    open_ended: lines may go on after the last column.
+    """
+
+    n_columns: int = 0
+    tabs: bool = False
+    comments: bool = False
+    numbered: bool = False
+    documents: bool = False
+    open_ended: bool = False
+
+    def read(
+        self,
+        data: bytes,
+        wanted: Wanted,
+        *,
+        name: str = "",
+        first_line: int = 1,
+        separator: str | None = None,
+        before: Columns | None = None,
+    ) -> Columns:
+        n_columns = 0
+        if before is not None:
+            wanted, separator, n_columns = before.wanted, before.separator, before.n_columns
+        return Columns(
+            data, wanted, format=self, separator=separator, name=name, first_line=first_line,
+            n_columns=n_columns,
+        )  # fmt: skip
+
+    def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
+        return write(columns, layers, misc=self.scores == "misc")
+
+    def wrong_count(self, found: int, expected: int, separator: str) -> str:
+        """Describe a line with the wrong number of columns."""
+        by = "one tab" if separator == "\t" else "spaces or tabs; plain text has the format text"
+        return (
+            f"{found} column{'s' * (found != 1)} where the lines before have {expected}; "
+            f"columns are separated by {by}"
+        )
+
+
+class PlainColumns(ColumnFormat):
+    """The fallback: whatever no other format matches."""
+
+    name = "columns"
+    title = "columns"
+    summary = "one token per line, blank lines between sentences (CoNLL-2000/2002/2003, CRF++)"
+    documents = True
+
+    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+        return True
+
+
+FORMAT = PlainColumns()

@@ -1,0 +1,68 @@
+"""Plain text: each line is split into sentences and tokens."""
+
+from __future__ import annotations
+
+import warnings
+from codecs import BOM_UTF8
+from collections import Counter
+from collections.abc import Sequence
+
+from structsvm.files.errors import DataError
+from taggers.formats._columns import Columns
+from taggers.formats.base import Wanted
+from taggers.formats.columns import ColumnFormat
+from taggers.formats.tokenizer import to_columns
+
+
+class TextFormat(ColumnFormat):
+    """Text becomes columns: one token per line with its labels, and a blank line after each sentence."""
+
+    name = "text"
+    title = "plain text"
+    summary = "plain text; the output has one token per line"
+    documents = True
+    block = 16 << 20  # a line; each token of it is a Python object while it is tokenized
+
+    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+        """No line has a tab, and not even half of the lines have the same number of words."""
+        if any("\t" in line for line in head):
+            return False
+        if expected or not head:
+            return expected
+        number, most = Counter(len(line.split()) for line in head).most_common(1)[0]
+        return 2 * most < len(head) or (len(head) == 1 and number > 9)
+
+    def cut(self, data: bytes, start: int) -> int:
+        return data.rfind(b"\n", start) + 1
+
+    def check_detected(self, data: bytes, name: str) -> None:
+        counts = {len(line.split()) for line in data[:20000].split(b"\n")[:-1] if line.strip()}
+        if len(counts) == 1 and data.count(b"\n") > 3 and max(counts) < 5:
+            warnings.warn(
+                f"{name} is read as plain text although every line has {max(counts)} words; use --format "
+                "columns if it has one token per line, or --format text to silence this warning",
+                UserWarning, stacklevel=4,
+            )  # fmt: skip
+
+    def read(
+        self,
+        data: bytes,
+        wanted: Wanted,
+        *,
+        name: str = "",
+        first_line: int = 1,
+        separator: str | None = None,
+        before: Columns | None = None,
+    ) -> Columns:
+        data = data.removeprefix(BOM_UTF8)
+        try:
+            tokens = to_columns(data.decode())
+        except UnicodeDecodeError as error:
+            what = f"byte 0x{data[error.start]:02x} is not valid UTF-8; set the encoding, such as latin-1"
+            raise DataError(what, name, first_line + data.count(b"\n", 0, error.start)) from None
+        return super().read(
+            tokens, wanted, name=name, first_line=first_line, separator="\t", before=before
+        )
+
+
+FORMAT = TextFormat()
