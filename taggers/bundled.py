@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from structsvm.files.persist import ModelFileError
@@ -14,7 +15,9 @@ BUNDLED = ("en-pos",)
 def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """The path of a model file; the name of an included model works where no file has that name."""
     try:
-        os.stat(name)
+        mode = os.stat(name).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would make the program wait
+            raise ModelFileError(f"Model file {name} is not a regular file; copy the model to a file.")
     except FileNotFoundError:
         if str(name) in BUNDLED:
             return FOLDER / f"{name}.ssvm"

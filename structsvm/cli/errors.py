@@ -1,4 +1,4 @@
-"""What the commands of the command line share: options, and how errors are told."""
+"""Options that commands share, and errors as one sentence with an exit code."""
 
 from __future__ import annotations
 
@@ -8,50 +8,70 @@ import signal
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
 from structsvm.cli.entry import stop
 
-Format = Annotated[str, typer.Option(help="columns, conllu, crfsuite, text, or auto to look.")]
-Encoding = Annotated[str, typer.Option(help="Of the files, such as latin-1.")]
-Column = Annotated[
-    str | None, typer.Option(help="The label column: a number from 0, -1 for the last, upos, xpos ...")
+
+# `structsvm.cli.app` puts the names of the formats in place of FORMATS when the help is shown.
+Format = Annotated[
+    str, typer.Option(help="File format: FORMATS or auto, which detects it from the first lines.")
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="Threads.")]
-Output = Annotated[str, typer.Option("-o", "--output", help="Where to write; - for standard output.")]
+Encoding = Annotated[str, typer.Option(help="Encoding of the files, such as latin-1.")]
+Column = Annotated[
+    str | None,
+    typer.Option(help="Label column: a number from 0, -1 for the last, or a name such as upos or xpos."),
+]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of threads.")]
+Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
+
+# Exit codes; signals give 128 + their number, as in shells.
+DATA, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+
+class Terminated(BaseException):
+    """A signal asks the program to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = 128 + number
 
 
 @contextlib.contextmanager
 def told_in_one_sentence(module: str) -> Iterator[Any]:
-    """The module with the work of a command; errors as one line on stderr and an exit code.
+    """Import the module with the work of a command; report its errors as one line and an exit code.
 
-    1: data, 2: usage and model files, 130: Ctrl-C, 141: a closed pipe. The last one is 128 + SIGPIPE, what
-    shells tell of a program that this signal ends, as in `structsvm tag en-pos book.txt | head`. The signal
-    itself is not let through: it would leave temporary files. What fits in the pipe (64 KB on Linux) is
-    written before the reader can close it, and that is no error.
+    The codes are 1 for data, 2 for usage and model files, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP and
+    141 for a closed pipe, as in `structsvm tag en-pos book.txt | head`. Signals become exceptions, so that
+    temporary files are removed. Output that fits into the pipe (64 KB on Linux) is written before the reader
+    can close it, and then there is no error.
     """
     import warnings
 
-    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    warnings.showwarning = lambda message, *_, **__: report(f"warning: {message}")
     code = 0
     try:
         work = import_module(module)
-        with _interruptible():
+        with _signals_as_exceptions():
             yield work
             sys.stdout.flush()
     except BrokenPipeError:
         no_more_output()
-        code = 141
+        code = BROKEN_PIPE
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        code = 130
+        report("interrupted")
+        code = INTERRUPTED
+    except Terminated as end:
+        report("terminated")
+        code = end.code
     except (ValueError, OSError, MemoryError, OverflowError) as error:
         from structsvm.files.errors import DataError
 
-        print(f"error: {sentence(error)}", file=sys.stderr)
-        code = 1 if isinstance(error, (DataError, OSError, MemoryError, OverflowError)) else 2
+        report(f"error: {sentence(error)}")
+        code = DATA if isinstance(error, (DataError, OSError, MemoryError, OverflowError)) else USAGE
         with contextlib.suppress(OSError):
             sys.stdout.flush()
     if code:
@@ -59,29 +79,44 @@ def told_in_one_sentence(module: str) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Ctrl-C as a KeyboardInterrupt, so that files are cleaned up, where it would end the program at once."""
-    at_once = signal.getsignal(signal.SIGINT) is stop
-    if at_once:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def _signals_as_exceptions() -> Iterator[None]:
+    """Raise exceptions for Ctrl-C, SIGTERM and SIGHUP, unless they are ignored or handled elsewhere."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Terminated(number)
+
+    handlers: dict[int, Any] = {}
+    if signal.getsignal(signal.SIGINT) is stop:
+        handlers[signal.SIGINT] = signal.default_int_handler
+    for number in (signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            handlers[number] = end
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
-        if at_once:
-            signal.signal(signal.SIGINT, stop)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def no_more_output() -> None:
-    """Nobody takes our output any more: the interpreter must not try to flush the rest of it."""
+    """Keep the interpreter from flushing output that nobody reads."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def report(text: str) -> None:
+    """Print a line on stderr, with control characters escaped, if there is anyone to read it."""
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    with contextlib.suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
+
+
 def sentence(error: BaseException) -> str:
-    """What went wrong, in words."""
+    """Return what went wrong, in words."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the output cannot be written'}: {error.strerror}"
     if isinstance(error, MemoryError):
-        return str(error) or "there is not enough memory for this"
+        return str(error) or "not enough memory"
     return str(error) or type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""Progress of a training on stderr, for people who watch."""
+"""Show the progress of training on stderr."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from structsvm.cli.errors import counted
 
 
 class Progress:
-    """A callback of taggers: sentences seen, dual, score on held-out data; silent unless `shown`."""
+    """A callback for taggers that shows sentences, the dual and scores on held-out data, if `shown`."""
 
     def __init__(self, *, shown: bool) -> None:
         self.bar: Any = None
@@ -34,11 +34,11 @@ class Progress:
         self.bar.set_postfix_str(f"pass {point.epoch + 1}, dual {point.dual:.1f}{scores}")
 
     def scored(self, value: float) -> None:
-        """Take note of the score of a pass."""
+        """Remember the score of a pass."""
         self.scores.append(value)
 
     def summary(self, tagger: Any, output: str) -> str:
-        """What was trained, in one line."""
+        """Describe the trained model in one line."""
         report = tagger.model_.report
         parts = [
             f"{output}: {counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}, "

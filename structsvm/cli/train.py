@@ -119,3 +119,6 @@ def weights_of(pairs: list[str] | None) -> dict[str, float] | None:
         except ValueError:
             raise ValueError(f"--label-weight must be LABEL=FACTOR, got {pair!r}") from None
     return weights or None
+
+
+command = with_flags(train)

@@ -6,7 +6,9 @@ import contextlib
 from collections.abc import Sequence
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from structsvm.files.errors import DataError
 from taggers.commands.matching import (
@@ -16,7 +18,6 @@ from taggers.commands.matching import (
     input_columns,
     label_column,
     opened,
-    own_format,
 )
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
@@ -26,6 +27,9 @@ from taggers.formats.files import file_name, read_all
 from taggers.labels import schemes
 from taggers.labels.checks import check_gold, warn_of_gold
 from taggers.model import TaggerModel
+
+if TYPE_CHECKING:
+    from taggers.report import Answers
 
 
 def evaluate(
@@ -50,22 +54,60 @@ def evaluate(
             raise ValueError("--column needs a model; without one, the last two columns are compared")
         return _compare_columns(file, format, encoding, strict)
     model = opened(model)
+    columns = _read_labelled(model, file, label, format, encoding)
+    return _score(model, columns, _predict(model, columns, jobs=jobs), strict)
+
+
+def answered(model: TaggerModel, file: str | Path) -> Answers:
+    """Return a model's predictions for a labelled file, with gold labels, margins and scores."""
+    from taggers.report import Answers
+
+    columns = _read_labelled(model, file)
+    margins = np.zeros(columns.n_tokens, np.float32)
+    predicted = _predict(model, columns, margins=margins)
+    return Answers(
+        words=None if model.template is None else columns.sentences(0),
+        gold=columns.sentences(columns.width - 1),
+        predicted=predicted,
+        margins=margins,
+        lines=[columns.line(token) for token in columns.sentence_ptr[:-1].tolist()],
+        evaluation=_score(model, columns, predicted),
+        phrases=model.outer != "none",
+    )
+
+
+def _read_labelled(
+    model: TaggerModel,
+    file: str | Path,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+) -> Columns:
+    """Read the model's input columns and, as the last column, the gold labels."""
     name = file_name(file)
 
     def wanted(format: Format, n_columns: int) -> list[int]:
         return [*input_columns(model, format, name), label_column(model, format, name, label)]
 
-    columns = read_all(
-        file, format_to_read(model, format), wanted=wanted, encoding=encoding, expected=own_format(model)
-    )
+    columns = read_all(file, format_to_read(model, format), wanted=wanted, encoding=encoding)
     if columns.format.ready:
         check_fit(model, columns, format)
-    gold = columns.sentences(columns.width - 1)
-    names = gold_names(model, columns)
+    return columns
+
+
+def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[str]]:
+    """Return the model's labels for a labelled file; `options` are those of `TaggerModel.tag`."""
+    gold, names = columns.sentences(columns.width - 1), gold_names(model, columns)
     check_gold(gold, names, columns)
-    ids, ptr = model.tag(columns, jobs=jobs).tolist(), columns.sentence_ptr.tolist()
-    predicted = [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
+    ids, ptr = model.tag(columns, **options).tolist(), columns.sentence_ptr.tolist()
     warn_of_gold(gold, names, model.outer, columns.name, "the model's")
+    return [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
+
+
+def _score(
+    model: TaggerModel, columns: Columns, predicted: list[list[str]], strict: str | None = None
+) -> Evaluation:
+    gold = columns.sentences(columns.width - 1)
     if model.outer != "none" or model.template is None:
         return _compare(gold, predicted, columns, strict)
     words = columns.sentences(0)
@@ -96,8 +138,8 @@ def _compare_columns(file: str | Path, format: str, encoding: str, strict: str |
     names = sorted(set(chain.from_iterable(predicted)))
     if set(chain.from_iterable(gold)).isdisjoint(names):
         raise DataError(
-            f"the last two columns have no label in common, so they are not gold and predicted labels; {hint}",
-            name,
+            "the last two columns have no label in common, so they are not gold and predicted labels; "
+            + hint, name,
         )
     warn_of_gold(gold, names, schemes.detect(predicted), columns.name, "the predicted ones")
     return _compare(gold, predicted, columns, strict)

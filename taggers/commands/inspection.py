@@ -9,7 +9,7 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from taggers.bundled import find_model
-from taggers.commands.evaluation import evaluate
+from taggers.commands.evaluation import answered
 from taggers.commands.matching import input_columns, opened, own_format
 from taggers.features.feature_names import feature_names
 from taggers.formats.files import file_name, read_all
@@ -32,7 +32,7 @@ def inspect(
     """
     path = None if isinstance(model, TaggerModel) else find_model(model)
     if html is not None:
-        check_output(html, names, test, path)
+        check_output(html, names, test, None if path is None else str(path))
     model = opened(model)
     named = model.feature_names or [None] * len(model.table)
     if names is not None:
@@ -40,10 +40,8 @@ def inspect(
     if html is not None:
         from taggers.report import html_report
 
-        evaluation = None if test is None else evaluate(model, test)
-        page = html_report(
-            model, title=Path(path or "model").name, names=named, evaluation=evaluation, top=top
-        )
+        answers = None if test is None else answered(model, test)
+        page = html_report(model, title=Path(path or "model").name, names=named, answers=answers, top=top)
         with atomic_write(html) as out:
             out.write(page.encode())
     first = model.problem().history

@@ -118,7 +118,7 @@ def _check_features(model: TaggerModel, columns: Columns) -> None:
     if model.n_features and not len(model.features(columns).rows):
         name, title = columns.format.name, columns.format.title
         raise DataError(
-            f"contains none of the model's features; the model was trained on {title}: use --format {name} "
+            f"none of the model's features is in it; the model was trained on {title}: use --format {name} "
             "if this file has it too", columns.name,
         )  # fmt: skip
 

@@ -113,7 +113,9 @@ def _layers(model: TaggerModel, columns: Columns, parts: list[str | None], score
     ids = model.tag(columns, margins=margins)
     first = columns.width - len(parts)
     layers = [Layer(ids, part_names(model, part), place) for place, part in enumerate(parts, first)]
-    layers = layers or [Layer(ids, part_names(model, part)) for part in model.parts or [None]]
+    if not layers:
+        appended: list[str | None] = [*model.parts] or [None]
+        layers = [Layer(ids, part_names(model, part)) for part in appended]
     if margins is not None:
         layers[-1] = layers[-1]._replace(scores=margins.astype(np.float64))
     return layers

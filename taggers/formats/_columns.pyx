@@ -64,7 +64,8 @@ cdef class Columns:
             nul = <const char*>memchr(data, 0, size)
             bad = utf8_error(data, size)
         if nul != NULL:
-            self._refuse("contains a NUL byte; is this a text file in UTF-8?", self.data.count(b"\n", 0, nul - data))
+            line = self.data.count(b"\n", 0, nul - data)
+            self._refuse("contains a NUL byte; is this a text file in UTF-8?", line)
         if bad >= 0:
             self._refuse(
                 f"byte 0x{self.data[bad]:02x} is not valid UTF-8; set the encoding, such as latin-1",
@@ -203,7 +204,7 @@ cdef class Columns:
         self.sentence_ptr = ptr = np.ascontiguousarray(sentence_ptr, np.int64)
         inside = self.keys.ndim == 2 and len(ptr) and ptr[0] == 0 and ptr[len(ptr) - 1] == len(self.keys)
         if not inside or (ptr[1:] < ptr[:len(ptr) - 1]).any():
-            raise ValueError("keys must have two dimensions, and sentence_ptr must rise from 0 to their number")
+            raise ValueError("keys must have two dimensions; sentence_ptr must rise from 0 to their number")
         if self.keys.shape[1] == 0:
             raise ValueError("keys have no columns; a token needs at least one")
         self.n_tokens, self.width = self.keys.shape

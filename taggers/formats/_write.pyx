@@ -136,7 +136,9 @@ def write(Columns columns not None, layers, *, bint misc=False):
         raise ValueError("these columns were not read from a file, so no file can be written")
     for layer in layers:
         _check(columns, layer)
-    layers = sorted(layers, key=lambda layer: np.inf if layer.column is None else columns.wanted[layer.column])
+    layers = sorted(
+        layers, key=lambda layer: np.inf if layer.column is None else columns.wanted[layer.column]
+    )
     e.text, e.size, e.spans, e.ends = columns.text_at, len(columns.data), columns.span_at, columns.end_at
     e.n_tokens, e.width, e.n_outputs = columns.n_tokens, columns.width, len(layers)
     e.separator = b"\t" if columns.separator == "\t" else b" "
@@ -182,7 +184,7 @@ def _check(Columns columns, layer):
     if columns.n_tokens and (np.max(ids) >= n_labels or np.min(ids) < -1):
         raise ValueError(f"label ids must be between -1 and {n_labels - 1}")
     if layer.column is not None and not 0 <= layer.column < columns.width:
-        raise ValueError(f"column must be below {columns.width}, the number that was read, got {layer.column}")
+        raise ValueError(f"column must be between 0 and {columns.width - 1}, got {layer.column}")
     if layer.scores is not None and len(layer.scores) != columns.n_tokens:
         raise ValueError(f"{len(layer.scores)} scores for {columns.n_tokens} tokens")
     breaks = "\n\r\t" if columns.separator == "\t" else "\n\r\t "

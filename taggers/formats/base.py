@@ -38,7 +38,6 @@ class Format(ABC):
 
     name: what ``--format`` and model files call it.
     title: what messages call it.
-    summary: one line for the help of the command line.
     names: the names of the columns, where the format defines them.
     words: the column of words.
     label: the label column that training uses by default; -1 is the last column.
@@ -53,7 +52,6 @@ class Format(ABC):
 
     name: str
     title: str
-    summary: str
     names: tuple[str, ...] = ()
     words: int = 0
     label: int = -1
@@ -135,7 +133,6 @@ class Memory(Format):
 
     name = "memory"
     title = "data in memory"
-    summary = "Sentences in memory."
 
     def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
         return False

@@ -62,7 +62,6 @@ class PlainColumns(ColumnFormat):
 
     name = "columns"
     title = "columns"
-    summary = "one token per line, blank lines between sentences (CoNLL-2000/2002/2003, CRF++)"
     documents = True
 
     def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:

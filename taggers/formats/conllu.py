@@ -14,7 +14,6 @@ class ConlluFormat(ColumnFormat):
 
     name = "conllu"
     title = "CoNLL-U"
-    summary = "CoNLL-U, as in Universal Dependencies"
     names = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
     words = names.index("form")
     label = names.index("upos")

@@ -20,7 +20,6 @@ class CrfsuiteFormat(ColumnFormat):
 
     name = "crfsuite"
     title = "CRFsuite's format"
-    summary = "a label and its features, separated by tabs (CRFsuite)"
     label = 0
     replaces = True
     scores = ""
@@ -39,7 +38,8 @@ class CrfsuiteFormat(ColumnFormat):
     def features(
         self, columns: Columns, table: Any, *, grow: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        return item_rows(columns, table, grow=grow)
+        rows, token_ptr, values = item_rows(columns, table, grow=grow)
+        return rows, token_ptr, values
 
     def feature_names(self, columns: Columns) -> Iterator[str]:
         for (start, length), end in zip(columns.spans[:, 0].tolist(), columns.ends.tolist(), strict=True):

@@ -33,8 +33,6 @@ def open_input(path: str | Path) -> Iterator[BinaryIO]:
     """Open a file for reading bytes; ``-`` is standard input. Gzip is recognised and unpacked."""
     with contextlib.ExitStack() as stack:
         if str(path) == "-":
-            if sys.stdin is None:
-                raise DataError("is closed; give a file", STDIN)
             raw: BinaryIO = sys.stdin.buffer
         else:
             try:
@@ -109,13 +107,11 @@ def read_all(
     wanted: Sequence[int] | Choice | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
-    expected: Format | None = None,
 ) -> Columns:
     """Read a whole file at once."""
     (columns,) = read_columns(
-        path, format, wanted=wanted, separator=separator, encoding=encoding, chunk_size=None,
-        expected=expected,
-    )  # fmt: skip
+        path, format, wanted=wanted, separator=separator, encoding=encoding, chunk_size=None
+    )
     return columns
 
 
@@ -181,7 +177,7 @@ def _sentences(source: _Source, block: bytes, size: int, format: Format) -> Iter
             held = held[end:]
         if len(held) > format.block:
             raise DataError(
-                f"a sentence of more than {format.block >> 20} MB; is this the right format, and are "
+                f"a sentence or line of more than {format.block >> 20} MB; is this the right format, and are "
                 "sentences separated?", source.name, line,
             )  # fmt: skip
         # A sentence longer than a block: double what is read, so that joining the blocks stays linear.

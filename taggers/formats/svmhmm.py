@@ -29,7 +29,6 @@ class SvmHmmFormat(Format):
 
     name = "svmhmm"
     title = "SVM-HMM's format"
-    summary = "label qid:1 1:0.5 7:1 # comment, one token per line (SVM-HMM)"
     label = 0
     replaces = True
     scores = ""
@@ -63,7 +62,10 @@ class SvmHmmFormat(Format):
     ) -> Columns:
         """Find the labels, and check the qids; `features` reads the rest of the lines."""
         begun: set[bytes] = set() if before is None else before.memory
-        spans, ends, lines, starts = [], [], [], []
+        spans: list[tuple[int, int]] = []
+        ends: list[int] = []
+        lines: list[int] = []
+        starts: list[int] = []  # of sentences
         at, last = 3 if first_line == 1 and data.startswith(b"\xef\xbb\xbf") else 0, None
         for number, line in enumerate(data[at:].split(b"\n")):
             found = LINE.match(line)

@@ -19,7 +19,6 @@ class TextFormat(ColumnFormat):
 
     name = "text"
     title = "plain text"
-    summary = "plain text; the output has one token per line"
     documents = True
     block = 16 << 20  # a line; each token of it is a Python object while it is tokenized
 

@@ -42,8 +42,8 @@ class GoldLabels:
             ids[ids < 0] = len(names)
             names.append("")
         if columns.format.missing in names:
-            missing = names.index("_")
-            names.remove("_")
+            missing = names.index(columns.format.missing)
+            names.remove(columns.format.missing)
             ids = np.where(ids == missing, -1, ids - (ids > missing)).astype(np.int32)
         return cls(ids, names, columns.sentence_ptr, column)
 

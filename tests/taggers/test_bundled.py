@@ -152,11 +152,11 @@ def test_accuracy_is_that_of_the_card(capsys):
 
 
 def test_columns_read_as_text_are_told(tmp_path):
-    with pytest.warns(UserWarning, match="every line has 2 words: give --format columns"):
+    with pytest.warns(UserWarning, match="every line has 2 words; use --format columns"):
         tagged(tmp_path, "the DT\nold JJ\ncat NN\nsleeps VBZ\n\n")
 
 
 def test_it_is_not_gone_on_with(tmp_path):
     (tmp_path / "train").write_text("the DT\ncat NN\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="labels of several columns"):
+    with pytest.raises(ValueError, match="its labels come from several columns"):
         train("pos", tmp_path / "train", tmp_path / "model", resume="en-pos")

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 from sentences import as_columns, as_conllu
 
+from structsvm.cli.app import COMMANDS
+from taggers.formats.registry import FORMATS
+
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
 COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()"]
 
@@ -198,7 +201,7 @@ def test_wrong_use(folder):
     refused(run("train", "chunk", "train.txt", cwd=folder), 2)
     refused(run("tag", "chunk.ssvm", "--format", "text", cwd=folder, stdin=b"A cat."), 1, "needs 2 columns")
     refused(
-        run("train", "chunk", "train.txt", "--column", "x", "-o", "x.ssvm", cwd=folder), 2, "is no column"
+        run("train", "chunk", "train.txt", "--column", "x", "-o", "x.ssvm", cwd=folder), 2, "column must be a number"
     )
     damaged = bytearray((folder / "chunk.ssvm").read_bytes())
     damaged[len(damaged) // 2] ^= 1
@@ -278,11 +281,12 @@ main()
     [
         ("--version", "typer"),
         ("--version", "structsvm.cli.app"),
-        ("--version", "structsvm"),
+        ("--help", "structsvm.cli.errors"),
+        ("tag --help", "structsvm.cli.tag"),
         ("train --help", "numpy"),
         ("tag en-pos", "numpy"),
         ("tag en-pos", "numpy._core._exceptions"),
-        ("tag en-pos", "structsvm._dual.schedules"),
+        ("tag en-pos", "structsvm.problems.sequence.problem"),
         ("parse apply none", "semparse.commands"),
     ],
 )
@@ -301,7 +305,7 @@ def test_interrupted_training_leaves_no_file(folder):
     )  # fmt: skip
     maps = Path(f"/proc/{process.pid}/maps")
     ready = time.monotonic() + 60
-    while maps.exists() and "_linear_dual" not in maps.read_text() and time.monotonic() < ready:
+    while maps.exists() and "_dual/linear" not in maps.read_text() and time.monotonic() < ready:
         time.sleep(0.1)
     time.sleep(2 if maps.exists() else 10)
     process.send_signal(signal.SIGINT)
@@ -312,7 +316,23 @@ def test_interrupted_training_leaves_no_file(folder):
 
 
 def test_help_needs_nothing_heavy():
-    heavy = ("numpy", "scipy", "structsvm", "tqdm")
-    code = f"import sys; from taggers import cli; print([m for m in {heavy} if m in sys.modules])"
+    heavy = ("numpy", "scipy", "taggers", "semparse", "corpora", "tqdm")
+    code = (
+        "import sys; sys.argv = ['structsvm', '--help']; from structsvm.cli.entry import main\n"
+        "try: main()\n"
+        f"except SystemExit: print('found', [m for m in {heavy} if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    assert done.stdout.strip() == b"[]"
+    assert done.stdout.splitlines()[-1] == b"found []"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_summary_of_a_command_is_the_first_line_of_its_help(name, folder):
+    done = run(name, "--help", cwd=folder)
+    assert done.stdout.decode().splitlines()[2].strip() == COMMANDS[name]
+
+
+def test_the_help_lists_the_formats_of_the_registry(folder):
+    for command in ("train", "tag", "evaluate", "convert"):
+        text = " ".join(run(command, "--help", cwd=folder).stdout.decode().split())
+        assert f"File format: {', '.join(sorted(FORMATS))} or auto" in text

@@ -1,0 +1,56 @@
+"""`structsvm evaluate`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from structsvm.cli.errors import Column, Encoding, Format, Jobs, told_in_one_sentence
+
+
+def evaluate(
+    model: Annotated[
+        str,
+        typer.Argument(help="Model file; or only a file whose last two columns are gold and predicted."),
+    ],
+    file: Annotated[str | None, typer.Argument(help="Labelled sentences.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
+    strict: Annotated[
+        str | None, typer.Option(help="Count only phrases that are valid in this scheme, such as IOB2.")
+    ] = None,
+    column: Column = None,
+    format: Format = "auto",
+    encoding: Encoding = "utf-8",
+    jobs: Jobs = 1,
+) -> None:
+    """Compare labels with gold labels, as conlleval does.
+
+    structsvm evaluate chunk.ssvm test.txt
+
+    structsvm evaluate tagged.txt
+    """
+    with told_in_one_sentence("taggers.commands") as commands:
+        from taggers.formats.registry import column_number
+
+        label = None if column is None else column_number(column)
+        models, data = (None, model) if file is None else (model, file)
+        result = commands.evaluate(
+            models, data, label=label, format=format, encoding=encoding, strict=strict, jobs=jobs
+        )
+        if as_json:
+            print(json.dumps(result.as_dict(), indent=1))
+            return
+        if result.types:
+            print(result.report(), end="")
+            return
+        shares = {
+            "tokens": result.tokens,
+            "sentences": result.sequences,
+            "known words": result.known,
+            "unknown": result.unknown,
+        }
+        for name, share in shares.items():
+            if share is not None:
+                print(f"{name:12} {100 * share.accuracy:6.2f}%  {share.correct} of {share.total}")

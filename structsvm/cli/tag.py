@@ -1,0 +1,55 @@
+"""`structsvm tag`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from structsvm.cli.errors import Column, Encoding, Format, Jobs, Output, told_in_one_sentence
+
+
+def tag(
+    model: Annotated[str, typer.Argument(help="Model file, or en-pos for English parts of speech.")],
+    file: Annotated[str, typer.Argument(help="Sentences to label; - for standard input.")] = "-",
+    output: Output = "-",
+    nbest: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Append the n best labellings, one column each; needs a model with exact inference."
+        ),
+    ] = 1,
+    scores: Annotated[
+        bool,
+        typer.Option(
+            help="Append the margin of each label or, with --nbest, the score of each labelling."
+        ),
+    ] = False,
+    replace: Annotated[
+        bool, typer.Option(help="Replace the label column instead of appending one.")
+    ] = False,
+    column: Column = None,
+    format: Format = "auto",
+    encoding: Encoding = "utf-8",
+    jobs: Jobs = 1,
+) -> None:
+    """Label the tokens of a file; every other byte is kept.
+
+    structsvm tag chunk.ssvm input.txt > output.txt
+
+    Labels are appended as a column. In CoNLL-U, CRFsuite's and SVM-HMM's format they replace the label
+    column.
+
+    The margin of a label is the score of the best labelling of the sentence minus the score of the best
+    labelling with another label at this token (with greedy inference: minus the score of the second label).
+    Near 0, the label is uncertain; inf means that no other label is possible. CoNLL-U gets it in MISC, as
+    Margin=0.87.
+    """
+    with told_in_one_sentence("taggers.commands") as commands:
+        from taggers.formats.registry import column_number
+
+        commands.tag(
+            model, file, output, nbest=nbest, scores=scores, replace=replace, format=format,
+            encoding=encoding, jobs=jobs,
+            label=None if column is None else column_number(column),
+        )  # fmt: skip
