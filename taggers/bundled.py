@@ -16,8 +16,6 @@ def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """The path of a model file; the name of an included model works where no file has that name."""
     try:
         mode = os.stat(name).st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would make the program wait
-            raise ModelFileError(f"Model file {name} is not a regular file; copy the model to a file.")
     except FileNotFoundError:
         if str(name) in BUNDLED:
             return FOLDER / f"{name}.ssvm"
@@ -26,5 +24,7 @@ def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
             f"Model file {name} does not exist; check its name (included models: {known})."
         ) from None
     except (OSError, ValueError):
-        pass  # reading the file raises the error
+        return name  # reading the file raises the error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would make the program wait
+        raise ModelFileError(f"Model file {name} is not a regular file; copy the model to a file.")
     return name

@@ -18,7 +18,7 @@ SETTINGS: dict[str, Any] = {
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
 # Each command is the function `command`, or the one of its name, in the module of its name, or the Typer `app`
-# are repeated here so that the help needs none of the modules.
+# there. The summaries are repeated here so that the help imports none of them.
 COMMANDS = {
     "convert": "Rewrite labels in another scheme.",
     "demo": "Tag a text; train a tagger and a parser on generated data.",

@@ -56,7 +56,7 @@ def replace_closed_streams() -> None:
     if sys.stdout is None:
         streams.stdout = Closed("standard output is closed; give an output file")
     if sys.stderr is None:
-        streams.stderr = open(os.devnull, "w", encoding="utf-8")
+        streams.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, it stays open
 
 
 def main() -> None:

@@ -15,7 +15,6 @@ import typer
 
 from structsvm.cli.entry import stop
 
-
 # `structsvm.cli.app` puts the names of the formats in place of FORMATS when the help is shown.
 Format = Annotated[
     str, typer.Option(help="File format: FORMATS or auto, which detects it from the first lines.")

@@ -111,14 +111,14 @@ def _layers(model: TaggerModel, columns: Columns, parts: list[str | None], score
     """Return the best label of each token: in the columns to replace, or a new column for each part."""
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
     ids = model.tag(columns, margins=margins)
-    first = columns.width - len(parts)
-    layers = [Layer(ids, part_names(model, part), place) for place, part in enumerate(parts, first)]
-    if not layers:
-        appended: list[str | None] = [*model.parts] or [None]
-        layers = [Layer(ids, part_names(model, part)) for part in appended]
-    if margins is not None:
-        layers[-1] = layers[-1]._replace(scores=margins.astype(np.float64))
-    return layers
+    places: list[tuple[int | None, str | None]]
+    places = list(enumerate(parts, columns.width - len(parts)))
+    places = places or [(None, part) for part in model.parts] or [(None, None)]
+    shown = [None] * (len(places) - 1) + [None if margins is None else margins.astype(np.float64)]
+    return [
+        Layer(ids, part_names(model, part), place, score)
+        for (place, part), score in zip(places, shown, strict=True)
+    ]
 
 
 def _best_layers(model: TaggerModel, columns: Columns, n: int, scores: bool) -> list[Layer]:

@@ -126,8 +126,8 @@ def _check_resumable(model: Any, columns: Columns, gold: GoldLabels) -> None:
     check_scheme(columns, gold, model.outer)
     if model.template is not None and model.template.width > place:
         raise DataError(
-            f"the model needs {model.template.width} input columns, got {place}; choose them with --columns and "
-            "--column", columns.name,
+            f"the model needs {model.template.width} input columns, got {place}; choose them with --columns "
+            "and --column", columns.name,
         )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from taggers.model import TaggerModel
 
 
+
 def feature_names(model: TaggerModel, X: Any, known: Sequence[str | None] | None = None) -> list[str | None]:
     """The name of each feature of a model: from X, or else the known one, or else None."""
     if model.extractor is None:

@@ -97,7 +97,7 @@ class Format(ABC):
 
         return find_last_boundary(data, start)
 
-    def check_detected(self, data: bytes, name: str) -> None:
+    def check_detected(self, data: bytes, name: str) -> None:  # noqa: B027, most formats need no check
         """Warn if data that were expected and detected as this format may still be of another one."""
 
     def inputs(self, n_columns: int, label: int) -> list[int]:

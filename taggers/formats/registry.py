@@ -43,5 +43,6 @@ def column_number(column: str) -> int:
         return int(column)
     except ValueError:
         raise ValueError(
-            f"column must be a number (0 is the first, -1 the last) or one of {', '.join(names)}, got {column!r}"
+            f"column must be a number (0 is the first, -1 the last) or one of {', '.join(names)}, "
+            f"got {column!r}"
         ) from None

@@ -103,8 +103,8 @@ class SvmHmmFormat(Format):
         for token, text in enumerate(self._features(columns)):
             if not FEATURES.fullmatch(text):
                 bad = next(field for field in text.split() if not re.fullmatch(FEATURE, field))
-                what = f"{bad.decode()!r} is not a feature; write number:value, as in 7:0.5, with numbers from 1"
-                raise DataError(what, columns.name, columns.line(token))
+                what = "is not a feature; write number:value, as in 7:0.5, with numbers from 1"
+                raise DataError(f"{bad.decode()!r} {what}", columns.name, columns.line(token))
             fields += text.replace(b":", b" ").split()
             ends.append(len(fields) // 2)
         token_ptr = np.array(ends, np.int64)

@@ -200,9 +200,8 @@ def test_wrong_use(folder):
     refused(run("train", "chunk", "train.txt", "-C", "-3", "-o", "x.ssvm", cwd=folder), 2, "C must be")
     refused(run("train", "chunk", "train.txt", cwd=folder), 2)
     refused(run("tag", "chunk.ssvm", "--format", "text", cwd=folder, stdin=b"A cat."), 1, "needs 2 columns")
-    refused(
-        run("train", "chunk", "train.txt", "--column", "x", "-o", "x.ssvm", cwd=folder), 2, "column must be a number"
-    )
+    wrong = run("train", "chunk", "train.txt", "--column", "x", "-o", "x.ssvm", cwd=folder)
+    refused(wrong, 2, "column must be a number")
     damaged = bytearray((folder / "chunk.ssvm").read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (folder / "damaged.ssvm").write_bytes(damaged)

@@ -49,7 +49,7 @@ def test_signals_end_a_command_and_leave_no_file(folder, number, code):
     before = sorted(os.listdir(folder))
     command = [*COMMAND, "tag", "chunk.ssvm", "-", "-o", "never.txt"]
     process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdin.write(as_columns(2000) * 10)  # more than a pipe holds: once it is written, the work has begun
+    process.stdin.write(as_columns(2000) * 10)  # more than a pipe holds, so that the work has begun
     process.stdin.flush()
     process.send_signal(number)
     text = process.communicate(timeout=60)[1]
@@ -112,7 +112,7 @@ def test_the_length_of_sentences_is_bounded_in_each_format(tmp_path, monkeypatch
     format = FORMATS[name]
     monkeypatch.setattr(format, "block", 1 << 20)
     line = {"conllu": b"1" + b"\t_" * 9, "svmhmm": b"1 qid:1 1:1", "crfsuite": b"O\tw=a"}.get(name, b"a b ")
-    short, long = line + b"\n\n", (line + b" " if name == "text" else line + b"\n") * 200_000
+    short, long = line + b"\n\n", (line + b" " if name == "text" else line + b"\n") * 400_000
     (tmp_path / "long").write_bytes(short.replace(b"qid:1", b"qid:2") + long)
     for read in (read_all, lambda *where: list(read_columns(*where, chunk_size=5000))):
         with pytest.raises(DataError, match=r"long:\d: a sentence or line of more than 1 MB"):
