@@ -111,7 +111,7 @@ def items(sentence: list[list[str]]) -> list[list[str]]:
 def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
     """Tokens/s of ten copies of the training file with one and two threads; where one thread's time goes."""
     from structsvm.problems import SequenceProblem
-    from structsvm.problems.sequence._decode import Decoder
+    from structsvm.problems.sequence import Decoder
     from taggers import commands
     from taggers.commands.matching import input_columns, own_format
     from taggers.formats.base import Layer

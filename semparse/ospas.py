@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from semparse.parse import Match, Parse
 from semparse.schema import Schema
 from semparse.thesis import EMPTIES, ThesisParser
 from structsvm.files import ModelFileError, load_model, save_model
+from structsvm.guard import check_readable, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
@@ -36,29 +36,28 @@ class Ospas(Estimator):
     A sentence is a text or a list of words; a candidate an `MR`, its text such as "pass(purple10, purple8)"
     or its JSON object. Candidates may repeat, and none of them need be right.
 
-    algorithm: "latent", a linear model of whole meanings (see `semparse.latent.learner`), or "paper", Algorithms 23
-    and 24 of Bordes' thesis (see `semparse.thesis`). C: the largest step; None is 0.1. passes: of `fit` over
-    the data; None is 2 for "latent" and 1 for "paper". schema: a `Schema` (or its JSON object) that every
-    candidate must conform to; learned from the candidates if None. threshold: answer nothing where the best
-    meaning leads the next by less. random_state: the seed of all that is random.
-    average: predict with the mean of all weights that there have been, or with the last ones.
+    algorithm: "latent", a linear model of whole meanings (see `semparse.latent.learner`), or "paper",
+    Algorithms 23 and 24 of Bordes' thesis (see `semparse.thesis`). C: the largest step; None is 0.1.
+    passes: of `fit` over the data; None is 2 for "latent" and 1 for "paper". schema: a `Schema` (or its
+    JSON object) that every candidate must conform to; learned from the candidates if None. threshold:
+    answer nothing where the best meaning leads the next by less. random_state: the seed of all that is
+    random. average: predict with the mean of all weights that there have been, or with the last ones.
 
     Of "latent" only: solver, "pa" (passive-aggressive steps) or "larank" (the core's LaRank, in `fit`);
     reprocess, how many old sentences are taken up again after each one, by `partial_fit` and by LaRank;
     iterations, those of EM for the alignment; prior, the weight of what EM found beside what is learned
-    (0.001 only breaks ties); features, those beside the words (see `semparse.latent.features.Viewer`); on_topic, where
-    a sentence names things, learn only from candidates about them; unnamed, for nested meanings whose
-    relations often have no word of their own: a number allows all relations to go without one, and the
-    constants that lack one in at least this share of their sentences (slower; None: each needs a word);
-    salience, for `match`: a relation meant in a smaller share of the bags where it could be is background,
-    and never matched.
+    (0.001 only breaks ties); features, those in addition to the words (see
+    `semparse.latent.features.Viewer`); on_topic, where a sentence names things, learn only from candidates
+    about them; unnamed, for nested meanings whose relations often have no word of their own: a number
+    allows all relations to go without one, and the constants that lack one in at least this share of their
+    sentences (slower; None: each needs a word); salience, for `match`: a relation meant in a smaller share
+    of the bags where it could be is background, and never matched.
 
     Of "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many
     empty labels complete a bag (min, max or total).
     """
 
     model_: LatentParser | ThesisParser
-    _trainer: object  # the call that trains; absent otherwise
 
     def __init__(
         self,
@@ -109,24 +108,13 @@ class Ospas(Estimator):
         progress: Callable[[int, int], Any] | None = None,
     ) -> Self:
         """Learn from scratch; `progress` is called with the sentences done and those to do in all."""
-        with self._training():
+        with training(self):
             X, bags = checked_examples(sentences, candidates, self._given_schema())
             model, rng = self._new_model()
             passes = self.passes or DEFAULTS[self.algorithm]["passes"]
             model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
             self._adopt(model, rng)
         return self
-
-    @contextmanager
-    def _training(self) -> Iterator[None]:
-        """Allow one training call at a time."""
-        claim = object()
-        if vars(self).setdefault("_trainer", claim) is not claim:
-            raise RuntimeError("this parser is being trained: wait until that ends, or train another one")
-        try:
-            yield
-        finally:
-            del self._trainer
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_trainer"}
@@ -137,7 +125,7 @@ class Ospas(Estimator):
 
     def partial_fit(self, sentence: Sentence, candidates: Sequence[Any]) -> Self:
         """Learn from one sentence more."""
-        with self._training():
+        with training(self):
             fresh = not hasattr(self, "model_")
             model, rng = self._new_model() if fresh else (self.model_, self._rng)
             x = checked_tokens(sentence, "the sentence")
@@ -202,7 +190,7 @@ class Ospas(Estimator):
 
     def _fitted(self) -> LatentParser | ThesisParser:
         if not hasattr(self, "model_"):
-            raise self._not_fitted()
+            raise self.not_fitted()
         return self.model_
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -287,6 +275,7 @@ class Ospas(Estimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, all of it or nothing; the file holds no sentences."""
+        check_readable(self)
         model = self._fitted()
         # Options set since training do not describe the model; those that only select answers do.
         parameters = self._trained_with | {"threshold": self.threshold, "salience": self.salience}

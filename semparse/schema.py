@@ -208,7 +208,9 @@ class SchemaLearner:
             earlier = checked_count(earlier, f"a slot of {rel!r}", high=later - 1)
             self.repeats[rel, later, earlier] = checked_count(times, f"repeats of {rel!r}", low=-1)
         self._schema = self._made()
-        for rel, slots in self.fillers.items() if given is not None else ():
+        if given is None:
+            return
+        for rel, slots in self.fillers.items():
             types = [given.types[slot] for slot in given.relations[rel].slots]
             if len(slots) > len(types) or not all(s <= t for s, t in zip(slots, types, strict=False)):
                 raise SchemaError(f"the arguments seen of {rel!r} do not conform to the schema")

@@ -90,7 +90,7 @@ class OspasPipe(EstimatorPipe):
 
     def predict(self, docs: Iterable[Doc]) -> list[tuple[Parse | None, str | None]]:
         """For each doc its best parse, and which of its candidates is meant."""
-        self._require()
+        self.require_model()
         found: list[tuple[Parse | None, str | None]] = []
         for doc in docs:
             tokens = [token.text for token in words_of(doc)]

@@ -19,7 +19,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -43,8 +43,10 @@ def check_estimator(make: Make, X: Any, y: Any, *, new: tuple[Any, Any] | None =
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data need not converge
-        for check in (unfitted_models_refuse, seeds_repeat, fit_forgets, prediction_is_pure, pickles_repeat,
-                      files_repeat, bad_input_changes_nothing, threads_predict, threads_cannot_train_together):  # fmt: skip
+        for check in (
+            unfitted_models_refuse, seeds_repeat, fit_forgets, prediction_is_pure, pickles_repeat,
+            files_repeat, bad_input_changes_nothing, threads_predict, threads_cannot_train_together,
+        ):  # fmt: skip
             check(make, X, y)
         if new is not None:
             new_labels_are_learned_or_refused(make, X, y, *new)
@@ -84,7 +86,8 @@ def check_problem(problem: Problem, X: Any, y: Any, *, seed: int = 0) -> None:
         if not problem.contains(x, best) or not problem.contains(x, worst):
             _fail(problem, f"an argmax of X[{k}] is not an output that contains() accepts")
         predicted = problem.predict(X[k : k + 1], w)[0]
-        if abs(problem.score(x, predicted, w) - problem.score(x, best, w)) > 1e-9 * max(1.0, abs(scores.max())):
+        difference = problem.score(x, predicted, w) - problem.score(x, best, w)
+        if abs(difference) > 1e-9 * max(1.0, abs(scores.max())):
             _fail(problem, f"predict and argmax disagree on X[{k}]")
 
 
@@ -181,7 +184,7 @@ def threads_predict(make: Make, X: Any, y: Any) -> None:
 
 
 def threads_cannot_train_together(make: Make, X: Any, y: Any) -> None:
-    """A second training call raises RuntimeError; without a callback to wait in, many calls try to collide."""
+    """A second training call raises RuntimeError; without a callback to wait in, many calls collide."""
     model = make().fit(X, y)
     train = model.partial_fit if hasattr(model, "partial_fit") else model.fit
     if "callback" in vars(model):
@@ -198,10 +201,8 @@ def threads_cannot_train_together(make: Make, X: Any, y: Any) -> None:
 
         def collide(_: int) -> None:
             barrier.wait(60)
-            try:
+            with suppress(RuntimeError):  # refused, as it should be
                 train(X, y)
-            except RuntimeError:
-                pass  # refused, as it should be
 
         with ThreadPoolExecutor(THREADS) as pool:
             try:
@@ -268,7 +269,8 @@ def _close(a: list[Any], b: list[Any]) -> bool:
     """The same up to rounding, which the steps of training can amplify: a kernel machine may compute again
     what the original had cached."""
     return all(
-        one.shape == other.shape and np.allclose(one, other, rtol=0, atol=1e-3 * np.abs(one).max(initial=1e-9))
+        one.shape == other.shape
+        and np.allclose(one, other, rtol=0, atol=1e-3 * np.abs(one).max(initial=1e-9))
         if isinstance(one, np.ndarray) and one.dtype.kind == "f"
         else _same(one, other)
         for one, other in zip(a, b, strict=True)

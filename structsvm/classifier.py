@@ -23,7 +23,8 @@ from structsvm.validation import (
     same_value,
 )
 
-# More brought next to nothing on held-out parts of R8, LETTER and USPS: `python -m benchmarks default-epochs`.
+# More epochs gain almost nothing on held-out parts of R8, LETTER and USPS:
+# `python -m benchmarks default-epochs`.
 EPOCHS, KERNEL_EPOCHS = 5, 2
 FEW, MOST_EPOCHS = 10_000, 50  # with kernels, small sets are visited so often in all, which costs nothing
 FREE_PARAMETERS = (
@@ -203,7 +204,7 @@ class LaRankClassifier(TrainedEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         if not self.__sklearn_is_fitted__():
-            raise self._not_fitted()
+            raise self.not_fitted()
         X = check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
         if isinstance(self.optimizer_, KernelLaRank):
             return self.optimizer_.decision_function(X)

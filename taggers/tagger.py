@@ -283,7 +283,7 @@ class SequenceTagger(Estimator):
 
     def _fitted(self) -> Trainer:
         if self._trainer is None:
-            raise self._not_fitted()
+            raise self.not_fitted()
         return self._trainer
 
     @property

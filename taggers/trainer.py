@@ -305,9 +305,10 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
 def _restore(optimizer: Optimizer, state: dict[str, np.ndarray], old: SequenceProblem, *data: Any) -> None:
     """Give an optimizer a training state, which belongs to the problem `old`; refuse forged ones."""
     optimizer.validate()
+    problem: Any = optimizer.problem
     try:
-        if old.n_labels != optimizer.problem.n_labels:
-            state = wider_state(state, old, optimizer.problem)
+        if old.n_labels != problem.n_labels:
+            state = wider_state(state, old, problem)
         optimizer.resume(state, *data)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise ModelFileError(

@@ -121,7 +121,7 @@ def run(
     """Train one of our own, and label training and test sentences."""
     from structsvm import Perceptron, SVMStruct
     from structsvm.problems import SequenceLabels, SequenceProblem
-    from structsvm.problems.sequence._decode import Decoder
+    from structsvm.problems.sequence import Decoder
 
     labels = sorted(set(chain(*y, *y_test)))
     code = {label: k for k, label in enumerate(labels)}

@@ -38,7 +38,7 @@ def measure(
     from corpora import load_ocr
     from structsvm import LaRank, PassiveAggressive, Perceptron
     from structsvm.problems import SequenceProblem
-    from structsvm.problems.sequence._decode import Decoder
+    from structsvm.problems.sequence import Decoder
 
     words = load_ocr()
     train, test = (words.take(np.flatnonzero(part)) for part in (words.folds == fold, words.folds != fold))

@@ -97,7 +97,7 @@ def build(method: str, options: dict[str, Any], seed: int) -> Any:
         """Passive-aggressive with kernels: one step a visit."""
 
         def _visit(self, order: np.ndarray) -> None:
-            self._machine.visit(order)
+            self._fitted().visit(order)
 
     class Restricted(KernelLaRank):
         """LaRank that draws some of its operations only."""

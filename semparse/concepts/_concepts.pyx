@@ -101,7 +101,9 @@ cdef class Network:
         cdef Py_ssize_t j, n_values = self.n_relations * self.n_labels
         if not 0 <= i < starts.shape[0] - 1 or i >= worlds.shape[0] or worlds.shape[1] < max(1, n_values):
             return False
-        if not 0 <= starts[i] < starts[i + 1] <= words.shape[0] or starts[i + 1] - starts[i] > self.y.shape[0]:
+        if not 0 <= starts[i] < starts[i + 1] <= words.shape[0]:
+            return False
+        if starts[i + 1] - starts[i] > self.y.shape[0]:
             return False
         for j in range(starts[i], starts[i + 1]):
             if not 0 <= words[j] < self.n_words:

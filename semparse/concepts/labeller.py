@@ -86,9 +86,9 @@ class ConceptLabeller(Estimator):
             raise ValueError(f"{len(sentences)} sentences, {len(worlds)} worlds and {len(labels)} labellings")
         if not len(sentences):
             raise ValueError("there are no sentences: nothing to learn from")
-        for k, (words, concepts) in enumerate(zip(sentences, labels, strict=True)):
-            if not words or len(words) != len(concepts):
-                raise ValueError(f"sentence {k} has {len(words)} words and {len(concepts)} labels")
+        for k, (sentence, concepts) in enumerate(zip(sentences, labels, strict=True)):
+            if not sentence or len(sentence) != len(concepts):
+                raise ValueError(f"sentence {k} has {len(sentence)} words and {len(concepts)} labels")
         rng = np.random.default_rng(check_seed(self.random_state))
         words = {word: k for k, word in enumerate(_names(sentences), 2)}  # 0: outside, 1: unknown
         known = {concept: k for k, concept in enumerate(_names(labels))}
@@ -130,7 +130,7 @@ class ConceptLabeller(Estimator):
     def predict(self, sentences: Sequence[Sequence[str]], worlds: Sequence[World]) -> list[list[str]]:
         """The concept of each word."""
         if not hasattr(self, "arrays_"):
-            raise self._not_fitted()
+            raise self.not_fitted()
         if len(sentences) != len(worlds):
             raise ValueError(f"{len(sentences)} sentences and {len(worlds)} worlds")
         if not all(sentences):
@@ -152,7 +152,7 @@ class ConceptLabeller(Estimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, all of it or nothing."""
         if not hasattr(self, "arrays_"):
-            raise self._not_fitted()
+            raise self.not_fitted()
         names = {"words": list(self.words_), "concepts": list(self.concepts_)}
         save_model(path, self.arrays_, {"kind": KIND, "parameters": self.get_params(), **names})
 

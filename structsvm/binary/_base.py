@@ -90,7 +90,7 @@ class BinaryClassifier(Estimator, ABC):
     def decision_function(self, X: Any) -> np.ndarray:
         """f(x) of each row: positive for the second class."""
         if not self.__sklearn_is_fitted__():
-            raise self._not_fitted()
+            raise self.not_fitted()
         check_readable(self)
         return self._values(check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__))
 

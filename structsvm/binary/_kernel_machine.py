@@ -133,7 +133,7 @@ class KernelMachine(BinaryClassifier):
 
     def _fitted_machine(self) -> Any:
         if not self.__sklearn_is_fitted__():
-            raise self._not_fitted()
+            raise self.not_fitted()
         check_readable(self)
         return self.machine_
 

@@ -227,7 +227,7 @@ class SGDQNClassifier(BinaryClassifier):
         from structsvm.binary._file import save
 
         if not self.__sklearn_is_fitted__():
-            raise self._not_fitted()
+            raise self.not_fitted()
         arrays = {"weights": self.weights_, "scale": self.scale_, "t0": self.t0_, "steps": self.steps_}
         save(self, path, arrays, {"skip": self.skip_, "longest": self.longest_})
 

@@ -17,8 +17,8 @@ SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,  # importing rich would double the start-up time
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-# Each command is the function `command`, or the one of its name, in the module of its name, or the Typer `app`
-# there. The summaries are repeated here so that the help imports none of them.
+# Each command is the function `command`, or the one of its name, in the module of its name, or the Typer
+# `app` there. The summaries are repeated here so that the help imports none of them.
 COMMANDS = {
     "convert": "Rewrite labels in another scheme.",
     "demo": "Tag a text; train a tagger and a parser on generated data.",

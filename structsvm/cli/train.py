@@ -104,7 +104,8 @@ def _default(option: Option) -> Any:
 
 def _flag(option: Option) -> Any:
     """The annotation by which typer makes a flag."""
-    name = {dict: list[str], object: str}.get(option.type, option.type)
+    names: dict[Any, Any] = {dict: list[str], object: str}
+    name = names.get(option.type, option.type)
     information = typer.Option(option.flag, min=option.low, metavar=option.metavar, help=option.help)
     return Annotated[name | None if option.initial is None or option.type is bool else name, information]
 

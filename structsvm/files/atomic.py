@@ -84,7 +84,7 @@ def _whole(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def _temporary(path: str) -> BinaryIO:
-    """A new file in the folder of `path`, without a name where the system can: kill -9 then leaves nothing."""
+    """A new file in the folder of `path`, without a name if possible: kill -9 then leaves nothing."""
     if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # some file systems, network ones among them, have no such files
             return open(os.open(os.path.dirname(path), os.O_TMPFILE | os.O_RDWR, 0o666), "w+b")

@@ -11,7 +11,8 @@ CRC-32 guards against accidents; it checks 10 MB in 3 ms where SHA-256 takes 6 a
 executes anything. A forged file can hold any numbers, so the caller must check that they fit together.
 
 A file is read into memory, never mapped: a mapped model that another program overwrites or truncates would
-change under the process that uses it, or kill it. Reading costs about a millisecond a megabyte, checksum included.
+change under the process that uses it, or kill it. Reading takes about a millisecond a megabyte, with the
+checksum.
 """
 
 import errno
@@ -184,7 +185,8 @@ def _members(stream: BinaryIO, buffer: np.ndarray) -> dict[str, np.ndarray]:
     end = 0
     with zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
-            if info.compress_type != zipfile.ZIP_STORED or info.header_offset < end or info.filename in members:
+            stored = info.compress_type == zipfile.ZIP_STORED
+            if not stored or info.header_offset < end or info.filename in members:
                 raise ModelFileError(_DAMAGED)
             header = buffer[info.header_offset : info.header_offset + _LOCAL_HEADER.size]
             name_size, extra_size = _LOCAL_HEADER.unpack(header.tobytes())

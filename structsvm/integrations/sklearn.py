@@ -54,7 +54,7 @@ class Estimator:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
-    def _not_fitted(self) -> Exception:
+    def not_fitted(self) -> Exception:
         """Return scikit-learn's NotFittedError if scikit-learn is imported, ours otherwise."""
         exceptions = sys.modules.get("sklearn.exceptions")
         kind = exceptions.NotFittedError if exceptions else NotFittedError
@@ -68,7 +68,7 @@ class TrainedEstimator(Estimator):
 
     def _fitted_optimizer(self) -> Any:
         if not self.__sklearn_is_fitted__():
-            raise self._not_fitted()
+            raise self.not_fitted()
         return self.optimizer_
 
     @property

@@ -67,7 +67,8 @@ class EstimatorPipe(TrainablePipe):
             self._start()
         return hasattr(self.model, "model_")
 
-    def _require(self) -> None:
+    def require_model(self) -> None:
+        """Raise ValueError if there is no model."""
         if not self.trained:
             raise ValueError(
                 f"the component {self.name!r} has no model; pass config={{'model': 'file.ssvm'}}, "
@@ -87,7 +88,7 @@ class EstimatorPipe(TrainablePipe):
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write a folder with a model file, which the command line can read too."""
-        self._require()
+        self.require_model()
         Path(path).mkdir(parents=True, exist_ok=True)
         self._save(Path(path))
 

@@ -140,8 +140,8 @@ class Optimizer:
         problem.prepare(X, y)
         return problem
 
-    def _new_oracle(self, problem: Any) -> Patterns:
-        """Where patterns are stored."""
+    def _new_oracle(self, problem: Any) -> Any:
+        """A new `Patterns` for a problem; the machine may need more of it."""
         oracle = problem.oracle()
         oracle.configure(rescaling=self.rescaling, slack=self.slack)
         return oracle
@@ -274,7 +274,9 @@ class Optimizer:
             raise ValueError("pass both X and y, or neither for the data of fit")
         if X is None or y is None:
             if not self.holds_data:
-                raise ValueError("the training data is gone (fit keeps it, partial_fit does not): pass X and y")
+                raise ValueError(
+                    "the training data is gone (fit keeps it, partial_fit does not): pass X and y"
+                )
             return self._objective(machine.slacks(self._held), self._weight)
         data = as_data(X, y)
         weight = check_sample_weight(sample_weight, n_patterns(data[0]))
@@ -343,7 +345,9 @@ class Optimizer:
         """The training state as arrays for `resume`: what the machine learned, and its support patterns."""
         dual = self._readable().state()
         if self._fitted().weights is None:
-            raise ValueError("the state of a kernel machine is its support vectors: pickle the optimizer instead")
+            raise ValueError(
+                "the state of a kernel machine is its support vectors: pickle the optimizer instead"
+            )
         state = {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
         if "slots" in dual:
             slots = dual["slots"]

@@ -32,7 +32,7 @@ class KernelPatterns:
     def __init__(self, problem: Multiclass, kernel: Any, gamma: float, degree: int, coef0: float) -> None:
         self.problem = problem
         self.kernel = kernel
-        self.options = {"gamma": gamma, "degree": degree, "coef0": coef0}
+        self.options: dict[str, Any] = {"gamma": gamma, "degree": degree, "coef0": coef0}
         self.inputs: Any = None
         self.staged: tuple[np.ndarray, Any, np.ndarray] | None = None  # slots, X, labels
         self.is_new = True  # the inputs were made for the staged batch
@@ -89,7 +89,8 @@ class KernelPatterns:
             if X.shape[0] != X.shape[1]:
                 raise ValueError(f"a precomputed kernel must be a square matrix, got shape {X.shape}")
             return PrecomputedInputs(X)
-        return (SparseInputs if sparse.issparse(X) else Inputs)(kernel_function(self.kernel, **self.options), X)
+        kernel = kernel_function(self.kernel, **self.options)
+        return (SparseInputs if sparse.issparse(X) else Inputs)(kernel, X)
 
 
 class KernelLaRank(LaRank):
@@ -195,7 +196,7 @@ class KernelLaRank(LaRank):
 
 
 class KernelSVMStruct(SVMStruct):
-    """SVMstruct with kernels: the kernel options of `KernelLaRank`, and those of `SVMStruct`; n-slack only."""
+    """SVMstruct with kernels: options of `SVMStruct`, and of `KernelLaRank` for the kernel; n-slack only."""
 
     problem: Multiclass
 
@@ -253,7 +254,9 @@ def _check(optimizer: Any) -> None:
     check_count(degree=optimizer.degree, low=1)
     check_choice(rescaling=(optimizer.rescaling, ("margin",)), slack=(optimizer.slack, ("l1",)))
     if not isinstance(optimizer.problem, Multiclass) or optimizer.problem.fit_intercept:
-        raise ValueError("kernels need a Multiclass problem without fit_intercept: a kernel has its own constant")
+        raise ValueError(
+            "kernels need a Multiclass problem without fit_intercept: a kernel has its own constant"
+        )
 
 
 def _refuse_precomputed(optimizer: Any) -> None:

@@ -10,7 +10,9 @@ import numpy as np
 class Patterns(Protocol):
     """Where a machine keeps its patterns, each in a numbered slot; every compiled `Oracle` is one."""
 
-    n_weights: int  # the length of w that the stored patterns need
+    @property
+    def n_weights(self) -> int:
+        """The length of w that the stored patterns need."""
 
     def add(self, X: Any, y: Any) -> np.ndarray:
         """Store patterns and return their slots. Invalid data raises ValueError, and nothing is stored."""
@@ -42,16 +44,45 @@ class Machine(Protocol):
     visiting a pattern should do more than `visit`.
     """
 
-    oracle: Patterns
-    weights: np.ndarray | None  # w, as used for prediction; None if it exists only implicitly, by kernels
-    norm: float  # ||w||^2
-    C: float
-    squared: bool  # whether slacks are squared
-    dual: float  # the dual objective, nan if there is none
-    n_patterns: int  # patterns that w is made of
-    n_vectors: int  # pairs (pattern, output) that w is made of
-    n_argmax: int  # calls of the argmax during training
-    block: int  # patterns to pass to one call of `visit`; 0: any number
+    @property
+    def oracle(self) -> Patterns:
+        """Where the patterns are stored."""
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """w, as used for prediction; None if it exists only implicitly, by kernels."""
+
+    @property
+    def norm(self) -> float:
+        """||w||^2."""
+
+    @property
+    def C(self) -> float:
+        """The weight of the slacks."""
+
+    @property
+    def squared(self) -> bool:
+        """Whether slacks are squared."""
+
+    @property
+    def dual(self) -> float:
+        """The dual objective, nan if there is none."""
+
+    @property
+    def n_patterns(self) -> int:
+        """The number of patterns that w is made of."""
+
+    @property
+    def n_vectors(self) -> int:
+        """The number of pairs (pattern, output) that w is made of."""
+
+    @property
+    def n_argmax(self) -> int:
+        """Calls of the argmax during training."""
+
+    @property
+    def block(self) -> int:
+        """Patterns to pass to one call of `visit`; 0: any number."""
 
     def admit(self, slots: np.ndarray, sample_weight: np.ndarray) -> None:
         """Add slots to the training set, with their weights."""

@@ -88,7 +88,7 @@ class SVMStruct(Optimizer):
         return self._entered
 
     def _run(self, online: bool) -> None:
-        for _ in range(1 if online else self.epochs):
+        for _ in range(1 if online else self.epochs or 1):
             if self._epoch(self._held if online else self._shuffled()) or online:
                 return
         warnings.warn(

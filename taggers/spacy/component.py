@@ -205,7 +205,7 @@ class SequencePipe(EstimatorPipe):
         golden = [self._gold(example) for example in examples]
         known = [any(gold) for gold in golden]
         if any(known):
-            self._require()
+            self.require_model()
             before = self._objective()
             pairs = [pair for pair, use in zip(zip(examples, golden, strict=True), known, strict=True) if use]
             batch = self._read([example.predicted for example, _ in pairs])
@@ -242,7 +242,7 @@ class SequencePipe(EstimatorPipe):
 
     def _label(self, docs: Iterable[Doc]) -> tuple[Batch, np.ndarray]:
         """Return the sentences of docs, and the label of each token as an index into the model's names."""
-        self._require()
+        self.require_model()
         batch = self._read(list(docs))
         if not self.model.model_.labels or not batch.columns.n_tokens:
             return batch, np.full(batch.columns.n_tokens, -1, np.int32)

@@ -196,8 +196,8 @@ def templates(folder: Path) -> Case:
 
     X, y = chunk_data(3)
     tokens = ["w", "p", "c2", "y", "[", "]", "-1", "0", "..", "2", "|", ",", "\n", "#", "U0:", "B", "%x[0,0]",
-              "%x[-1,1]", "/", ".", "suffix2", "prefix3", "lower", "shape", "cluster", "bias", "+", "99", "w[0]",
-              "y[-1]|", "\ufeff", "é", "99999999999", "w[0]|p[0]", "*", "(", ")"]  # fmt: skip
+              "%x[-1,1]", "/", ".", "suffix2", "prefix3", "lower", "shape", "cluster", "bias", "+", "99",
+              "w[0]", "y[-1]|", "\ufeff", "é", "99999999999", "w[0]|p[0]", "*", "(", ")"]  # fmt: skip
 
     def case(rng: random.Random) -> None:
         text = "".join(rng.choice(tokens) for _ in range(rng.randrange(12)))
@@ -252,10 +252,11 @@ def command_line(folder: Path) -> Case:
     assert made.exit_code == 0, made.output
     names = ["train", "model", "input", "output", "missing", "."]
     words = [
-        "pos", "chunk", "ner", "label", "--epochs", "1", "0", "-C", "nan", "--template", "w[0]", "--inference",
-        "greedy", "--order", "2", "--labels", "IOBES", "--format", "conllu", "--encoding", "latin-1", "--column",
-        "upos", "-1", "--nbest", "3", "--scores", "--replace", "--json", "--strict", "IOB2", "--to", "--dtype",
-        "int8", "--prune", "--keep-state", "--resume", "--dev", "--top", "--names", "--jobs", "--help", "-o",
+        "pos", "chunk", "ner", "label", "--epochs", "1", "0", "-C", "nan", "--template", "w[0]",
+        "--inference", "greedy", "--order", "2", "--labels", "IOBES", "--format", "conllu", "--encoding",
+        "latin-1", "--column", "upos", "-1", "--nbest", "3", "--scores", "--replace", "--json", "--strict",
+        "IOB2", "--to", "--dtype", "int8", "--prune", "--keep-state", "--resume", "--dev", "--top",
+        "--names", "--jobs", "--help", "-o",
     ]  # fmt: skip
     skeletons = [
         ["train", "chunk", "input", "-o", "output", "-q"], ["tag", "model", "input", "-o", "output"],

@@ -26,8 +26,8 @@ NESTED = (
     [["think(mother, bark(dog))"], ["think(father, sleep(cat))"], ["bark(dog)", "sleep(cat)"],
      ["see(mother, cat)"]],
 )  # fmt: skip
-VALUES = (None, True, -1, 0, 1, 3, 1.5, 2**31, 2**70, float("nan"), float("inf"), "", "anna", "\ud800", [], {},
-          ["anna", "anna"], [["shot", 0]], {"shot": 1})  # fmt: skip
+VALUES = (None, True, -1, 0, 1, 3, 1.5, 2**31, 2**70, float("nan"), float("inf"), "", "anna", "\ud800", [],
+          {}, ["anna", "anna"], [["shot", 0]], {"shot": 1})  # fmt: skip
 PARSERS = {
     "latent": ({}, DATA),
     "nested": ({"unnamed": 0.2}, NESTED),
@@ -219,7 +219,7 @@ def test_a_parser_is_trained_by_one_call_at_a_time(algorithm):
     before = parser.parse("anna shoots")
     parser.fit(*DATA, progress=train_again)
     assert refused
-    assert set(refused) == {"this parser is being trained: wait until that ends, or train another one"}
+    assert set(refused) == {"this Ospas is being trained: wait until training ends, or use another one"}
     assert parser.parse("anna shoots") == before
     parser.partial_fit("anna shoots", ["shot(anna)"])
 

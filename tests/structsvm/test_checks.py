@@ -61,7 +61,8 @@ def test_our_problems_pass():
     check_problem(Ordinal(), *ordinal_data(10))
     check_problem(StringProblem(decay=0.5), ["abca", "bbca", "cabc"], ["aa", "bb", "cc"])
     sentences = [["V"], ["CD", "V", "CD"], ["V", "NN", "P", "NN"]]
-    grammar = Grammar.from_string("S -> NP VP | VP\nNP -> NN | CD\nVP -> V NP | V | VP PP\nPP -> P NP", start=["S"])
+    rules = "S -> NP VP | VP\nNP -> NN | CD\nVP -> V NP | V | VP PP\nPP -> P NP"
+    grammar = Grammar.from_string(rules, start=["S"])
     trees = TreeProblem(grammar)
     check_problem(trees, sentences, [next(iter(trees.candidates(x))) for x in sentences])
 

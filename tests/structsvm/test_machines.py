@@ -5,7 +5,15 @@ import inspect
 import numpy as np
 import pytest
 
-from structsvm import KernelLaRank, KernelSVMStruct, LaRank, Multiclass, PassiveAggressive, Perceptron, SVMStruct
+from structsvm import (
+    KernelLaRank,
+    KernelSVMStruct,
+    LaRank,
+    Multiclass,
+    PassiveAggressive,
+    Perceptron,
+    SVMStruct,
+)
 from structsvm.optimizers import Machine, Optimizer
 from structsvm.optimizers.machine import Patterns
 from tests.structsvm.helpers import noisy_classes

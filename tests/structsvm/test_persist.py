@@ -392,9 +392,14 @@ def test_an_unfinished_file_has_no_name(tmp_path):
 
 def test_writing_works_where_files_need_a_name(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "O_TMPFILE", raising=False)
-    with pytest.raises(KeyboardInterrupt), atomic_write(tmp_path / "m") as file:
-        file.write(b"half of it")
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with atomic_write(tmp_path / "m") as file:
+            file.write(b"half of it")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert os.listdir(tmp_path) == []
     saved(tmp_path / "m")
     assert_same(load_model(tmp_path / "m")[0], ARRAYS)

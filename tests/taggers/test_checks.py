@@ -5,7 +5,9 @@ import pytest
 from structsvm.checks import check_estimator
 from taggers import Chunker, PosTagger, SequenceTagger
 
-WORDS = "the cat sat on a mat while dogs ran in parks near old towns".split()
+WORDS = (
+    "the", "cat", "sat", "on", "a", "mat", "while", "dogs", "ran", "in", "parks", "near", "old", "towns"
+)  # fmt: skip
 X = [[(WORDS[(k + j) % 14], "NN" if j % 2 else "DT") for j in range(3 + k % 4)] for k in range(16)]
 PLAIN = [[word for word, _ in sentence] for sentence in X]
 CHUNKS = [["B-NP" if j % 2 == 0 else "I-NP" for j in range(len(sentence))] for sentence in X]
