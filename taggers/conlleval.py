@@ -1,11 +1,11 @@
 """Evaluation of label sequences, with the report of conlleval, the script of the CoNLL shared tasks.
 
-Phrases are read by conlleval's rules: one begins at B, at an I after O, and at any label of another type
-than the label before it, so that labels out of place still count. `.` is an O, `[` and `]` are phrases of
-one word, and a prefix that is not known acts as I. In two points we do not follow conlleval, which is wrong
-on IOBES there: a phrase ends at E (it joins E-x to a B-x that follows) and S is a phrase of one word (it
-joins S-x to S-x). L and U of BILUO mean E and S. Labels without a prefix, such as parts of speech, are no
-phrases; they have an accuracy.
+Phrases follow conlleval's rules: one begins at B, at an I after O, and at any label whose type differs
+from that of the previous label, so labels out of place still count. `.` is an O, `[` and `]` are
+phrases of one word, and an unknown prefix acts as I. Two rules differ, because conlleval is wrong on
+IOBES: a phrase ends at E (conlleval joins E-x to a following B-x), and S is a phrase of one word
+(conlleval joins S-x to S-x). L and U of BILUO mean E and S. Labels without a prefix, such as parts of
+speech, have an accuracy but do not form phrases.
 """
 
 from collections import Counter
@@ -31,7 +31,7 @@ class Share:
 
     @property
     def accuracy(self) -> float:
-        """The share of correct ones, 0 where there are none at all."""
+        """The share of correct ones; 0 for a total of 0."""
         return _ratio(self.correct, self.total)
 
 
@@ -61,7 +61,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What `evaluate` counted; `known` and `unknown` are None where no vocabulary was given."""
+    """The counts of `evaluate`; `known` and `unknown` are None if it got no vocabulary."""
 
     tokens: Share
     sequences: Share
@@ -129,9 +129,9 @@ def evaluate(
 ) -> Evaluation:
     """Compare predicted label sequences with the gold ones.
 
-    `strict` names a label scheme (such as "IOB2") in which a phrase counts only if all its labels are in
-    place; by default, phrases are read as conlleval reads them. With `words` and a predicate `known`,
-    accuracy is also counted apart for words it holds known (say, seen in training) and for the others.
+    `strict` names a label scheme such as "IOB2"; a phrase counts only if all its labels are valid there.
+    By default phrases follow conlleval's rules. With `words` and a predicate `known`, there is also an
+    accuracy for known words (say, those seen in training) and one for the others.
     """
     _check_lengths("predicted labels", gold, predicted)
     gold_flat, predicted_flat = _flat(gold), _flat(predicted)
@@ -140,7 +140,7 @@ def evaluate(
     same = sum(list(labels) == list(others) for labels, others in zip(gold, predicted, strict=True))
     shares: dict[str, Share] = {}
     if (words is None) != (known is None):
-        raise ValueError("Give both `words` and `known`, or neither.")
+        raise ValueError("Pass both `words` and `known`, or neither.")
     if words is not None and known is not None:
         _check_lengths("words", gold, words)
         shares = _by_knowledge(gold, predicted, words, known)
@@ -154,7 +154,7 @@ def evaluate(
 
 
 def phrases(labels: Sequence[str], *, strict: str | None = None) -> list[Span]:
-    """Return the phrases (type, start, end) of a sequence, as conlleval reads it or only those in place."""
+    """Return the phrases (type, start, end) of a sequence by conlleval's rules; with `strict`, valid ones."""
     rules = _Boundaries()
     found: list[Span] = []
     start, opened = 0, OUTSIDE
@@ -201,7 +201,7 @@ def _id_phrases(
 
 
 class _Boundaries(dict[tuple[str, str], tuple[bool, bool]]):
-    """Whether a phrase ends, and whether one starts, between two labels; worked out once per pair."""
+    """Whether a phrase ends, and whether one starts, between two labels; computed once per pair."""
 
     def __missing__(self, pair: tuple[str, str]) -> tuple[bool, bool]:
         (left, left_type), (right, right_type) = map(split, pair)
@@ -221,7 +221,7 @@ def _in_phrase(prefix: str, type_: str) -> bool:
 
 
 def _flat(sequences: Iterable[Iterable[str]]) -> list[str]:
-    """Join sequences with an O between them, over which no phrase reaches."""
+    """Join sequences with an O between them, so that phrases stay within a sequence."""
     flat: list[str] = []
     for labels in sequences:
         flat.extend(labels)

@@ -21,7 +21,7 @@ from taggers.model import MOST_LABELS, TaggerModel
 
 NO_STATE = (
     "this model was saved without its training state, so training continues from its weights alone and old "
-    "examples cannot be reprocessed; save with training_state=True (--keep-state on the command line)"
+    "examples cannot be reprocessed; save models with their training state (--keep-state on the command line)"
 )
 
 Settings = Mapping[str, Any]

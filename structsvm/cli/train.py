@@ -98,7 +98,7 @@ def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS
 
 
 def _default(option: Option) -> Any:
-    """What the command line passes on if the flag is absent; None is left to the tagger."""
+    """The value of an absent flag; None leaves the choice to the tagger."""
     return None if option.type in (bool, dict) else option.initial
 
 

@@ -75,7 +75,7 @@ cdef class KeyTable:
         return 0
 
     cdef int32_t add(self, uint64_t key) except -2 nogil:
-        """The key's row, a new one where it has none; -1 for key 0."""
+        """The row of the key, a new one for a new key; -1 for key 0."""
         cdef int32_t row = self.find(key)
         if row >= 0 or key == 0:
             return row
@@ -99,7 +99,7 @@ cdef class KeyTable:
         return (self.keys >> np.uint64(32)).astype(np.uint32)
 
     def rows(self, keys, *, bint grow=False):
-        """int32: the row of each key, -1 where there is none; with `grow`, new keys get new rows."""
+        """int32: the row of each key, -1 for unknown ones; with `grow`, new keys get new rows."""
         cdef const uint64_t[::1] wanted = np.ascontiguousarray(keys, np.uint64)
         cdef Py_ssize_t i
         result = np.empty(wanted.shape[0], np.int32)

@@ -40,7 +40,7 @@ class LabelBigrams:
         self.extractor = Extractor(Template(template.bigrams), word_classes)
 
     def ids(self, columns: Columns, *, grow: bool = False) -> np.ndarray:
-        """int32, tokens x patterns: the number of each pattern at each token, -1 where it has none."""
+        """int32, tokens x patterns: the number of each pattern at each token, or -1."""
         rows, _ = self.extractor.rows(columns, self.numbers, grow=grow, fixed=True)
         return rows.reshape(columns.n_tokens, len(self.patterns))
 

@@ -130,7 +130,7 @@ def allowed(labels: Sequence[str], scheme: str) -> tuple[np.ndarray, np.ndarray,
         return np.ones(size, bool), np.ones((size, size), bool), np.ones(size, bool)
     for label in labels:
         _check_label(label, scheme)
-    parts = [split(label) for label in (*labels, OUTSIDE)]  # O also stands for what is beyond both ends
+    parts = [split(label) for label in (*labels, OUTSIDE)]  # O also stands for the tokens beyond both ends
     prefix = np.array([prefix for prefix, _ in parts])
     number = {type_: index for index, type_ in enumerate({type_ for _, type_ in parts})}
     types = np.array([number[type_] for _, type_ in parts])
@@ -148,13 +148,13 @@ def allowed(labels: Sequence[str], scheme: str) -> tuple[np.ndarray, np.ndarray,
 
 
 class _Rules(dict[Triple, str]):
-    """What each label becomes between its neighbours, filled as they are met: data has few such triples."""
+    """The new form of each label between its neighbours, computed when needed: data has few such triples."""
 
     def __init__(self, source: str, target: str) -> None:
         self.source, self.target = source, target
 
     def __missing__(self, triple: Triple) -> str:
-        if len(self) >= MOST_RULES:  # a stream of ever new labels must not fill the memory
+        if len(self) >= MOST_RULES:  # a stream of new labels must not fill the memory
             self.clear()
         _check_label(triple[1], self.source)
         self[triple] = label = _relabel(*triple, self.target)
@@ -181,7 +181,7 @@ def _relabel(before: str, label: str, after: str, target: str) -> str:
 
 
 def _boundary(label: str, after: str) -> bool:
-    """Whether no phrase goes on from one label to the next."""
+    """Whether a phrase ends between one label and the next."""
     (left, left_type), (right, right_type) = split(label), split(after)
     return OUTSIDE in (left, right) or left_type != right_type or left in CLOSING or right in OPENING
 
@@ -249,7 +249,7 @@ def _join(prefix: str, type_: str) -> str:
 
 
 def check(scheme: str) -> None:
-    """Refuse what is no scheme."""
+    """Raise an error for an unknown scheme."""
     if scheme not in SCHEMES:
         raise ValueError(f"Label scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}.")
 
@@ -267,8 +267,8 @@ class Rewriter:
     """
 
     def __init__(self, labels: Sequence[str], source: str, target: str) -> None:
-        beyond = [*labels, OUTSIDE]  # O also stands for what lies beyond both ends
-        convert(labels, source, target)  # refuses what is not of the scheme
+        beyond = [*labels, OUTSIDE]  # O also stands for the tokens beyond both ends
+        convert(labels, source, target)  # refuses labels of other schemes
         bounds = [[_boundary(left, right) for right in beyond] for left in beyond]
         self._bounds = np.array(bounds)
         opens = self._bounds

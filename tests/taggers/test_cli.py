@@ -282,7 +282,7 @@ main()
         ("--version", "structsvm.cli.app"),
         ("--help", "structsvm.cli.errors"),
         ("tag --help", "structsvm.cli.tag"),
-        ("train --help", "numpy"),
+        ("train --help", "taggers.options"),
         ("tag en-pos", "numpy"),
         ("tag en-pos", "numpy._core._exceptions"),
         ("tag en-pos", "structsvm.problems.sequence.problem"),

@@ -134,7 +134,7 @@ def test_any_text_is_a_template_or_is_refused(text):
     assert parse_template(template.text) == template
     table = KeyTable()
     rows, _ = Extractor(template).rows(
-        Columns.from_sentences([[("a",) * template.width] * 2]), table, grow=True
+        Columns.from_sentences([[("a",) * max(template.width, 1)] * 2]), table, grow=True
     )
     assert len(rows) <= 2 * len(template.patterns)
     assert all(pattern.back for pattern in LabelBigrams(template, KeyTable()).patterns)

@@ -61,19 +61,21 @@ def without_convergence(folder):
 CAUSES = {
     "3 columns where the lines before have 4": lambda f: train("chunk", f / "uneven", f / "new"),
     "columns do not look like those of the training file": lambda f: tag(f / "model", f / "line", f / "new"),
-    "none of which is one of the model's": lambda f: evaluate("en-pos", f / "train"),
+    "choose the column of the gold labels with --column": lambda f: evaluate("en-pos", f / "train"),
     "is an input and would be overwritten": lambda f: tag(f / "model", f / "train", f / "train"),
     "labels are out of place in IOB2": lambda f: train("chunk", f / "mixed", f / "new"),
-    "labels of phrases, such as B-NP, stand beside others": lambda f: train("chunk", f / "beside", f / "new"),
-    "its labels are in IOB1, the model's in IOB2": lambda f: evaluate(f / "model", f / "iob1"),
+    "phrase labels such as B-NP are mixed with other labels": lambda f: train(
+        "chunk", f / "beside", f / "new"
+    ),
+    "the labels are in IOB1, the model's in IOB2": lambda f: evaluate(f / "model", f / "iob1"),
     "none of the model's features is in it": lambda f: tag(f / "items.model", f / "train", f / "new"),
     "byte 0xe9 is not valid UTF-8": lambda f: tag("en-pos", f / "latin", f / "new"),
-    "has layout 1, and this version reads layout 2": lambda f: tag(f / "old", f / "train", f / "new"),
+    "has layout 1, but this version reads layout 2": lambda f: tag(f / "old", f / "train", f / "new"),
     "this model was saved without its training state": lambda f: train(
         "chunk", f / "train", f / "new", resume=f / "model"
     ),
     "Model file ... is damaged or incomplete": lambda f: tag(f / "cut", f / "train", f / "new"),
-    "no clusters of words were found": without_convergence,
+    "no word classes were found": without_convergence,
     "not compiled here": imported,
 }  # fmt: skip
 
