@@ -406,7 +406,7 @@ def test_labels_that_are_not_all_of_one_scheme_are_told(folder):
     assert b"do not mark phrases" in tags.stderr
     refused(
         run("train", "chunk", "IOBES.txt", "--resume", "chunk.ssvm", "-o", "x.ssvm", cwd=folder),
-        1, "IOBES.txt:1: Label 'E-NP' is not of scheme IOB2", "convert --to IOB2",
+        1, "IOBES.txt:2: Label 'E-NP' is not of scheme IOB2", "convert --to IOB2",
     )  # fmt: skip
     dev = run("train", "chunk", "train.txt", "--dev", "IOB1.txt", "-o", "odd.ssvm", cwd=folder)
     assert b"warning: IOB1.txt: the labels are in IOB1, the model's in IOB2" in dev.stderr

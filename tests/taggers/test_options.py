@@ -1,0 +1,114 @@
+"""Each option once: constructor, command line, model files and the reference page come from one table."""
+
+import inspect
+
+import pytest
+from sentences import chunk_data
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
+
+from structsvm.cli.train import TrainCommand, train, with_flags
+from structsvm.integrations.sklearn import Estimator
+from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
+from taggers.labels import schemes
+from taggers.model_file import check_parameters
+from taggers.options import OPTIONS, SCHEMES, TASKS, Option, check_used, markdown, with_options
+
+X, Y = chunk_data(20)
+WARMTH = Option("warmth", int, 3, "How warm to begin.", flag="--warmth", low=1)
+
+
+def flags_of(options):
+    info = CommandInfo(name="train", cls=TrainCommand, callback=with_flags(train, options))
+    command = get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
+    return {flag: parameter for parameter in command.params for flag in parameter.opts}
+
+
+def test_an_option_added_to_the_table_is_everywhere():
+    table = (*OPTIONS, WARMTH)
+
+    @with_options(table)
+    class Warm(Estimator):
+        """A tagger."""
+
+    assert Warm().warmth == 3
+    assert Warm(warmth=5).get_params()["warmth"] == 5
+    assert inspect.signature(Warm).parameters["warmth"].default == 3
+    assert "warmth: How warm to begin." in Warm.__doc__
+    assert flags_of(table)["--warmth"].help == "How warm to begin."
+    assert "--warmth" not in flags_of(OPTIONS)
+    check_parameters({"warmth": 2, "class": "Warm"}, table)
+    with pytest.raises(ValueError, match="warmth"):
+        check_parameters({"warmth": "hot"}, table)
+    with pytest.raises(ValueError, match="warmth"):
+        check_parameters({"warmth": 2})
+    assert "| `warmth` | `--warmth` | `3` | `3` | `3` | `3` | How warm to begin. |\n" in markdown(table)
+
+
+def test_the_constructor_shows_its_options():
+    for cls in (SequenceTagger, PosTagger, Chunker, NerTagger):
+        shown = inspect.signature(cls).parameters
+        assert {name: p.default for name, p in shown.items()} == {o.name: o.initial for o in OPTIONS}
+        assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in shown.values())
+        assert sorted(cls().get_params()) == sorted(shown)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'epoch'"):
+        Chunker(epoch=3)
+
+
+def test_every_flag_of_the_table_is_on_the_command_line():
+    flags = flags_of(OPTIONS)
+    for option in OPTIONS:
+        if option.flag:
+            assert flags[option.flag].help == option.help
+    assert not {"--callback", "--patience", "--constrained"} & set(flags)
+
+
+def test_defaults_depend_on_the_task_and_the_inference():
+    classes = {"pos": PosTagger, "chunk": Chunker, "ner": NerTagger, "label": SequenceTagger}
+    assert tuple(classes) == TASKS
+    for task, cls in classes.items():
+        assert cls().settings() == {option.name: option.value(task) for option in OPTIONS}
+    assert (NerTagger().settings()["order"], NerTagger().settings()["reprocess"]) == (2, 1)
+    exact = NerTagger(inference="exact").settings()
+    assert (exact["order"], exact["reprocess"]) == (1, 5)
+    assert Chunker(inference="greedy").settings()["order"] == 2
+    assert Chunker(C=3.0).settings()["C"] == 3.0
+
+
+def test_schemes_are_those_that_labels_can_be_in():
+    assert SCHEMES == schemes.SCHEMES
+
+
+@pytest.mark.parametrize(
+    ("given", "algorithm"),
+    [({"C": 1.0}, "perceptron"), ({"reprocess": 2}, "pa"), ({"reprocess": 2}, "svmstruct")],
+)
+def test_options_without_effect_are_refused(given, algorithm):
+    name = next(iter(given))
+    tagger = SequenceTagger(algorithm=algorithm, **given)
+    for train_on in (tagger.fit, tagger.partial_fit):
+        with pytest.raises(ValueError, match=f"^{name} has no effect on {algorithm}; leave it out"):
+            train_on(X, Y)
+    flag = {"C": "-C", "reprocess": "--reprocess"}[name]
+    with pytest.raises(ValueError, match=f"^{flag} has no effect"):
+        check_used(given, algorithm, flags=True)
+    check_used(given, "larank")
+
+
+def test_a_model_is_resumed_with_an_algorithm_that_has_fewer_options(tmp_path):
+    SequenceTagger(C=0.5, reprocess=2).fit(X, Y).save(tmp_path / "m")
+    tagger = SequenceTagger.load(tmp_path / "m", algorithm="perceptron")
+    assert (tagger.C, tagger.reprocess) == (None, None)
+    with pytest.warns(UserWarning, match="without its training state"):
+        tagger.partial_fit(X, Y)
+    with pytest.raises(ValueError, match="C has no effect"):
+        SequenceTagger.load(tmp_path / "m", algorithm="perceptron", C=1.0).partial_fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("epochs", 0), ("epochs", 1.5), ("cutoff", 0), ("order", -1), ("reprocess", True), ("patience", -1)],
+)
+def test_values_out_of_range_are_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least"):
+        SequenceTagger(**{name: value}).fit(X, Y)
