@@ -53,7 +53,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--algorithm", "perceptron", "-C", "2"), "-C has no effect on perceptron"),
         ((*TRAIN, "--label-weight", "B-VP"), "LABEL=FACTOR"),
         ((*TRAIN, "--label-weight", "B-QQ=2"), "'B-QQ'"),
-        ((*TRAIN, "--resume", "chunk.ssvm", "--template", "pos"), "cannot change when you resume a model"),
+        ((*TRAIN, "--resume", "chunk.ssvm", "--template", "pos"), "cannot change with --resume"),
         (("train", "pos", "train.txt", "-o", "x.ssvm", "--resume", "chunk.ssvm"), "the task chunk, not pos"),
         (("train", "chunks", "train.txt", "-o", "x.ssvm"), "task must be one of pos, chunk, ner, label"),
         (("train", "chunk", "train.txt", "-o", "no/such/x.ssvm"), "there is no folder no/such"),
