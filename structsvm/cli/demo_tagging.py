@@ -1,4 +1,4 @@
-"""What `structsvm demo` shows of tagging: a text tagged, and made-up sentences learned and scored."""
+"""The tagging part of `structsvm demo`: tag a text, then train a chunker on generated sentences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SMALL = {"the": "the a this every", "to": "near with under without", "will": "wi
 
 
 def lexicon(rng: random.Random) -> dict[str, list[str]]:
-    """Words by kind; a bare stem may be a noun as well as a verb, so that only the context tells."""
+    """Return words by kind; a bare stem may be a noun or a verb, so that only the context decides."""
     stems = ["".join(rng.choices(SYLLABLES, k=rng.choice((2, 3)))) for _ in range(400)]
     words = {
         kind: [rng.choice(stems) + rng.choice(ends) for _ in range(500)] for kind, ends in ENDINGS.items()
@@ -43,7 +43,7 @@ def lexicon(rng: random.Random) -> dict[str, list[str]]:
 
 
 def sentence(rng: random.Random, words: dict[str, list[str]]) -> str:
-    """A sentence as lines of a word and its chunk."""
+    """Return a sentence as lines with a word and its chunk label."""
 
     def chunk(kind: str, *parts: str) -> str:
         return "".join(f"{rng.choice(words[p])} {'I' if k else 'B'}-{kind}\n" for k, p in enumerate(parts))
@@ -62,7 +62,7 @@ def heading(number: int, title: str, command: str) -> None:
 
 
 def table(rows: list[list[str]], width: int) -> str:
-    """Rows under each other, word by word, broken into pieces of no more than `width`."""
+    """Align rows word by word, and break them into pieces of at most `width`."""
     sizes = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     lines, start = [], 0
     while start < len(sizes):
@@ -79,8 +79,8 @@ def table(rows: list[list[str]], width: int) -> str:
 
 
 def tag_text() -> None:
-    """Tag a text with the model that comes along."""
-    heading(1, "Parts of speech of a text, by the model that comes along", "structsvm tag en-pos text.txt")
+    """Tag a text with the included model."""
+    heading(1, "Tag parts of speech with the included model", "structsvm tag en-pos text.txt")
     start = time.perf_counter()
     tagger = PosTagger.load("en-pos")
     sentences = [[token.text for token in tokens] for tokens in split_sentences(TEXT)]
@@ -91,14 +91,14 @@ def tag_text() -> None:
         parts = [name.split("|") for name in names]
         print(table([words, [upos for upos, _ in parts], [xpos for _, xpos in parts]], width))
     n = sum(map(len, sentences))
-    print(f"   Loaded, and {n} tokens tagged, in {1000 * seconds:.0f} ms.\n")
+    print(f"   Loaded the model and tagged {n} tokens in {1000 * seconds:.0f} ms.\n")
 
 
 def train_chunker(seed: int) -> None:
     """Train a chunker on a file of 200 sentences and tag another of 500, as on the command line."""
     rng = random.Random(seed)
     words = lexicon(rng)
-    heading(2, "A chunker, learned from 200 sentences of invented words", "structsvm train chunk train.txt")
+    heading(2, "Train a chunker on 200 sentences of invented words", "structsvm train chunk train.txt")
     with tempfile.TemporaryDirectory() as folder:
         train, test, model, output = (Path(folder, name) for name in ("train", "test", "model", "tagged"))
         train.write_text("".join(sentence(rng, words) for _ in range(200)), encoding="utf-8")
@@ -108,7 +108,7 @@ def train_chunker(seed: int) -> None:
             commands.train("chunk", train, model, random_state=seed, callback=progress)
         seconds = time.perf_counter() - start
         tokens = commands.tag(model, test, output)
-        print(f"   Learned in {seconds:.1f} s. The phrases of 500 other sentences, {tokens:,} words:\n")
+        print(f"   Trained in {seconds:.1f} s. Scores on 500 other sentences ({tokens:,} words):\n")
         report = commands.evaluate(None, output).report()
         print("".join(f"   {line}\n" for line in report.splitlines()))
         lines = [line.split() for line in output.read_text(encoding="utf-8").split("\n\n")[0].splitlines()]

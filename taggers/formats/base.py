@@ -1,7 +1,7 @@
 """The contract of a file format: how to recognise it, read it and write labels back into it.
 
-To add a format, write one module with a subclass of `Format` and add an instance of it to
-`taggers.formats.registry`. Nothing else in the project compares formats by name.
+To add a format, write one module with a subclass of `Format` and an instance of it called `FORMAT`, and add
+the module's name to `taggers.formats.registry`. Nothing else in the project compares formats by name.
 """
 
 from __future__ import annotations

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 
-from taggers.formats import columns, conllu, crfsuite, svmhmm, text
 from taggers.formats.base import Format
 
-# In the order in which they are asked whether a file matches; the last one takes everything.
-FORMATS: dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT for module in (conllu, svmhmm, crfsuite, text, columns)
-}
+# Each is an object called FORMAT in the module of its name. They are asked in this order whether a file
+# matches; the last one takes everything.
+NAMES = ("conllu", "svmhmm", "crfsuite", "text", "columns")
+
+
+class Registry(Mapping[str, Format]):
+    """The formats by name, imported when they are used: the help of the command line needs only names."""
+
+    def __getitem__(self, name: str) -> Format:
+        if name not in NAMES:
+            raise KeyError(name)
+        format: Format = import_module(f"taggers.formats.{name}").FORMAT
+        return format
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(NAMES)
+
+    def __len__(self) -> int:
+        return len(NAMES)
+
+
+FORMATS = Registry()
 AUTO = "auto"
 
 

@@ -1,7 +1,7 @@
-"""Plain text to sentences of tokens: one regular expression, no model, every offset kept.
+"""Split plain text into sentences and tokens with one regular expression, and keep every offset.
 
-A line holds at least one sentence, and no sentence crosses a line. This is meant for tagging raw text without
-more ado; use spaCy where its languages' tokenizers matter.
+A line has at least one sentence, and no sentence crosses a line. Use spaCy where the tokenization of a
+language matters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOKEN = re.compile(
     | [@\#]\w+                                                 # names and topics of posts
     | \d+(?:[.,:/]\d+)*(?:%|(?:st|nd|rd|th|s)\b)?              # 1,000.5  12:30  3/4  5%  1990s
     | (?:[^\W\d_]\.){2,}                                       # U.S.A.
-    | (?:n't|'(?:s|m|d|re|ve|ll))(?!\w)                        # what English clitics leave behind
+    | (?:n't|'(?:s|m|d|re|ve|ll))(?!\w)                        # English clitics
     | \w+?(?=n't(?!\w))                                        # the do of don't
     | \w+(?:[-\u2019']\w+)*?(?='(?:s|m|d|re|ve|ll)(?!\w))           # the cat of cat's
     | \w+(?:[-\u2019']\w+)*                                         # words, well-known, o'clock
@@ -38,14 +38,14 @@ TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 
-# Beside ASCII: curly and angle quotes, the inverted Spanish marks, the ellipsis, full-width marks.
+# In addition to ASCII: curly and angle quotes, the inverted Spanish marks, the ellipsis, full-width marks.
 CLOSERS = frozenset("\"')]}\u201d\u2019\u00bb")
 OPENERS = frozenset("\"'([{\u201c\u2018\u00ab\u00bf\u00a1")
 ENDERS = frozenset(".!?\u2026\u3002\uff01\uff1f")
 
 
 class Token(NamedTuple):
-    """A token and where it stands in the text."""
+    """A token and its position in the text."""
 
     text: str
     start: int
@@ -53,7 +53,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str, start: int = 0) -> list[Token]:
-    """All tokens of a text, in order; only white space lies between them. Offsets count from `start`.
+    """Return all tokens of a text; only white space lies between them. Offsets count from `start`.
 
     >>> [token.text for token in tokenize("Dr. Who didn't pay $5.50 (or so) at 12:30.")]
     ['Dr.', 'Who', 'did', "n't", 'pay', '$', '5.50', '(', 'or', 'so', ')', 'at', '12:30', '.']
@@ -70,7 +70,7 @@ def tokenize(text: str, start: int = 0) -> list[Token]:
 
 
 def split_sentences(text: str) -> list[list[Token]]:
-    """Sentences of tokens: a line ends one, and so do . ! ? before a capital, a digit or an opening mark.
+    """Return sentences of tokens; they end with the line, or with . ! ? before a capital, digit or quote.
 
     >>> [" ".join(token.text for token in tokens) for tokens in split_sentences("It works. Does it, Dr. No?")]
     ['It works .', 'Does it , Dr. No ?']
@@ -110,6 +110,6 @@ def _is_abbreviation(token: Token, end: int) -> bool:
 
 
 def to_columns(text: str) -> bytes:
-    """The text as a file of one column, a token in each line and a blank line after each sentence."""
+    """Return the text as a file with one token per line and a blank line after each sentence."""
     sentences = ("\n".join([token.text for token in tokens]) for tokens in split_sentences(text))
     return "".join([f"{sentence}\n\n" for sentence in sentences]).encode()
