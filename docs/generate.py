@@ -13,6 +13,12 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent
+OPTIONS = """# Options
+
+Options of the taggers, with their defaults for each preset. `python -m taggers.options` prints this
+table.
+
+"""
 
 
 def commands() -> Iterator[list[str]]:
@@ -23,8 +29,8 @@ def commands() -> Iterator[list[str]]:
 
     def below(command: Any, words: list[str]) -> Iterator[list[str]]:
         yield words
-        for name, sub in sorted(getattr(command, "commands", {}).items()):
-            yield from below(sub, [*words, name])
+        for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+            yield from below(command.get_command(None, name), [*words, name])
 
     yield from below(typer.main.get_command(app), [])
 
@@ -57,10 +63,10 @@ def options() -> str:
     done = subprocess.run(
         [sys.executable, "-m", "taggers.options"], capture_output=True, text=True, check=True
     )
-    return done.stdout
+    return OPTIONS + done.stdout
 
 
-PAGES = {"reference/command-line.md": command_line}
+PAGES = {"reference/command-line.md": command_line, "reference/options.md": options}
 
 
 def main() -> None:
