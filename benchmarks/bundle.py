@@ -1,7 +1,7 @@
-"""Makes the model that comes along, en-pos, and its card: `python -m benchmarks bundle`.
+"""Train the bundled model, en-pos, and write its card: `python -m benchmarks bundle`.
 
-UPOS and XPOS are learned as one label (NOUN|NN): the pairs are 102 where there are 49 XPOS, and neither loses
-much by the other. What is pruned is chosen on the development file; the test file is read at the end.
+UPOS and XPOS are learned as one label (NOUN|NN). There are 102 such pairs for 49 XPOS tags, and learning both
+costs neither much accuracy. Pruning is chosen on the development file; the test file is only read at the end.
 """
 
 from __future__ import annotations

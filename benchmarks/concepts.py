@@ -1,7 +1,8 @@
-"""Options for table C.2 (`benchmarks.papers.labelling`), chosen in a development world that is never tested.
+"""Choose the options for table C.2 (`benchmarks.papers.labelling`), in a world that is never tested on.
 
-For each network the rate, then the passes; for SVMstruct C: what has the smallest error on new sentences.
-Beside it, whether more sentences would change the order of the rows that the thesis has otherwise.
+The learning rate, then the number of passes of each network, and C of SVMstruct are those with the smallest
+error on new sentences. The module also checks whether more sentences would change the order of the rows that
+differs from the thesis.
 """
 
 from __future__ import annotations

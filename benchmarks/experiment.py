@@ -79,7 +79,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment found: numbers, drawings, and what to know when reading them."""
+    """The results of an experiment: numbers, drawings, and notes on how to read them."""
 
     rows: Sequence[Row] = ()
     figures: Sequence[Figure] = ()

@@ -1,8 +1,8 @@
 """GeoQuery with artificial ambiguity: nested meanings, many of whose symbols no word names.
 
-The option `unnamed` was developed on the 250 questions of the first experiments; these are 100 questions to
-test and 200 to learn from, drawn from the other 630, anew for each seed. Each of the 200 has the meanings
-of some neighbours beside its own, `level` of them on average.
+The option `unnamed` was developed on the 250 questions of the first experiments. Here each seed draws 100
+test and 200 training questions from the other 630. Each training question has its own meaning and those of
+some neighbours, `level` of them on average.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`make bench-quick`: is this checkout slower, or less accurate, than what was committed last?
 
-Times depend on the machine, their ratio to python-crfsuite's in the same run much less: it is compared with
-the ratios in benchmarks/reference.json. CPU seconds, the best of three runs in turns. `--record` writes the
-reference anew, after a change that is meant.
+Times depend on the machine, but their ratio to python-crfsuite's in the same run does so much less. This
+ratio is compared with the one in benchmarks/reference.json. Times are CPU seconds, the best of three
+alternating runs. After an intended change, `--record` updates the reference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def measure(module: str, options: dict[str, Any], folder: str) -> dict[str, Any]:
-    """CPU seconds of training on the chunking file and of labelling it; called in a process of its own."""
+    """CPU seconds of training on the chunking file and of labelling it; called in its own process."""
     program = import_module(f"benchmarks.peers.{module}")
     for package in program.IMPORTS:
         import_module(package)
@@ -86,7 +86,9 @@ def main(*, quick: bool = False, record: bool = False) -> None:
         [name, f"{reference[name]:.2f}", f"{found[name]:.2f}", "WORSE" if name in failed else ""]
         for name in reference
     ]
-    print(table(["beside python-crfsuite's averaged perceptron, 5 iterations", "reference", "now", ""], rows))
+    print(
+        table(["ratio to python-crfsuite's averaged perceptron, 5 iterations", "reference", "now", ""], rows)
+    )
     print(f"\nAllowed: {100 * TOLERANCE:.0f}% of a ratio, {LOSS} of F1. {machine()}")
     if failed:
         sys.exit(f"worse than the reference: {'; '.join(failed)}")

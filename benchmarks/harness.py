@@ -1,4 +1,4 @@
-"""What all benchmarks share: one process a measurement, the machine's name, tables and JSON."""
+"""Helpers shared by all benchmarks: one process per measurement, the machine's name, tables and JSON."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _kept: Path | None = None
 
 
 def keep_measurements(path: Path, *, resume: bool) -> None:
-    """Write each measurement down at once, so that a run that is broken off can be taken up again."""
+    """Save each measurement immediately, so that an interrupted run can be resumed."""
     global _kept
     _kept = path
     if not resume:

@@ -30,7 +30,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def step(what: str, module: str, options: dict[str, Any], folder: str) -> None:
-    """What is counted: a training, or a labelling of its training file."""
+    """Run the step to be counted: training, or labelling the training file."""
     program = import_module(f"benchmarks.peers.{module}")
     for package in program.IMPORTS:
         import_module(package)
@@ -42,7 +42,7 @@ def step(what: str, module: str, options: dict[str, Any], folder: str) -> None:
 
 
 def measure(what: str, module: str, options: dict[str, Any], folder: str) -> dict[str, Any]:
-    """Seconds of a step without Valgrind, or the bandwidth of copying; called in a process of its own."""
+    """Seconds of a step without Valgrind, or the bandwidth of copying; called in its own process."""
     if what == "copy":
         return {"bandwidth": bandwidth()}
     step("", module, options, folder)
@@ -50,7 +50,7 @@ def measure(what: str, module: str, options: dict[str, Any], folder: str) -> dic
 
 
 def bandwidth(megabytes: int = 256) -> float:
-    """Bytes a second that one core reads and writes, copying an array far larger than the caches."""
+    """Bytes per second that one core reads and writes, copying an array far larger than the caches."""
     import numpy as np
 
     source = np.ones(megabytes << 17)

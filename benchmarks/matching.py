@@ -138,7 +138,7 @@ def rebuilt() -> int:
 
 
 def main(quick: bool = False) -> None:
-    """Publish the table; what was measured is kept until all is, so that a run can be taken up again."""
+    """Publish the table; measurements are kept until it is complete, so that a run can be resumed."""
     end = "-quick" if quick else ""
     keep_measurements(RESULTS / f"matching{end}-measured.jsonl", resume=False)
     seeds = 2 if quick else SEEDS

@@ -1,7 +1,7 @@
-"""The presets pos, chunk and ner as they come, from training file to test score.
+"""The presets pos, chunk and ner with their defaults, from training file to test score.
 
 Their settings were chosen on the development files (pos, ner) or on parts of the training file (chunk). Times
-are of the processor, in one thread, so that other work on the machine plays a smaller part.
+are CPU times of one thread, so that other work on the machine disturbs them less.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ the training games are used to choose options, not to learn."""
 
 
 def inner_table(choices: Sequence[Choice]) -> str:
-    """What each change was worth where it was tried: the mean gain within training games over the folds."""
+    """The gain of each change where it was tried: the mean within training games over the folds."""
     gains: dict[str, list[float]] = {}
     for choice in choices:
         for step in choice.tried:

@@ -1,10 +1,10 @@
-"""Parts of speech (XPOS) of UD English EWT in spaCy: `structsvm_tagger` beside spaCy's own `tagger`.
+"""Parts of speech (XPOS) of UD English EWT in spaCy: `structsvm_tagger` against spaCy's own `tagger`.
 
 Both are trained by `spacy train`, on the same Docs with gold tokens, and keep the best model on the
 development file: spaCy's tagger as `spacy init config --pipeline tagger --optimize efficiency` sets it up for
-a CPU, ours with the config that we ship. Training is timed with all that it does, reading and evaluation
-included. Labelling is timed in CPU time, on Docs that have their tokens already and on texts; the latter also
-with a pipeline of no component at all, which is what spaCy's tokenizer and its Docs cost by themselves.
+a CPU, ours with the config that we ship. The training time includes reading and evaluation. Labelling is
+timed in CPU time, on Docs that already have tokens and on texts. Texts are also timed with an empty pipeline,
+which shows the cost of spaCy's tokenizer and Docs alone.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def megabytes(folder: Path, names: list[str]) -> float:
 
 
 def rates(nlp: Any, test: list[Any]) -> dict[str, float]:
-    """Tokens a second of CPU time: of Docs with gold tokens, of texts, and of texts without any component."""
+    """Tokens per second of CPU time: of Docs with gold tokens, of texts, of texts in an empty pipeline."""
     import spacy
     from spacy.tokens import Doc
 

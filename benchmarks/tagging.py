@@ -1,6 +1,6 @@
-"""CoNLL-2000 chunking, file to model and file to file: LaRank beside python-crfsuite, one template.
+"""CoNLL-2000 chunking, file to model and file to file: LaRank against python-crfsuite, one template.
 
-Features seen fewer than three times are dropped in both; crfsuite counts them with each label: it has fewer.
+Both drop features seen fewer than three times; crfsuite counts them per label, so it keeps fewer.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def together(model: Path, text: Path, scratch: str) -> float:
             process.stdin.write(b"\n")  # type: ignore[union-attr]
             process.stdin.close()  # type: ignore[union-attr]
         if any([process.wait() for process in both]):
-            raise RuntimeError("tagging in a process of its own failed")
+            raise RuntimeError("tagging in a separate process failed")
 
     _, seconds = timed(work)
     return 6 / seconds

@@ -1,4 +1,4 @@
-"""What data there is: readers, simulators, and where to get the real corpora (never their text)."""
+"""Corpus readers and simulators, and where to get the real corpora (never their text)."""
 
 from corpora.bags import Bag, Event, windows
 from corpora.readers.binary import Points, load_adult, load_banana, load_waveform

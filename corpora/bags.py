@@ -1,4 +1,4 @@
-"""What ambiguous supervision looks like: a text and meanings it may have, with the rule of time windows."""
+"""Ambiguous supervision: a text with its candidate meanings, and the time-window rule that collects them."""
 
 from __future__ import annotations
 

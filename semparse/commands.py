@@ -35,9 +35,9 @@ def train(
     progress: Progress | None = None,
     **options: Any,
 ) -> tuple[Ospas, list[Bag]]:
-    """Train a parser on files of sentences with candidates and save it; the parser, and the bags it saw.
+    """Train a parser on files of sentences with candidates and save it; return it and the bags it saw.
 
-    options are those of `Ospas`. resume: go on from this model, one sentence after the other.
+    options are those of `Ospas`. resume: continue training this model, one sentence after the other.
     """
     check_output(output, *files, schema)
     given = None if schema is None else read_schema(schema)
@@ -74,7 +74,7 @@ def training_bags(file: str | Path, format: str | None, schema: Schema | None) -
 
 
 def _are_columns(bags: list[Bag]) -> bool:
-    """Whether these are words with labels, as taggers take them: a word a line is no commentary."""
+    """Whether these are words with labels, one word per line, which taggers read, and not commentary."""
     return len(bags) > 2 and not any(
         len(bag.text.split()) > 1 or "(" in "".join(bag.candidates) for bag in bags
     )
@@ -153,9 +153,9 @@ def match(
     parts: int | None = None,
     format: str | None = None,
 ) -> int:
-    """Write which candidate each sentence means, `text TAB mr`, nothing after the tab for none; count.
+    """Write the candidate that each sentence means as `text TAB mr`, with no mr for none; return the count.
 
-    parts: learn anew from the file, with the options of the model (see `Ospas.match_apart`).
+    parts: train new parsers on the file, with the options of the model (see `Ospas.match_apart`).
     """
     check_output(output, file, None if isinstance(model, Ospas) else model)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)

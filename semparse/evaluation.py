@@ -50,7 +50,7 @@ def score_parses(parser: Any, bags: Iterable[Bag]) -> Score:
 
 
 def seen(bags: Sequence[Bag], progress: Progress | None) -> Iterator[Bag]:
-    """The bags, while `progress` is told how many there have been."""
+    """Yield the bags and report to `progress` how many there have been."""
     for done, bag in enumerate(bags, 1):
         yield bag
         if progress is not None:

@@ -1,4 +1,4 @@
-"""What parsers learn from: sentences with words, and candidates that are meanings; anything else is told."""
+"""Check training examples: sentences must have words and candidates must be meanings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def as_tokens(sentence: Sentence) -> list[str]:
     tokens = list(sentence)
     for token in tokens:
         if not isinstance(token, str):
-            raise ValueError(f"{token!r} is no word: a sentence is a string or a list of strings")
+            raise ValueError(f"{token!r} is not a word: a sentence is a string or a list of strings")
     return [token.lower() for token in tokens]
 
 

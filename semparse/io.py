@@ -50,10 +50,11 @@ def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[B
 def read_tests(
     path: str | os.PathLike[str], format: str | None = None
 ) -> tuple[list[Bag], list[Bag], int | None]:
-    """What to parse, what to match, and how many meanings are to be found by matching (None: count them).
+    """Bags to parse, bags to match, and the number of meanings that matching can find (None: count them).
 
-    In a file both are its sentences. RoboCup's test sentences are those with a gold meaning, also where no
-    event fell in their window; its bags are matched, and the meanings of comments without one are missed.
+    For a file, both are its sentences. For RoboCup, the sentences to parse are those with a gold meaning,
+    even if no event fell in their window. Its bags are matched, so the meanings of comments without a bag
+    are missed.
     """
     if _is_robocup(path, format):
         games = _games(path)
@@ -75,7 +76,7 @@ def _games(path: str | os.PathLike[str]) -> list[Game]:
 
 
 def read_jsonl(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
-    """Bags from lines of JSONL; blank lines are passed over."""
+    """Bags from lines of JSONL; blank lines are skipped."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -91,7 +92,7 @@ def read_jsonl(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
 
 def _bag(value: Any, line: int) -> Bag:
     if not isinstance(value, dict):
-        raise ValueError(f"{value!r} is no object with text and candidates")
+        raise ValueError(f"{value!r} is not an object with text and candidates")
     unknown = [key for key in value if key not in KEYS]
     if unknown:
         raise ValueError(f"unknown key {unknown[0]!r}: known are {', '.join(KEYS)}")

@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"[^\s(),;'\"]+")
 
 
 class MeaningError(ValueError):
-    """A text or an object is no meaning representation; the message says where and why."""
+    """A text or an object is not a meaning representation; the message says where and why."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def as_mr(value: Any) -> MR:
 
 def _from_json(value: Any, depth: int) -> MR:
     if not isinstance(value, dict) or set(value) - {"rel", "args"} or "rel" not in value:
-        raise MeaningError(f'{value!r} is no meaning representation: write {{"rel": name, "args": [...]}}')
+        raise MeaningError(f'{value!r} is not a meaning representation: write {{"rel": name, "args": [...]}}')
     rel, args = value["rel"], value.get("args", [])
     if not isinstance(rel, str) or not rel or not isinstance(args, (list, tuple)):
         raise MeaningError(f"{value!r}: rel must be a name and args a list")
@@ -86,7 +86,7 @@ def _from_json(value: Any, depth: int) -> MR:
         raise MeaningError(f"relations nest deeper than {DEEPEST}")
     for arg in args:
         if not isinstance(arg, dict) and not (isinstance(arg, str) and arg):
-            raise MeaningError(f"{arg!r} is no argument: give a name or an object with rel and args")
+            raise MeaningError(f"{arg!r} is not an argument: give a name or an object with rel and args")
     for name in (rel, *(arg for arg in args if isinstance(arg, str))):
         if "'" in name and '"' in name:
             raise MeaningError(f"{name!r} holds both kinds of quotes, so it could not be written as text")
@@ -134,7 +134,7 @@ class _Reader:
 
     def error(self, what: str) -> MeaningError:
         return MeaningError(
-            f"{self.text!r} is no meaning representation: {what}, near character {self.place}"
+            f"{self.text!r} is not a meaning representation: {what}, near character {self.place}"
         )
 
     def mrs(self) -> list[MR]:

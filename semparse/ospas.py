@@ -31,29 +31,29 @@ STRATEGIES = ("random", "left-right", "order-free")
 
 
 class Ospas(Estimator):
-    """Learn a parser from sentences and, beside each, candidate meanings of which at most one is meant.
+    """Learn a parser from sentences with candidate meanings, at most one of which is meant.
 
-    A sentence is a text or a list of words; a candidate an `MR`, its text such as "pass(purple10, purple8)"
-    or its JSON object. Candidates may repeat, and none of them need be right.
+    A sentence is a text or a list of words. A candidate is an `MR`, its text, such as
+    "pass(purple10, purple8)", or its JSON object. Candidates may repeat, and all of them may be wrong.
 
     algorithm: "latent", a linear model of whole meanings (see `semparse.latent.learner`), or "paper",
     Algorithms 23 and 24 of Bordes' thesis (see `semparse.thesis`). C: the largest step; None is 0.1.
-    passes: of `fit` over the data; None is 2 for "latent" and 1 for "paper". schema: a `Schema` (or its
-    JSON object) that every candidate must conform to; learned from the candidates if None. threshold:
-    answer nothing where the best meaning leads the next by less. random_state: the seed of all that is
-    random. average: predict with the mean of all weights that there have been, or with the last ones.
+    passes: the number of passes of `fit` over the data; None is 2 for "latent" and 1 for "paper".
+    schema: a `Schema` (or its JSON object) that every candidate must conform to; learned from the candidates
+    if None. threshold: return no meaning if the best one leads the next by less. random_state: the seed.
+    average: predict with the mean of all weights so far, or with the last ones.
 
-    Of "latent" only: solver, "pa" (passive-aggressive steps) or "larank" (the core's LaRank, in `fit`);
-    reprocess, how many old sentences are taken up again after each one, by `partial_fit` and by LaRank;
-    iterations, those of EM for the alignment; prior, the weight of what EM found beside what is learned
-    (0.001 only breaks ties); features, those in addition to the words (see
-    `semparse.latent.features.Viewer`); on_topic, where a sentence names things, learn only from candidates
-    about them; unnamed, for nested meanings whose relations often have no word of their own: a number
-    allows all relations to go without one, and the constants that lack one in at least this share of their
-    sentences (slower; None: each needs a word); salience, for `match`: a relation meant in a smaller share
-    of the bags where it could be is background, and never matched.
+    For "latent" only: solver, "pa" (passive-aggressive steps) or "larank" (the core's LaRank, in `fit`);
+    reprocess, the number of old sentences revisited after each one, by `partial_fit` and by LaRank;
+    iterations, the number of EM iterations for the alignment; prior, the weight of EM's result relative to
+    what is learned (0.001 only breaks ties); features, used in addition to the words (see
+    `semparse.latent.features.Viewer`); on_topic, learn only from candidates about the things that a sentence
+    names, if it names any; unnamed, for nested meanings whose relations often have no word of their own: a
+    number allows all relations to have no word, and also the constants that lack one in at least this share
+    of their sentences (slower; None: each needs a word); salience, for `match`: a relation meant in a smaller
+    share of the bags where it could be is background, and never matched.
 
-    Of "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many
+    For "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many
     empty labels complete a bag (min, max or total).
     """
 
@@ -124,7 +124,7 @@ class Ospas(Estimator):
         return given if given is None or isinstance(given, Schema) else Schema.from_json(given)
 
     def partial_fit(self, sentence: Sentence, candidates: Sequence[Any]) -> Self:
-        """Learn from one sentence more."""
+        """Learn from one more sentence."""
         with training(self):
             fresh = not hasattr(self, "model_")
             model, rng = self._new_model() if fresh else (self.model_, self._rng)
@@ -200,7 +200,7 @@ class Ospas(Estimator):
         return sequence_tags()
 
     def predict(self, sentences: Sequence[Sentence]) -> np.ndarray:
-        """The text of the best meaning of each sentence, None where there is none."""
+        """The text of the best meaning of each sentence, or None if there is no meaning."""
         parses = [self.parse(sentence) for sentence in sentences]
         return np.array([str(found[0].mr) if found else None for found in parses], object)
 
@@ -244,7 +244,7 @@ class Ospas(Estimator):
         check_count(parts=parts, low=2)
         X, bags = checked_examples(sentences, candidates, self._given_schema())
         if len(X) < parts:
-            raise ValueError(f"{len(X)} sentences cannot be dealt into {parts} parts")
+            raise ValueError(f"{len(X)} sentences cannot be split into {parts} parts")
 
         part_of = np.random.default_rng(check_seed(self.random_state)).permutation(len(X)) % parts
         found: list[Match | None] = [None] * len(X)
@@ -263,7 +263,7 @@ class Ospas(Estimator):
         return self._fitted().align(checked_tokens(sentence, "the sentence"), as_mr(candidate))
 
     def explain(self, sentence: Sentence, candidate: Any = None) -> list[tuple[str, str, float]]:
-        """Why the best meaning, or a given one, has its score: (label, feature, weight), weightiest first."""
+        """Why the best meaning, or a given one, has its score: (label, feature, weight), largest first."""
         given = None if candidate is None else as_mr(candidate)
         return self._fitted().explain(checked_tokens(sentence, "the sentence"), given)
 

@@ -1,4 +1,4 @@
-"""What a parser answers: a meaning, how sure it is, and the words that it came from."""
+"""The result of a parser: a meaning, its confidence, and the words that it came from."""
 
 from __future__ import annotations
 

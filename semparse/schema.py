@@ -73,7 +73,7 @@ class Schema:
         for arg, slot in zip(mr.args, relation.slots, strict=False):
             name = arg.rel if isinstance(arg, MR) else arg
             if name not in self.types[slot]:
-                return f"{mr}: {name!r} is no {slot}"
+                return f"{mr}: {name!r} is not a {slot}"
             if isinstance(arg, MR) and (fault := self.fault(arg)):
                 return fault
         return None
@@ -129,7 +129,7 @@ def _arity(relation: Relation) -> str:
 
 
 class SchemaLearner:
-    """What MRs have shown of their schema so far."""
+    """Learn a schema from the MRs seen so far."""
 
     def __init__(self) -> None:
         self.fillers: dict[str, list[set[str]]] = {}
@@ -184,7 +184,7 @@ class SchemaLearner:
         return Schema(relations, {f"type{k}": symbols for k, symbols in enumerate(ordered, 1)})
 
     def to_json(self) -> dict[str, Any]:
-        """All that was seen, to go on from later."""
+        """Everything that was seen, so that learning can be resumed later."""
         return {
             "fillers": {rel: [sorted(slot) for slot in slots] for rel, slots in self.fillers.items()},
             "least": self.least,

@@ -29,7 +29,7 @@ if not Token.has_extension("symbol"):
 
 
 class OspasPipe(EstimatorPipe):
-    """Reads the meaning of a Doc, which is one sentence; punctuation and white space are passed over.
+    """Parse the meaning of a Doc, which is one sentence; punctuation and white space are skipped.
 
     It sets Doc._.mr, the text of the best meaning, or None; Doc._.mr_score and Doc._.mr_margin, by how much
     it leads; Token._.symbol, what each word stands for; and doc.spans["mr"], the same as spans, for displaCy.
@@ -60,7 +60,7 @@ class OspasPipe(EstimatorPipe):
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None
     ) -> None:
-        """Begin anew; a model file is read again."""
+        """Start from scratch; a model file is read again."""
         validate_get_examples(get_examples, "OspasPipe.initialize")
         self._start()
 

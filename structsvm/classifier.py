@@ -26,7 +26,7 @@ from structsvm.validation import (
 # More epochs gain almost nothing on held-out parts of R8, LETTER and USPS:
 # `python -m benchmarks default-epochs`.
 EPOCHS, KERNEL_EPOCHS = 5, 2
-FEW, MOST_EPOCHS = 10_000, 50  # with kernels, small sets are visited so often in all, which costs nothing
+FEW, MOST_EPOCHS = 10_000, 50  # with kernels: FEW visits in all, in at most MOST_EPOCHS epochs
 FREE_PARAMETERS = (
     "callback",
     "class_weight",
@@ -99,7 +99,7 @@ class LaRankClassifier(TrainedEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train from scratch.
 
-        Where that is broken off, by Ctrl-C or an exception in the callback, the model is what it was before.
+        If Ctrl-C or an exception in the callback interrupts it, the model stays as it was before.
         """
         self._check_options()
         X, y = self._checked(X, y)
@@ -109,10 +109,10 @@ class LaRankClassifier(TrainedEstimator):
         return self._adopt(optimizer, X)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """One pass over more data; the first call needs all classes, if its own data do not show them.
+        """Make one pass over more data; pass all classes to the first call if its data lack some.
 
-        Where a later call is broken off, what it has learned so far is kept. Of the parameters, only epochs,
-        tol, random_state, callback and class_weight may change between calls.
+        If a later call is interrupted, what it has learned so far is kept. Only the parameters epochs, tol,
+        random_state, callback and class_weight may change between calls.
         """
         self._check_options()
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
@@ -281,9 +281,9 @@ class LaRankClassifier(TrainedEstimator):
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
         """Write a model file, with the parameters that the model was trained with.
 
-        Without the training state the file of a linear model is smaller; after loading it partial_fit goes on
-        from the weights, but no longer revises what they were made of. With other kernels the support
-        patterns are the model, and training_state makes no difference.
+        Without the training state the file of a linear model is smaller. After loading it, partial_fit starts
+        from the weights but no longer revises the support patterns behind them. With other kernels the
+        support patterns are the model, and training_state makes no difference.
         """
         from structsvm.classifier_file import save_classifier
 

@@ -78,7 +78,7 @@ def load_classifier(cls: type, path: str | os.PathLike[str]) -> Any:
         KeyError, TypeError, ValueError, IndexError, AttributeError, MemoryError, OverflowError
     ) as error:  # fmt: skip
         raise ModelFileError(
-            f"{path} does not hold a classifier that fits together ({error}): train it anew."
+            f"{path} holds an inconsistent classifier ({error}): train it again."
         ) from error
 
 
@@ -137,7 +137,7 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
         or classes.ndim != 1
         or not np.array_equal(np.unique(classes), classes)
     ):
-        raise ValueError("classes are no sorted labels")
+        raise ValueError("classes are not sorted labels")
     weight = classifier.class_weight
     if weight is not None and not (isinstance(weight, str) and weight == "balanced"):
         check_class_weight(weight, classes)
@@ -179,7 +179,7 @@ def check_array(arrays: dict[str, np.ndarray], name: str, dtype: Any, shape: tup
 
 
 def without_support(dual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A dual that has its weights but no support patterns: enough to predict or to go on with new data."""
+    """A dual that has its weights but no support patterns: enough to predict or to train on new data."""
     kept = ("weights", "counters", "objective", "rng")
     return {name: value if name in kept else value[:0] for name, value in dual.items()}
 

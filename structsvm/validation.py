@@ -145,13 +145,13 @@ def same_value(a: Any, b: Any) -> bool:
 
 
 def check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
-    """Refuse what is no {class: factor of at least 0}, or names a class that is not there."""
+    """Refuse anything but {class: factor of at least 0}, and names of unknown classes."""
     if not isinstance(class_weight, Mapping):
         raise ValueError(f"class_weight must be a dict of factors, 'balanced' or None, not {class_weight!r}")
     known = set(classes.tolist())
     for label, factor in class_weight.items():
         if label not in known:
-            raise ValueError(f"class_weight names {label!r}, which is no class of y")
+            raise ValueError(f"class_weight names {label!r}, which is not a class of y")
         if isinstance(factor, bool) or not isinstance(factor, NUMBERS) or not 0 <= factor < np.inf:
             raise ValueError(f"class_weight of {label!r} must be a number of at least 0, not {factor!r}")
 

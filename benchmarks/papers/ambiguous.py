@@ -1,7 +1,8 @@
 """Table 6.1, figures 6.3 and 6.4 of Bordes' thesis: OSPAS on AmbigChild-World and AmbigHouse, simulated.
 
-The corpora are our own simulations, so the thesis' scores are beside ours for orientation: what must agree is
-that more ambiguity costs little, and on AmbigHouse the order of the curves. Nothing is chosen here.
+The corpora are our own simulations, so the thesis' scores are shown next to ours only for orientation. Two
+things must agree: more ambiguity costs little, and the curves of AmbigHouse come in the same order. No option
+is chosen here.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def parsing_f1(level: int, seed: int, method: str) -> float:
 
 
 def curve(level: int, seed: int, strategy: str) -> list[float]:
-    """Alignment errors in percent after so many sentences, each seen once."""
+    """Alignment errors in percent after each of several numbers of sentences, each seen once."""
     from semparse import Ospas
 
     parser = Ospas(strategy=strategy, random_state=seed, **HOUSE)

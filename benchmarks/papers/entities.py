@@ -152,7 +152,7 @@ def run(
 
 
 def words_only(X: list[Sentence], X_test: list[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
-    """What the HMM sees: words; their forms where a word is not seen twice."""
+    """The input of the HMM: words, or the form of a word that is not seen twice."""
     counts: dict[str, int] = {}
     for token in chain(*X):
         counts[token[0]] = counts.get(token[0], 0) + 1

@@ -1,7 +1,7 @@
 """Multiclass SVMs in Bordes' thesis: tables 5.2 and 5.3, figures 5.1 and 5.2.
 
-The papers do not state how inputs are scaled. LETTER as it comes and MNIST in [0, 2] give their duals. USPS
-in [-1, 1] needs a factor of 0.623 for their dual, chosen for that alone: perhaps theirs was another copy.
+The papers do not state how inputs are scaled. LETTER unscaled and MNIST in [0, 2] give their duals. USPS in
+[-1, 1] needs a factor of 0.623, chosen only to give their dual: perhaps they used another copy.
 """
 
 from __future__ import annotations

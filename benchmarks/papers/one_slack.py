@@ -50,7 +50,7 @@ def one_slack(quick: bool) -> Outcome:
         for method in METHODS:
             (run,) = measurements(__name__, [{"method": method, "sentences": sentences}])
             for key, digits in (("dual", 2), ("constraints", 0), ("searches", 1), ("seconds", 1)):
-                name = {"searches": "searches a sentence", "seconds": "CPU seconds"}.get(key, key)
+                name = {"searches": "searches per sentence", "seconds": "CPU seconds"}.get(key, key)
                 rows.append(Row(f"{method}, {sentences} sentences", name, None, [run[key]], digits=digits))
     return Outcome(
         rows,

@@ -59,7 +59,7 @@ def run(
 
 
 def prepared(trees: list[Any], order: int | None) -> list[Any]:
-    """The trees to learn from: binarised, with a memory of so many children, or as they are."""
+    """The trees to learn from: binarised with a memory of `order` children, or unchanged if it is None."""
     from structsvm.problems.tree.grammar import binarise
 
     return trees if order is None else [binarise(tree, order=order) for tree in trees]

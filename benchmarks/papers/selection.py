@@ -186,7 +186,7 @@ def learn(name: str, learner: str, seed: int, few: bool) -> dict[str, Any]:
 
 
 def nearest(model: Any, X: Any, sample: int | None) -> int:
-    """What to ask next: the model's own query, or, if none lies within the margin, the nearest of all."""
+    """The example to ask for next: the model's own query or, if none lies within the margin, the nearest."""
     wanted = model.query(X, 1, sample=sample)
     return int(wanted[0] if len(wanted) else np.argmin(np.abs(model.decision_function(X))))
 

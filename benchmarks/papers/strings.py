@@ -66,7 +66,7 @@ def measure(seed: int) -> dict[str, Any]:
 
 
 def answered(X: list[str], y: list[str], X_test: list[str]) -> dict[str, list[str]]:
-    """What each method answers."""
+    """The predictions of each method."""
     from structsvm import SVMStruct
     from structsvm.problems import StringProblem
     from structsvm.problems.string import subsequence_features

@@ -1,5 +1,5 @@
-"""Other programs for the same tasks, a module each: `train` (file to model), `load`, `label` (file to file).
+"""Other programs for the same tasks, one per module: `train` (file to model), `load`, `label` (file to file).
 
-All are run by `benchmarks.peers.measuring`, in processes of their own, with packages of their own
+`benchmarks.peers.measuring` runs each in its own process, with its own packages
 (`benchmarks.peers.install`), on the same files.
 """

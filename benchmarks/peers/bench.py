@@ -19,7 +19,7 @@ SCALED = ("structsvm greedy, 1 pass", "structsvm exact, 2 passes", "crfsuite ap"
 
 
 def measure(inference: str, folder: str) -> dict[str, Any]:
-    """Where the time of training and of labelling goes, in ns a token; called in a process of its own."""
+    """How the time of training and labelling is spent, in ns per token; called in its own process."""
     from benchmarks.tagging import stages
     from taggers import commands
     from taggers.commands.training import read_labelled
@@ -64,9 +64,9 @@ def scaling(sizes: list[int]) -> dict[str, list[float]]:
 
 
 def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
-    """Publish the tables; quick takes few sentences, once, to see that everything works.
+    """Publish the tables; quick takes few sentences, once, to check that everything works.
 
-    tasks: measure these anew, and keep the last run of the others.
+    tasks: measure only these again, and keep the last run of the others.
     """
     few: dict[str, Any] = {"repeats": 1, "sentences": 300} if quick else {}
     name = "peers-quick" if quick else "peers"

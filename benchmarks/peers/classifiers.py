@@ -1,4 +1,4 @@
-"""Multiclass sets: `LaRankClassifier` beside scikit-learn's SVC and LinearSVC, from file to saved model."""
+"""Multiclass sets: `LaRankClassifier` against scikit-learn's SVC and LinearSVC, from file to saved model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure all programs: training and labelling in processes of their own, in turns, several times.
+"""Measure all programs: each trains and labels in its own process, in turn, several times.
 
 A run writes a table for each task, plots, and a line of benchmarks/results/history.jsonl with everything.
 """
@@ -25,7 +25,7 @@ REPEATS = 3
 
 
 def measure(step: str, module: str, task: str, options: dict[str, Any], folder: str) -> dict[str, Any]:
-    """One step of one program, `train` or `label`; called in a process of its own."""
+    """One step of one program, `train` or `label`; called in its own process."""
     program = import_module(f"benchmarks.peers.{module}")
     for package in program.IMPORTS:
         import_module(package)

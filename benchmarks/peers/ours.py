@@ -1,4 +1,4 @@
-"""structsvm itself: the template of the task, or the preset as it comes."""
+"""structsvm itself: with the template of the task, or with the defaults of the preset."""
 
 from __future__ import annotations
 

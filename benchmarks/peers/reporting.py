@@ -66,11 +66,11 @@ def legend(entries: list[dict[str, Any]]) -> str:
     versions = {e["method"].split()[0]: e["version"] for e in entries if e["version"]}
     told = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (
-        "Training: from file to saved model. Labelling: tokens (or rows) a second from file to file, loading "
-        "included. Seconds are of CPU, which other work on the machine disturbs less than the clock. "
-        "Medians, in brackets the least and the most. Each program in processes of its own, in turns, on one "
-        "core; starting Python and imports are not timed. The same template: features made in Python for "
-        "those that take strings, which is how they are used.\n\n"
+        "Training: from file to saved model. Labelling: tokens (or rows) per second from file to file, "
+        "including loading. Seconds are CPU seconds, which other work on the machine disturbs less than "
+        "wall-clock time. Figures are medians, with minimum and maximum in brackets. Each program runs in "
+        "its own process, in turn, on one core; starting Python and imports are not timed. All use the same "
+        "template; for programs that take strings, Python makes the features, as is usual for them.\n\n"
         f"{machine()}; {told}"
     )
 

@@ -93,7 +93,7 @@ def read(path: Path) -> Iterator[list[list[str]]]:
 
 
 def write(path: Path, labelled: Iterator[tuple[list[list[str]], list[str]]]) -> None:
-    """Sentences with a label more in each row."""
+    """Write sentences with the label appended to each row."""
     with path.open("w", encoding="utf-8") as file:
         for rows, labels in labelled:
             file.writelines(f"{' '.join(row)} {label}\n" for row, label in zip(rows, labels, strict=True))

@@ -64,7 +64,7 @@ def _read_comments(path: Path) -> list[tuple[float, str]]:
     for number, line in _lines(path):
         time, bar, text = line.partition("|")
         if not bar or not time.strip().isdecimal():
-            raise DataError(f"{line.strip()!r} is no comment: write `time | text`", str(path), number)
+            raise DataError(f"{line.strip()!r} is not a comment: write `time | text`", str(path), number)
         comments.append((float(time), " ".join(text.split())))
     return comments
 
@@ -74,7 +74,9 @@ def _read_events(path: Path) -> list[Event]:
     for number, line in _lines(path):
         parts = [part.strip() for part in line.split("|")]
         if len(parts) != 3 or not parts[0].isdecimal() or not parts[1].isdecimal():
-            raise DataError(f"{line.strip()!r} is no event: write `start | end | meaning`", str(path), number)
+            raise DataError(
+                f"{line.strip()!r} is not an event: write `start | end | meaning`", str(path), number
+            )
         events.append(Event(float(parts[0]), float(parts[1]), _packed(parts[2], path, number)))
     return events
 
@@ -141,7 +143,7 @@ def _packed(meaning: str, path: Path, line: int) -> str:
     """A meaning without its blanks."""
     packed = "".join(meaning.split())
     if not _MEANING.fullmatch(packed):
-        raise DataError(f"{meaning.strip()!r} is no meaning such as pass ( a , b )", str(path), line)
+        raise DataError(f"{meaning.strip()!r} is not a meaning such as pass ( a , b )", str(path), line)
     return packed
 
 

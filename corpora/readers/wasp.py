@@ -41,7 +41,7 @@ def read_wasp(path: str | os.PathLike[str], language: str) -> list[Bag]:
         raise DataError(f"cannot be read ({error.strerror}): check its name", str(path)) from None
     except ElementTree.ParseError as error:
         line = error.position[0]
-        raise DataError(f"malformed XML ({error}): get the file anew", str(path), line) from None
+        raise DataError(f"malformed XML ({error}): download the file again", str(path), line) from None
     bags = []
     for example in root.iter("example"):
         name = example.get("id", "?")

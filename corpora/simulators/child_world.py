@@ -1,8 +1,8 @@
-"""A simulated child's world: sentences with nested meanings, heard beside what else goes on at the time.
+"""Simulate a child's world: sentences with nested meanings, heard while other things happen.
 
 After AmbigChild-World of Kate and Mooney (2007): a synchronous grammar makes a sentence and its meaning
-together; a perceptual context is a small part of the grammar, so that meanings close in time are alike; a
-sentence comes with the meanings in a window around its own. Words, grammar and sizes are our own.
+together; a perceptual context is a small part of the grammar, so that meanings close in time are alike; the
+candidates of a sentence are the meanings in a window around its own. Words, grammar and sizes are our own.
 """
 
 from __future__ import annotations

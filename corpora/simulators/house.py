@@ -89,7 +89,7 @@ class Universe:
         return "asleep" if actor in self.asleep else "standing" if self.up(actor) else "sitting"
 
     def whereabouts(self, thing: str) -> str:
-        """What or who has a thing, or the room it lies in."""
+        """The thing or person that has a thing, or the room it is in."""
         return self.contained_by.get(thing, self.location[thing])
 
     def go(self, actor: str, room: str) -> None:
@@ -145,7 +145,7 @@ def coherent(verb: str, args: tuple[str, ...], u: Universe) -> bool:
 
 
 def execute(verb: str, args: tuple[str, ...], u: Universe, rng: Random) -> None:
-    """What an action changes."""
+    """Change the universe by an action."""
     actor = args[0]
     if verb in ("move", "bring"):
         u.go(actor, args[-1])

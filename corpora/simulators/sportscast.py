@@ -73,7 +73,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Comment:
-    """What was said at a time step, and of which event."""
+    """A comment made at a time step, and the event it describes."""
 
     time: int
     text: str
@@ -159,7 +159,7 @@ class Game:
         return found + self.stoppage(mode, team if mode == "corner_kick" else OTHER[team])
 
     def stoppage(self, mode: str, side: str) -> list[Action]:
-        """The game rests, and goes on with a player of `side`."""
+        """The game stops, and resumes with a player of `side`."""
         found = [Action(self.time, self.time, "playmode", (f"{mode}_{'l' if side == 'purple' else 'r'}",))]
         rest = self.rng.randint(5, 30)
         found += [Action(self.time + k, self.time + k, "ballstopped") for k in range(1, rest)]
@@ -184,7 +184,7 @@ def comment_on(event: Action, rng: Random) -> str | None:
 
 
 def comments_on(move: list[Action], rng: Random) -> list[Comment]:
-    """What is said of a move: at most one thing, and now and then something about nothing."""
+    """The comments on a move: at most one about it, and occasionally one about no event at all."""
     found = []
     told = [event for event in move if rng.random() < SPOKEN_OF[event.rel]]
     if told:

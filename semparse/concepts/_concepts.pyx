@@ -196,7 +196,7 @@ cdef class Network:
     cdef bint learn(
         self, const int32_t* truth, int32_t* bag, float rate
     ) noexcept nogil:
-        """Label a sentence until the first mistake, and correct it; whether there was none.
+        """Label one sentence up to the first mistake and correct it; True if there was none.
 
         The truth is the concept of each word or, where a bag is given, only how often each concept occurs.
         """

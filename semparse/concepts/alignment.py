@@ -11,7 +11,8 @@ def align(
     """The labels of each sentence in the order of its words.
 
     Expectation maximisation of P(label | word), each label of a sentence explained by one of its words
-    (IBM's model 1, from words to labels); then, sentence by sentence, the surest pair first, a label a word.
+    (IBM's model 1, from words to labels); then, sentence by sentence, the
+    surest pair first, one label per word.
     """
     lengths = np.diff(starts)
     sizes = np.repeat(lengths, lengths)

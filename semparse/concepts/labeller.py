@@ -161,7 +161,9 @@ class ConceptLabeller(Estimator):
         """Read a model file, or raise ModelFileError."""
         arrays, meta = load_model(path)
         if meta.get("kind") != KIND:
-            raise ModelFileError(f"Model file {path} is no concept labeller: it says {meta.get('kind')!r}.")
+            raise ModelFileError(
+                f"Model file {path} is not a concept labeller: it says {meta.get('kind')!r}."
+            )
         with loading(path, "labeller"):
             labeller = cls(**meta["parameters"])
             labeller._check_options()

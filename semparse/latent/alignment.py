@@ -42,7 +42,7 @@ class Alignment:
         return np.split(posteriors, links.bag_ends[:-1])
 
     def see(self, x: list[str], bag: list[MR]) -> np.ndarray:
-        """One sentence more: an E step with the counts so far, which are then added to."""
+        """Learn from one more sentence: an E step with the counts so far, then update the counts."""
         links = _Links([x], [bag])
         t = np.array([self._chance(word, symbol) for word, symbol in links.pairs])
         posteriors, counts = links.expect(t)

@@ -126,11 +126,11 @@ class View:
 
 
 class Viewer:
-    """Makes views, by an alignment and a schema that do not change meanwhile.
+    """Make views from an alignment and a schema, which must not change meanwhile.
 
-    features: what is looked at beside the words themselves. classes: a word that names a thing counts as the
-    type of the thing. pairs: neighbouring words together, for relations. neighbours: the words beside a word,
-    for constants and roles. order: which of the named things a word is, from either end or from the
+    features: the features used in addition to the words. classes: a word that names a thing counts as the
+    type of the thing. pairs: neighbouring words together, for relations. neighbours: the words next to a
+    word, for constants and roles. order: which of the named things a word is, from either end or from the
     relation's word. sentence: all other words, for a constant that its word leaves open.
     """
 
@@ -205,7 +205,7 @@ class Viewer:
         return view
 
     def _add_silent(self, view: View, places: list[int | None], fillers: list[int], grow: bool) -> None:
-        """Rows of symbols without a word, and of what stands in which slot."""
+        """Add the rows of symbols without a word, and of the filler of each slot."""
         tables = self.tables
         view.silent = self.silent
         for rel, slots in self.fillers.items():

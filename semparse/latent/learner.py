@@ -2,11 +2,12 @@
 
     S(x, mr) = max over alignments of  <w, Phi(x, mr, alignment)>
 
-`Alignment` (EM over all bags) says which words may stand for which symbols, and which candidates of a bag are
-likely. Then, passing over the sentences: the best candidate of the bag, by S and by that posterior, should
-score higher than any other MR that the schema allows, by a margin of 1; if not, a passive-aggressive step of
-at most C is made, or the pair enters the dual that LaRank works on. Bags none of whose candidates can be
-aligned are noise and passed over. Predictions use the mean of all weights, or the last ones.
+`Alignment` (EM over all bags) finds which words may stand for which symbols, and which candidates of a bag
+are likely. Training then visits the sentences. The best candidate of the bag, by S and by that posterior,
+should score higher by a margin of 1 than any other MR that the schema allows. If it does not, the learner
+makes a passive-aggressive step of at most C, or adds the pair to the dual that LaRank optimizes. A bag is
+noise if none of its candidates can be aligned; it is skipped. Predictions use the mean of all weights, or
+the last ones.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ class LatentParser:
             )
 
     def learn(self, x: list[str], bag: list[MR], rng: np.random.Generator) -> None:
-        """One sentence more, then some of the old ones again."""
+        """Learn from one more sentence, then from some of the old ones again."""
         bag = distinct(bag)
         self._meet(bag)
         self.alignment.see(x, bag)

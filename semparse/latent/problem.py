@@ -1,12 +1,11 @@
 """The default parser's learning problem, as the core's optimizers take it: LaRank on bags.
 
-An output is a pair of trees: the hidden right one, found anew at each visit (see `LatentParser.choose`),
+An output is a pair of trees: the hidden right one, chosen again at each visit (see `LatentParser.choose`),
 and its best rival. Its difference of features counts against it, so that the optimizer's constraint reads
 
     S(x, right) - S(x, rival) >= 1
 
-and what is put in the dual at one visit is reprocessed later although another tree may be the right one by
-then.
+A pair that enters the dual at one visit is reprocessed later, even if another tree has become the right one.
 """
 
 from __future__ import annotations

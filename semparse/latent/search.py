@@ -117,7 +117,7 @@ class Search:
                     yield gain, Node(rel, None, tuple(children), True)
 
     def _edge(self, rel: str, slot: int, child: Node, anchor: int | None) -> float:
-        """What it is worth that a child stands in a slot of a relation."""
+        """The score of a child in a slot of a relation."""
         gain = self.role[child.place, anchor][self.tables.roles.labels[rel, slot]]
         nest = self.nest.get((rel, slot))
         return gain if nest is None else gain + nest[self.tables.nesting.labels[child.symbol]]
@@ -249,7 +249,7 @@ class Search:
         return [(s, above, Node(mr.rel, a, c, True), u) for s, (above, a, c), u in ways]
 
     def prior_gain(self, found: Found) -> float:
-        """What the shares of its constants add to the score of a tree."""
+        """The amount that the shares of its constants add to the score of a tree."""
         total, waiting = 0.0, [found.node]
         while waiting:
             node = waiting.pop()
@@ -259,7 +259,7 @@ class Search:
         return self.prior * total
 
     def features(self, found: Found) -> list[tuple[str, np.ndarray, int]]:
-        """What a score is the sum of: tables, rows and columns."""
+        """The terms that sum to a score: tables, rows and columns."""
         view, tables = self.view, self.tables
         parts = [("unused", rows, 0) for i, rows in view.unused_rows.items() if not found.used >> i & 1]
         waiting = [found.node]

@@ -12,7 +12,7 @@ cdef class Dual:
         raise TypeError("a dual holds raw memory: use its state() and restore()")
 
     cdef int process_new(self, Py_ssize_t slot) except -1 nogil:
-        """PROCESSNEW: if it is no support pattern, step from its true output to its most violated one."""
+        """PROCESSNEW: unless it is a support pattern, step from its true output to its most violated one."""
         return 0
 
     cdef int process_old(self, Py_ssize_t position) except -1 nogil:

@@ -433,7 +433,7 @@ cdef class LinearDual(Dual):
         return result
 
     def state(self) -> dict:
-        """Everything but the oracle's patterns, as arrays: what restore() needs to go on."""
+        """Everything but the oracle's patterns, as arrays: the input of restore()."""
         cdef Py_ssize_t position, k, n
         cdef Pattern* p
         cdef int32_t[::1] index_view

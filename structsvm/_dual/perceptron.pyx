@@ -155,7 +155,7 @@ cdef class PerceptronWeights:
         return result
 
     def state(self) -> dict:
-        """What restore() needs to go on."""
+        """The input of restore(), as arrays."""
         return {
             "weights": self.last.copy(),
             "moments": self.moments.copy(),

@@ -65,7 +65,7 @@ def load(cls: type, path: str | os.PathLike[str], rebuild: Any) -> Any:
         KeyError, TypeError, ValueError, IndexError, AttributeError, MemoryError, OverflowError
     ) as error:  # fmt: skip
         raise ModelFileError(
-            f"{path} does not hold a classifier that fits together ({error}): train it anew."
+            f"{path} holds an inconsistent classifier ({error}): train it again."
         ) from error
 
 
@@ -74,7 +74,7 @@ def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> 
     classes, parameters = arrays["classes"], dict(meta["parameters"])
     sorted_labels = classes.ndim == 1 and np.array_equal(np.unique(classes), classes)
     if classes.dtype.kind not in "biufUS" or not sorted_labels:
-        raise ValueError("classes are no sorted labels")
+        raise ValueError("classes are not sorted labels")
     if type(meta["n_features_in"]) is not int or not 0 < meta["n_features_in"] < 2**63:
         raise ValueError(f"n_features_in is {meta['n_features_in']!r}")
     for name, array in arrays.items():

@@ -22,7 +22,7 @@ cdef class Huller(Machine):
         super().__init__(inputs, cache_mb=cache_mb, seed=seed)
 
     cdef int visit(self, Py_ssize_t slot) except -1 nogil:
-        """PROCESS an example that is no support vector, then REPROCESS one that is, drawn at random."""
+        """PROCESS an example that is not a support vector, then REPROCESS one that is, drawn at random."""
         if self.rows.position[slot] < 0:
             self.update(-1, slot)
         if self.n_positive and self.n_negative:

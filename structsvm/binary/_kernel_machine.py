@@ -206,7 +206,7 @@ class KernelMachine(BinaryClassifier):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, with the parameters that the model was trained with.
 
-        Cached kernel rows are let go, so that this model and the one read back go on alike, to the bit.
+        Cached kernel rows are released, so that this model and the one read back continue identically.
         """
         from structsvm.binary._file import save_kernel_machine
 

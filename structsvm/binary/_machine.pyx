@@ -70,7 +70,7 @@ cdef class Machine:
         self.rows.start(len(labels))
 
     def learn(self, slots):
-        """Visit a block of examples, a few dozen, in order; Ctrl-C is heard between two of them."""
+        """Visit a block of examples, a few dozen, in order; Ctrl-C can interrupt between two of them."""
         cdef const Py_ssize_t[::1] order = np.ascontiguousarray(slots, dtype=np.intp)
         cdef Py_ssize_t k
         self.rows.begin_block(slots)
@@ -89,7 +89,7 @@ cdef class Machine:
         return np.array(self.alpha[:self.rows.n])
 
     def state(self) -> dict:
-        """Everything but the inputs, as arrays: what restore() needs to go on."""
+        """Everything but the inputs, as arrays: the input of restore()."""
         cdef Py_ssize_t n = self.rows.n
         return {
             "alpha": np.array(self.alpha[:n]), "f": np.array(self.f[:n]), "y": np.array(self.y[:n]),

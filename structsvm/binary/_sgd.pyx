@@ -89,7 +89,7 @@ def run(
 ):
     """Take the steps of Algorithm 8 over the rows in `order`; indices is empty for dense rows.
 
-    state: t, count, updateB and the number of estimates of B so far, which go on from call to call.
+    state: t, count, updateB and the number of estimates of B so far, which carry over from call to call.
     """
     cdef Py_ssize_t k, i, row, n, d = w.shape[0]
     cdef int64_t t = state[0], count = state[1], update = state[2], estimates = state[3]

@@ -15,8 +15,8 @@ from structsvm.validation import NUMBERS, check_count, check_positive
 class KernelPerceptron(KernelMachine):
     """Kernel perceptron (Algorithm 2 of the thesis): alpha_t += y_t where y_t f(x_t) <= margin; no bias.
 
-    budget: at most so many support vectors (Algorithm 4, Crammer, Kandola and Singer 2004): beyond it the one
-    that is classified best without itself leaves. margin: 0 for the plain perceptron.
+    budget: the largest number of support vectors (Algorithm 4, Crammer, Kandola and Singer 2004); beyond it,
+    the one that is classified best without itself is removed. margin: 0 for the plain perceptron.
     """
 
     def __init__(

@@ -109,7 +109,7 @@ class SGDQNClassifier(BinaryClassifier):
         self._check_weights()
 
     def _watch(self, k: int, rows: Rows, weight: np.ndarray) -> None:
-        """What a stream shows first need not be like the rest: longer steps call for smaller gains."""
+        """Lower the gains if later rows of a stream call for longer steps than the first ones did."""
         longest = float(np.max(weight * (rows.squares(np.arange(len(weight))) @ self.scale_[k])))
         if longest > self.longest_:
             self.t0_ *= longest / self.longest_
@@ -118,8 +118,8 @@ class SGDQNClassifier(BinaryClassifier):
     def _check_weights(self) -> None:
         if not np.all(np.isfinite(self.weights_)):
             warnings.warn(
-                f"{type(self).__name__} has diverged, its weights are no numbers: scale the inputs, or give "
-                "a larger t0 or lam",
+                f"{type(self).__name__} has diverged: its weights are not finite; scale the inputs, or "
+                "increase t0 or lam",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -201,7 +201,7 @@ class SGDQNClassifier(BinaryClassifier):
 
     @property
     def coef_(self) -> np.ndarray:
-        """w, a row for each machine: one for two classes, else one a class."""
+        """w, one row per machine: one machine for two classes, else one per class."""
         return self._trained("weights_")[:, : self.n_features_in_]
 
     @property

@@ -1,4 +1,4 @@
-"""What `structsvm demo` shows of semantic parsing: a simulated sportscast, learned and parsed."""
+"""The semantic parsing part of `structsvm demo`: learn a simulated sportscast and parse it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def demo(*, seed: int = 0) -> None:
     print(
         "3. A semantic parser, learned from 600 comments on a simulated football game\n"
         "   $ structsvm parse train game.jsonl\n\n"
-        "   Each comment stands beside what happened just before it, and nobody says what is meant:\n"
+        "   Each comment comes with the events just before it; which one it means is not given:\n"
     )
     example = next(bag for bag in bags if len(bag.candidates) == 3)
     print(f'   "{example.text}"')

@@ -75,8 +75,8 @@ def train(
     average: Annotated[
         bool | None, typer.Option("--average/--last", help="Predict with mean or last weights.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Repeats to the bit.")] = 0,
-    resume: Annotated[str | None, typer.Option(help="Go on from this model.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same model.")] = 0,
+    resume: Annotated[str | None, typer.Option(help="Continue training this model.")] = None,
     format: Format = None,
     quiet: Quiet = False,
 ) -> None:
@@ -107,7 +107,7 @@ def train(
 @app.command()
 def apply(
     model: Model,
-    file: Annotated[str, typer.Argument(help="Sentences, one a line or JSONL; - for standard input.")] = "-",
+    file: Annotated[str, typer.Argument(help="Sentences, one per line, or JSONL; - for stdin.")] = "-",
     output: Output = "-",
     n: Annotated[int, typer.Option("-n", min=1, help="How many meanings of a sentence.")] = 1,
     show: Annotated[

@@ -1,10 +1,10 @@
-"""What is said when the data, not the program, is wrong."""
+"""The error for wrong input data, with the place where it was found."""
 
 from __future__ import annotations
 
 
 class DataError(ValueError):
-    """Wrong input data, told as ``file:line: what is wrong; what to do``."""
+    """Wrong input data, reported as ``file:line: what is wrong; what to do``."""
 
     def __init__(self, what: str, file: str = "", line: int = 0) -> None:
         place = f"{file or '<input>'}:{line}: " if line else f"{file}: " if file else ""

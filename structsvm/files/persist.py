@@ -11,8 +11,8 @@ CRC-32 guards against accidents; it checks 10 MB in 3 ms where SHA-256 takes 6 a
 executes anything. A forged file can hold any numbers, so the caller must check that they fit together.
 
 A file is read into memory, never mapped: a mapped model that another program overwrites or truncates would
-change under the process that uses it, or kill it. Reading takes about a millisecond a megabyte, with the
-checksum.
+change under the process that uses it, or kill it. Reading takes about a millisecond per megabyte, including
+the checksum.
 """
 
 import errno
@@ -48,7 +48,7 @@ _ZIP64_EXTRA = 20  # what zipfile appends to the extra field under force_zip64
 _ALIGNMENT_EXTRA_ID = 0xD935  # the id Android's zipalign registered for the purpose
 
 _FOREIGN = "is not a structsvm model: give a file written by structsvm."
-_DAMAGED = "is damaged or incomplete: copy it again, or train it anew."
+_DAMAGED = "is damaged or incomplete: copy it again, or retrain it."
 
 
 class ModelFileError(ValueError):

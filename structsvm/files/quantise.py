@@ -18,9 +18,9 @@ def quantise(values: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
         float16    |w| / 2048, and 2**-25 for |w| below 2**-14; m above 65504 is refused
         int8       sqrt(|w| m) / 127 + m / 64516
 
-    each to float32 rounding. The levels of int8 are m (k / 127)², so that the many small weights are told
-    apart as well as the few large ones; only levels in use are kept, by size. Weights that take no more than
-    256 values keep them as they are, so that quantising what was dequantised gives the same arrays again.
+    each to float32 rounding. The levels of int8 are m (k / 127)², so that the many small weights are
+    distinguished as well as the few large ones; only levels in use are kept, by size. Weights with at most
+    256 distinct values keep them exactly, so that quantising dequantised weights gives the same arrays again.
     """
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}.")

@@ -118,7 +118,7 @@ class SparseRows:
         return self.kept(np.arange(len(self)) >= first)
 
     def extended(self, n_rows: int) -> SparseRows:
-        """With empty rows behind, up to so many."""
+        """The same rows, followed by empty ones up to n_rows."""
         return self._of_counts(np.pad(self.counts, (0, n_rows - len(self))), self.cells)
 
     def strongest(self, top: int) -> list[tuple[int, int, float]]:

@@ -144,7 +144,7 @@ class Inputs:
             self.stale.append(position)
 
     def kept(self, row: int) -> Any:
-        """What is kept of a row of `batch` that becomes a support pattern."""
+        """The copy to keep of a row of `batch` that becomes a support pattern."""
         return self.batch[row]
 
     def remove(self, position: int, last: int) -> None:

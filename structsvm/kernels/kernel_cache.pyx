@@ -68,7 +68,7 @@ cdef class KernelRows:
         return self.rows[p]
 
     cdef void fill(self, Py_ssize_t p) noexcept nogil:
-        """Complete a row with what stands in later ones."""
+        """Complete a row with the values in later ones."""
         if self.single:
             filled_single(self.rows, p, self.filled[p], self.n)
         else:
@@ -217,7 +217,7 @@ cdef class KernelRows:
             self.slot[p] = -1
 
     def begin_block(self, slots):
-        """Compute the rows of the patterns to come next, those that are no support patterns."""
+        """Compute the rows of the next patterns that are not support patterns."""
         cdef Py_ssize_t k, n
         self.clear_block()
         self.fill_all()
@@ -315,7 +315,7 @@ cdef class KernelRows:
             self.grow(self.n + SPARE)
 
     def forget(self):
-        """Let go of all rows, as restore() leaves it: then this one and one read from a file go on alike."""
+        """Release all rows, as restore() does, so that this one and one read from a file continue alike."""
         cdef Py_ssize_t p
         self.clear_block()
         for p in range(self.n):
@@ -326,7 +326,7 @@ cdef class KernelRows:
         self.grow(self.n + SPARE)
 
     def cached(self) -> dict:
-        """The rows in the cache and when they were used, for copies that go on alike."""
+        """The rows in the cache and when they were used, so that copies continue alike."""
         cdef Py_ssize_t k = 0, p
         values = np.empty((self.n_rows, self.n), dtype=self.inputs.dtype)
         cdef unsigned char[:, ::1] target = values.view(np.uint8)
@@ -364,7 +364,7 @@ cdef class KernelRows:
 
 
 def rbf_single(float[:, ::1] values, const float[::1] norms_a, const float[::1] norms_b, float gamma) -> bool:
-    """exp(-gamma ||a - b||^2) in place of the inner products; False if one of them is no number."""
+    """exp(-gamma ||a - b||^2) in place of the inner products; False if one of them is not a number."""
     cdef Py_ssize_t k
     cdef bint finite = True
     if norms_a.shape[0] != values.shape[0] or norms_b.shape[0] != values.shape[1]:

@@ -274,9 +274,7 @@ class Optimizer:
             raise ValueError("pass both X and y, or neither for the data of fit")
         if X is None or y is None:
             if not self.holds_data:
-                raise ValueError(
-                    "the training data is gone (fit keeps it, partial_fit does not): pass X and y"
-                )
+                raise ValueError("no training data held (fit keeps it, partial_fit does not): pass X and y")
             return self._objective(machine.slacks(self._held), self._weight)
         data = as_data(X, y)
         weight = check_sample_weight(sample_weight, n_patterns(data[0]))
@@ -345,9 +343,7 @@ class Optimizer:
         """The training state as arrays for `resume`: what the machine learned, and its support patterns."""
         dual = self._readable().state()
         if self._fitted().weights is None:
-            raise ValueError(
-                "the state of a kernel machine is its support vectors: pickle the optimizer instead"
-            )
+            raise ValueError("the state of a kernel machine is its support vectors: pickle the optimizer")
         state = {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
         if "slots" in dual:
             slots = dual["slots"]
@@ -381,7 +377,7 @@ class Optimizer:
         return self
 
     def _progress(self) -> dict[str, np.ndarray]:
-        """What a training state holds besides that of the machine."""
+        """The part of a training state that does not belong to the machine."""
         return {"progress": np.array([self._seed, self.epochs_done], np.int64)}
 
     def _set_progress(self, state: dict[str, np.ndarray]) -> None:
@@ -415,7 +411,7 @@ def _part(state: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 
 
 def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.ndarray) -> np.ndarray:
-    """The slots of the support patterns: their places in the data set, or stored again if they are gone."""
+    """The slots of the support patterns: their places in the data set; those not in it are stored again."""
     place, rows = state["place"] if len(held) else np.full(len(state["place"]), -1), _part(state, "rows.")
     if len(place) and place.max() >= len(held):
         raise ValueError("the training state belongs to another data set")

@@ -1,4 +1,4 @@
-"""What trainings have in common beside the optimizers: points of a curve, data sets, what may go wrong."""
+"""Training-curve points, data checks and errors shared by all optimizers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Callback = Callable[[Point], Any]
 
 
 def in_slices(order: np.ndarray, size: int = 256) -> Iterable[np.ndarray]:
-    """An order in short pieces, so that Ctrl-C is heard between them."""
+    """Split an order into short pieces, so that Ctrl-C can interrupt between them."""
     return (order[at : at + size] for at in range(0, len(order), size))
 
 

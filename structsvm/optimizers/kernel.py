@@ -172,8 +172,8 @@ class KernelLaRank(LaRank):
     def _to_gap(self, tolerance: float) -> bool:
         """LaRankGap: a new pattern costs a row of kernel values, so most steps are made between them.
 
-        Steps on support patterns go on until these could be within the gap. Then one look at all other
-        patterns gives the gap, and those to visit in the next epoch.
+        Steps on support patterns continue until these could be within the gap. Then one scan of all other
+        patterns gives the gap, and the patterns to visit in the next epoch.
         """
         if self.schedule == "fixed":
             return super()._to_gap(tolerance)

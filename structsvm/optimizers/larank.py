@@ -19,7 +19,7 @@ GAP_EPOCHS = 1000  # LaRankGap gives up after so many
 class LaRank(Optimizer):
     """Solve the structured SVM by sequential minimal steps, mostly on the patterns that matter.
 
-    Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are worked on again:
+    Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are reprocessed:
 
     schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
     schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost
@@ -129,8 +129,8 @@ class LaRank(Optimizer):
 class PassiveAggressive(Optimizer):
     """The passive-aggressive algorithm (PA-I, much like MIRA): LaRank without any reprocessing.
 
-    One step a visit, of the size that maximises the dual. On later visits of a pattern its own
-    coefficients move too, so that the dual stays feasible and several epochs go on increasing it.
+    One step per visit, of the size that maximises the dual. On later visits of a pattern its own
+    coefficients move too, so that the dual stays feasible and later epochs still increase it.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ class Patterns(Protocol):
 
 @runtime_checkable
 class Machine(Protocol):
-    """What an optimizer trains: a model, the patterns it learns from, and the simplest way to learn.
+    """The part that an optimizer trains: a model, its training patterns, and the simplest way to learn.
 
     `Optimizer` needs nothing else: it feeds the machine slots in random order, epoch by epoch, and reads
     the results below. `LinearDual`, `OneSlackDual`, `KernelDual` and `PerceptronWeights` are machines. The

@@ -15,8 +15,8 @@ class AmbiguousBags(LinearInputs):
     """Every label of a bag should beat every one outside it: the mean pairwise hinge of Bordes' thesis, 6.1.
 
     The loss of a pattern is max_c Delta(c) - <w, Psi(c)>, with c choosing among the |bag| |rest| pairs of
-    labels; `PassiveAggressive` on it is Algorithm 23 (one dual step a pattern), `LaRank` adds reprocessing.
-    A bag that is empty, or that holds every label, says nothing and is passed over.
+    labels; `PassiveAggressive` on it is Algorithm 23 (one dual step per pattern), `LaRank` adds
+    reprocessing. A bag that is empty, or that holds every label, carries no information and is skipped.
     """
 
     def __init__(self, *, classes: Sequence[Any] | None = None, fit_intercept: bool = False) -> None:
@@ -68,5 +68,5 @@ def check_bags(y: Any) -> None:
     for position, bag in enumerate(y):
         if isinstance(bag, (str, bytes)) or not hasattr(bag, "__len__"):
             raise ValueError(
-                f"y[{position}] = {bag!r} is no bag of labels: give a list or a set for each pattern"
+                f"y[{position}] = {bag!r} is not a bag of labels: give a list or a set for each pattern"
             )

@@ -13,7 +13,7 @@ from structsvm.validation import check_matrix, check_targets
 
 
 class LinearInputs(Problem):
-    """What problems over rows of a matrix share: checked inputs and an optional constant feature."""
+    """A problem over rows of a matrix: checked inputs and an optional constant feature."""
 
     n_inputs: int
     classes_: np.ndarray

@@ -132,10 +132,10 @@ def check_string_options(length: int, decay: float) -> None:
 
 
 def check_strings(strings: Any, name: str) -> list[str]:
-    """Refuse what is no string; a single one would pass for a list of letters."""
+    """Refuse anything but a list of strings; a single string would pass for a list of letters."""
     if isinstance(strings, str):
         raise ValueError(f"{name} is one string: give a list of strings")
     for position, string in enumerate(strings):
         if not isinstance(string, str):
-            raise ValueError(f"{name}[{position}] = {string!r} is no string")
+            raise ValueError(f"{name}[{position}] = {string!r} is not a string")
     return list(strings)

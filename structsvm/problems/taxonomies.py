@@ -16,7 +16,7 @@ def taxonomy_features(paths: Sequence[Sequence[Hashable]], *, node_weight: float
     """Lambda for classes in a tree: a feature for each node, shared by the classes below it.
 
     paths: for each class its nodes from the top down, the class itself last, as ("animal", "dog").
-    Nodes are told apart by their whole path, so a name may occur in two branches. `node_weight` weighs
+    Nodes are identified by their whole path, so a name may occur in two branches. `node_weight` weighs
     inner nodes against the classes themselves.
     """
     check_paths(paths)
@@ -81,7 +81,7 @@ class Taxonomy:
         return options
 
     def mean_loss(self, y: Any, predicted: Any) -> float:
-        """The mean tree loss of predictions: 1 for a sister class, more for one farther away."""
+        """The mean tree loss of predictions: 1 for a sister class, more for a more distant one."""
         place = {label: k for k, label in enumerate(self.classes.tolist())}
         loss = tree_loss(self.paths)
         pairs = zip(np.asarray(y).tolist(), np.asarray(predicted).tolist(), strict=True)

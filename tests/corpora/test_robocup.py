@@ -78,16 +78,16 @@ def test_possessives_are_split_off():
 @pytest.mark.parametrize(
     ("name", "old", "new", "line", "what"),
     [
-        ("events/2001final-processed-events", "2 | 6 |", "2 | six |", 2, "no event"),
-        ("nl/2001final-comments", " 9 |", " 9 ", 3, "no comment"),
+        ("events/2001final-processed-events", "2 | 6 |", "2 | six |", 2, "not an event"),
+        ("nl/2001final-comments", " 9 |", " 9 ", 3, "not a comment"),
         ("training/2001final-train", "<semid> 0 </semid>", "", 2, "lacks its <nl> or <semid>"),
         ("training/2001final-train", "<semid> 0 1 2", "<semid> 0 9", 6, "names the event 9"),
         ("training/2001final-train", "</example>\n</examples>", "</examples>", 6, "<example> is not whole"),
         ("training/2001final-train", "</example>\n<example", "<example", 2, "<example> is not whole"),
         ("training/2001final-train", 'whistle </sem>\n<sem id="1', 'whistle\n<sem id="1', 11, "<sem> is not"),
-        ("training/2001final-train", "red2 ) </sem>", "red2 </sem>", 12, "no meaning"),
+        ("training/2001final-train", "red2 ) </sem>", "red2 </sem>", 12, "not a meaning"),
         ("training/2001final-train", TRAINING, "", None, "holds no <sem>"),
-        ("gold/2001final-gold", '<mrl lang="soccer"> lob', '<mrl lang="soccer"> ( lob', 3, "no meaning"),
+        ("gold/2001final-gold", '<mrl lang="soccer"> lob', '<mrl lang="soccer"> ( lob', 3, "not a meaning"),
         ("gold/2001final-gold", '<mrl lang="soccer"> whistle </mrl>', "", 7, "lacks its <nl> or <mrl>"),
     ],
 )

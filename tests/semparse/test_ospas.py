@@ -170,7 +170,7 @@ def test_matching_apart_finds_what_is_meant_and_keeps_to_salience():
     picks = Ospas().match_apart(sentences, bags)
     assert sum(str(pick) == right for pick, right in zip(picks, gold, strict=True)) > 0.8 * len(gold)
     assert Ospas(salience=2).match_apart(sentences, bags) == [None] * len(gold)
-    with pytest.raises(ValueError, match="2 sentences cannot be dealt into 5 parts"):
+    with pytest.raises(ValueError, match="2 sentences cannot be split into 5 parts"):
         Ospas().match_apart(sentences[:2], bags[:2])
     with pytest.raises(ValueError, match="sentence 1 has no candidates"):
         Ospas().match_apart(sentences[:2], [bags[0], []], parts=2)
@@ -288,8 +288,8 @@ def test_forged_files_are_refused_not_trusted(parser, tmp_path):
         (["a b", "..."], [["f(a)"], ["f(b)"]], "sentence 1 has no words"),
         (["a b"], [[]], "sentence 0 has no candidates"),
         (["a b"], ["f(a)"], "must be a list"),
-        (["a b"], [["f(a"]], "sentence 0: 'f\\(a' is no meaning"),
-        ([[1, 2]], [["f(a)"]], "1 is no word"),
+        (["a b"], [["f(a"]], "sentence 0: 'f\\(a' is not a meaning"),
+        ([[1, 2]], [["f(a)"]], "1 is not a word"),
     ],
 )
 def test_bad_training_data_are_told_and_change_nothing(algorithm, sentences, candidates, what):
@@ -305,7 +305,7 @@ def test_bad_candidates_do_not_harm_a_parser_that_learns_online(algorithm, tmp_p
     parser = Ospas(algorithm=algorithm).fit(*DATA[:2])
     parser.save(tmp_path / "before.ssvm")
     for sentence, bag in (("anna shoots", ["shot(("]), ("anna shoots", []), ("", ["shot(anna)"])):
-        with pytest.raises(ValueError, match=r"is no meaning|no candidates|no words"):
+        with pytest.raises(ValueError, match=r"is not a meaning|no candidates|no words"):
             parser.partial_fit(sentence, bag)
     parser.save(tmp_path / "after.ssvm")
     assert (tmp_path / "before.ssvm").read_bytes() == (tmp_path / "after.ssvm").read_bytes()

@@ -219,7 +219,7 @@ def test_a_schema_that_contradicts_the_data_is_told(tmp_path):
         '{"relations": {"run": {"slots": ["who"]}}, "types": {"who": ["ann"]}}'
     )
     arguments = ["parse", "train", "data.tsv", "-o", "out.ssvm", "--schema"]
-    refused(run(*arguments, "schema.json", cwd=tmp_path), 1, "data.tsv:2:", "'bob' is no who")
+    refused(run(*arguments, "schema.json", cwd=tmp_path), 1, "data.tsv:2:", "'bob' is not a who")
     (tmp_path / "schema.json").write_text('{"relations":\n [}')
     refused(run(*arguments, "schema.json", cwd=tmp_path), 1, "schema.json:2:")
     refused(run(*arguments, "none.json", cwd=tmp_path), 1, "none.json")

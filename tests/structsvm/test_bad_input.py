@@ -163,7 +163,7 @@ def test_one_class_only_is_refused(problem):
 @pytest.mark.parametrize("bags", [["cat", "dog"], [1, 2], [None, [1]]], ids=["words", "numbers", "none"])
 def test_plain_labels_are_no_bags(bags):
     for problem in (AmbiguousBags(), AmbiguousBags(classes=[1, 2])):
-        with pytest.raises(ValueError, match="is no bag of labels"):
+        with pytest.raises(ValueError, match="is not a bag of labels"):
             LaRank(problem).fit(X[:2], bags)
 
 

@@ -174,7 +174,7 @@ def test_prediction_is_pure_and_classes_keep_their_names(name):
         ("lasvm", {"delta_max": "x"}, "delta_max must be"),
         ("lasvm", {"epochs": 1.5}, "epochs must be"),
         ("lasvm", {"cache_size": 0}, "cache_size must be"),
-        ("lasvm", {"class_weight": {"left": 2}}, "no class of y"),
+        ("lasvm", {"class_weight": {"left": 2}}, "not a class of y"),
         ("lasvm", {"random_state": "x"}, "random_state must be"),
         ("budget", {"budget": 0}, "budget must be"),
         ("budget", {"margin": -1}, "margin must be"),

@@ -84,7 +84,7 @@ def test_only_what_is_generated_is_answered():
     ("X", "y", "options", "message"),
     [
         ("abc", "abc", {}, "is one string"),
-        (["abc", 3], ["a", "b"], {}, r"X\[1\] = 3 is no string"),
+        (["abc", 3], ["a", "b"], {}, r"X\[1\] = 3 is not a string"),
         (["abc", "abd"], ["aab", "bba"], {"alphabet": "abc"}, "'abd' has the letter 'd'"),
         (["abc", "abd"], ["aab", "bba"], {"length": 0}, "length"),
         (["abc", "abd"], ["aab", "bba"], {"decay": 1.5}, "decay must be"),

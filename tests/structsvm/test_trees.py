@@ -192,8 +192,8 @@ def test_scores_count_brackets_of_all_trees_together():
         ("", "grammar is empty"),
         ("S -> A B\nA -> C\nB -> x\nC -> D\nD -> A | y", "cycle, A -> C -> D -> A"),
         ("S -> S | x", "cycle, S -> S"),
-        ("S -> A\nA - x", "line 2: 'A - x' is no rule"),
-        ("S -> A |", "is no rule"),
+        ("S -> A\nA - x", "line 2: 'A - x' is not a rule"),
+        ("S -> A |", "is not a rule"),
     ],
 )
 def test_wrong_grammars_are_refused(text, message):

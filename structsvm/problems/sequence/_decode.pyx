@@ -81,11 +81,11 @@ cdef class Decoder:
         self.rows.spans = <const Span*>&self.spans[0] if self.spans.shape[0] else NULL
 
     def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
-        """The label of each token of sentences start .. stop - 1, at its place in `out` (and `margins`).
+        """Write the label of each token of sentences start .. stop - 1 to `out` (and its margin to `margins`).
 
-        forced: for each token a label that it must get, or -1. margins: by how much the score of the best
+        forced: the label that each token must get, or -1. margins: by how much the score of the best
         labelling falls if the token must get another label (greedy: how far the second label is behind);
-        infinite where no other label is possible.
+        infinite if no other label is possible.
         """
         cdef Py_ssize_t end = len(X.sentence_ptr) - 1 if stop is None else stop
         result = np.zeros(len(X.token_ptr) - 1, dtype=np.int32) if out is None else out

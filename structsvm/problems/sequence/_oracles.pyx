@@ -3,7 +3,7 @@
 
 Their weights begin with the label history. Exact: history[p, y] scores label y after label p, p = n_labels at
 the start. Greedy of order k: history[s, p, y] scores label y where the label s + 1 places before is p,
-p = n_labels where there is none.
+p = n_labels if there is no such label.
 """
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc

@@ -1,9 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""What all oracles of sequences share: sentences kept by slot, scores of tokens, differences of labels.
+"""The base of all sequence oracles: sentences kept by slot, scores of tokens, differences of labels.
 
 Weights: first the label history, then the rows of the input features, each row `stride` labels long.
 
-The right answer of a token without gold, or with several allowed labels, is the best one that it allows.
+The right label of an unlabelled token, or of one with several allowed labels, is the best allowed one.
 """
 from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free, malloc, realloc

@@ -10,10 +10,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Bigrams:
-    """ids[t, k]: the number of token t's k-th bigram feature, -1 where it has none.
+    """ids[t, k]: the number of token t's k-th bigram feature, or -1 if it has no such feature.
 
-    rows[i, p]: the feature row of number i where the label before is p (the last column: where there is
-    none), -1 where the pair has no weights. How far "before" is says `SequenceProblem.bigrams`, for each k.
+    rows[i, p]: the feature row of number i after label p (the last column: no label before), or -1 if the
+    pair has no weights. `SequenceProblem.bigrams` says for each k how many tokens before p is.
     """
 
     ids: np.ndarray  # int32, tokens x kinds

@@ -95,7 +95,7 @@ class SequenceProblem(Problem):
         if min(bigrams, default=1) < 1:
             raise ValueError(f"bigrams look at a label 1 or more places before, not {min(bigrams)}")
         if inference == "exact" and max(bigrams, default=1) > 1:
-            raise ValueError("exact inference looks one label back: use greedy inference to look farther")
+            raise ValueError("exact inference looks one label back: use greedy inference to look further")
         self.n_labels = n_labels
         self.inference = inference
         self.order = order
@@ -212,7 +212,7 @@ class SequenceProblem(Problem):
 
 
 def penalties(barred: tuple[Any, Any] | None, n_labels: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
-    """What to add to scores of transitions and of last labels: nothing, or so much that they never win."""
+    """Penalties on transitions and on last labels: 0, or large enough that barred ones never win."""
     follow, end = np.zeros((n_labels + 1, stride), np.float32), np.zeros(n_labels, np.float32)
     if barred is not None:
         follow[:, :n_labels] = np.where(np.asarray(barred[0], dtype=bool), -1e30, 0)

@@ -1,4 +1,4 @@
-"""Weights and training states of a sequence problem, laid out anew for one with more labels."""
+"""Convert weights and training states of a sequence problem to one with more labels."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ cdef class Chart:
         self, Forest forest, const int32_t[:, ::1] node, const int32_t[:, ::1] places,
         const int32_t[:, ::1] gold
     ) except -1:
-        """What each edge adds to a and b."""
+        """Compute the amounts that each edge adds to a and b."""
         cdef Py_ssize_t k, step, split, root = forest.trees.n_nodes - 1
         cdef Edge* e
         cdef bint exact = self.problem.count_loss == "0/1"

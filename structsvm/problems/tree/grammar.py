@@ -65,7 +65,9 @@ class Grammar:
                 continue
             left, arrow, right = line.partition("->")
             if not arrow or len(left.split()) != 1 or not all(part.split() for part in right.split("|")):
-                raise ValueError(f"line {number}: {line!r} is no rule: write LABEL -> SYMBOL SYMBOL | SYMBOL")
+                raise ValueError(
+                    f"line {number}: {line!r} is not a rule: write LABEL -> SYMBOL SYMBOL | SYMBOL"
+                )
             rules += [(left.strip(), tuple(part.split())) for part in right.split("|")]
         starts = [start] if isinstance(start, str) else start or [left for left, _ in rules[:1]]
         return cls([*((START, (symbol,)) for symbol in starts), *rules])
@@ -197,7 +199,7 @@ def debinarise(tree: Tree) -> Tree:
 
 
 def check_tree(tree: Tree, name: str) -> None:
-    """Refuse what is no tree."""
+    """Refuse anything but a tree."""
     if not isinstance(tree, tuple):
         raise ValueError(f"{name} is {tree!r}: a tree is a tuple such as ('NP', 'DT', 'NN')")
     stack: list[Tree] = [tree]
