@@ -258,7 +258,7 @@ def test_no_file_that_is_read_is_written_over(folder):
     game = (folder / "test.jsonl").read_bytes()
     for command in ("train", "apply game.ssvm", "match game.ssvm"):
         done = run("parse", *command.split(), "test.jsonl", "-o", "test.jsonl", cwd=folder)
-        refused(done, 2, "test.jsonl is read")
+        refused(done, 2, "test.jsonl is an input and would be overwritten")
     assert (folder / "test.jsonl").read_bytes() == game
     model = (folder / "game.ssvm").read_bytes()
     for command in ("apply", "match"):
