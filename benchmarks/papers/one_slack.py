@@ -17,23 +17,18 @@ EPSILON = 0.1
 
 def measure(method: str, sentences: int) -> dict[str, Any]:
     """Train on the first sentences of CoNLL-2000."""
-    from benchmarks.papers.sequences import load
+    from benchmarks.papers.sequences import load, optimizers_with
     from taggers import SequenceTagger
-
-    class Tagger(SequenceTagger):
-        def _optimizer(self, model: Any) -> Any:
-            optimizer = super()._optimizer(model)
-            if method in ("n-slack", "1-slack"):
-                optimizer.formulation, optimizer.epsilon = method, EPSILON
-            return optimizer
 
     (X, y), _ = load("chunking")
     options: dict[str, Any] = {"algorithm": "svmstruct", "epochs": 1000}
+    changes: dict[str, Any] = {"formulation": method, "epsilon": EPSILON}
     if method.startswith("LaRank"):
-        options = {"algorithm": "larank", "epochs": 10}
-    tagger = Tagger(template="conll2000", cutoff=3, C=0.1, **options)
+        options, changes = {"algorithm": "larank", "epochs": 10}, {}
+    tagger = SequenceTagger(template="conll2000", cutoff=3, C=0.1, **options)
     begun = time.process_time()
-    tagger.fit(X[:sentences], y[:sentences])
+    with optimizers_with(**changes):
+        tagger.fit(X[:sentences], y[:sentences])
     seconds = time.process_time() - begun
     optimizer = tagger.optimizer_
     return {

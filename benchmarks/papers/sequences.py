@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from benchmarks.experiment import BORDES, Curve, Figure, Outcome, Row, experiment
 from benchmarks.harness import cpu_timed, measurements
@@ -66,15 +68,11 @@ def measure(task: str, method: str, seed: int, sentences: int | None = None) -> 
     (X, y), (X_test, y_test) = load(task)
     options = {"epochs": 1, **(SVMSTRUCT if method == "SVMstruct" else METHODS[method])}
 
-    class Tagger(SequenceTagger):
-        def _optimizer(self, model: Any) -> Any:
-            optimizer = super()._optimizer(model)
-            if options.get("algorithm") == "perceptron":
-                optimizer.average = False  # the thesis' is not
-            return optimizer
-
-    tagger = Tagger(template=template, cutoff=cutoff, C=0.1, random_state=seed, **options)
-    _, seconds = cpu_timed(lambda: tagger.fit(X[:sentences], y[:sentences]))
+    # The perceptron of the thesis is not averaged.
+    changes = {"average": False} if options.get("algorithm") == "perceptron" else {}
+    tagger = SequenceTagger(template=template, cutoff=cutoff, C=0.1, random_state=seed, **options)
+    with optimizers_with(**changes):
+        _, seconds = cpu_timed(lambda: tagger.fit(X[:sentences], y[:sentences]))
     result = evaluate(y_test, tagger.predict(X_test))
     optimizer = tagger.optimizer_
     return {
@@ -83,6 +81,25 @@ def measure(task: str, method: str, seed: int, sentences: int | None = None) -> 
         "sizes": [len(y), sum(map(len, y)), len(y_test), sum(map(len, y_test))],
         "curve": [(point.seen, point.n_support_patterns) for point in optimizer.curve_],
     }  # fmt: skip
+
+
+@contextmanager
+def optimizers_with(**changes: Any) -> Iterator[None]:
+    """Set attributes of every optimizer that a tagger makes, for options that taggers do not have."""
+    from taggers import trainer
+
+    make = trainer.new_optimizer
+
+    def changed(*args: Any) -> Any:
+        optimizer = make(*args)
+        for name, value in changes.items():
+            if not hasattr(optimizer, name):
+                raise AttributeError(f"{type(optimizer).__name__} has no option {name}")
+            setattr(optimizer, name, value)
+        return optimizer
+
+    with mock.patch.object(trainer, "new_optimizer", changed):
+        yield
 
 
 def load(task: str) -> list[tuple[list[Any], list[list[str]]]]:
