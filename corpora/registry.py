@@ -74,7 +74,7 @@ def checksum(path: Path) -> str:
         lines = (f"{checksum(path / file)}  {file}\n" for file in files if not file.endswith("README"))
         return hashlib.sha256("".join(lines).encode()).hexdigest()
     with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _known(name: str) -> Corpus:

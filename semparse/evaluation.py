@@ -63,7 +63,8 @@ def matches(
     """Which candidate each sentence means, or None; parts: see `Ospas.match_apart` (tells no progress)."""
     if parts is None:
         return [parser.match(bag.sentence, bag.candidates) for bag in seen(bags, progress)]
-    return parser.match_apart([bag.sentence for bag in bags], [bag.candidates for bag in bags], parts=parts)
+    sentences, candidates = [bag.sentence for bag in bags], [bag.candidates for bag in bags]
+    return list(parser.match_apart(sentences, candidates, parts=parts))
 
 
 def score_matches(

@@ -231,11 +231,11 @@ class LaRankClassifier(TrainedEstimator):
 
         class_weight="balanced" means balanced on the data given.
         """
-        return self._fitted_optimizer().primal(*self._given(X, y, sample_weight))
+        return float(self._fitted_optimizer().primal(*self._given(X, y, sample_weight)))
 
     def gap(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
         """primal - dual."""
-        return self._fitted_optimizer().gap(*self._given(X, y, sample_weight))
+        return float(self._fitted_optimizer().gap(*self._given(X, y, sample_weight)))
 
     def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Data for the primal, checked; or nothing, for the data of `fit`."""

@@ -1,6 +1,9 @@
 """Taggers for parts of speech, chunks, named entities and other labels of words."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from taggers.tagger import Chunker, NerTagger, PosTagger, SequenceTagger
 
 __all__ = ["Chunker", "NerTagger", "PosTagger", "SequenceTagger"]
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -61,6 +61,10 @@ class SequenceTagger(Estimator):
     jobs: int
     callback: Any
     _trainer: Trainer | None = None
+
+    if TYPE_CHECKING:  # `with_options` makes it from the table
+
+        def __init__(self, **options: Any) -> None: ...
 
     def settings(self) -> dict[str, Any]:
         """The value of every option: as given, or the default of the class."""

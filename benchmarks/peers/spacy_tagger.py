@@ -16,7 +16,8 @@ def train(task: Task, options: dict[str, Any], source: Path, model: Path) -> Non
     from spacy.tokens import Doc
     from spacy.training import Example
     from spacy.training.batchers import minibatch_by_words
-    from spacy.util import fix_random_seed, load_model_from_config
+    from spacy.util import load_model_from_config
+    from thinc.api import fix_random_seed
 
     fix_random_seed(0)
     config = init_config(lang="en", pipeline=["tagger"], optimize="efficiency", gpu=False, silent=True)

@@ -180,7 +180,7 @@ def comment_on(event: Action, rng: Random) -> str | None:
     if kind == "block":
         side = Game.team(event.args[0])
     weights, sentences = zip(*SENTENCES[kind], strict=True)
-    return rng.choices(sentences, weights)[0].format(*event.args, side=side)
+    return str(rng.choices(sentences, weights)[0]).format(*event.args, side=side)
 
 
 def comments_on(move: list[Action], rng: Random) -> list[Comment]:

@@ -6,6 +6,8 @@ from structsvm.problem import Problem
 
 class Oracle:
     n_weights: int
+    slack_rescaling: bool
+    squared: bool
 
     def configure(self, *, rescaling: str, slack: str) -> None: ...
     def attach(self, weights: np.ndarray) -> None: ...

@@ -74,29 +74,30 @@ class TrainedEstimator(Estimator):
     @property
     def dual_(self) -> float:
         """The dual objective."""
-        return self._fitted_optimizer().dual_
+        return float(self._fitted_optimizer().dual_)
 
     @property
     def n_support_patterns_(self) -> int:
         """The number of training patterns with a non-zero coefficient."""
-        return self._fitted_optimizer().n_support_patterns_
+        return int(self._fitted_optimizer().n_support_patterns_)
 
     @property
     def n_support_vectors_(self) -> int:
         """The number of pairs (pattern, class) with a non-zero coefficient, true classes included."""
-        return self._fitted_optimizer().n_support_vectors_
+        return int(self._fitted_optimizer().n_support_vectors_)
 
     @property
     def n_argmax_(self) -> int:
         """The number of calls of the loss-augmented argmax during training."""
-        return self._fitted_optimizer().n_argmax_
+        return int(self._fitted_optimizer().n_argmax_)
 
     @property
     def n_kernels_(self) -> int:
         """The number of kernel values computed during training; not available for the linear kernel."""
-        return self._fitted_optimizer().n_kernels_
+        return int(self._fitted_optimizer().n_kernels_)
 
     @property
     def curve_(self) -> list[Point]:
         """The points of the training curve, with time stamps."""
-        return self._fitted_optimizer().curve_
+        curve: list[Point] = self._fitted_optimizer().curve_
+        return curve

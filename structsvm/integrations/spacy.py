@@ -106,7 +106,7 @@ class EstimatorPipe(TrainablePipe):
         """Return the files that `to_disk` writes, as bytes."""
         with tempfile.TemporaryDirectory() as folder:
             self.to_disk(folder, exclude=exclude)
-            return srsly.msgpack_dumps({name: Path(folder, name).read_bytes() for name in self.FILES})
+            return bytes(srsly.msgpack_dumps({name: Path(folder, name).read_bytes() for name in self.FILES}))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """Read what `to_bytes` returned."""

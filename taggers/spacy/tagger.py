@@ -110,7 +110,7 @@ class StructSVMTagger(SequencePipe):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         if self.scorer is None:
             return {}
-        return self.scorer(examples, attributes=self.attributes, **kwargs)
+        return dict(self.scorer(examples, attributes=self.attributes, **kwargs))
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "target": "|".join(self.attributes)}

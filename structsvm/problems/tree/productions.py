@@ -102,7 +102,7 @@ class Productions:
                         yield (symbol, *children)
 
 
-def table(rows: list, width: int) -> np.ndarray:
+def table(rows: Sequence[Sequence[int]], width: int) -> np.ndarray:
     return np.array(rows, dtype=np.int32).reshape(-1, width)
 
 

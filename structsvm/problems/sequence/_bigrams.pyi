@@ -1,0 +1,3 @@
+from structsvm.problems.sequence._oracles import ExactOracle
+
+class BigramOracle(ExactOracle): ...

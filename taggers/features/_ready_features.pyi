@@ -1,0 +1,13 @@
+from typing import Any
+
+import numpy as np
+
+from taggers.features._table import KeyTable
+from taggers.formats._columns import Columns
+
+def dict_rows(
+    sentences: Any, table: KeyTable, *, grow: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]: ...
+def item_rows(
+    columns: Columns, table: KeyTable, *, grow: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]: ...
