@@ -263,7 +263,7 @@ def test_no_file_that_is_read_is_written_over(folder):
     model = (folder / "game.ssvm").read_bytes()
     for command in ("apply", "match"):
         done = run("parse", command, "game.ssvm", "test.jsonl", "-o", "game.ssvm", cwd=folder)
-        refused(done, 2, "game.ssvm is read")
+        refused(done, 2, "game.ssvm is an input and would be overwritten")
     assert (folder / "game.ssvm").read_bytes() == model
 
 
