@@ -17,7 +17,7 @@ class ColumnFormat(Format):
     comments: lines that begin with ``#`` before the first token of a sentence are comments.
     numbered: the first column numbers the tokens; lines with ranges (3-4) and empty nodes (5.1) are skipped.
     documents: a ``-DOCSTART-`` line separates documents.
-    open_ended: lines may go on after the last column.
+    open_ended: lines may continue after the last column.
     """
 
     n_columns: int = 0

@@ -107,7 +107,7 @@ def _examples(answers: Answers) -> dict[tuple[str, str], str]:
 
 
 def _matrix(answers: Answers) -> str:
-    """What is confused most, by phrase type or label; nothing where the list says it all."""
+    """The most frequent confusions, by phrase type or label; nothing where the list says it all."""
     counts: Counter[tuple[str, str]] = Counter()
     involved: Counter[str] = Counter()
     for (gold, other), count in answers.evaluation.errors.items():

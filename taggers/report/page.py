@@ -103,7 +103,7 @@ def pair(left: str, right: str) -> str:
 
 
 def folded(summary: str, content: str) -> str:
-    """Content behind a line that opens it; nothing where there is none."""
+    """Content behind a line that opens it; empty if there is no content."""
     return f"<details><summary>{escape(summary)}</summary>{content}</details>" if content else ""
 
 
