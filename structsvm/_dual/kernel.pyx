@@ -123,7 +123,7 @@ cdef class KernelDual(Dual):
         return self.move(p, False, -1) if p >= 0 else 0
 
     cdef Py_ssize_t best_of_ten(self, bint all_classes) noexcept nogil:
-        """Where OPTIMIZE or PROCESSOLD gains most in gradient, or -1; the search costs little compared to a step."""
+        """Where OPTIMIZE or PROCESSOLD gains most in gradient, or -1; far cheaper than a step."""
         cdef Py_ssize_t p, best = -1
         cdef double gap, largest = self.tau
         cdef int _
@@ -209,7 +209,7 @@ cdef class KernelDual(Dual):
         return 1
 
     cdef void shift(self, Py_ssize_t a, Py_ssize_t b, double change, Py_ssize_t p, char* row) noexcept nogil:
-        """The scores of class a grow by change k(x, x_p), and those of b fall by it; b = -1 means no class."""
+        """Raise the scores of class a by change k(x, x_p) and lower those of b by it; b = -1: no class."""
         cdef char* column = self.columns + p * self.width * self.rows.size
         cdef double* up = self.scores + a * self.capacity
         cdef double* down = self.scores + b * self.capacity

@@ -45,8 +45,8 @@ def tag(
 
     Labels are appended as a new column (as several columns if they have several parts, as those of en-pos).
     They replace the label column with `replace`, and always in formats such as CoNLL-U that have a fixed
-    place for them. scores: append the margin of each label. nbest: append the labels of the n best labellings;
-    with `scores`, each is followed by the score of the labelling of the whole sentence.
+    place for them. scores: append the margin of each label. nbest: append the n best labellings, a column
+    each; with `scores`, each is followed by its score, that of the whole sentence.
     """
     check_output(output, file, None if isinstance(model, TaggerModel) else model)
     model = opened(model)

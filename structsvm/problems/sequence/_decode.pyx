@@ -81,7 +81,7 @@ cdef class Decoder:
         self.rows.spans = <const Span*>&self.spans[0] if self.spans.shape[0] else NULL
 
     def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
-        """Write the label of each token of sentences start .. stop - 1 to `out` (and its margin to `margins`).
+        """Write the labels of sentences start .. stop - 1 to `out`, and the margins to `margins`.
 
         forced: the label that each token must get, or -1. margins: by how much the score of the best
         labelling falls if the token must get another label (greedy: how far the second label is behind);
