@@ -13,7 +13,7 @@ demo: .venv/run.done
 	$(BIN)/structsvm demo
 
 test: .venv/test.done
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 # cython-lint calls pycodestyle by name.
 lint: .venv/test.done
