@@ -100,7 +100,7 @@ def _bag(value: Any, line: int) -> Bag:
     if text is None and tokens is not None:
         text = " ".join(tokens)
     if not isinstance(text, str) or not text.strip():
-        raise ValueError("there is no sentence: give text, or tokens, with at least one word")
+        raise ValueError("text or tokens must hold at least one word")
     time, name = value.get("time"), value.get("id", "")
     if time is not None and (isinstance(time, bool) or not isinstance(time, (int, float))):
         raise ValueError(f"time must be a number, not {time!r}")
@@ -140,7 +140,7 @@ def read_tab(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
             what = "write `text TAB mr;mr`, sentences with their candidate meanings"
             raise DataError(f"{len(rest)} tabs in a line: {what}", file, number)
         if not text.strip():
-            raise DataError("there is no sentence before the tab", file, number)
+            raise DataError("the text before the tab is empty", file, number)
         try:
             candidates = tuple(str(mr) for mr in parse_mrs(rest[0] if rest else ""))
         except MeaningError as error:

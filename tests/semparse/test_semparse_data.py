@@ -52,8 +52,8 @@ def test_candidates_may_be_objects_and_tokens_stand_for_a_text():
     [
         ("{", "no JSON"),
         ("[1]", "not an object"),
-        ("{}", "no sentence"),
-        ('{"text": " "}', "no sentence"),
+        ("{}", "at least one word"),
+        ('{"text": " "}', "at least one word"),
         ('{"text": "a", "candidate": []}', "unknown key 'candidate'"),
         ('{"text": "a", "candidates": 3}', "list of meanings"),
         ('{"text": "a", "candidates": ["f("]}', "not a meaning representation"),
@@ -72,7 +72,7 @@ def test_bad_jsonl_is_told_with_file_and_line(line, what, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "what"), [("a\tf(b))", "comes after"), ("\tf(b)", "no sentence"), ("a\tb\tc", "tabs")]
+    ("line", "what"), [("a\tf(b))", "comes after"), ("\tf(b)", "before the tab is empty"), ("a\tb\tc", "tabs")]
 )
 def test_bad_tab_lines_are_told_with_file_and_line(line, what, tmp_path):
     path = tmp_path / "bags.txt"

@@ -1,4 +1,4 @@
-"""The model that comes along: found by its name, small, without text, and of use in every format."""
+"""The included model: found by its name, small, free of corpus text, and usable in every format."""
 
 import io
 import json
