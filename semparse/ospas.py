@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ SOLVERS = ("pa", "larank")
 STRATEGIES = ("random", "left-right", "order-free")
 
 
+@dataclass(eq=False, repr=False)
 class Ospas(Estimator):
     """Learn a parser from sentences with candidate meanings, at most one of which is meant.
 
@@ -57,46 +59,25 @@ class Ospas(Estimator):
     empty labels complete a bag (min, max or total).
     """
 
-    model_: LatentParser | ThesisParser
-
-    def __init__(
-        self,
-        *,
-        algorithm: str = "latent",
-        C: float | None = None,
-        passes: int | None = None,
-        schema: Any = None,
-        threshold: float = 0.0,
-        average: bool = True,
-        solver: str = "larank",
-        reprocess: int = 2,
-        iterations: int = 8,
-        prior: float = 0.001,
-        features: Sequence[str] = ("pairs", "neighbours"),
-        on_topic: bool = False,
-        unnamed: float | None = None,
-        salience: float = 0.3,
-        strategy: str = "order-free",
-        empties: str = "max",
-        random_state: Any = 0,
-    ) -> None:
-        self.algorithm = algorithm
-        self.C = C
-        self.passes = passes
-        self.schema = schema
-        self.threshold = threshold
-        self.average = average
-        self.solver = solver
-        self.reprocess = reprocess
-        self.iterations = iterations
-        self.prior = prior
-        self.features = features
-        self.on_topic = on_topic
-        self.unnamed = unnamed
-        self.salience = salience
-        self.strategy = strategy
-        self.empties = empties
-        self.random_state = random_state
+    _: KW_ONLY
+    algorithm: str = "latent"
+    C: float | None = None
+    passes: int | None = None
+    schema: Any = None
+    threshold: float = 0.0
+    average: bool = True
+    solver: str = "larank"
+    reprocess: int = 2
+    iterations: int = 8
+    prior: float = 0.001
+    features: Sequence[str] = ("pairs", "neighbours")
+    on_topic: bool = False
+    unnamed: float | None = None
+    salience: float = 0.3
+    strategy: str = "order-free"
+    empties: str = "max"
+    random_state: Any = 0
+    model_: LatentParser | ThesisParser = field(init=False)
 
     # -- training -------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, cast
 
 import numpy as np
@@ -36,6 +37,7 @@ FREE_PARAMETERS = (
 )  # may change before partial_fit
 
 
+@dataclass(eq=False, repr=False)
 class LaRankClassifier(TrainedEstimator):
     """Multiclass SVM (Crammer and Singer's) trained by LaRank, online and with or without kernels.
 
@@ -57,42 +59,23 @@ class LaRankClassifier(TrainedEstimator):
 
     _estimator_type = "classifier"
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str | Callable[[Any, Any], Any] = "linear",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        schedule: str = "adaptive",
-        n_reprocess: int = 1,
-        epochs: int | None = None,
-        tol: float | str | None = None,
-        loss: Any = None,
-        output_features: Any = None,
-        class_weight: Any = None,
-        fit_intercept: bool = True,
-        cache_size: float = 500.0,
-        random_state: Any = 0,
-        callback: Any = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.schedule = schedule
-        self.n_reprocess = n_reprocess
-        self.epochs = epochs
-        self.tol = tol
-        self.loss = loss
-        self.output_features = output_features
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.cache_size = cache_size
-        self.random_state = random_state
-        self.callback = callback
+    C: float = 1.0
+    _: KW_ONLY
+    kernel: str | Callable[[Any, Any], Any] = "linear"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    schedule: str = "adaptive"
+    n_reprocess: int = 1
+    epochs: int | None = None
+    tol: float | str | None = None
+    loss: Any = None
+    output_features: Any = None
+    class_weight: Any = None
+    fit_intercept: bool = True
+    cache_size: float = 500.0
+    random_state: Any = 0
+    callback: Any = None
 
     # -- training -------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ KIND = "concepts"
 PART = 500  # visits between two looks at Ctrl-C
 
 
+@dataclass(eq=False, repr=False)
 class ConceptLabeller(Estimator):
     """Labels each word with a concept, given the state of the world.
 
@@ -48,23 +50,16 @@ class ConceptLabeller(Estimator):
         each label belongs to.
     """
 
-    def __init__(
-        self,
-        *,
-        relations: Sequence[str] = ("location", "containedby"),
-        order: str = "order-free",
-        dimension: int = 20,
-        hidden: int = 200,
-        window: int = 13,
-        rate: float = 0.02,
-        epochs: int = 6,
-        aligned: int = 2,
-        random_state: int = 0,
-    ) -> None:
-        self.relations = relations
-        self.order = order
-        self.dimension, self.hidden, self.window = dimension, hidden, window
-        self.rate, self.epochs, self.aligned, self.random_state = rate, epochs, aligned, random_state
+    _: KW_ONLY
+    relations: Sequence[str] = ("location", "containedby")
+    order: str = "order-free"
+    dimension: int = 20
+    hidden: int = 200
+    window: int = 13
+    rate: float = 0.02
+    epochs: int = 6
+    aligned: int = 2
+    random_state: int = 0
 
     def fit(
         self,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +27,7 @@ from structsvm.validation import NUMBERS, check_bounds, check_count, check_posit
 BLOCK = 32  # examples whose kernel rows are one matrix product
 
 
+@dataclass(eq=False, repr=False)
 class KernelMachine(BinaryClassifier):
     """A binary kernel classifier that is trained example by example.
 
@@ -35,15 +38,16 @@ class KernelMachine(BinaryClassifier):
     """
 
     _bounded = False  # whether |alpha| of an example stays below C times its weight
-    kernel: Any
-    gamma: Any
-    degree: int
-    coef0: float
-    cache_size: float
-    epochs: int
-    random_state: Any
-    machine_: Any
-    gamma_: float
+    _: KW_ONLY
+    kernel: str | Callable[[Any, Any], Any] = "rbf"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    epochs: int = 1
+    cache_size: float = 200.0
+    random_state: Any = 0
+    machine_: Any = field(init=False)
+    gamma_: float = field(init=False)
 
     # -- for subclasses -------------------------------------------------------------------------
 

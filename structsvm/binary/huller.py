@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
 
 from structsvm.binary._huller import Huller
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.kernels.functions import Inputs
 
 
+@dataclass(eq=False, repr=False)
 class HullerClassifier(KernelMachine):
     """Hard-margin SVM with kernel and bias, trained online by the Huller (Bordes and Bottou 2005).
 
@@ -24,24 +24,8 @@ class HullerClassifier(KernelMachine):
     After fit: classes_, support_vectors_, dual_coef_, intercept_, margin_, n_kernels_, n_steps_.
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        epochs: int = 2,
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.epochs = epochs
-        self.cache_size = cache_size
-        self.random_state = random_state
+    _: KW_ONLY
+    epochs: int = 2
 
     def _machine(self, inputs: Inputs, seed: int) -> Huller:
         return Huller(inputs, cache_mb=self.cache_size, seed=seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ STEPS = 1000  # REPROCESS between two looks at the keyboard
 MOST_STEPS = 1_000_000  # of the finishing step, and 100 more for each support vector
 
 
+@dataclass(eq=False, repr=False)
 class LaSVMClassifier(KernelMachine):
     """Binary SVM with kernel and bias, trained by LASVM (Bordes, Ertekin, Weston and Bottou 2005).
 
@@ -44,42 +46,16 @@ class LaSVMClassifier(KernelMachine):
     _bounded = True
     _free = (*KernelMachine._free, "callback", "finish_fit", "max_labels", "sample", "selection")
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        selection: str = "random",
-        sample: int = 50,
-        max_labels: int | None = None,
-        epochs: int = 1,
-        tau: float = 1e-3,
-        delta_max: float | None = None,
-        finish_fit: bool = True,
-        class_weight: Any = None,
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-        callback: Callable[[Any], Any] | None = None,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.selection = selection
-        self.sample = sample
-        self.max_labels = max_labels
-        self.epochs = epochs
-        self.tau = tau
-        self.delta_max = delta_max
-        self.finish_fit = finish_fit
-        self.class_weight = class_weight
-        self.cache_size = cache_size
-        self.random_state = random_state
-        self.callback = callback
+    C: float = 1.0
+    _: KW_ONLY
+    selection: str = "random"
+    sample: int = 50
+    max_labels: int | None = None
+    tau: float = 1e-3
+    delta_max: float | None = None
+    finish_fit: bool = True
+    class_weight: Any = None
+    callback: Callable[[Any], Any] | None = None
 
     # -- training -------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from structsvm.binary._kernel_machine import KernelMachine
@@ -12,6 +12,7 @@ from structsvm.kernels.functions import Inputs
 from structsvm.validation import NUMBERS, check_count, check_positive
 
 
+@dataclass(eq=False, repr=False)
 class KernelPerceptron(KernelMachine):
     """Kernel perceptron (Algorithm 2 of the thesis): alpha_t += y_t where y_t f(x_t) <= margin; no bias.
 
@@ -19,28 +20,9 @@ class KernelPerceptron(KernelMachine):
     the one that is classified best without itself is removed. margin: 0 for the plain perceptron.
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        margin: float = 0.0,
-        budget: int | None = None,
-        epochs: int = 1,
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.margin = margin
-        self.budget = budget
-        self.epochs = epochs
-        self.cache_size = cache_size
-        self.random_state = random_state
+    _: KW_ONLY
+    margin: float = 0.0
+    budget: int | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -57,34 +39,16 @@ class KernelPerceptron(KernelMachine):
         )  # fmt: skip
 
 
+@dataclass(eq=False, repr=False)
 class KernelPassiveAggressive(KernelMachine):
     """Kernel passive-aggressive algorithm (Algorithm 3 of the thesis; PA-I of Crammer et al. 2006); no bias.
 
     Where y_t f(x_t) < 1, alpha_t += y_t min(C, (1 - y_t f(x_t)) / k(x_t, x_t)).
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        epochs: int = 1,
-        class_weight: Any = None,
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.epochs = epochs
-        self.class_weight = class_weight
-        self.cache_size = cache_size
-        self.random_state = random_state
+    C: float = 1.0
+    _: KW_ONLY
+    class_weight: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ FEWEST = 1000  # rows of the subset on which they are tried, and of a stream who
 ENOUGH = 100  # rows of a first batch that tell anything about features and gains
 
 
+@dataclass(eq=False, repr=False)
 class SGDQNClassifier(BinaryClassifier):
     """Linear SVM by SVMSGD2, with a diagonal curvature, or by SGD-QN (Bordes, Bottou and Gallinari 2009).
 
@@ -46,30 +48,18 @@ class SGDQNClassifier(BinaryClassifier):
     """
 
     _multiclass = True
-    longest_: float  # max x' B x of the rows whose steps were looked at
+    longest_: float = field(init=False)  # max x' B x of the rows whose steps were looked at
 
-    def __init__(
-        self,
-        lam: float = 1e-4,
-        *,
-        loss: str = "squared_hinge",
-        algorithm: str = "rescaled",
-        epochs: int = 5,
-        t0: float | None = None,
-        skip: int | None = None,
-        fit_intercept: bool = True,
-        class_weight: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.lam = lam
-        self.loss = loss
-        self.algorithm = algorithm
-        self.epochs = epochs
-        self.t0 = t0
-        self.skip = skip
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.random_state = random_state
+    lam: float = 1e-4
+    _: KW_ONLY
+    loss: str = "squared_hinge"
+    algorithm: str = "rescaled"
+    epochs: int = 5
+    t0: float | None = None
+    skip: int | None = None
+    fit_intercept: bool = True
+    class_weight: Any = None
+    random_state: Any = 0
 
     # -- training -------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from structsvm.validation import check_count, check_positive
 MOST_STEPS = 1_000_000  # K
 
 
+@dataclass(eq=False, repr=False)
 class TrackingClassifier(KernelMachine):
     """The averaged tracking algorithms of section 4.4 of the thesis: Algorithm 16, or 15 without `process`.
 
@@ -34,32 +35,11 @@ class TrackingClassifier(KernelMachine):
 
     _bounded = True
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        K: int = 10,
-        process: bool = True,
-        epochs: int = 1,
-        class_weight: Any = None,
-        cache_size: float = 200.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.K = K
-        self.process = process
-        self.epochs = epochs
-        self.class_weight = class_weight
-        self.cache_size = cache_size
-        self.random_state = random_state
+    C: float = 1.0
+    _: KW_ONLY
+    K: int = 10
+    process: bool = True
+    class_weight: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -93,52 +93,38 @@ class KernelPatterns:
         return (SparseInputs if sparse.issparse(X) else Inputs)(kernel, X)
 
 
-class KernelLaRank(LaRank):
-    """LaRank with kernels between the rows of X, for `Multiclass` problems; by default adaptive.
+class _Kernels:
+    """The parts of a kernel optimizer that do not depend on the algorithm: options, machine, predictions."""
 
-    kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed"
-    (X is the matrix of kernel values, square in `fit`), or a function of two matrices that returns the values
-    for all pairs of rows.
-    cache_mb: memory for the kernel rows of support patterns; evicted rows are computed again.
-    The other options are those of `LaRank`, with margin re-scaling and L1 slacks only. Values are computed
-    and kept in the precision of X: float32 is twice as fast as float64. The joint kernel is
-    <Lambda(y), Lambda(y')> k(x, x'), so loss matrices and output features work as in `Multiclass`.
+    problem: Any
+    C: float
+    tau: float
+    kappa: float
+    rescaling: str
+    slack: str
+    _fitted: Callable[[], Any]
+    _readable: Callable[[], Any]
 
-    A step costs a pass over a row of kernel values, and a look almost nothing: of ten OPTIMIZE only the one
-    that gains most is done. Later epochs of the adaptive schedule are sweeps: each pattern gets one
-    PROCESSNEW, or PROCESSOLD if it is a support pattern, then OPTIMIZE.
-    """
-
-    problem: Multiclass
-
-    def __init__(
-        self,
-        problem: Multiclass,
-        *,
-        schedule: str = "adaptive",
-        kernel: str | Callable[[Any, Any], Any] = "rbf",
-        gamma: float = 1.0,
-        degree: int = 3,
-        coef0: float = 0.0,
-        cache_mb: float = 500.0,
-        **options: Any,
-    ) -> None:
-        super().__init__(problem, schedule=schedule, **options)
+    def _set_kernel(self, kernel: Any, gamma: float, degree: int, coef0: float, cache_mb: float) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
         self.cache_mb = cache_mb
-        self._sweeps = False  # whether the current epoch is a sweep
 
-    def validate(self) -> None:
-        super().validate()
-        _check(self)
+    def _check_kernel(self) -> None:
+        """Refuse options and problems that have no kernel form."""
+        check_positive(gamma=self.gamma, cache_mb=self.cache_mb)
+        check_count(degree=self.degree, low=1)
+        check_choice(rescaling=(self.rescaling, ("margin",)), slack=(self.slack, ("l1",)))
+        if not isinstance(self.problem, Multiclass) or self.problem.fit_intercept:
+            raise ValueError(
+                "kernels need a Multiclass problem without fit_intercept: a kernel has its own constant"
+            )
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Make one pass over more data, in the given order, and keep only the support patterns."""
-        _refuse_precomputed(self)
-        return super().partial_fit(X, y, sample_weight)
+    def _refuse_precomputed(self) -> None:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(f"partial_fit cannot use a precomputed kernel: {NO_BATCHES}")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, a column for each class."""
@@ -156,7 +142,51 @@ class KernelLaRank(LaRank):
         return KernelPatterns(problem, self.kernel, self.gamma, self.degree, self.coef0)
 
     def _new_machine(self, oracle: Any, seed: int) -> KernelDual:
-        return _kernel_dual(self, oracle, seed)
+        return KernelDual(
+            oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed, cache_mb=self.cache_mb
+        )
+
+
+class KernelLaRank(_Kernels, LaRank):
+    """LaRank with kernels between the rows of X, for `Multiclass` problems; by default adaptive.
+
+    kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed"
+    (X is the matrix of kernel values, square in `fit`), or a function of two matrices that returns the values
+    for all pairs of rows.
+    cache_mb: memory for the kernel rows of support patterns; evicted rows are computed again.
+    The other options are those of `LaRank`, with margin re-scaling and L1 slacks only. Values are computed
+    and kept in the precision of X: float32 is twice as fast as float64. The joint kernel is
+    <Lambda(y), Lambda(y')> k(x, x'), so loss matrices and output features work as in `Multiclass`.
+
+    A step costs a pass over a row of kernel values, and a look almost nothing: of ten OPTIMIZE only the one
+    that gains most is done. Later epochs of the adaptive schedule are sweeps: each pattern gets one
+    PROCESSNEW, or PROCESSOLD if it is a support pattern, then OPTIMIZE.
+    """
+
+    def __init__(
+        self,
+        problem: Multiclass,
+        *,
+        schedule: str = "adaptive",
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        gamma: float = 1.0,
+        degree: int = 3,
+        coef0: float = 0.0,
+        cache_mb: float = 500.0,
+        **options: Any,
+    ) -> None:
+        super().__init__(problem, schedule=schedule, **options)
+        self._set_kernel(kernel, gamma, degree, coef0, cache_mb)
+        self._sweeps = False  # whether the current epoch is a sweep
+
+    def validate(self) -> None:
+        super().validate()
+        self._check_kernel()
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Make one pass over more data, in the given order, and keep only the support patterns."""
+        self._refuse_precomputed()
+        return super().partial_fit(X, y, sample_weight)
 
     def _epoch(self, order: np.ndarray) -> bool:
         again = self.epochs_done > 0 and order is not self._held
@@ -195,10 +225,8 @@ class KernelLaRank(LaRank):
         return False
 
 
-class KernelSVMStruct(SVMStruct):
+class KernelSVMStruct(_Kernels, SVMStruct):
     """SVMstruct with kernels: options of `SVMStruct`, and of `KernelLaRank` for the kernel; n-slack only."""
-
-    problem: Multiclass
 
     def __init__(
         self,
@@ -212,60 +240,15 @@ class KernelSVMStruct(SVMStruct):
         **options: Any,
     ) -> None:
         super().__init__(problem, **options)
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.cache_mb = cache_mb
+        self._set_kernel(kernel, gamma, degree, coef0, cache_mb)
 
     def validate(self) -> None:
         super().validate()
-        _check(self)
+        self._check_kernel()
         if self.formulation != "n-slack":
             raise ValueError("with kernels each example has its own slack: use formulation='n-slack'")
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make one pass over more data, in the given order, and keep only the support patterns."""
-        _refuse_precomputed(self)
+        self._refuse_precomputed()
         return super().partial_fit(X, y, sample_weight)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Scores, a column for each class."""
-        return self._readable().decision_function(check_matrix(X, n_features=self.problem.n_inputs))
-
-    def predict(self, X: Any) -> np.ndarray:
-        return self.problem.classes_[np.argmax(self.decision_function(X), axis=1)]
-
-    @property
-    def n_kernels_(self) -> int:
-        """Kernel values computed during training."""
-        return int(self._fitted().n_kernels)
-
-    def _new_oracle(self, problem: Any) -> KernelPatterns:
-        return KernelPatterns(problem, self.kernel, self.gamma, self.degree, self.coef0)
-
-    def _new_machine(self, oracle: Any, seed: int) -> KernelDual:
-        return _kernel_dual(self, oracle, seed)
-
-
-def _check(optimizer: Any) -> None:
-    """Refuse options and problems that have no kernel form."""
-    check_positive(gamma=optimizer.gamma, cache_mb=optimizer.cache_mb)
-    check_count(degree=optimizer.degree, low=1)
-    check_choice(rescaling=(optimizer.rescaling, ("margin",)), slack=(optimizer.slack, ("l1",)))
-    if not isinstance(optimizer.problem, Multiclass) or optimizer.problem.fit_intercept:
-        raise ValueError(
-            "kernels need a Multiclass problem without fit_intercept: a kernel has its own constant"
-        )
-
-
-def _refuse_precomputed(optimizer: Any) -> None:
-    if isinstance(optimizer.kernel, str) and optimizer.kernel == "precomputed":
-        raise ValueError(f"partial_fit cannot use a precomputed kernel: {NO_BATCHES}")
-
-
-def _kernel_dual(optimizer: Any, oracle: KernelPatterns, seed: int) -> KernelDual:
-    return KernelDual(
-        oracle, C=optimizer.C, tau=optimizer.tau, kappa=optimizer.kappa, seed=seed,
-        cache_mb=optimizer.cache_mb,
-    )  # fmt: skip

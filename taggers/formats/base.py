@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 Wanted = Sequence[int] | Callable[[int], Sequence[int]]
 
 
+class Part(NamedTuple):
+    """Some whole sentences of a file.
+
+    name, first_line: for messages.
+    separator: ``"\\t"``, or ``" "`` for runs of spaces and tabs; None uses what the first line has.
+    before: the columns of the part before this one, if it had tokens.
+    """
+
+    data: bytes
+    name: str = ""
+    first_line: int = 1
+    separator: str | None = None
+    before: Columns | None = None
+
+
 class Layer(NamedTuple):
     """One column of labels to write.
 
@@ -69,23 +84,8 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def read(
-        self,
-        data: bytes,
-        wanted: Wanted,
-        *,
-        name: str = "",
-        first_line: int = 1,
-        separator: str | None = None,
-        before: Columns | None = None,
-    ) -> Columns:
-        """Find the tokens in some whole sentences of a file.
-
-        wanted: the columns to keep.
-        name, first_line: for messages.
-        separator: ``"\\t"``, or ``" "`` for runs of spaces and tabs; None uses what the first line has.
-        before: the part of the same file that was read before this one, if it had tokens.
-        """
+    def read(self, part: Part, wanted: Wanted) -> Columns:
+        """Find the tokens of a part, and keep the wanted columns."""
 
     @abstractmethod
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
@@ -137,7 +137,7 @@ class Memory(Format):
     def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
         return False
 
-    def read(self, data: bytes, wanted: Wanted, **options: Any) -> Columns:
+    def read(self, part: Part, wanted: Wanted) -> Columns:
         raise ValueError("data in memory cannot be read from a file")
 
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from taggers.formats._columns import Columns
 from taggers.formats._write import write
-from taggers.formats.base import Format, Layer, Wanted
+from taggers.formats.base import Format, Layer, Part, Wanted
 
 
 class ColumnFormat(Format):
@@ -27,21 +27,12 @@ class ColumnFormat(Format):
     documents: bool = False
     open_ended: bool = False
 
-    def read(
-        self,
-        data: bytes,
-        wanted: Wanted,
-        *,
-        name: str = "",
-        first_line: int = 1,
-        separator: str | None = None,
-        before: Columns | None = None,
-    ) -> Columns:
-        n_columns = 0
-        if before is not None:
-            wanted, separator, n_columns = before.wanted, before.separator, before.n_columns
+    def read(self, part: Part, wanted: Wanted) -> Columns:
+        separator, n_columns = part.separator, 0
+        if part.before is not None:
+            wanted, separator, n_columns = part.before.wanted, part.before.separator, part.before.n_columns
         return Columns(
-            data, wanted, format=self, separator=separator, name=name, first_line=first_line,
+            part.data, wanted, format=self, separator=separator, name=part.name, first_line=part.first_line,
             n_columns=n_columns,
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
-from taggers.formats.base import Format, Wanted
+from taggers.formats.base import Format, Part, Wanted
 from taggers.formats.registry import AUTO, detect, find
 
 CHUNK = 1 << 20
@@ -83,9 +83,7 @@ def read_columns(
         keep = _columns_to_keep(chosen, wanted)
         parts = _sentences(source, block, chunk_size or CHUNK, chosen)
         for data in parts if chunk_size else [b"".join(parts)]:
-            columns = chosen.read(
-                data, keep, name=name, first_line=line, separator=separator, before=before
-            )
+            columns = chosen.read(Part(data, name, line, separator, before), keep)
             line += data.count(b"\n")
             if columns.n_tokens:
                 before = columns

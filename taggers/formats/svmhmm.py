@@ -16,7 +16,7 @@ from structsvm.files.errors import DataError
 from taggers.features._lexicon import hash_string
 from taggers.formats._columns import Columns
 from taggers.formats._write import write
-from taggers.formats.base import Format, Layer, Wanted
+from taggers.formats.base import Format, Layer, Part, Wanted
 
 LINE = re.compile(rb"[ \t]*([^\s#]+)[ \t]+qid:(\d+)(?=[ \t\r\n#]|$)")
 FEATURE = rb"[1-9]\d{0,17}:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -50,17 +50,9 @@ class SvmHmmFormat(Format):
             end = begin
         return 0
 
-    def read(
-        self,
-        data: bytes,
-        wanted: Wanted,
-        *,
-        name: str = "",
-        first_line: int = 1,
-        separator: str | None = None,
-        before: Columns | None = None,
-    ) -> Columns:
+    def read(self, part: Part, wanted: Wanted) -> Columns:
         """Find the labels, and check the qids; `features` reads the rest of the lines."""
+        data, name, first_line, _, before = part
         begun: set[bytes] = set() if before is None else before.memory
         spans: list[tuple[int, int]] = []
         ends: list[int] = []

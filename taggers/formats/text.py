@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
-from taggers.formats.base import Wanted
+from taggers.formats.base import Part, Wanted
 from taggers.formats.columns import ColumnFormat
 from taggers.formats.tokenizer import to_columns
 
@@ -43,25 +43,14 @@ class TextFormat(ColumnFormat):
                 UserWarning, stacklevel=4,
             )  # fmt: skip
 
-    def read(
-        self,
-        data: bytes,
-        wanted: Wanted,
-        *,
-        name: str = "",
-        first_line: int = 1,
-        separator: str | None = None,
-        before: Columns | None = None,
-    ) -> Columns:
-        data = data.removeprefix(BOM_UTF8)
+    def read(self, part: Part, wanted: Wanted) -> Columns:
+        data = part.data.removeprefix(BOM_UTF8)
         try:
             tokens = to_columns(data.decode())
         except UnicodeDecodeError as error:
             what = f"byte 0x{data[error.start]:02x} is not valid UTF-8; set the encoding, such as latin-1"
-            raise DataError(what, name, first_line + data.count(b"\n", 0, error.start)) from None
-        return super().read(
-            tokens, wanted, name=name, first_line=first_line, separator="\t", before=before
-        )
+            raise DataError(what, part.name, part.first_line + data.count(b"\n", 0, error.start)) from None
+        return super().read(part._replace(data=tokens, separator="\t"), wanted)
 
 
 FORMAT = TextFormat()

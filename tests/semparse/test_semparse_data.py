@@ -72,7 +72,8 @@ def test_bad_jsonl_is_told_with_file_and_line(line, what, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "what"), [("a\tf(b))", "comes after"), ("\tf(b)", "before the tab is empty"), ("a\tb\tc", "tabs")]
+    ("line", "what"),
+    [("a\tf(b))", "comes after"), ("\tf(b)", "before the tab is empty"), ("a\tb\tc", "tabs")],
 )
 def test_bad_tab_lines_are_told_with_file_and_line(line, what, tmp_path):
     path = tmp_path / "bags.txt"

@@ -13,7 +13,7 @@ from taggers.commands import evaluate, inspect, tag, train
 from taggers.features.extract import KeyTable
 from taggers.features.feature_names import name_rows
 from taggers.features.ready_features import encode_items
-from taggers.formats.base import Layer
+from taggers.formats.base import Layer, Part
 from taggers.formats.files import read_all, read_columns
 from taggers.formats.registry import detect, find
 
@@ -50,7 +50,7 @@ def corpus(n, seed=0):
 
 
 def test_lines_are_labels_sentences_and_features():
-    columns = FORMAT.read(DATA, (0,), name="f.dat")
+    columns = FORMAT.read(Part(DATA, "f.dat"), (0,))
     assert columns.sentences() == [["1", "B-x", "1"], ["2"]]
     assert [columns.line(token) for token in range(4)] == [2, 3, 5, 6]
     table = KeyTable()
@@ -62,7 +62,7 @@ def test_lines_are_labels_sentences_and_features():
 
 def test_features_of_value_0_are_left_out_and_values_of_1_are_not_stored():
     table = KeyTable()
-    features = encode_items(FORMAT.read(b"a qid:1 1:1 2:0 3:1.0\n", (0,)), table, grow=True)
+    features = encode_items(FORMAT.read(Part(b"a qid:1 1:1 2:0 3:1.0\n"), (0,)), table, grow=True)
     assert (features.rows.tolist(), features.values, len(table)) == ([0, 1], None, 2)
 
 
@@ -74,7 +74,7 @@ def test_the_format_is_detected():
 
 
 def test_labels_replace_the_first_field_and_every_other_byte_is_kept():
-    columns = FORMAT.read(DATA, (0,))
+    columns = FORMAT.read(Part(DATA), (0,))
     written = FORMAT.write(columns, [Layer(np.array([0, 1, -1, 1], np.int32), ["long", "0"], 0)])
     assert written == DATA.replace(b"1 qid:1 1", b"long qid:1 1").replace(b"B-x", b"0").replace(
         b"2 qid:10", b"0 qid:10"
@@ -108,7 +108,7 @@ def test_labels_replace_the_first_field_and_every_other_byte_is_kept():
 def test_bad_lines_are_named(line, what):
     data = b"# one\n1 qid:1 1:1\n" + line + b"\n"
     with pytest.raises(DataError) as error:
-        encode_items(FORMAT.read(data, (0,), name="f.dat"), KeyTable(), grow=True)
+        encode_items(FORMAT.read(Part(data, "f.dat"), (0,)), KeyTable(), grow=True)
     assert error.value.line == 3 + line.count(b"\n")
     assert str(error.value).startswith(f"f.dat:{error.value.line}: ")
     assert what in str(error.value)
