@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from structsvm.files import ModelFileError
-
 LARGEST_COUNT = 2**53  # counts stay exact as floats
 LARGEST_WEIGHT = 1e30  # products of weights stay finite; float32 holds it, too
 LARGEST_NUMBER = float(np.finfo(np.float64).max)
-
-
-@contextmanager
-def loading(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Raise ModelFileError for every error that the content of a file causes."""
-    try:
-        yield
-    except Exception as error:
-        raise ModelFileError(
-            f"Model file {path} does not hold a consistent {what} ({error}); train it again."
-        ) from error
 
 
 def numbered(value: Any, what: str) -> dict[str, int]:

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from semparse.checks import loading
 from semparse.examples import Sentence, checked_bag, checked_examples, checked_tokens
 from semparse.latent.features import FEATURES
 from semparse.latent.learner import LatentParser
@@ -18,7 +17,7 @@ from semparse.meaning import MR, as_mr
 from semparse.parse import Match, Parse
 from semparse.schema import Schema
 from semparse.thesis import EMPTIES, ThesisParser
-from structsvm.files import ModelFileError, load_model, save_model
+from structsvm.files import ModelFileError, consistent, load_model, save_model
 from structsvm.guard import check_readable, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
@@ -277,7 +276,7 @@ class Ospas(Estimator):
                 f"Model file {path} is not a semantic parser but of kind {meta.get('kind')!r}; give one "
                 "written by `structsvm parse train` or Ospas.save."
             )
-        with loading(path, "parser"):
+        with consistent(path, "parser"):
             parameters = dict(meta["parameters"])
             parameters["features"] = tuple(parameters["features"])  # a list in JSON
             parser = cls(**parameters)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structsvm._scipy import sparse
-from structsvm.files.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.validation import LARGEST, check_class_weight, check_positive
@@ -71,15 +71,9 @@ def load_classifier(cls: type, path: str | os.PathLike[str]) -> Any:
     """Read a classifier; see `LaRankClassifier.load`."""
     arrays, meta = load_model(path)
     if meta.get("kind") != KIND:
-        raise ModelFileError(f"{path} is a structsvm model, but no classifier: it says {meta.get('kind')!r}.")
-    try:
+        raise ModelFileError(f"Model file {path} does not hold a classifier but {meta.get('kind')!r}.")
+    with consistent(path, "classifier"):
         return rebuilt(cls, arrays, meta)
-    except (
-        KeyError, TypeError, ValueError, IndexError, AttributeError, MemoryError, OverflowError
-    ) as error:  # fmt: skip
-        raise ModelFileError(
-            f"{path} holds an inconsistent classifier ({error}): train it again."
-        ) from error
 
 
 def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:

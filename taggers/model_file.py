@@ -10,7 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.files import ModelFileError, SparseRows, dequantise, load_model, quantise, save_model
+from structsvm.files import (
+    ModelFileError,
+    SparseRows,
+    consistent,
+    dequantise,
+    load_model,
+    quantise,
+    save_model,
+)
 from taggers.features.extract import HASHING, KeyTable
 from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses
@@ -75,15 +83,11 @@ def read_model(path: str | os.PathLike[str]) -> TaggerModel:
         )
     if meta.get("hashing") != HASHING:
         raise ModelFileError(
-            f"Model file {path} hashes features differently ({meta.get('hashing')}); train the model again."
+            f"Model file {path} hashes features differently ({meta.get('hashing')!r}); train the model again."
         )
-    try:
+    with consistent(path, "tagger"):
         check_meta(meta)
         return _rebuilt(arrays, meta)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        raise ModelFileError(
-            f"Model file {path} is inconsistent ({error}); train the model again."
-        ) from error
 
 
 def check_meta(meta: dict[str, Any]) -> None:

@@ -16,10 +16,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from semparse.checks import LARGEST_WEIGHT, checked_array, loading, numbered
+from semparse.checks import LARGEST_WEIGHT, checked_array, numbered
 from semparse.concepts._concepts import ORDERS, Network
 from semparse.concepts.alignment import align
-from structsvm.files import ModelFileError, load_model, save_model
+from structsvm.files import ModelFileError, consistent, load_model, save_model
 from structsvm.integrations.sklearn import Estimator
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
@@ -159,7 +159,7 @@ class ConceptLabeller(Estimator):
             raise ModelFileError(
                 f"Model file {path} is not a concept labeller: it says {meta.get('kind')!r}."
             )
-        with loading(path, "labeller"):
+        with consistent(path, "labeller"):
             labeller = cls(**meta["parameters"])
             labeller._check_options()
             check_seed(labeller.random_state)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.classifier_file import check_array, support_arrays, support_matrix
-from structsvm.files.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.validation import LARGEST, NUMBERS, check_class_weight, check_positive
 
@@ -58,15 +58,9 @@ def load(cls: type, path: str | os.PathLike[str], rebuild: Any) -> Any:
     arrays, meta = load_model(path)
     if meta.get("kind") != KIND or meta.get("estimator") != cls.__name__:
         found = meta.get("estimator", meta.get("kind"))
-        raise ModelFileError(f"{path} is a structsvm model, but no {cls.__name__}: it says {found!r}.")
-    try:
+        raise ModelFileError(f"Model file {path} does not hold a {cls.__name__} but {found!r}.")
+    with consistent(path, "classifier"):
         return rebuild(prepared(cls, arrays, meta), arrays, meta)
-    except (
-        KeyError, TypeError, ValueError, IndexError, AttributeError, MemoryError, OverflowError
-    ) as error:  # fmt: skip
-        raise ModelFileError(
-            f"{path} holds an inconsistent classifier ({error}): train it again."
-        ) from error
 
 
 def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
-from structsvm.files.persist import ModelFileError, load_model, save_model
+from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.files.quantise import DTYPES, dequantise, quantise
 from structsvm.files.sparse_weights import SparseRows
 
@@ -13,6 +13,7 @@ __all__ = [
     "SparseRows",
     "atomic_write",
     "check_output",
+    "consistent",
     "dequantise",
     "load_model",
     "quantise",

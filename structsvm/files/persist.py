@@ -15,6 +15,7 @@ change under the process that uses it, or kill it. Reading takes about a millise
 the checksum.
 """
 
+import contextlib
 import errno
 import io
 import json
@@ -25,7 +26,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -53,6 +54,18 @@ _DAMAGED = "is damaged or incomplete: copy it again, or retrain it."
 
 class ModelFileError(ValueError):
     """A model file cannot be used; the message names the file and says what to do."""
+
+
+@contextlib.contextmanager
+def consistent(path: str | os.PathLike[str], what: str) -> Iterator[None]:
+    """Raise ModelFileError for every error that the content of a file causes."""
+    try:
+        yield
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ModelFileError(
+            f"Model file {path} does not hold a consistent {what} ({reason}); train it again."
+        ) from error
 
 
 def save_model(

@@ -249,7 +249,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path):
     X, y = data()
     path = tmp_path / "model.ssvm"
     HullerClassifier().fit(X, y).save(path)
-    with pytest.raises(ModelFileError, match="no LaSVMClassifier: it says 'HullerClassifier'"):
+    with pytest.raises(ModelFileError, match="not hold a LaSVMClassifier but 'HullerClassifier'"):
         LaSVMClassifier.load(path)
 
 

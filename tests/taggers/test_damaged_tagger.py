@@ -138,7 +138,7 @@ def test_figures_of_a_training_that_cannot_be_are_refused(whole, figures):
     arrays, meta = load_model(whole)
     path = whole.with_name("figures")
     save_model(path, arrays, meta | {"report": meta["report"] | figures})
-    with pytest.raises(ModelFileError, match="is inconsistent"):
+    with pytest.raises(ModelFileError, match="consistent tagger"):
         TaggerModel.load(path)
     save_model(path, arrays, meta | {"report": {}})
     assert use_or_refuse(path)

@@ -359,14 +359,14 @@ def test_files_of_other_kinds_and_hashes_are_refused(tmp_path):
         ({"kind": "parser"}, "is not a tagger"),
         ({"hashing": "md5"}, "differently"),
         ({"layout": 3}, "has layout 3, but this version reads layout 2; train the model again"),
-        ({"labels": ["O"]}, "is inconsistent"),
-        ({"template": "w[0"}, "is inconsistent"),
+        ({"labels": ["O"]}, "consistent tagger"),
+        ({"template": "w[0"}, "consistent tagger"),
     ]:
         save_model(tmp_path / "bad", arrays, meta | change)
         with pytest.raises(ModelFileError, match=message):
             TaggerModel.load(tmp_path / "bad")
     save_model(tmp_path / "bad", {k: v for k, v in arrays.items() if k != "counts"}, meta)
-    with pytest.raises(ModelFileError, match="is inconsistent"):
+    with pytest.raises(ModelFileError, match="consistent tagger"):
         TaggerModel.load(tmp_path / "bad")
 
 
