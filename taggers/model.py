@@ -171,11 +171,11 @@ class TaggerModel:
         """Positions in `labels` as positions in `names`."""
         return ids if self.rewriter is None else self.rewriter(ids, sentence_ptr)
 
-    def n_best(self, X: Sequences, sentence: int, n: int) -> list[tuple[float, list[str]]]:
-        """The n best labellings of a sentence with their scores, best first; needs exact inference.
+    def n_best(self, X: Sequences, sentence: int, n: int) -> list[tuple[float, tuple[int, ...]]]:
+        """The n best labellings of a sentence, as positions in `names`, with their scores, best first.
 
-        Of inner labellings with the same meaning, the best one counts. There are fewer than n labellings if
-        the MOST_ALIKE * n best inner ones have fewer meanings.
+        It needs exact inference. Of inner labellings with the same meaning, the best one counts. There are
+        fewer than n labellings if the MOST_ALIKE * n best inner ones have fewer meanings.
         """
         check_count(n=n, low=1)
         asked = n
@@ -188,7 +188,7 @@ class TaggerModel:
             if len(scores) >= n or len(found) < asked or asked >= MOST_ALIKE * n:
                 break
             asked *= 4
-        return [(score, [self.names[k] for k in path]) for path, score in list(scores.items())[:n]]
+        return [(score, path) for path, score in list(scores.items())[:n]]
 
     # -- files ----------------------------------------------------------------------------------
 

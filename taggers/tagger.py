@@ -266,7 +266,10 @@ class SequenceTagger(Estimator):
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
         """The n best labellings of each sentence, as (score, labels); needs exact inference."""
         model, features = self._features(X)
-        return [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
+        return [
+            [(score, [model.names[k] for k in path]) for score, path in model.n_best(features, sentence, n)]
+            for sentence in range(features.n_sentences)
+        ]
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
         """For each token of a sentence its label, and the features that support it with their weights."""

@@ -1,4 +1,4 @@
-"""What all tests share: those marked `corpora` are skipped where the real corpora are absent."""
+"""Settings of all tests; those marked `corpora` are skipped if the real corpora are absent."""
 
 import os
 import signal
@@ -6,9 +6,15 @@ import signal
 import hypothesis
 import pytest
 
-# How long an example takes says nothing about whether it is right.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+# Without clocks or dice: a slow machine fails no test, and a run repeats.
+hypothesis.settings.register_profile(
+    "repeatable",
+    deadline=None,
+    derandomize=True,
+    max_examples=20,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("repeatable")
 
 # A shell has its background jobs ignore Ctrl-C, which children inherit; those that test it must hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

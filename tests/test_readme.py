@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "taggers"))
+from tests.taggers.sentences import as_columns
 
-from sentences import as_columns  # noqa: E402
+ROOT = Path(__file__).parents[1]
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The blocks of these tutorials build on each other, in one folder; all other blocks run alone.

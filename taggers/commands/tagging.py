@@ -124,11 +124,10 @@ def _layers(model: TaggerModel, columns: Columns, parts: list[str | None], score
 def _best_layers(model: TaggerModel, columns: Columns, n: int, scores: bool) -> list[Layer]:
     """Return the labels of the n best labellings of each sentence."""
     features = model.features(columns)
-    number = {name: k for k, name in enumerate(model.names)}
     ids = np.full((n, columns.n_tokens), -1, np.int32)
     totals = np.full((n, columns.n_tokens), -np.inf)
     for sentence, (start, stop) in enumerate(pairwise(columns.sentence_ptr.tolist())):
         for k, (score, labels) in enumerate(model.n_best(features, sentence, n)):
-            ids[k, start:stop] = [number[label] for label in labels]
+            ids[k, start:stop] = labels
             totals[k, start:stop] = score
     return [Layer(ids[k], model.names, scores=totals[k] if scores else None) for k in range(n)]

@@ -4,12 +4,12 @@ import pickle
 
 import numpy as np
 import pytest
-from commentary import commentary
 
 from semparse import MR, MeaningError, Ospas, Schema, SchemaError, parse_mr
 from semparse.latent.features import FEATURES
 from semparse.latent.search import Search
 from structsvm.files.persist import ModelFileError, load_model, save_model
+from tests.semparse.commentary import commentary
 
 ALGORITHMS = ("latent", "paper")
 DATA = commentary(200)

@@ -1,10 +1,10 @@
 """The semantic parser passes the public checks of estimators."""
 
 import pytest
-from commentary import commentary
 
 from semparse import Ospas
 from structsvm.checks import check_estimator
+from tests.semparse.commentary import commentary
 
 
 class Batches(Ospas):

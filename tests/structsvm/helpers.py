@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Problem, SVMStruct
@@ -71,3 +73,8 @@ def assert_same_bytes(a: dict, b: dict, *, but=()) -> None:
     for name in a.keys() - set(but):
         assert a[name].dtype == b[name].dtype
         assert a[name].tobytes() == b[name].tobytes(), f"{name} differs"
+
+
+def resealed(content):
+    """The same content with a checksum that fits, as an attacker would write it."""
+    return content[:-8] + b"%08x" % zlib.crc32(content[:-8])

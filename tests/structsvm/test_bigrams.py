@@ -13,7 +13,7 @@ from structsvm.problems import SequenceLabels, SequenceProblem
 from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.bigrams import Bigrams
 from structsvm.problems.sequence.widen import wider_state, wider_weights
-from tests.structsvm.test_sequence import (
+from tests.structsvm.sequence_twins import (
     LABELS,
     ROWS,
     check_decoder,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from structsvm import LaRank, SVMStruct
 from structsvm.problems import SequenceLabels, SequenceProblem
 from tests.structsvm.qp import solve
-from tests.structsvm.test_sequence import (
+from tests.structsvm.sequence_twins import (
     LABELS,
     SlowSequences,
     seeds,

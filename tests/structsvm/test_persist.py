@@ -17,6 +17,7 @@ from hypothesis.extra import numpy as st_numpy
 from structsvm.files import persist
 from structsvm.files.atomic import atomic_write
 from structsvm.files.persist import ModelFileError, load_model, save_model
+from tests.structsvm.helpers import resealed
 
 ARRAYS = {
     "weights": np.arange(60, dtype=np.float32).reshape(12, 5) / 7,
@@ -43,11 +44,6 @@ def assert_same(arrays, expected):
         assert array.dtype == expected[name].dtype
         assert array.shape == expected[name].shape
         assert np.array_equal(array, expected[name])
-
-
-def resealed(content):
-    """The same content with a checksum that fits, as an attacker would write it."""
-    return content[:-8] + b"%08x" % zlib.crc32(content[:-8])
 
 
 def test_what_was_saved_is_loaded(tmp_path):

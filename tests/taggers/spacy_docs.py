@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from sentences import as_conllu, sentences
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.vocab import Vocab
 
 from taggers.labels.schemes import spans
+from tests.taggers.sentences import as_conllu, sentences
 
 
 def entities(tokens: list[tuple[str, str, str]]) -> list[str]:

@@ -11,35 +11,13 @@ import time
 from pathlib import Path
 
 import pytest
-from sentences import as_columns, as_conllu
 
 from structsvm.cli.app import COMMANDS
 from taggers.formats.registry import FORMATS
+from tests.taggers.command_line import COMMAND, refused, run
+from tests.taggers.sentences import as_columns, as_conllu
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text())
-COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()"]
-
-
-def run(*arguments, cwd, stdin=b"", **options):
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        timeout=120,
-        check=False,
-        **options,
-    )
-
-
-def refused(done, code, *parts):
-    """One sentence on stderr, the right code, no traceback and nothing on stdout."""
-    text = done.stderr.decode()
-    assert done.returncode == code, text
-    assert "Traceback" not in text
-    assert done.stdout == b""
-    for part in parts:
-        assert part in text
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import signal
 import subprocess
 
 import pytest
-from sentences import as_columns
-from test_cli import COMMAND, refused, run
 
 from structsvm.files.errors import DataError
 from taggers.formats.files import read_all, read_columns
 from taggers.formats.registry import FORMATS
+from tests.taggers.command_line import COMMAND, refused, run
+from tests.taggers.sentences import as_columns
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from sentences import as_columns, as_conllu
-from test_cli import COMMAND, refused, run
 
 from taggers import Chunker, PosTagger
 from taggers.commands import TASKS
 from taggers.labels.label_encoding import loss_matrix
+from tests.taggers.command_line import COMMAND, refused, run
+from tests.taggers.sentences import as_columns, as_conllu
 
 ROOT = Path(__file__).parents[2]
 

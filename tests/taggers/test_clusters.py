@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
-from tagger_twins import text_hash
 
 from structsvm.files.errors import DataError
 from structsvm.files.persist import ModelFileError, load_model, save_model
@@ -21,6 +20,7 @@ from taggers.features._lexicon import Lexicon
 from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses, _neighbours, find_word_classes
 from taggers.formats._columns import Columns
+from tests.taggers.tagger_twins import text_hash
 
 TEMPLATE = "w[0], cluster[-1..1], cluster[-1]|cluster[1], y[-1]|cluster[0]"
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tagger_twins import CONLLU, PETS, scan_columns, tricky
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns, find_last_boundary
+from tests.taggers.tagger_twins import CONLLU, PETS, scan_columns, tricky
 
 
 def test_columns_of_space_separated_file():

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sentences import chunk_data
 
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import Chunker, SequenceTagger
@@ -17,9 +16,9 @@ from taggers.commands import inspect
 from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
 from taggers.report import html_report
-from tests.structsvm.test_persist import resealed
+from tests.structsvm.helpers import resealed
+from tests.taggers.sentences import chunk_data
 
-FOLDER = Path(__file__).parent
 X, Y = chunk_data(12)
 TEMPLATE = "w[-1..1], p[0], suffix2[0], y[-1]|p[0]"
 MODELS = {
@@ -147,14 +146,13 @@ def test_figures_of_a_training_that_cannot_be_are_refused(whole, figures):
 DAMAGE = r"""
 import sys, warnings
 import numpy as np
-sys.path.insert(0, sys.argv[3])
-from sentences import chunk_data
-from test_damaged_tagger import MODELS, X, Y, use_or_refuse
+from tests.taggers.sentences import chunk_data
+from tests.taggers.test_damaged_tagger import MODELS, X, Y, use_or_refuse
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import SequenceTagger
 
 warnings.simplefilter("ignore")
-whole, path = sys.argv[1:3]
+whole, path = sys.argv[1:]
 arrays, meta = load_model(whole)
 inputs = X if meta["template"] else [[{"w": t[0], "x": len(t[0]) / 3} for t in s] for s in X]
 
@@ -219,7 +217,7 @@ assert min(counts) > 5, counts
 def test_no_number_in_a_model_file_crashes_or_hangs(name, options, tmp_path):
     MODELS[name]().save(tmp_path / "whole.ssvm", **options)
     done = subprocess.run(
-        [sys.executable, "-c", DAMAGE, tmp_path / "whole.ssvm", tmp_path / "damaged.ssvm", FOLDER],
+        [sys.executable, "-c", DAMAGE, tmp_path / "whole.ssvm", tmp_path / "damaged.ssvm"],
         capture_output=True, text=True, timeout=300, check=False, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.returncode == 0, (done.returncode, done.stdout[-300:], done.stderr[-2000:])

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tagger_twins import feature_key, murmur64a, text_hash
 
 from taggers.features._lexicon import Lexicon, hash_string
 from taggers.features.attributes import ATTRIBUTES, attribute
@@ -16,6 +15,7 @@ from taggers.features.extract import Extractor, KeyTable, add_dense, concatenate
 from taggers.features.feature_names import name_rows
 from taggers.features.template import load_template, parse_template
 from taggers.formats._columns import Columns
+from tests.taggers.tagger_twins import feature_key, murmur64a, text_hash
 
 NAMES = (*ATTRIBUTES, "prefix1", "prefix2", "prefix4", "suffix1", "suffix3", "suffix9",
          "lower_prefix1", "lower_prefix3", "lower_suffix2", "lower_suffix3", "lower_suffix9")  # fmt: skip

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tagger_twins import CONLLU, PETS, tricky
 
 from structsvm.files.atomic import atomic_write
 from structsvm.files.errors import DataError
@@ -18,6 +17,7 @@ from taggers.formats.base import Layer
 from taggers.formats.conllu import COLUMN
 from taggers.formats.files import read_all, read_columns
 from taggers.formats.registry import detect
+from tests.taggers.tagger_twins import CONLLU, PETS, tricky
 
 
 @pytest.fixture

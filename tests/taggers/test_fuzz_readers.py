@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tagger_twins import CONLLU, PETS, tricky
 
 from structsvm.files.errors import DataError
 from taggers import SequenceTagger, commands
@@ -13,6 +12,7 @@ from taggers.features.ready_features import encode_items
 from taggers.features.template import parse_template
 from taggers.formats._columns import Columns
 from taggers.formats.files import read_columns
+from tests.taggers.tagger_twins import CONLLU, PETS, tricky
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")  # random files look odd
 

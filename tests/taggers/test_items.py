@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tagger_twins import text_hash
 
 from structsvm.files.errors import DataError
 from taggers.features.extract import KeyTable
@@ -12,6 +11,7 @@ from taggers.features.feature_names import name_rows
 from taggers.features.ready_features import encode_dicts, encode_items, item_names
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
+from tests.taggers.tagger_twins import text_hash
 
 plain = st.text(max_size=3)
 item = st.recursive(

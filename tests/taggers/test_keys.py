@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from sentences import chunk_data, sentences
 
 from taggers import Chunker
 from taggers.features._lexicon import hash_string
@@ -12,6 +11,7 @@ from taggers.features.extract import Extractor, KeyTable, encode
 from taggers.features.template import load_template
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
+from tests.taggers.sentences import chunk_data, sentences
 
 MADE = [
     [token[:2] for token in tokens] for tokens in [*sentences(30), [("naïve", "JJ"), ("x" * 150, "NN")], []]

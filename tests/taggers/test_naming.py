@@ -5,7 +5,6 @@ from itertools import compress
 
 import numpy as np
 import pytest
-from sentences import chunk_data
 
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import Chunker, SequenceTagger
@@ -14,6 +13,7 @@ from taggers.features.feature_names import feature_names
 from taggers.formats._columns import Columns
 from taggers.formats.files import read_all
 from taggers.model import TaggerModel
+from tests.taggers.sentences import chunk_data
 
 X, Y = chunk_data(30)
 DICTS = [[{"word": token[0], "long": len(token[0]) > 4} for token in s] for s in X]

@@ -3,7 +3,6 @@
 import inspect
 
 import pytest
-from sentences import chunk_data
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
@@ -13,6 +12,7 @@ from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.labels import schemes
 from taggers.model_file import check_parameters
 from taggers.options import OPTIONS, SCHEMES, TASKS, Option, check_used, markdown, with_options
+from tests.taggers.sentences import chunk_data
 
 X, Y = chunk_data(20)
 WARMTH = Option("warmth", int, 3, "How warm to begin.", flag="--warmth", low=1)

@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from sentences import chunk_data
 from sklearn.base import clone
 from sklearn.model_selection import (
     GridSearchCV,
@@ -22,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from structsvm import LaRankClassifier
 from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.metrics import SCORERS, sentence_accuracy, span_f1, token_accuracy
+from tests.taggers.sentences import chunk_data
 
 X, Y = chunk_data(60)
 TAGGERS = [Chunker, NerTagger, PosTagger, SequenceTagger]

@@ -9,17 +9,17 @@ import pytest
 
 spacy = pytest.importorskip("spacy")
 
-from sentences import as_columns, as_conllu, sentences  # noqa: E402
 from spacy import displacy  # noqa: E402
 from spacy.tokens import Doc, Span  # noqa: E402
 from spacy.training import Example  # noqa: E402
-from spacy_docs import as_universal, entities, example, examples  # noqa: E402
 
 from structsvm.files.persist import ModelFileError  # noqa: E402
 from taggers import Chunker, NerTagger, PosTagger  # noqa: E402
 from taggers.commands import train  # noqa: E402
 from taggers.formats._columns import Columns  # noqa: E402
 from taggers.labels.schemes import spans  # noqa: E402
+from tests.taggers.sentences import as_columns, as_conllu, sentences  # noqa: E402
+from tests.taggers.spacy_docs import as_universal, entities, example, examples  # noqa: E402
 
 COMPONENTS = ["structsvm_tagger", "structsvm_chunker", "structsvm_ner"]
 SCORES = {"structsvm_tagger": "tag_acc", "structsvm_chunker": "spans_chunks_f", "structsvm_ner": "ents_f"}

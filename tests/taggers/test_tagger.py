@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from sentences import chunk_data
 
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.model import TaggerModel
+from tests.taggers.sentences import chunk_data
 
 X, Y = chunk_data(80)
 X_TEST, Y_TEST = chunk_data(40, seed=1)

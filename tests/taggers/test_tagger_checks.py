@@ -3,7 +3,7 @@
 import pytest
 
 from structsvm.checks import check_estimator
-from taggers import Chunker, PosTagger, SequenceTagger
+from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 
 WORDS = (
     "the", "cat", "sat", "on", "a", "mat", "while", "dogs", "ran", "in", "parks", "near", "old", "towns"
@@ -18,10 +18,11 @@ TAGS = [["N" if word in ("cat", "mat", "dogs", "parks", "towns") else "X" for wo
     ("make", "X", "y", "new"),
     [
         (lambda: Chunker(epochs=2), X, CHUNKS, (X[:1], [["B-VP"] * len(X[0])])),
+        (lambda: NerTagger(epochs=2), PLAIN, CHUNKS, (PLAIN[:1], [["B-PER"] * len(PLAIN[0])])),
         (lambda: PosTagger(epochs=2), PLAIN, TAGS, (PLAIN[:1], [["V"] * len(PLAIN[0])])),
         (lambda: SequenceTagger(epochs=2), PLAIN, TAGS, (PLAIN[:1], [["V"] * len(PLAIN[0])])),
     ],
-    ids=["chunker", "pos-tagger", "sequence-tagger"],
+    ids=["chunker", "ner-tagger", "pos-tagger", "sequence-tagger"],
 )
 def test_taggers_pass(make, X, y, new):
     check_estimator(make, X, y, new=new)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 import scipy.sparse.linalg
-from sentences import as_columns
 
 from structsvm.files.persist import load_model, save_model
 from taggers.commands import convert, evaluate, tag, train
+from tests.taggers.sentences import as_columns
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")

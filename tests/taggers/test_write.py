@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tagger_twins import CONLLU, PETS, tricky
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
 from taggers.formats.base import Layer
 from taggers.labels._labels import Labels
+from tests.taggers.tagger_twins import CONLLU, PETS, tricky
 
 
 def write(columns, *layer, **options):
