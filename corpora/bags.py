@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 NO_SYMBOL = "-"
 
@@ -26,13 +26,10 @@ class Bag:
     def sentence(self) -> str | list[str]:
         return self.text if self.tokens is None else list(self.tokens)
 
-    def to_json(self) -> dict[str, Any]:
-        """The object of a line of JSONL; what is unknown is left out."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(self).items()
-            if value is not None and value != "" and name != "line"
-        }
+    def to_jsonl(self) -> str:
+        """A line of JSONL, without the fields that are unknown."""
+        known = {k: v for k, v in asdict(self).items() if v is not None and v != "" and k != "line"}
+        return json.dumps(known, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)

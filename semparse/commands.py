@@ -10,7 +10,7 @@ from typing import Any
 from corpora.bags import Bag
 from semparse.evaluation import Progress, Score, matches, score_matches, score_parses, seen
 from semparse.examples import as_tokens
-from semparse.io import read_bags, read_tests
+from semparse.io import read_bags, read_tests, tab_line
 from semparse.meaning import as_mr
 from semparse.ospas import Ospas
 from semparse.parse import Parse
@@ -136,7 +136,7 @@ def _shown(found: Sequence[tuple[Bag, list[Parse]]], show: str, width: int | Non
         return
     for bag, parses in found:
         if show == "mr":
-            yield _line(bag, [str(parse) for parse in parses])
+            yield tab_line(bag, [str(parse) for parse in parses])
         elif show == "json":
             value = {"text": bag.text, "parses": [parse.to_json() for parse in parses]}
             yield json.dumps(value, ensure_ascii=False) + "\n"
@@ -163,7 +163,7 @@ def match(
     held = [bag for bag in bags if bag.candidates]
     found = iter(matches(parser, held, parts))
     answers = [next(found) if bag.candidates else None for bag in bags]
-    _write(output, [_line(bag, [str(mr)] if mr else []) for bag, mr in zip(bags, answers, strict=True)])
+    _write(output, [tab_line(bag, [str(mr)] if mr else []) for bag, mr in zip(bags, answers, strict=True)])
     return sum(mr is not None for mr in answers)
 
 
@@ -188,10 +188,6 @@ def evaluate(
     if any(bag.candidates for bag in matched):
         scores["matching"] = score_matches(parser, matched, n_gold, parts=parts, progress=progress)
     return scores
-
-
-def _line(bag: Bag, meanings: Sequence[str]) -> str:
-    return f"{' '.join(bag.text.split())}\t{';'.join(meanings)}\n"
 
 
 def _write(output: str | Path, parts: Iterable[str]) -> None:

@@ -9,11 +9,9 @@ All readers raise DataError with file and line, and read all or nothing.
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import os
-import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -22,9 +20,8 @@ from typing import Any
 from corpora.bags import Bag
 from corpora.readers.robocup import YEARS, Game, read_game
 from semparse.meaning import MeaningError, as_mr, parse_mrs
-from structsvm.files import DataError
+from structsvm.files import DataError, file_name, open_input
 
-GZIP = b"\x1f\x8b"
 FORMATS = ("jsonl", "tab", "robocup")
 KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
 
@@ -148,26 +145,20 @@ def read_tab(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
         yield Bag(" ".join(text.split()), candidates, line=number)
 
 
-def jsonl_line(bag: Bag) -> str:
-    """A bag as a line of JSONL."""
-    return json.dumps(bag.to_json(), ensure_ascii=False) + "\n"
-
-
-def tab_line(bag: Bag) -> str:
-    """A bag as a line `text TAB mr;mr`; only text and candidates have a place in it."""
-    return f"{' '.join(bag.text.split())}\t{';'.join(bag.candidates)}\n"
+def tab_line(bag: Bag, meanings: Iterable[str] | None = None) -> str:
+    """A line `text TAB mr;mr` with the text of a bag and these meanings, or its candidates."""
+    return f"{' '.join(bag.text.split())}\t{';'.join(bag.candidates if meanings is None else meanings)}\n"
 
 
 def _lines(path: str | os.PathLike[str]) -> list[str]:
     """The lines of a file or of standard input ("-"), which may be compressed and start with a BOM."""
-    name = str(path)
+    name = file_name(path)
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(path).read_bytes()
-        if name.endswith(".gz") or data.startswith(GZIP):
-            data = gzip.decompress(data)
+        with open_input(path) as file:
+            data = file.read()
         return list(io.StringIO(data.decode("utf-8-sig"), newline=None))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError("not valid UTF-8; convert the file to UTF-8", name, line) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"cannot be read ({error}); check its name", name) from None
+        raise DataError(f"cannot be read: {error}; is the file complete?", name) from None

@@ -213,7 +213,7 @@ class Ospas(Estimator):
         """Which candidate each of these sentences means, or None, where there is nothing else to learn from.
 
         The sentences of each part are matched by a parser of these options that learned from the other parts
-        only (see `semparse.matching`). This parser learns nothing by it.
+        only. This parser itself does not learn from them.
         """
         return [self._salient(found) for found in self.matches_apart(sentences, candidates, parts=parts)]
 

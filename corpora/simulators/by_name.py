@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from corpora.bags import Bag
@@ -30,5 +29,5 @@ def simulate(
         bags = simulate_sportscast(n, seed=seed)
     with atomic_write(output) as file:
         for bag in bags:
-            file.write((json.dumps(bag.to_json(), ensure_ascii=False) + "\n").encode())
+            file.write(bag.to_jsonl().encode())
     return bags

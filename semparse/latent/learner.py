@@ -26,6 +26,7 @@ from semparse.latent.search import Found, Search
 from semparse.meaning import MR, distinct
 from semparse.parse import Match, Node, Parse
 from semparse.schema import Schema, SchemaLearner
+from structsvm.optimizers.curve import Point
 from structsvm.optimizers.larank import LaRank
 
 
@@ -138,10 +139,14 @@ class LatentParser:
 
     def _larank(self, data: Sequence[Any], passes: int, rng: np.random.Generator, progress: Any) -> None:
         """The core's LaRank on the same constraints: each sentence once a pass, and `reprocess` old ones."""
+
+        def report(at: Point) -> None:
+            progress(at.epoch * len(data) + at.seen, passes * len(data))
+
         problem = LatentProblem(self.tables, self._scored, self.choose)
         optimizer = LaRank(
             problem, C=self.C, n_reprocess=self.reprocess, random_state=int(rng.integers(2**31)),
-            callback=lambda at: progress(at.epoch * len(data) + at.seen, passes * len(data)),
+            callback=report,
         )  # fmt: skip
         optimizer.begin(data, [SATISFIED] * len(data))
         for number in range(passes):

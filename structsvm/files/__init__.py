@@ -2,6 +2,7 @@
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name, open_input
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.files.quantise import DTYPES, dequantise, quantise
 from structsvm.files.sparse_weights import SparseRows
@@ -15,7 +16,9 @@ __all__ = [
     "check_output",
     "consistent",
     "dequantise",
+    "file_name",
     "load_model",
+    "open_input",
     "quantise",
     "save_model",
 ]

@@ -364,6 +364,8 @@ class Optimizer:
         machine = self._new_machine(oracle, 0)
         held = NO_SLOTS if X is None else oracle.add(X, y)
         weight = NO_WEIGHTS if X is None else check_sample_weight(sample_weight, n_patterns(X))
+        with np.errstate(over="ignore"):
+            check_bounds(self.C * weight)
         dual = _part(state, "dual.")
         if "place" in state:
             known = max(len(dual["weights"]), oracle.n_weights)
@@ -371,9 +373,9 @@ class Optimizer:
             if oracle.n_weights > known:
                 raise ValueError("the training state has features without weights")
         machine.restore(dual)
+        self._set_progress(state)
         self._machine, self._held, self._weight = machine, NO_SLOTS, NO_WEIGHTS
         self._hold(held, weight)
-        self._set_progress(state)
         return self
 
     def _progress(self) -> dict[str, np.ndarray]:
@@ -415,7 +417,12 @@ def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.nda
     place, rows = state["place"] if len(held) else np.full(len(state["place"]), -1), _part(state, "rows.")
     if len(place) and place.max() >= len(held):
         raise ValueError("the training state belongs to another data set")
-    gone, slots = place < 0, np.empty(len(place), np.intp)
+    gone = place < 0
+    if not gone.any():
+        return held[place]
+    slots = oracle.add_rows(**rows)
+    if len(slots) != len(place):
+        raise ValueError("the training state has another number of patterns than of places")
+    oracle.discard(slots[~gone])
     slots[~gone] = held[place[~gone]]
-    slots[gone] = oracle.add_rows(**{"values": None, **rows, "places": rows["places"][gone]})
     return slots

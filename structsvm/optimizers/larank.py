@@ -122,8 +122,11 @@ class LaRank(Optimizer):
         return super()._progress() | {"rates": self._rates.copy()}
 
     def _set_progress(self, state: dict[str, np.ndarray]) -> None:
+        rates = np.array(state.get("rates", np.ones(3)), np.float64)
+        if rates.shape != (3,) or not np.all(np.isfinite(rates) & (rates > 0)):
+            raise ValueError("the training state has impossible rates")
         super()._set_progress(state)
-        self._rates = np.array(state.get("rates", np.ones(3)))
+        self._rates = rates
 
 
 class PassiveAggressive(Optimizer):

@@ -95,7 +95,7 @@ class SVMStruct(Optimizer):
             f"SVMstruct still added {self._added} constraints in its epoch {self.epochs}: "
             "allow more epochs or a larger epsilon",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
     def _epoch(self, order: np.ndarray) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name
 from taggers.commands.matching import (
     check_fit,
     format_to_read,
@@ -23,7 +24,7 @@ from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
-from taggers.formats.files import file_name, read_all
+from taggers.formats.files import read_all
 from taggers.labels import schemes
 from taggers.labels.checks import check_gold, warn_of_gold
 from taggers.model import TaggerModel

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
+from structsvm.files.inputs import file_name
 from taggers.bundled import find_model
 from taggers.commands.evaluation import answered
 from taggers.commands.matching import input_columns, opened, own_format
 from taggers.features.feature_names import feature_names
-from taggers.formats.files import file_name, read_all
+from taggers.formats.files import read_all
 from taggers.model import TaggerModel
 
 

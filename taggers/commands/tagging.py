@@ -13,6 +13,7 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name
 from taggers.commands.matching import (
     check_fit,
     format_to_read,
@@ -24,7 +25,7 @@ from taggers.commands.matching import (
 )
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
-from taggers.formats.files import CHUNK, encoded, file_name, read_columns
+from taggers.formats.files import CHUNK, encoded, read_columns
 from taggers.model import TaggerModel
 
 

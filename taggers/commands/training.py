@@ -12,10 +12,11 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name
 from structsvm.files.quantise import DTYPES
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
-from taggers.formats.files import file_name, read_all
+from taggers.formats.files import read_all
 from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels
 from taggers.labels.label_encoding import GoldLabels
 from taggers.options import check_resumed, check_used

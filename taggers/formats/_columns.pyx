@@ -243,8 +243,20 @@ cdef class Columns:
         self.spans = np.ascontiguousarray(spans[:, list(self.wanted)])
         self.sentence_ptr = np.ascontiguousarray(sentence_ptr, np.int64)
         self.n_sentences = len(self.sentence_ptr) - 1
+        self._check_positions()
         self._point()
         return self
+
+    def _check_positions(self):
+        """Raise ValueError for positions outside the data: compiled code trusts them."""
+        starts, lengths = self.spans[..., 0].astype(np.int64), self.spans[..., 1].astype(np.int64)
+        inside = np.all((starts >= 0) & (lengths >= 0) & (starts + lengths <= len(self.data)))
+        ends_inside = np.all((self.ends >= 0) & (self.ends <= len(self.data)))
+        if not inside or not ends_inside or len(self.lines) != self.n_tokens:
+            raise ValueError("a span, an end or a line lies outside the data")
+        ptr = self.sentence_ptr
+        if ptr.ndim != 1 or not len(ptr) or ptr[0] or ptr[-1] != self.n_tokens or np.any(np.diff(ptr) < 0):
+            raise ValueError(f"sentence_ptr must rise from 0 to {self.n_tokens}, the number of tokens")
 
     def line(self, Py_ssize_t token):
         """Return the token's line in the file, counted from 1."""

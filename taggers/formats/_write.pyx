@@ -136,6 +136,9 @@ def write(Columns columns not None, layers, *, bint misc=False):
         raise ValueError("these columns were not read from a file, so no file can be written")
     for layer in layers:
         _check(columns, layer)
+    replaced = [columns.wanted[layer.column] for layer in layers if layer.column is not None]
+    if len(set(replaced)) < len(replaced):
+        raise ValueError("two layers of labels cannot replace the same column")
     layers = sorted(
         layers, key=lambda layer: np.inf if layer.column is None else columns.wanted[layer.column]
     )

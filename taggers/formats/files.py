@@ -3,48 +3,20 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
-import gzip
-import io
-import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name, open_input
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Part, Wanted
 from taggers.formats.registry import AUTO, detect, find
 
 CHUNK = 1 << 20
-STDIN = "<stdin>"
 # Which columns to keep, given the format and its number of columns.
 Choice = Callable[[Format, int], Sequence[int]]
-
-
-def file_name(path: str | Path) -> str:
-    """Return what messages call a file."""
-    return STDIN if str(path) == "-" else str(path)
-
-
-@contextlib.contextmanager
-def open_input(path: str | Path) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes; ``-`` is standard input. Gzip is recognised and unpacked."""
-    with contextlib.ExitStack() as stack:
-        if str(path) == "-":
-            raw: BinaryIO = sys.stdin.buffer
-        else:
-            try:
-                raw = stack.enter_context(open(path, "rb"))
-            except OSError as error:
-                raise DataError(f"cannot be read: {error.strerror}", str(path)) from None
-        buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
-        try:
-            zipped = buffered.peek(2)[:2] == b"\x1f\x8b"
-        except OSError as error:
-            raise DataError(f"cannot be read: {error.strerror}", file_name(path)) from None
-        yield stack.enter_context(gzip.GzipFile(fileobj=buffered)) if zipped else buffered  # type: ignore[misc]
 
 
 def read_columns(

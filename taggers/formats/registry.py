@@ -31,6 +31,7 @@ class Registry(Mapping[str, Format]):
 
 FORMATS = Registry()
 AUTO = "auto"
+HEAD = 20_000  # bytes that detection looks at
 
 
 def find(name: str) -> Format:
@@ -46,7 +47,10 @@ def detect(data: bytes, expected: Format | None = None) -> Format:
     >>> detect(b"The DT\\ncat NN\\n").name
     'columns'
     """
-    beginning = data[:20000].removeprefix(BOM_UTF8).decode("latin-1").split("\n")[:200]
+    lines = data[:HEAD].removeprefix(BOM_UTF8).decode("latin-1").split("\n")
+    if len(data) > HEAD and len(lines) > 1:
+        del lines[-1]  # cut in two
+    beginning = lines[:200]
     head = [line.rstrip("\r") for line in beginning if line.strip()]
     return next(
         format for format in FORMATS.values() if format.matches(head, expected=format is expected)

@@ -16,7 +16,6 @@ from corpora.bags import Bag
 from corpora.simulators.house import House
 from semparse import ConceptLabeller, Ospas
 from semparse._bags import BagLearner
-from semparse.io import jsonl_line
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from tests.semparse.commentary import commentary
 
@@ -171,7 +170,7 @@ def test_repeated_names_are_refused(saved, tmp_path):
                                      ["train", "t.jsonl", "--resume", "m.ssvm", "-o", "n.ssvm"]])  # fmt: skip
 def test_the_command_line_refuses_a_parser_with_repeated_words(command, tmp_path):
     bags = (Bag(text, candidates) for text, candidates in zip(*DATA, strict=True))
-    (tmp_path / "t.jsonl").write_text("".join(map(jsonl_line, bags)))
+    (tmp_path / "t.jsonl").write_text("".join(bag.to_jsonl() for bag in bags))
     Ospas(algorithm="paper").fit(*DATA).save(tmp_path / "m.ssvm")
     arrays, meta = load_model(tmp_path / "m.ssvm")
     words = meta["model"]["words"]

@@ -351,3 +351,15 @@ def test_bad_options_are_refused(options):
 def test_a_parser_that_has_not_learned_says_so():
     with pytest.raises(Exception, match="not fitted"):
         Ospas().parse("anna shoots")
+
+
+@pytest.mark.parametrize("solver", ["pa", "larank"])
+def test_what_a_progress_function_returns_does_not_matter(solver):
+    X, bags, _ = commentary(40)
+    plain = Ospas(solver=solver).fit(X, bags)
+    told = Ospas(solver=solver).fit(X, bags, progress=lambda done, total: True)
+    assert [str(parse.mr) for x in X for parse in told.parse(x)] == [
+        str(parse.mr) for x in X for parse in plain.parse(x)
+    ]
+    for name, table in plain.model_.tables.all.items():
+        assert np.array_equal(table.w, told.model_.tables.all[name].w)

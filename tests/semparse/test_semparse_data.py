@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from corpora.bags import Bag
 from semparse.evaluation import Score, score_matches, score_parses
-from semparse.io import jsonl_line, read_bags, read_jsonl, read_tab, tab_line
+from semparse.io import read_bags, read_jsonl, read_tab, tab_line
 from semparse.meaning import parse_mr
 from structsvm.files.errors import DataError
 
@@ -27,7 +27,7 @@ bags = st.builds(
 
 @given(st.lists(bags, max_size=4))
 def test_jsonl_comes_back_as_it_was(found):
-    assert list(read_jsonl([jsonl_line(bag) for bag in found])) == found
+    assert list(read_jsonl([bag.to_jsonl() for bag in found])) == found
 
 
 @given(st.lists(bags, max_size=4))

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from structsvm import AmbiguousBags, KernelLaRank, LaRank, Multiclass, Perceptron
+from structsvm import AmbiguousBags, KernelLaRank, LaRank, Multiclass, PassiveAggressive, Perceptron
 from structsvm._dual import schedules
 from tests.structsvm.helpers import (
     DUAL_OPTIMIZERS,
@@ -170,3 +170,37 @@ def test_two_threads_give_the_serial_results(name):
         threads = [pool.submit(OPTIMIZERS[name](Multiclass(), **more).fit, X, y) for X, y in data]
     for thread, expected in zip(threads, serial, strict=True):
         assert_same_bytes(state_of(thread.result()), expected)
+
+
+@pytest.mark.parametrize("kind", [LaRank, PassiveAggressive, Perceptron])
+@pytest.mark.parametrize("problem", [Multiclass, AmbiguousBags])
+def test_a_state_resumes_on_its_data_or_without_them(kind, problem):
+    X, y = noisy_classes(40)
+    y = y if problem is Multiclass else [[label] for label in y]
+    whole = kind(problem(), random_state=3).begin(X, y)
+    whole.epoch()
+    state = whole.state()
+    whole.epoch()
+    same = kind(whole.problem, random_state=3).resume(state, X, y)
+    same.epoch()
+    assert np.array_equal(same.weights_, whole.weights_)
+    alone = kind(whole.problem, random_state=3).resume(state)  # the support patterns are stored again
+    assert alone.n_support_patterns_ == kind(whole.problem).resume(state, X, y).n_support_patterns_ > 0
+    assert np.isfinite(alone.partial_fit(X[:5], y[:5]).weights_).all()
+    if kind is not Perceptron:  # which keeps no patterns
+        with pytest.raises(ValueError, match="another data set"):
+            kind(whole.problem).resume(state, X[:7], y[:7])
+
+
+def test_a_refused_state_leaves_the_optimizer_as_it_was():
+    X, y = noisy_classes(20)
+    state = LaRank(Multiclass(), schedule="adaptive").fit(X, y)
+    fresh = LaRank(state.problem, schedule="adaptive")
+    saved = state.state()
+    for name, value in (
+        ("progress", np.array([-1, 0])), ("rates", np.ones(1)), ("rates", np.full(3, np.nan)),
+        ("rates", np.array([1.0, -1.0, 1.0])),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="training state"):
+            fresh.resume({**saved, name: value})
+        assert not fresh.is_started

@@ -182,3 +182,11 @@ def test_links_are_followed_and_devices_written(tmp_path):
     with atomic_write(os.devnull) as file:
         file.write(b"gone")
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@pytest.mark.parametrize("width", range(90, 130))
+def test_detection_does_not_judge_a_line_that_it_cut(width):
+    line = "B-NP\tw=" + "a" * (width - 16) + "\tstart=1\n"
+    assert detect(line.encode() * 400).name == "crfsuite"
+    line = "1 qid:1 " + " ".join(f"{k}:0.25" for k in range(1, width // 6)) + "\n"
+    assert detect(line.encode() * 400).name == "svmhmm"

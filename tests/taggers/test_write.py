@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
 from taggers.formats.base import Layer
+from taggers.formats.registry import FORMATS
 from taggers.labels._labels import Labels
 from tests.taggers.tagger_twins import CONLLU, PETS, tricky
 
@@ -140,3 +141,29 @@ def test_labels_are_numbered_in_order_and_unknown_ones_are_minus_one():
 def test_many_labels():
     data = "".join(f"w L{i}\n" for i in range(5000)).encode()
     assert Labels().ids(Columns(data, (1,)), 0, grow=True).tolist() == list(range(5000))
+
+
+def test_two_layers_cannot_replace_one_column():
+    columns = Columns(b"a X\nb Y\n", (0, 1), separator=" ")
+    layer = Layer(ids(0, 0), ["N"], 1)
+    with pytest.raises(ValueError, match="same column"):
+        columns.format.write(columns, [layer, layer])
+
+
+@pytest.mark.parametrize(
+    ("spans", "ends", "ptr"),
+    [
+        ([(0, 10**6)], [1], [0, 1]),
+        ([(-1, 1)], [1], [0, 1]),
+        ([(0, -1)], [1], [0, 1]),
+        ([(0, 1)], [9], [0, 1]),
+        ([(0, 1)], [1], [0, 5]),
+        ([(0, 1)], [1], [1]),
+        ([(0, 1)], [1], [1, 1]),
+    ],
+)
+def test_positions_outside_the_data_are_refused(spans, ends, ptr):
+    whole = Columns.from_spans(b"a X\n", [(0, 1)], [3], [0], [0, 1], format=FORMATS["columns"], n_columns=1)
+    assert whole.texts() == ["a"]
+    with pytest.raises(ValueError, match=r"outside the data|sentence_ptr must rise"):
+        Columns.from_spans(b"a X\n", spans, ends, [0], ptr, format=FORMATS["columns"], n_columns=1)

@@ -46,13 +46,13 @@ cdef class BigramOracle(ExactOracle):
         return slots
 
     def add_rows(
-        self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None, bigram_ids=None,
+        self, sentence_ptr, token_ptr, rows, codes, values=None, sets=(), places=None, bigram_ids=None,
         bigram_rows=None,
     ) -> np.ndarray:
         if places is not None:
             Bigrams(bigram_ids, bigram_rows).check(len(token_ptr) - 1, self.kinds, self.n_labels)
             self.problem.check_size(bigram_rows)
-        slots = super().add_rows(sentence_ptr, token_ptr, rows, values, codes, sets, places)
+        slots = super().add_rows(sentence_ptr, token_ptr, rows, codes, values, sets, places)
         if places is not None:
             self.know(bigram_rows)
             self.keep(slots, sentence_ptr, bigram_ids)

@@ -50,7 +50,7 @@ cdef class SequenceOracle(Oracle):
         X = self.taken(X, y)
         self.n_rows = max(self.n_rows, int(np.max(X.rows, initial=-1)) + 1)
         self.n_weights = self.offset + self.n_rows * self.stride
-        return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, X.values, y.codes, y.sets)
+        return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, y.codes, X.values, y.sets)
 
     def taken(self, X, y):
         """The sentences as this kind of oracle stores them."""
@@ -77,7 +77,7 @@ cdef class SequenceOracle(Oracle):
         codes[several] = FIRST_SET - number[FIRST_SET - codes[several]]
         return codes
 
-    def add_rows(self, sentence_ptr, token_ptr, rows, values, codes, sets=(), places=None) -> np.ndarray:
+    def add_rows(self, sentence_ptr, token_ptr, rows, codes, values=None, sets=(), places=None) -> np.ndarray:
         """Store sentences; slots go to all patterns that can teach something, or to some places."""
         if places is not None:
             X = Sequences(rows, token_ptr, sentence_ptr, values)
