@@ -24,8 +24,8 @@ lint: .venv/test.done
 docs: .venv/docs.done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# Build the sdist and the wheel in dist/, then install and run them in empty environments.
-package: .venv/test.done
+# Build the sdist, the wheel and the abi3 wheel in dist/, then install and run them in empty environments.
+package: .venv/package.done
 	$(BIN)/python -m pytest -m packaging
 
 # Takes an hour; the tables name the peers that could not be installed.
@@ -50,7 +50,7 @@ bench-quick: .venv/bench.done
 	@touch $@
 
 # By its name, which is installed already: pip adds what the extra needs and compiles nothing again.
-.venv/test.done .venv/docs.done .venv/bench.done: .venv/%.done: .venv/run.done
+$(patsubst %,.venv/%.done,test package docs bench): .venv/%.done: .venv/run.done
 	@echo "installing what '$*' needs"
 	@$(PIP) "structsvm-nlp[$*]"
 	@touch $@

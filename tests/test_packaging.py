@@ -1,12 +1,14 @@
 """The distribution holds everything that compiles and types it, and no tests, benchmarks or generated C."""
 
 import importlib.util
+import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
-import venv
 import zipfile
 from pathlib import Path
 
@@ -19,6 +21,8 @@ SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = SETTINGS["tool"]["setuptools"]
 TOP = [pattern.rstrip("*") for pattern in SETUPTOOLS["packages"]["find"]["include"]]
 NEEDS = re.compile(r"^(import|from) (spacy|sklearn)", re.MULTILINE)  # the wheel alone does not install these
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+OUTSIDE = re.compile(r"(.*/)?(tests|benchmarks|docs|results)/")
 
 
 def sources(*endings):
@@ -77,7 +81,7 @@ def test_extras_that_name_the_distribution_use_its_name_on_pypi():
     project = SETTINGS["project"]
     extras = project["optional-dependencies"]
     assert project["name"] == "structsvm-nlp"
-    assert {"spacy", "sklearn", "plot", "test", "docs", "bench"} == set(extras)
+    assert {"spacy", "sklearn", "plot", "test", "package", "docs", "bench"} == set(extras)
     own = [need for needs in extras.values() for need in needs if need.startswith("structsvm")]
     assert own
     for need in own:
@@ -96,40 +100,144 @@ def test_spacy_package_requires_the_distribution_that_has_the_factories():
     assert [need.partition(">")[0] for need in needs] == ["structsvm-nlp"]
 
 
-def run(*command, cwd):
+def run(*command, cwd, **env):
     done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False
-    )
+        [str(part) for part in command],
+        cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
-@pytest.mark.packaging
-def test_sdist_and_wheel_install_and_run_in_empty_environments(tmp_path):
+def empty_environment(folder, python=sys.executable):
+    run(python, "-m", "venv", folder, cwd=folder.parent)
+    return folder / "bin" / "python"
+
+
+def install(python, *needs):
+    run(python, "-m", "pip", "install", "--quiet", *needs, cwd=python.parent)
+
+
+def later_pythons():
+    """The CPythons on the PATH that are newer than the limited API of the abi3 wheel."""
+    found = []
+    for minor in range(12, 20):
+        python = shutil.which(f"python3.{minor}")
+        if python and subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0:
+            found.append(python)
+    return found
+
+
+def readme_blocks():
+    """The Python blocks of the README and of the pages that need only the wheel."""
+    docs = ROOT / "docs"
+    pages = [ROOT / "README.md", docs / "tutorials" / "own-problem.md", *docs.glob("how-to/*.md")]
+    found = [code for page in pages for code in BLOCK.findall(page.read_text(encoding="utf-8"))]
+    return [code for code in found if not NEEDS.search(code)]
+
+
+def check_installed(python):
+    """Run what the README promises, from a folder without the sources."""
+    home = python.parent
+    assert run(home / "structsvm", "--version", cwd=home).strip() == structsvm.__version__
+    assert "=> pass(" in run(home / "structsvm", "demo", cwd=home)
+    blocks = readme_blocks()
+    assert len(blocks) > 10
+    for code in blocks:
+        run(python, "-c", code, cwd=home)
+
+
+@pytest.fixture(scope="session")
+def distributions():
+    """The sdist, the wheel of this Python and the abi3 wheel, in dist/; both wheels come from the sdist."""
     dist = ROOT / "dist"
     for old in dist.glob("structsvm_nlp-*"):
         old.unlink()
-    run(sys.executable, "-m", "build", "--outdir", dist, ROOT, cwd=tmp_path)  # the wheel from the sdist
+    run(sys.executable, "-m", "build", "--outdir", dist, ROOT, cwd=ROOT.parent)
     (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
-    with tarfile.open(sdist) as archive:
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", dist, sdist]
+    run(*command, cwd=dist, STRUCTSVM_ABI3="1")
+    (abi3,) = dist.glob("*-cp311-abi3-*.whl")
+    return {"sdist": sdist, "wheel": wheel, "abi3": abi3}
+
+
+@pytest.mark.packaging
+def test_sdist_has_all_sources_and_nothing_else_of_the_checkout(distributions):
+    with tarfile.open(distributions["sdist"]) as archive:
         packed = {name.partition("/")[2] for name in archive.getnames()}
-    assert sources(".py", ".pyx", ".pxd", ".h", ".pyi") <= packed
-    assert not [name for name in packed if name.endswith((".c", ".so")) or re.match("tests|benchmarks", name)]
-    names = zipfile.ZipFile(wheel).namelist()
+    assert sources(".py", ".pyx", ".pxd", ".h", ".pyi", ".cfg", ".ssvm") <= packed
+    assert not [name for name in packed if name.endswith((".c", ".so")) or OUTSIDE.match(name)]
+
+
+@pytest.mark.packaging
+@pytest.mark.parametrize("kind", ["wheel", "abi3"])
+def test_wheel_has_the_four_packages_and_no_tests_benchmarks_results_or_generated_c(distributions, kind):
+    names = zipfile.ZipFile(distributions[kind]).namelist()
     assert sources(".py", ".pxd", ".pyi", ".cfg", ".ssvm") | {f"{top}/py.typed" for top in TOP} <= set(names)
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == set(TOP)
-    assert not [name for name in names if name.endswith(".c")]
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
-    blocks = [code for code in blocks if not NEEDS.search(code)]
-    assert blocks
-    home = tmp_path / "home"
-    venv.create(home, with_pip=True)
-    run(home / "bin/python", "-m", "pip", "install", "--quiet", wheel, cwd=home)
-    assert run(home / "bin/structsvm", "--version", cwd=home).strip() == structsvm.__version__
-    assert "=> pass(" in run(home / "bin/structsvm", "demo", cwd=home)
-    for code in blocks:
-        run(home / "bin/python", "-c", code, cwd=home)
-    run(home / "bin/python", "-m", "pip", "install", "--quiet", f"{wheel}[spacy]", cwd=home)
-    code = "import spacy; spacy.blank('en').add_pipe('structsvm_tagger', config={'model': 'en-pos'})"
-    run(home / "bin/python", "-c", code, cwd=home)
+    assert not [name for name in names if name.endswith(".c") or OUTSIDE.search(name)]
+    compiled = [name for name in names if name.endswith(".so")]
+    assert len(compiled) == len(sources(".pyx")) + 1
+    assert all(name.endswith(".abi3.so") == (kind == "abi3") for name in compiled)
+
+
+@pytest.mark.packaging
+def test_abi3_wheel_uses_only_the_stable_abi(distributions):
+    pytest.importorskip("abi3audit")
+    run(sys.executable, "-m", "abi3audit", "--strict", distributions["abi3"], cwd=ROOT)
+
+
+@pytest.mark.packaging
+@pytest.mark.parametrize("kind", ["wheel", "abi3", "sdist"])
+def test_demo_and_documented_code_run_in_an_empty_environment(distributions, kind, tmp_path):
+    python = empty_environment(tmp_path / "home")
+    install(python, distributions[kind])
+    check_installed(python)
+
+
+@pytest.mark.packaging
+@pytest.mark.parametrize("newer", later_pythons() or [None])
+def test_abi3_wheel_runs_on_later_pythons(distributions, newer, tmp_path):
+    if newer is None:
+        pytest.skip("no CPython later than 3.11 on the PATH")
+    python = empty_environment(tmp_path / "home", newer)
+    install(python, distributions["abi3"])
+    check_installed(python)
+
+
+PIPELINE = """
+import spacy
+from spacy.training import Example
+
+nlp = spacy.blank("en")
+nlp.add_pipe("structsvm_tagger")
+words, tags = ["the", "dog", "sleeps"], ["DT", "NN", "VBZ"]
+examples = [Example.from_dict(spacy.tokens.Doc(nlp.vocab, words), {"tags": tags})]
+nlp.initialize(lambda: examples)
+for _ in range(3):
+    nlp.update(examples)
+assert [token.tag_ for token in nlp("the dog sleeps")] == tags
+nlp.to_disk("trained")
+"""
+PACKAGED = """
+import spacy
+
+print([token.tag_ for token in spacy.load("en_tiny")("the dog sleeps")])
+"""
+
+
+@pytest.mark.packaging
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_package_of_a_trained_pipeline_installs_structsvm_and_loads(distributions, kind, tmp_path):
+    pytest.importorskip("spacy")
+    run(sys.executable, "-c", PIPELINE, cwd=tmp_path)
+    options = ["--name", "tiny", "--version", "1.0.0", "--build", kind, "--require-parent"]
+    (tmp_path / "out").mkdir()
+    run(sys.executable, "-m", "spacy", "package", "trained", "out", *options, cwd=tmp_path)
+    (meta,) = tmp_path.glob("out/*/meta.json")
+    names = {re.match("[a-z-]+", need)[0] for need in json.loads(meta.read_text("utf-8"))["requirements"]}
+    assert names == {"structsvm-nlp", "spacy"}
+    (built,) = tmp_path.glob("out/*/dist/*")
+    python = empty_environment(tmp_path / "home")
+    install(python, "--find-links", ROOT / "dist", built)  # pip finds structsvm-nlp by its name
+    assert run(python, "-c", PACKAGED, cwd=tmp_path / "home").strip() == "['DT', 'NN', 'VBZ']"

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Write labels into the bytes of a file in one pass; every other byte is copied."""
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytes cimport PyBytes_AsString, PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport calloc, free
@@ -171,7 +171,7 @@ def write(Columns columns not None, layers, *, bint misc=False):
                 room += e.n_tokens * (SCORE_ROOM + MISC_ROOM)
         e.n_outputs = e.n_outputs if e.n_tokens else 0
         out = PyBytes_FromStringAndSize(NULL, room)
-        e.out = PyBytes_AS_STRING(out)
+        e.out = PyBytes_AsString(out)
         with nogil:
             room = apply(&e)
     finally:
