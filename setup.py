@@ -15,8 +15,8 @@ PACKAGES = ("structsvm", "taggers", "semparse")
 SHARED = "structsvm._cython"  # Cython's own code (memoryviews), compiled once instead of in each extension
 
 # -ffp-contract=off: a compiler may fuse a * b + c into one operation that rounds once (arm64, AVX2); a seed
-# would then give different models on different machines. -g0 halves the time to compile. -w: warnings about
-# the C that Cython writes help nobody.
+# would then give different models on different machines. -g0 saves a fifth of the time to compile.
+# -w: warnings about the C that Cython writes help nobody.
 FLAGS = ["-g0", "-w", "-ffp-contract=off"]
 # -O2, but -O3 for the loops of training and tagging and where a build with -O3 everywhere was faster: CPU
 # time relative to -O2 was 0.3 for concept networks, 0.9 for SGD-QN, tracking, kernel cutting planes and
