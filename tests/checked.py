@@ -79,9 +79,8 @@ def sanitized(reports: Path) -> dict[str, str]:
         "LD_PRELOAD": library,
         "PYTHONMALLOC": "malloc",  # each object in a block of its own
         # Exit code 0: leaks do not change what a process returns; errors end it by a signal.
-        "ASAN_OPTIONS": f"log_path={reports}/asan:exitcode=0:abort_on_error=1:detect_leaks=1"
+        "ASAN_OPTIONS": f"log_path={reports}/asan:exitcode=0:abort_on_error=1:handle_sigill=1:detect_leaks=1"
         ":allocator_may_return_null=1",
-        "UBSAN_OPTIONS": f"log_path={reports}/ubsan:print_stacktrace=1",
     }
 
 
