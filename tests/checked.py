@@ -52,7 +52,8 @@ def copy(kind: str, tree: Path) -> None:
                 text = target.read_text().replace("boundscheck=False", "boundscheck=True, nonecheck=True")
                 target.write_text(text.replace("initializedcheck=False", "initializedcheck=True"))
     for path in tree.rglob("*"):
-        if path.is_file() and path.suffix not in {".so", ".pyc", ".c"} and path.relative_to(tree) not in wanted:
+        kept = path.is_dir() or path.suffix in {".so", ".pyc", ".c"} or path.relative_to(tree) in wanted
+        if not kept:
             path.unlink()
 
 

@@ -39,10 +39,12 @@ FORMAT = 1
 MAGIC = "structsvm"
 JSON_NAME = "structsvm.json"
 ALIGNMENT = 64
+LONGEST_MESSAGE = 1000  # a forged file may put anything where a message quotes it
 
 _LOCAL_HEADER = struct.Struct("<26xHH")  # lengths of the name and of the extra field, which follow it
 _HEAD = re.compile(rb"PK\x03\x04.{26}structsvm\.json", re.DOTALL)
 _TAIL = re.compile(rb"structsvm crc32 ([0-9a-f]{8})")
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _HEAD_SIZE = _LOCAL_HEADER.size + len(JSON_NAME)
 _TAIL_SIZE = len("structsvm crc32 ") + 8
 _ZIP64_EXTRA = 20  # what zipfile appends to the extra field under force_zip64
@@ -53,7 +55,11 @@ _DAMAGED = "is damaged or incomplete: copy it again, or retrain it."
 
 
 class ModelFileError(ValueError):
-    """A model file cannot be used; the message names the file and says what to do."""
+    """A model file cannot be used; the message names the file and says what to do, in one short line."""
+
+    def __init__(self, message: str) -> None:
+        line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+        super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:400]} ... {line[-200:]}")
 
 
 @contextlib.contextmanager
@@ -80,7 +86,7 @@ def save_model(
     """
     content = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
     for name, array in content.items():
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+        if not _NAME.fullmatch(name):
             raise ValueError(f"Array name {name!r} must be of letters, digits and _ . - only.")
         if array.dtype.hasobject or not array.dtype.itemsize:
             raise ValueError(f"Array {name!r} must hold numbers or text of fixed size, not {array.dtype}.")
@@ -191,15 +197,17 @@ def _read(stream: BinaryIO, size: int) -> np.ndarray:
 def _members(stream: BinaryIO, buffer: np.ndarray) -> dict[str, np.ndarray]:
     """Return the bytes of each member as they are in the file, in order; nothing is ever decompressed.
 
-    Members follow one another without overlap. A size or offset beyond the file gives other bytes than the
-    member's own header describes, which `_array` finds.
+    Only what `save_model` writes is accepted: members that are stored, that follow one another without
+    overlap, and whose names are plain and distinct. A size or offset beyond the file gives other bytes than
+    the member's own header describes, which `_array` finds.
     """
     members: dict[str, np.ndarray] = {}
     end = 0
     with zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
-            stored = info.compress_type == zipfile.ZIP_STORED
-            if not stored or info.header_offset < end or info.filename in members:
+            stored = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
+            named = _NAME.fullmatch(info.orig_filename) and info.filename not in members
+            if not stored or not named or info.header_offset < end:
                 raise ModelFileError(_DAMAGED)
             header = buffer[info.header_offset : info.header_offset + _LOCAL_HEADER.size]
             name_size, extra_size = _LOCAL_HEADER.unpack(header.tobytes())

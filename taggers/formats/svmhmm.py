@@ -94,7 +94,8 @@ class SvmHmmFormat(Format):
         ends = [0]
         for token, text in enumerate(self._features(columns)):
             if not FEATURES.fullmatch(text):
-                bad = next(field for field in text.split() if not re.fullmatch(FEATURE, field))
+                parts = re.split(rb"[ \t]+", text.strip(b" \t"))  # a form feed is part of a field
+                bad = next((field for field in parts if not re.fullmatch(FEATURE, field)), text)
                 what = "is not a feature; write number:value, as in 7:0.5, with numbers from 1"
                 raise DataError(f"{bad.decode()!r} {what}", columns.name, columns.line(token))
             fields += text.replace(b":", b" ").split()

@@ -1,17 +1,20 @@
 """`python -m tests.fuzz readers|models|templates|parse|commands --seconds 60 --seed 0`
 
 A worker process runs the cases. A crash, an exception that is not one sentence, a case of more than 20
-seconds or of more than a gigabyte is a finding: it is printed with the seed and the number that repeat it,
-and the worker starts again at the next case. The exit code is 1 if there were findings.
+seconds or of more than a gigabyte (of 256 MB for a model file, of a few KB) is a finding: it is printed with
+the seed and the number that repeat it, its input is saved to `build/findings`, and the worker starts again at
+the next case. The exit code is 1 if there were findings.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import random
 import resource
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,10 +24,11 @@ import warnings
 from pathlib import Path
 
 LONGEST = 20.0  # seconds of a case
-LARGEST = 1 << 30  # bytes that a case may add to the memory of the worker
+LARGEST = {"models": 256 << 20}  # bytes that a case may add to the memory of the worker
+SAVED = Path("build/findings")
 
 
-def work(target: str, seed: int, start: int, stop: int) -> None:
+def work(target: str, seed: int, start: int, stop: int, folder: Path) -> None:
     """Run cases and report each as a line of JSON."""
     warnings.simplefilter("ignore")
     from tests.fuzz.targets import TARGETS
@@ -33,21 +37,22 @@ def work(target: str, seed: int, start: int, stop: int) -> None:
         print(json.dumps(line), file=channel, flush=True)
 
     channel, sys.stdout = sys.stdout, sys.stderr
-    with tempfile.TemporaryDirectory() as folder:
-        case = TARGETS[target](Path(folder))
-        report(ready=True)
-        for number in range(start, stop):
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-            finding = None
-            try:
-                case(random.Random(f"{target} {seed} {number}"))
-            except Exception as error:
-                place = traceback.extract_tb(error.__traceback__)[-1]
-                finding = f"{type(error).__name__}: {str(error)[:300]} ({place.filename}:{place.lineno})"
-            added = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-            if added > LARGEST:
-                finding = f"{finding or ''} took {added >> 20} MB"
-            report(number=number, finding=finding)
+    case = TARGETS[target](folder)
+    report(ready=True)
+    for number in range(start, stop):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        finding = None
+        try:
+            case(random.Random(f"{target} {seed} {number}"))
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            finding = f"{type(error).__name__}: {str(error)[:300]} ({place.filename}:{place.lineno})"
+        added = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        if added > LARGEST.get(target, 1 << 30):
+            finding = f"{finding or ''} took {added >> 20} MB"
+        if finding:
+            save(folder, f"{target}-{seed}-{number}")
+        report(number=number, finding=finding)
 
 
 def run(target: str, seed: int, seconds: float, cases: int | None, start: int) -> tuple[int, list[str]]:
@@ -57,7 +62,8 @@ def run(target: str, seed: int, seconds: float, cases: int | None, start: int) -
     last = 1 << 40 if cases is None else start + cases
     while number < last and time.monotonic() < end:
         command = [sys.executable, "-m", "tests.fuzz", target, "--seed", str(seed), "--start", str(number)]
-        command += ["--cases", str(last - number), "--worker"]
+        temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        command += ["--cases", str(last - number), "--worker", temporary.name]
         worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert worker.stdout is not None
         allowed, ready = 300.0, False  # to prepare
@@ -76,12 +82,23 @@ def run(target: str, seed: int, seconds: float, cases: int | None, start: int) -
             if finding:
                 findings.append(f"{target} --seed {seed} --start {number} --cases 1: {finding}")
                 print(findings[-1], flush=True)
+                if "number" not in line:
+                    save(Path(temporary.name), f"{target}-{seed}-{number}")
             number += 1
             if "number" not in line or "took" in (finding or ""):
                 break
         worker.kill()
         worker.wait()
+        temporary.cleanup()
     return number - start, findings
+
+
+def save(folder: Path, name: str) -> None:
+    """Keep the input of a finding."""
+    SAVED.mkdir(parents=True, exist_ok=True)
+    for path in folder.glob("input*"):
+        with contextlib.suppress(OSError):
+            shutil.copy(path, SAVED / f"{name}{path.suffix}")
 
 
 def main() -> None:
@@ -91,10 +108,11 @@ def main() -> None:
     parser.add_argument("--cases", type=int, help="at most so many for each target")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=int, default=0, help="number of the first case")
-    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        work(options.targets[0], options.seed, options.start, options.start + options.cases)
+        stop = options.start + options.cases
+        work(options.targets[0], options.seed, options.start, stop, options.worker)
         return
     found = 0
     for target in options.targets:

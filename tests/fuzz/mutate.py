@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import random
+import re
+import warnings
+import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,9 @@ PIECES = [
 VALUES: list[Any] = [
     None, True, False, 0, -1, 1, 2, 255, 2**31, 2**40, 10**40, -0.5, 1e308, float("nan"), "", "x", "none",
     "exact", "greedy", "w[0]", "rbf", "\ud800", "\n", [], [0], ["a", "a"], {}, {"a": 1}, [[[]]],
+    3, 7, 1e-300, -1e308, 2**53, 10**9, "linear", "poly", "balanced", "larank", "perceptron", "\0",
+    "x" * 10**5, "w[-99999999..99999999]",
+    "y[-1]|w[0]", "cluster[0]", ["x"] * 300, [None], ["", ""], [[0, 0.5, 1]],
 ]  # fmt: skip
 
 
@@ -28,7 +35,7 @@ def mutated(rng: random.Random, content: bytes) -> bytes:
     """The content after one to four changes."""
     for _ in range(rng.randint(1, 4)):
         content = rng.choice(CHANGES)(rng, content)
-    return content
+    return _huge(rng, content) if rng.random() < 0.01 else content
 
 
 def _flip(rng: random.Random, content: bytes) -> bytes:
@@ -90,6 +97,18 @@ def _encoding(rng: random.Random, content: bytes) -> bytes:
     return content.decode("latin-1").encode()
 
 
+def _huge(rng: random.Random, content: bytes) -> bytes:
+    """A line, a cell or a sentence of up to a megabyte."""
+    lines = content.split(b"\n")
+    at, times = rng.randrange(len(lines)), rng.choice((1_000, 20_000))
+    cells = lines[at].split(b"\t" if b"\t" in content else b" ")
+    if rng.random() < 0.5:
+        lines[at] = rng.choice(cells)[:20] * times
+    else:
+        lines[at:at] = [lines[at][:60]] * times
+    return b"\n".join(lines)
+
+
 def _repeat(rng: random.Random, content: bytes) -> bytes:
     at = rng.randrange(len(content) + 1)
     return content[:at] + content[at : at + 40] * rng.choice((3, 300, 3000)) + content[at:]
@@ -106,11 +125,17 @@ def damaged(rng: random.Random, content: bytes) -> bytes:
     return content
 
 
-def forge(rng: random.Random, source: Path, target: Path) -> None:
-    """Write a model whose JSON or arrays are not what was saved, with a right checksum."""
+def forge(rng: random.Random, source: Path, target: Path, other: Path) -> None:
+    """Write a model whose JSON or arrays are not what was saved, with a right checksum.
+
+    Parts may come from another model.
+    """
     arrays, meta = load_model(source)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        if arrays and rng.random() < 0.5:
+        choice = rng.random()
+        if choice < 0.05:
+            _mix(rng, arrays, meta, *load_model(other))
+        elif arrays and choice < 0.5:
             name = rng.choice(sorted(arrays))
             changed = _array(rng, arrays[name])
             if changed is None:
@@ -125,6 +150,59 @@ def forge(rng: random.Random, source: Path, target: Path) -> None:
         save_model(target, load_model(source)[0], {"kind": rng.choice(VALUES[:20])})
 
 
+def _mix(
+    rng: random.Random,
+    arrays: dict[str, Any],
+    meta: dict[str, Any],
+    more: dict[str, Any],
+    text: dict[str, Any],
+) -> None:
+    """Take an array, or a part of the JSON, from another model."""
+    if more and rng.random() < 0.5:
+        name = rng.choice(sorted(more))
+        arrays[name] = more[name]
+    else:
+        name = rng.choice(sorted(text.keys() - {"kind", "estimator"}))
+        meta[name] = text[name]
+
+
+def tricked(rng: random.Random, source: Path, target: Path) -> None:
+    """Write the members of a model as a zip that `save_model` would not write, with a right checksum."""
+    with zipfile.ZipFile(source) as archive:
+        members = [(info.filename, archive.read(info)) for info in archive.infolist()]
+    choice, at = rng.randrange(6), rng.randrange(len(members))
+    method = zipfile.ZIP_STORED
+    if choice == 0:
+        members.insert(rng.randrange(1, len(members) + 1), members[at])  # twice the same name
+    elif choice == 1:
+        evil = rng.choice(["/etc/x.npy", "../x.npy", "a/../../x.npy", "C:\\x.npy", "\0.npy", "é.npy", ".npy"])
+        members.append((evil, members[at][1]))
+    elif choice == 2:
+        method = rng.choice([zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+    elif choice == 3:
+        members[at] = (members[at][0], b"\0" * 30_000_000)
+        method = zipfile.ZIP_DEFLATED  # a bomb
+    elif choice == 4:
+        rng.shuffle(members)
+    made = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(made, "w") as archive:
+        warnings.simplefilter("ignore")
+        archive.comment = b"structsvm crc32 00000000"
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name), content, compress_type=method)
+    content = bytearray(made.getvalue())
+    if choice == 5:  # two entries for the bytes of one member, or sizes and offsets that lie
+        entries = [found.start() for found in re.finditer(b"PK\x01\x02", content)]
+        entry = rng.choice(entries)
+        field = rng.choice([(20, 4), (24, 4), (28, 2), (30, 2), (32, 2), (42, 4), (8, 2), (10, 2)])
+        start = entry + field[0]
+        donor = rng.choice(entries) + field[0]
+        lie = rng.randbytes(field[1]) if rng.random() < 0.5 else content[donor : donor + field[1]]
+        content[start : start + field[1]] = lie
+    content[-8:] = b"%08x" % zlib.crc32(content[:-8])
+    target.write_bytes(content)
+
+
 def _array(rng: random.Random, array: np.ndarray) -> np.ndarray | None:
     choice = rng.randrange(8)
     if choice == 0:
@@ -134,7 +212,9 @@ def _array(rng: random.Random, array: np.ndarray) -> np.ndarray | None:
     if choice == 2:
         return np.concatenate([array, array]) if array.ndim else array
     if choice == 3:
-        return array.astype(rng.choice(["f4", "f8", "i4", "i8", "u1", "u2", "U3"]))
+        kinds = ["f4", "f8", "i4", "i8", "u1", "u2", "U3"] if array.dtype.kind in "iufb" else ["U1", "S9"]
+        with np.errstate(all="ignore"):
+            return array.astype(rng.choice(kinds))
     if choice == 4:
         return array.reshape(-1, 1) if rng.random() < 0.5 else array.reshape(1, *array.shape)
     if not array.size or array.dtype.kind not in "iufb":

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from structsvm.files.persist import ModelFileError
-from tests.fuzz.mutate import PIECES, damaged, forge, mutated
+from tests.fuzz.mutate import PIECES, damaged, forge, mutated, tricked
 from tests.taggers.sentences import as_columns, as_conllu, chunk_data, sentences
 
 Case = Callable[[random.Random], None]
+Kind = tuple[Any, Callable[[Any, Path], None]]  # a model, and what a user does with one from a file
 
 
 class Finding(Exception):
@@ -58,39 +59,32 @@ SAMPLES = {
 }
 
 
-def readers(folder: Path) -> Case:
-    """Mutated files of every format through train, tag, evaluate and convert."""
+FORMATS = ["auto", "columns", "conllu", "crfsuite", "svmhmm", "text"]
+
+
+def operations(folder: Path) -> Callable[..., None]:
+    """A function that reads a file by one of five commands: an output, or one sentence and no output."""
     from taggers import commands
 
     models = {}
-    for name, task, options in (
-        ("columns", "chunk", {}), ("conllu", "pos", {}), ("crfsuite", "label", {}), ("svmhmm", "label", {}),
-    ):  # fmt: skip
+    for name, task in (("columns", "chunk"), ("conllu", "pos"), ("crfsuite", "label"), ("svmhmm", "label")):
         (folder / name).write_bytes(SAMPLES[name]())
         models[name] = folder / f"{name}.ssvm"
-        commands.train(task, folder / name, models[name], **options)
+        commands.train(task, folder / name, models[name])
     models["text"] = models["conllu"]
-    known = ["auto", "columns", "conllu", "crfsuite", "svmhmm", "text"]
+    out = folder / "output"
 
-    def case(rng: random.Random) -> None:
-        name = rng.choice(sorted(SAMPLES))
-        path, out = folder / "input", folder / "output"
-        path.write_bytes(mutated(rng, SAMPLES[name]()))
+    def read(path: Path, rng: random.Random, name: str, choice: int, **common: Any) -> None:
         out.unlink(missing_ok=True)
-        format = rng.choice(["auto", "auto", name, rng.choice(known)])
-        encoding = rng.choice(["utf-8", "utf-8", "utf-8", "latin-1", "utf-16"])
-        common: dict[str, Any] = {"format": format, "encoding": encoding}
         refused = True
         with one_sentence(ValueError, OSError):
-            model = models[rng.choice([name, name, rng.choice(sorted(models))])]
-            choice = rng.randrange(5)
             if choice == 0:
                 task = rng.choice(["chunk", "ner", "label", "pos"])
                 commands.train(task, path, out, epochs=1, **common)
             elif choice == 1:
-                commands.tag(model, path, out, scores=rng.random() < 0.3, **common)
+                commands.tag(models[name], path, out, scores=rng.random() < 0.3, **common)
             elif choice == 2:
-                commands.evaluate(model, path, **common)
+                commands.evaluate(models[name], path, **common)
             elif choice == 3:
                 commands.evaluate(None, path, **common)
             else:
@@ -99,93 +93,198 @@ def readers(folder: Path) -> Case:
         if refused and out.exists():
             raise Finding("refused, and yet there is an output")
 
+    return read
+
+
+def readers(folder: Path) -> Case:
+    """Mutated files of every format through train, tag, evaluate and convert."""
+    read = operations(folder)
+
+    def case(rng: random.Random) -> None:
+        name = rng.choice(sorted(SAMPLES))
+        path = folder / "input"
+        path.write_bytes(mutated(rng, SAMPLES[name]()))
+        format = rng.choice(["auto", "auto", name, rng.choice(FORMATS)])
+        encoding = rng.choice(["utf-8", "utf-8", "utf-8", "latin-1", "utf-16"])
+        model = rng.choice([name, name, rng.choice(sorted(SAMPLES))])
+        read(path, rng, model, rng.randrange(5), format=format, encoding=encoding)
+
     return case
 
 
-def kinds() -> dict[str, tuple[Any, Callable[[Any], Any]]]:
-    """A fitted model of every kind that can be saved, and what a user then does with it."""
-    from semparse import ConceptLabeller, Ospas
-    from structsvm import LaRankClassifier
-    from structsvm.binary import (
-        HullerClassifier,
-        KernelPassiveAggressive,
-        KernelPerceptron,
-        LaSVMClassifier,
-        SGDQNClassifier,
-        TrackingClassifier,
-    )  # fmt: skip
-    from taggers import Chunker, SequenceTagger
+def tagger_kinds(folder: Path) -> dict[str, Kind]:
+    """Taggers of every inference, algorithm, kind of feature and type of weight."""
+    from taggers import Chunker, PosTagger, SequenceTagger, commands
 
     X, y = chunk_data(10)
+    template = "w[-1..1], p[0], suffix2[0], cluster[0], y[-1]|p[0]"
+    ready = [[{"w": token[0], "x": 0.3} for token in s] for s in X]
+    runner = cli_runner()
+
+    def use(model: Any, path: Path) -> None:
+        dicts = model.model_.template is None
+        sentence = [{"w": "cat", "x": 0.5}, {"w": "dog"}] if dicts else [("the", "DT"), ("cat", "NN")]
+        with one_sentence(ValueError):  # a template may ask for columns that the sentence lacks
+            model.predict([sentence])
+            model.predict_margins([sentence])
+            model.explain(sentence)
+            if model.model_.inference == "exact":
+                model.predict_nbest([sentence], 2)
+        runner("inspect", path)
+        runner("tag", path, folder / "columns", "-o", folder / "output")
+        with one_sentence(ValueError):
+            model.partial_fit([sentence], [[y[0][0], y[0][1]]])
+            model.save(folder / "again", training_state=True)
+
+    (folder / "columns").write_bytes(as_columns(3))
+    (folder / "conllu").write_bytes(as_conllu(8))
+    commands.train("pos", folder / "conllu", folder / "pos.ssvm", keep_state=True)
+    models: dict[str, Any] = {
+        "exact": Chunker(template=template, keep_names=True).fit(X, y),
+        "greedy": SequenceTagger(template=template, inference="greedy", order=2).fit(X, y),
+        "perceptron": SequenceTagger(template="w[0]", algorithm="perceptron").fit(X, y),
+        "ready": SequenceTagger().fit(ready, y),
+        "pos": PosTagger.load(folder / "pos.ssvm"),
+    }
+    return {name: (model, use) for name, model in models.items()}
+
+
+def classifier_kinds() -> dict[str, Kind]:
+    """Classifiers of every kernel, from dense and sparse rows, and every binary machine."""
+    import scipy.sparse
+
+    from structsvm import LaRankClassifier, binary
+
     rng = np.random.default_rng(0)
     points, three, two = rng.normal(size=(30, 3)), np.arange(30) % 3, np.arange(30) % 2
-    template = "w[-1..1], p[0], suffix2[0], cluster[0], y[-1]|p[0]"
+
+    def use(model: Any, path: Path) -> None:
+        X: Any = points[:6]
+        if model.n_features_in_ != 3:  # a file may name any number of features
+            X = scipy.sparse.csr_array((points[:6, 0], ([*range(6)], [0] * 6)), (6, model.n_features_in_))
+        model.predict(X)
+        model.decision_function(X)
+        with one_sentence(ValueError):
+            model.partial_fit(X, model.classes_[np.arange(6) % len(model.classes_)])
+            model.save(path.with_name("again"))
+
+    made: dict[str, Kind] = {}
+    for kernel in ("linear", "rbf", "poly"):
+        for name, X in (("", points), ("-sparse", scipy.sparse.csr_array(points))):
+            made[kernel + name] = (LaRankClassifier(kernel=kernel).fit(X, three), use)
+        made[f"{kernel}-words"] = (
+            LaRankClassifier(kernel=kernel, class_weight={"a": 2.0}).fit(points, np.array(["b", "a"])[two]),
+            use,
+        )
+        for name in ("HullerClassifier", "KernelPassiveAggressive", "KernelPerceptron", "LaSVMClassifier",
+                     "TrackingClassifier"):  # fmt: skip
+            made[f"{name}-{kernel}"] = (getattr(binary, name)(kernel=kernel).fit(points, two), use)
+    made["SGDQNClassifier"] = (binary.SGDQNClassifier().fit(points, two), use)
+    made["LaSVMClassifier-sparse"] = (binary.LaSVMClassifier().fit(scipy.sparse.csr_array(points), two), use)
+    return made
+
+
+def parser_kinds(folder: Path) -> dict[str, Kind]:
+    """Semantic parsers of every algorithm and solver, and the labeller of concepts."""
+    from semparse import ConceptLabeller, Ospas
+
     said = ["gus passes to anna", "anna shoots", "gus shoots", "anna passes to gus"] * 3
     meant = [["pass(gus, anna)", "shot(gus)"], ["shot(anna)"], ["shot(gus)", "pass(gus, anna)"],
              ["pass(anna, gus)"]] * 3  # fmt: skip
-
-    def tagged(model: Any) -> None:
-        ready = model.model_.template is None
-        sentence = [{"w": "cat", "x": 0.5}, {"w": "dog"}] if ready else [("the", "DT"), ("cat", "NN")]
-        model.predict([sentence])
-        model.predict_margins([sentence])
-        model.explain(sentence)
-        if model.model_.inference == "exact":
-            model.predict_nbest([sentence], 2)
-
-    def classified(model: Any) -> None:
-        model.predict(points[:3])
-        model.decision_function(points[:3])
-
-    def parsed(model: Any) -> None:
-        model.parse("gus passes to anna")
-        model.parse("hello there")
-
     heard = [["he", "cooks", "rice"], ["anna", "sleeps"]] * 4
     worlds = [{"loc": {"anna": "kitchen", "rice": "kitchen"}}, {"loc": {"anna": "bed"}}] * 4
     concepts = [["anna", "cook", "rice"], ["anna", "sleep"]] * 4
+    runner = cli_runner()
+    (folder / "bags").write_text("gus passes to anna\tpass(gus, anna);shot(gus)\n")
 
-    def labelled(model: Any) -> None:
+    def use(model: Any, path: Path) -> None:
+        model.parse("gus passes to anna")
+        model.parse("hello there")
+        runner("parse", "apply", path, folder / "bags", "-o", folder / "output")
+        with one_sentence(ValueError):
+            model.partial_fit(said[:2], meant[:2])
+            model.match(said[0], meant[0])
+            model.save(folder / "again")
+
+    def label(model: Any, path: Path) -> None:
         model.predict(heard[:2], worlds[:2])
+        model.neighbours(next(iter(model.concepts_)))
+        model.save(folder / "again")
 
-    made: dict[str, tuple[Any, Callable[[Any], Any]]] = {
-        "exact": (Chunker(template=template, keep_names=True).fit(X, y), tagged),
-        "greedy": (SequenceTagger(template=template, inference="greedy").fit(X, y), tagged),
-        "perceptron": (SequenceTagger(template="w[0]", algorithm="perceptron").fit(X, y), tagged),
-        "ready": (SequenceTagger().fit([[{"w": t[0], "x": 0.3} for t in s] for s in X], y), tagged),
-        "linear": (LaRankClassifier(kernel="linear").fit(points, three), classified),
-        "rbf": (LaRankClassifier(kernel="rbf").fit(points, three), classified),
-        "latent": (Ospas().fit(said, meant), parsed),
-        "thesis": (Ospas(algorithm="paper").fit(said, meant), parsed),
-        "concepts": (ConceptLabeller(relations=("loc",), epochs=2).fit(heard, worlds, concepts), labelled),
+    nested = ["left(a, near(b, c))", "near(b, c)"]
+    models = {
+        "latent": Ospas().fit(said, meant),
+        "pa": Ospas(solver="pa", unnamed=0.2).fit(said, meant),
+        "nested": Ospas(unnamed=0.2).fit(["a left of b near c", "b near c"] * 3, [nested, nested[1:]] * 3),
+        "thesis": Ospas(algorithm="paper").fit(said, meant),
+        "thesis-random": Ospas(algorithm="paper", strategy="random", average=False).fit(said, meant),
     }
-    for kind in (HullerClassifier, KernelPassiveAggressive, KernelPerceptron, LaSVMClassifier,
-                 SGDQNClassifier, TrackingClassifier):  # fmt: skip
-        made[kind.__name__] = (kind().fit(points, two), classified)
-    return made
+    labeller = ConceptLabeller(relations=("loc",), epochs=2).fit(heard, worlds, concepts)
+    return {name: (model, use) for name, model in models.items()} | {"concepts": (labeller, label)}
+
+
+def cli_runner() -> Callable[..., None]:
+    """A function that runs a command in this process: exit codes 0, 1 and 2, no traceback."""
+    from typer.testing import CliRunner
+
+    from structsvm.cli.app import app
+
+    runner = CliRunner()
+
+    def run(*arguments: Any) -> None:
+        with contextlib.redirect_stderr(io.StringIO()):
+            done = runner.invoke(app, [str(argument) for argument in arguments])
+        shown = " ".join(Path(str(argument)).name for argument in arguments)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise Finding(f"{shown!r} raised {done.exception!r}") from done.exception
+        if done.exit_code not in (0, 1, 2):
+            raise Finding(f"{shown!r} exits with {done.exit_code}")
+
+    return run
+
+
+def model_files(folder: Path) -> Callable[[str, Path], None]:
+    """Save a model of every kind to the folder; return a function that loads a file and uses it."""
+    prepared = folder / "prepared"
+    prepared.mkdir()
+    made = tagger_kinds(prepared) | classifier_kinds() | parser_kinds(prepared)
+    files = folder / "files"
+    files.mkdir()
+    for name, (model, _) in made.items():
+        model.save(files / name)
+        with contextlib.suppress(TypeError, ValueError):
+            model.save(files / f"{name}+state", training_state=True)
+    for dtype in ("float16", "int8"):
+        made[dtype] = made["exact"]
+        made["exact"][0].save(files / dtype, dtype=dtype)
+
+    def load_and_use(name: str, path: Path) -> None:
+        model, use = made[name]
+        loaded = None
+        with one_sentence(ModelFileError):
+            loaded = type(model).load(path)
+        if loaded is not None:
+            use(loaded, path)
+
+    return load_and_use
 
 
 def models(folder: Path) -> Case:
     """Damaged and forged files of every kind of model: refused by ModelFileError, or of use."""
-    made = kinds()
-    for name, (model, _) in made.items():
-        model.save(folder / name)
-        with contextlib.suppress(TypeError, ValueError):
-            model.save(folder / f"{name}-state", training_state=True)
-    files = sorted(path for path in folder.iterdir())
+    load_and_use = model_files(folder)
+    files = sorted((folder / "files").iterdir())
 
     def case(rng: random.Random) -> None:
-        source, target = rng.choice(files), folder / "forged.bin"
-        name = source.name.removesuffix("-state")
-        if rng.random() < 0.25:
+        source, target = rng.choice(files), folder / "input"
+        choice = rng.random()
+        if choice < 0.2:
             target.write_bytes(damaged(rng, source.read_bytes()))
+        elif choice < 0.25:
+            tricked(rng, source, target)
         else:
-            forge(rng, source, target)
-        model, use = None, made[name][1]
-        with one_sentence(ModelFileError):
-            model = type(made[name][0]).load(target)
-        if model is not None:
-            use(model)
+            forge(rng, source, target, rng.choice(files))
+        (folder / "input.kind").write_text(source.name.partition("+")[0])
+        load_and_use(source.name.partition("+")[0], target)
 
     return case
 
@@ -242,14 +341,10 @@ def parse(folder: Path) -> Case:
 
 def command_line(folder: Path) -> Case:
     """Random arguments and mutated files on the command line: exit codes 0, 1 and 2, no traceback."""
-    from typer.testing import CliRunner
-
-    from structsvm.cli.app import app
-
-    runner = CliRunner()
+    runner = cli_runner()
     (folder / "train").write_bytes(as_columns(8))
-    made = runner.invoke(app, ["train", "chunk", str(folder / "train"), "-o", str(folder / "model"), "-q"])
-    assert made.exit_code == 0, made.output
+    runner("train", "chunk", folder / "train", "-o", folder / "model", "-q")
+    assert (folder / "model").exists()
     names = ["train", "model", "input", "output", "missing", "."]
     words = [
         "pos", "chunk", "ner", "label", "--epochs", "1", "0", "-C", "nan", "--template", "w[0]",
@@ -272,14 +367,7 @@ def command_line(folder: Path) -> Case:
             arguments.insert(rng.randrange(1, len(arguments) + 1), rng.choice(words + names))
         if rng.random() < 0.2:
             arguments.append(rng.choice(PIECES).decode("latin-1"))
-        paths = [str(folder / word) if word in names else word for word in arguments]
-        with contextlib.redirect_stderr(io.StringIO()):
-            done = runner.invoke(app, paths)
-        unexpected = done.exception is not None and not isinstance(done.exception, SystemExit)
-        if unexpected:
-            raise Finding(f"{' '.join(arguments)!r} raised {done.exception!r}") from done.exception
-        if done.exit_code not in (0, 1, 2):
-            raise Finding(f"{' '.join(arguments)!r} exits with {done.exit_code}")
+        runner(*(str(folder / word) if word in names else word for word in arguments))
 
     return case
 
