@@ -89,7 +89,11 @@ def _with_words(bags: list[Bag], file: str | Path) -> list[Bag]:
     if not bags:
         raise DataError("no sentence in it; is this the right file?", str(file))
     for bag in bags:
-        if not as_tokens(bag.sentence):
+        try:
+            words = as_tokens(bag.sentence)
+        except ValueError as error:
+            raise DataError(str(error), str(file), bag.line) from None
+        if not words:
             raise DataError("the sentence has no words: leave it out", str(file), bag.line)
     return bags
 

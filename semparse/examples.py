@@ -10,6 +10,7 @@ from semparse.meaning import MR, MeaningError, as_mr
 from semparse.schema import Schema
 
 Sentence = str | Sequence[str]
+LONGEST = 2000  # words of a sentence; one of 10,000 takes a minute to learn
 _WORD = re.compile(r"'s\b|[+-]?\d+(?:\.\d+)?(?!\w)|\w+(?:-\w+)*")
 
 
@@ -20,9 +21,9 @@ def tokenize(text: str) -> list[str]:
 
 def as_tokens(sentence: Sentence) -> list[str]:
     """The words of a sentence, given as a text or as words (in lower case then, but else as they are)."""
-    if isinstance(sentence, str):
-        return tokenize(sentence)
-    tokens = list(sentence)
+    tokens = tokenize(sentence) if isinstance(sentence, str) else list(sentence)
+    if len(tokens) > LONGEST:
+        raise ValueError(f"a sentence has {len(tokens)} words, but at most {LONGEST} are allowed; split it")
     for token in tokens:
         if not isinstance(token, str):
             raise ValueError(f"{token!r} is not a word: a sentence is a string or a list of strings")

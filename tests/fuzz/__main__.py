@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import random
 import resource
 import select
@@ -23,7 +24,7 @@ import traceback
 import warnings
 from pathlib import Path
 
-LONGEST = 20.0  # seconds of a case
+LONGEST = 20.0  # seconds of a case: of processor time where it can be read, as machines may be busy
 LARGEST = {"models": 256 << 20}  # bytes that a case may add to the memory of the worker
 SAVED = Path("build/findings")
 
@@ -68,7 +69,7 @@ def run(target: str, seed: int, seconds: float, cases: int | None, start: int) -
         assert worker.stdout is not None
         allowed, ready = 300.0, False  # to prepare
         while number < last and time.monotonic() < end:
-            heard, _, _ = select.select([worker.stdout], [], [], allowed)
+            heard = answered(worker, allowed)
             line = json.loads(worker.stdout.readline() or "{}") if heard else {}
             allowed = LONGEST
             if line.get("ready"):
@@ -91,6 +92,26 @@ def run(target: str, seed: int, seconds: float, cases: int | None, start: int) -
         worker.wait()
         temporary.cleanup()
     return number - start, findings
+
+
+def answered(worker: subprocess.Popen[bytes], allowed: float) -> bool:
+    """Wait for a line until the worker has used so much processor time, or ten times as much has passed."""
+    begun = used(worker.pid)
+    for _ in range(10):
+        if select.select([worker.stdout], [], [], allowed)[0]:
+            return True
+        if used(worker.pid) - begun >= allowed:
+            return False
+    return False
+
+
+def used(process: int) -> float:
+    """Processor time of a process in seconds; elsewhere than on Linux, the time of day."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def save(folder: Path, name: str) -> None:

@@ -160,8 +160,13 @@ def classifier_kinds() -> dict[str, Kind]:
 
     def use(model: Any, path: Path) -> None:
         X: Any = points[:6]
-        if model.n_features_in_ != 3:  # a file may name any number of features
-            X = scipy.sparse.csr_array((points[:6, 0], ([*range(6)], [0] * 6)), (6, model.n_features_in_))
+        if model.n_features_in_ != 3:  # a file of sparse vectors may name any number of features
+            width = min(model.n_features_in_, 10**6)
+            X = scipy.sparse.csr_array((points[:6, 0], ([*range(6)], [0] * 6)), (6, width))
+        if X.shape[1] != model.n_features_in_:
+            with one_sentence(ValueError):
+                model.predict(X)
+            return
         model.predict(X)
         model.decision_function(X)
         with one_sentence(ValueError):
