@@ -7,7 +7,7 @@ SOURCES := pyproject.toml setup.py $(shell find $(CODE) -name '*.pyx' -o -name '
 # Prints a list of requirements from pyproject.toml: $(call needs,build-system,requires)
 needs = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["$(1)"]["$(2)"])')
 
-.PHONY: demo test lint docs package bench bench-quick clean
+.PHONY: demo test lint docs sanitize sanitize-quick debug package bench bench-quick clean
 
 demo: .venv/run.done
 	$(BIN)/structsvm demo
@@ -23,6 +23,18 @@ lint: .venv/test.done
 
 docs: .venv/docs.done
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# The suite and the fuzzers under AddressSanitizer and UBSan, in build/sanitize: about an hour.
+sanitize: .venv/test.done
+	$(BIN)/python -m tests.checked sanitize
+
+# The tests of memory and 2,000 fuzz cases: a few minutes.
+sanitize-quick: .venv/test.done
+	$(BIN)/python -m tests.checked sanitize --quick
+
+# The suite and the fuzzers with Cython's bounds checks, in build/debug.
+debug: .venv/test.done
+	$(BIN)/python -m tests.checked debug
 
 # Build the sdist, the wheel and the abi3 wheel in dist/, then install and run them in empty environments.
 package: .venv/package.done

@@ -99,7 +99,7 @@ def jobs(folder: Path) -> dict[str, tuple[str, Job]]:
 
 
 def kill(folder: Path, kills: int, seed: int, number: int = signal.SIGKILL) -> Counter[str]:
-    """Send that many signals at random moments; return how often the old or new file was there, and debris."""
+    """Send so many signals at random moments; count the old and new files found, and hidden ones left."""
     rng = random.Random(seed)
     work = jobs(folder)
     before, after, seconds = {}, {}, {}
