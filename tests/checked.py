@@ -49,7 +49,7 @@ def copy(kind: str, tree: Path) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
             if kind == "debug" and name.suffix == ".pyx":
-                text = target.read_text().replace("boundscheck=False", "boundscheck=True, nonecheck=True")
+                text = target.read_text().replace("boundscheck=False", "boundscheck=True")
                 target.write_text(text.replace("initializedcheck=False", "initializedcheck=True"))
     for path in tree.rglob("*"):
         kept = path.is_dir() or path.suffix in {".so", ".pyc", ".c"} or path.relative_to(tree) in wanted
