@@ -18,7 +18,7 @@ from semparse.parse import Match, Parse
 from semparse.schema import Schema
 from semparse.thesis import EMPTIES, ThesisParser
 from structsvm.files import ModelFileError, consistent, load_model, save_model
-from structsvm.guard import check_readable, training
+from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
@@ -96,9 +96,6 @@ class Ospas(Estimator):
             self._adopt(model, rng)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_trainer"}
-
     def _given_schema(self) -> Schema | None:
         given = self.schema
         return given if given is None or isinstance(given, Schema) else Schema.from_json(given)
@@ -164,6 +161,7 @@ class Ospas(Estimator):
     # -- what it knows --------------------------------------------------------------------------
 
     @property
+    @reads
     def schema_(self) -> Schema:
         """Relations, arities and types: those given, or those that the candidates have shown."""
         return self._fitted().schema
@@ -179,16 +177,19 @@ class Ospas(Estimator):
     def __sklearn_tags__(self) -> Any:
         return sequence_tags()
 
+    @reads
     def predict(self, sentences: Sequence[Sentence]) -> np.ndarray:
         """The text of the best meaning of each sentence, or None if there is no meaning."""
         parses = [self.parse(sentence) for sentence in sentences]
         return np.array([str(found[0].mr) if found else None for found in parses], object)
 
+    @reads
     def score(self, sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]]) -> float:
         """The share of sentences whose best meaning is among their candidates (or right meanings)."""
         pairs = list(zip(self.predict(sentences), candidates, strict=True))
         return sum(found in {str(as_mr(mr)) for mr in bag} for found, bag in pairs) / max(len(pairs), 1)
 
+    @reads
     def parse(self, sentence: Sentence, n: int = 1) -> list[Parse]:
         """The n best meanings of a sentence, best first; none if the best is not sure enough.
 
@@ -200,12 +201,14 @@ class Ospas(Estimator):
 
     def match(self, sentence: Sentence, candidates: Sequence[Any]) -> MR | None:
         """The candidate that a sentence means, or None: the best meaning of all must be among them."""
-        model = self._fitted()
-        bag = checked_bag(candidates, "the sentence", None)
-        unknown = [s for mr in bag for s in mr.symbols() if not model.knows(s)]
-        if unknown:
-            warnings.warn(f"{unknown[0]!r} was in no candidate so far: it cannot be matched", stacklevel=2)
-        return self._salient(model.match(checked_tokens(sentence, "the sentence"), bag))
+        with reading(self):
+            model = self._fitted()
+            bag = checked_bag(candidates, "the sentence", None)
+            unknown = [s for mr in bag for s in mr.symbols() if not model.knows(s)]
+            if unknown:
+                message = f"{unknown[0]!r} was in no candidate so far: it cannot be matched"
+                warnings.warn(message, stacklevel=2)
+            return self._salient(model.match(checked_tokens(sentence, "the sentence"), bag))
 
     def match_apart(
         self, sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]], *, parts: int = 5
@@ -238,24 +241,27 @@ class Ospas(Estimator):
     def _salient(self, found: Match | None) -> MR | None:
         return found.mr if found is not None and found.salience >= self.salience else None
 
+    @reads
     def align(self, sentence: Sentence, candidate: Any) -> Parse | None:
         """A given meaning with the words that say it; None where they cannot."""
         return self._fitted().align(checked_tokens(sentence, "the sentence"), as_mr(candidate))
 
+    @reads
     def explain(self, sentence: Sentence, candidate: Any = None) -> list[tuple[str, str, float]]:
         """Why the best meaning, or a given one, has its score: (label, feature, weight), largest first."""
         given = None if candidate is None else as_mr(candidate)
         return self._fitted().explain(checked_tokens(sentence, "the sentence"), given)
 
+    @reads
     def lexicon(self) -> dict[str, dict[str, float]]:
         """Of each word the symbols that it may stand for, best first, with their shares or weights."""
         return self._fitted().lexicon()
 
     # -- files ----------------------------------------------------------------------------------
 
+    @reads
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, all of it or nothing; the file holds no sentences."""
-        check_readable(self)
         model = self._fitted()
         # Options set since training do not describe the model; those that only select answers do.
         parameters = self._trained_with | {"threshold": self.threshold, "salience": self.salience}

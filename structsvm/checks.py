@@ -28,6 +28,7 @@ from structsvm.problem import Problem, same_output, sparse_vector
 
 CANDIDATES = 1000  # outputs of a pattern that are compared at most
 THREADS = 4
+TRAININGS = 3  # while other threads predict
 Make = Callable[[], Any]
 
 
@@ -37,7 +38,8 @@ def check_estimator(make: Make, X: Any, y: Any, *, new: tuple[Any, Any] | None =
     It must have `fit` and `predict`; `partial_fit`, `save` and `load` are checked if present. The checks:
     a seed repeats its results, also after a fit on other data; prediction changes nothing; copies and saved
     files predict and continue to learn like the original; bad input raises ValueError or TypeError and
-    changes nothing; threads can predict at the same time, and cannot train at the same time.
+    changes nothing; threads can predict at the same time, and cannot train at the same time; a prediction
+    during training in another thread is right for the model before or after it, or raises RuntimeError.
     new: more data with labels that y does not have; a model learns them, or refuses them with ValueError.
     """
     with warnings.catch_warnings():
@@ -45,6 +47,7 @@ def check_estimator(make: Make, X: Any, y: Any, *, new: tuple[Any, Any] | None =
         for check in (
             unfitted_models_refuse, seeds_repeat, fit_forgets, prediction_is_pure, copies_repeat,
             files_repeat, bad_input_changes_nothing, threads_predict, threads_cannot_train_together,
+            threads_predict_during_training,
         ):  # fmt: skip
             check(make, X, y)
         if new is not None:
@@ -210,6 +213,40 @@ def threads_cannot_train_together(make: Make, X: Any, y: Any) -> None:
                 _fail(model, f"training in several threads at once raised {error!r}: raise RuntimeError")
     if not _same(_results(model, X), _results(copy.deepcopy(model), X)):
         _fail(model, "training in several threads at once left a model that a copy does not repeat")
+
+
+def threads_predict_during_training(make: Make, X: Any, y: Any) -> None:
+    """Other threads see the model between two training calls, or RuntimeError, but nothing in between."""
+    model, twin = make().fit(X, y), make().fit(X, y)
+    train = "partial_fit" if hasattr(model, "partial_fit") else "fit"
+    right = [twin.predict(X)]
+    for _ in range(TRAININGS):
+        right.append(getattr(twin, train)(X, y).predict(X))
+    stop = threading.Event()
+
+    def predict(_: int) -> None:
+        while not stop.is_set():
+            with suppress(RuntimeError):  # refused, as it may be
+                found = model.predict(X)
+                if not any(_same(found, one) for one in right):
+                    _fail(model, "a prediction during training mixes the model before it and after it")
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        try:
+            readers = [pool.submit(predict, number) for number in range(THREADS)]
+            for _ in range(TRAININGS):
+                getattr(model, train)(X, y)
+        finally:
+            stop.set()
+        for reader in readers:
+            try:
+                reader.result()
+            except AssertionError:
+                raise
+            except Exception as error:
+                _fail(model, f"a prediction during training raised {error!r}: raise RuntimeError")
+    if not _same(model.predict(X), right[-1]):
+        _fail(model, "a model that other threads asked during training learned something else")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import TrainedEstimator
 from structsvm.kernels.functions import gamma_value
 from structsvm.optimizers.kernel import KernelLaRank
@@ -87,9 +88,10 @@ class LaRankClassifier(TrainedEstimator):
         self._check_options()
         X, y = self._checked(X, y)
         weight = self._weights(y, sample_weight, self.class_weight, np.unique(y))
-        optimizer = self._optimizer(X, None)
-        optimizer.fit(X, y, weight)
-        return self._adopt(optimizer, X)
+        with training(self):
+            optimizer = self._optimizer(X, None)
+            optimizer.fit(X, y, weight)
+            return self._adopt(optimizer, X)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over more data; pass all classes to the first call if its data lack some.
@@ -104,6 +106,10 @@ class LaRankClassifier(TrainedEstimator):
                 "give a dict of factors"
             )
         classes = None if classes is None else np.unique(plain_labels(classes, "classes"))
+        with training(self):
+            return self._partial_fit(X, y, classes, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, classes: np.ndarray | None, sample_weight: Any) -> Self:
         if not self.__sklearn_is_fitted__():
             X, y = self._checked(X, y)
             optimizer = self._optimizer(X, classes)
@@ -177,7 +183,7 @@ class LaRankClassifier(TrainedEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles: a fitted model goes without its callback, as its optimizer does."""
-        return dict(vars(self), callback=None) if self.__sklearn_is_fitted__() else dict(vars(self))
+        return super().__getstate__() | ({"callback": None} if self.__sklearn_is_fitted__() else {})
 
     @property
     def _problem(self) -> Multiclass:
@@ -191,13 +197,16 @@ class LaRankClassifier(TrainedEstimator):
         X = check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
         if isinstance(self.optimizer_, KernelLaRank):
             return self.optimizer_.decision_function(X)
-        return self._problem.scores(X, self.optimizer_._fitted().weights)
+        with reading(self.optimizer_):
+            return self._problem.scores(X, self.optimizer_._fitted().weights)
 
+    @reads
     def decision_function(self, X: Any) -> np.ndarray:
         """A score for each class; with two classes, how much the second one leads."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    @reads
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score for each row."""
         scores = self._scores(X)
@@ -233,11 +242,13 @@ class LaRankClassifier(TrainedEstimator):
         return X, y, self._weights(y, sample_weight, self._fitted_params["class_weight"], self.classes_)
 
     @property
+    @reads
     def coef_(self) -> np.ndarray:
         """Weights of the linear kernel, a row for each class."""
         return self._linear()[:, : self.n_features_in_]
 
     @property
+    @reads
     def intercept_(self) -> np.ndarray:
         """Weights of the constant feature."""
         weights = self._linear()
@@ -261,6 +272,7 @@ class LaRankClassifier(TrainedEstimator):
 
     # -- files ----------------------------------------------------------------------------------
 
+    @reads
     def save(self, path: str | os.PathLike[str], *, training_state: bool = True) -> None:
         """Write a model file, with the parameters that the model was trained with.
 

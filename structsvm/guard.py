@@ -1,50 +1,35 @@
-"""One thread trains a model at a time, and no other thread reads it meanwhile.
+"""Let many threads read a model at a time, or one train it.
 
-Compiled code trains without Python's global lock, so a second thread would find arrays half changed.
+Compiled code runs without Python's global lock, so a thread that reads a model while another one trains it
+would find arrays half changed, or already freed. Everything that trains runs in `with training(model):`, and
+everything that reads in `with reading(model):` or in a method with the decorator `reads`.
+
+* Training waits until the running reads have ended (Ctrl-C ends the wait); reads that start meanwhile, or
+  during training, raise RuntimeError, and so does a second training.
+* The thread that trains may read: a callback can predict. A read cannot train the model that it reads.
+* A copy, a pickle and a forked process start free, except that a model which another thread was training at
+  the moment of the fork is unusable in the child.
 """
 
 from __future__ import annotations
 
-import threading
-import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from structsvm._guard import reading, training
+
+__all__ = ["reading", "reads", "training"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class _Call:
-    """One call that trains; a weak reference to it tells whether it still runs."""
+def reads(method: Method) -> Method:
+    """A decorator for methods that read a model, and so cannot run while another thread trains it."""
 
-    __slots__ = ("__weakref__",)
+    @wraps(method)
+    def read(self: Any, *args: Any, **options: Any) -> Any:
+        with reading(self):
+            return method(self, *args, **options)
 
-
-@contextmanager
-def training(model: Any) -> Iterator[None]:
-    """Claim a model for the calling thread; raise RuntimeError if it is being trained already."""
-    mine = _Call()  # if Ctrl-C hits the `finally` below, the claim dies with this call
-    claim = (threading.get_ident(), weakref.ref(mine))
-    if _trainer(model) is None:
-        vars(model).pop("_trainer", None)
-    try:
-        if vars(model).setdefault("_trainer", claim) is not claim:
-            raise RuntimeError(
-                f"this {type(model).__name__} is being trained: wait until training ends, or use another one"
-            )
-        yield
-    finally:
-        if vars(model).get("_trainer") is claim:
-            del model._trainer
-
-
-def check_readable(model: Any) -> None:
-    """Raise RuntimeError if another thread is training the model."""
-    if _trainer(model) not in (None, threading.get_ident()):
-        raise RuntimeError(
-            f"this {type(model).__name__} is being trained in another thread: wait until training ends"
-        )
-
-
-def _trainer(model: Any) -> int | None:
-    """The thread that is training the model."""
-    thread, call = vars(model).get("_trainer", (None, lambda: None))
-    return None if call() is None else thread
+    return cast(Method, read)

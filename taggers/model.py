@@ -73,9 +73,8 @@ class TaggerModel:
     def with_weights(self, weights: np.ndarray) -> TaggerModel:
         """This model with the weights of an optimizer; rows that no example has used are zero."""
         problem = self.problem()
-        n_rows = problem.history + len(self.table)
-        used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)[:n_rows]
-        table = SparseRows.from_dense(used, problem.n_labels).extended(n_rows)
+        used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)
+        table = SparseRows.from_dense(used[: self.n_rows], problem.n_labels).extended(self.n_rows)
         names = self.feature_names
         if names is not None:  # a call that was interrupted may have left the last features unnamed
             names = [*names, *[None] * (len(self.table) - len(names))]
@@ -84,6 +83,11 @@ class TaggerModel:
     @cached_property
     def decoder(self) -> Decoder:
         return Decoder(self.problem(), self.weights)
+
+    @cached_property
+    def first_row(self) -> int:
+        """The first row of the weights that is a feature's."""
+        return self.problem().history
 
     @cached_property
     def extractor(self) -> Extractor | None:
@@ -129,8 +133,13 @@ class TaggerModel:
     def n_features(self) -> int:
         return len(self.table)
 
+    @property
+    def n_rows(self) -> int:
+        """The rows of weights that the model needs."""
+        return self.first_row + len(self.table)
+
     def __getstate__(self) -> dict[str, Any]:
-        cached = ("decoder", "extractor", "label_bigrams", "bigram_rows", "rewriter")
+        cached = ("decoder", "first_row", "extractor", "label_bigrams", "bigram_rows", "rewriter")
         return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     # -- labelling ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from structsvm.files import SparseRows
+from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.problems.sequence import Sequences
 from structsvm.validation import check_count
@@ -81,20 +82,21 @@ class SequenceTagger(Estimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train from scratch; with development data, keep the weights of the best pass."""
-        settings = self._checked_settings()
-        X = encoding.as_sentences(X)
-        gold = encoding.as_gold(X, y)
-        trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), gold.triples()))
-        model = trainer.model
-        names = trainer.index()
-        labels = gold.encode(names, model.outer, model.inner)
-        model.labels = list(names.names)
-        encoding.check_codes(labels.codes)
-        features = encoding.new_features(X, labels, model, cutoff=settings["cutoff"])
-        self._note(trainer, X)
-        score = self._dev_score(trainer, X_dev, y_dev)
-        trainer.fit(Dataset(features, labels), settings, sample_weight, score)
-        self._trainer = trainer
+        with training(self):
+            settings = self._checked_settings()
+            X = encoding.as_sentences(X)
+            gold = encoding.as_gold(X, y)
+            trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), gold.triples()))
+            model = trainer.model
+            names = trainer.index()
+            labels = gold.encode(names, model.outer, model.inner)
+            model.labels = list(names.names)
+            encoding.check_codes(labels.codes)
+            features = encoding.new_features(X, labels, model, cutoff=settings["cutoff"])
+            self._note(trainer, X)
+            score = self._dev_score(trainer, X_dev, y_dev)
+            trainer.fit(Dataset(features, labels), settings, sample_weight, score)
+            self._trainer = trainer
         return self
 
     def resume(
@@ -106,20 +108,20 @@ class SequenceTagger(Estimator):
         learned in addition; new features and labels may appear.
         """
         settings = self._checked_settings()
-        trainer = self._fitted()
-        model = trainer.finished()
-        X = encoding.as_sentences(X)
-        gold = encoding.as_gold(X, y)
-        names = trainer.index()
-        labels = gold.encode(names, model.outer, model.inner)
-        encoding.check_codes(labels.codes)
-        dataset = Dataset(encoding.known_features(X, model), labels)
-        if not trainer.resume(dataset, settings, sample_weight):
-            trainer.widen(names.names, settings)
-            dataset = Dataset(encoding.new_features(X, labels, trainer.model), labels)
-            trainer.take(dataset, sample_weight)
-        self._note(trainer, X)
-        trainer.run(dataset, settings, self._dev_score(trainer, X_dev, y_dev))
+        with training(self), training(trainer := self._fitted(), self):
+            model = trainer.finished()
+            X = encoding.as_sentences(X)
+            gold = encoding.as_gold(X, y)
+            names = trainer.index()
+            labels = gold.encode(names, model.outer, model.inner)
+            encoding.check_codes(labels.codes)
+            dataset = Dataset(encoding.known_features(X, model), labels)
+            if not trainer.resume(dataset, settings, sample_weight):
+                trainer.widen(names.names, settings)
+                dataset = Dataset(encoding.new_features(X, labels, trainer.model), labels)
+                trainer.take(dataset, sample_weight)
+            self._note(trainer, X)
+            trainer.run(dataset, settings, self._dev_score(trainer, X_dev, y_dev))
         return self
 
     def partial_fit(
@@ -129,24 +131,25 @@ class SequenceTagger(Estimator):
         settings = self._checked_settings()
         X = encoding.as_sentences(X)
         gold = encoding.as_gold(X, y)
-        trainer = self._trainer
-        if trainer is None:
-            seen = gold.triples() + schemes.count_triples([list(classes or ())])
-            trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), seen))
-        model, names = trainer.model, trainer.index()
-        if classes is not None:
-            names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
-        labels = gold.encode(names, model.outer, model.inner)
-        encoding.check_codes(labels.codes)
-        trainer.widen(names.names, settings)
-        try:
-            features = encoding.new_features(X, labels, trainer.model)
-            self._note(trainer, X)
-            trainer.extend(Dataset(features, labels), settings, sample_weight)
-        finally:
-            if trainer.is_started:  # or else the data were refused before anything was learned
-                self._trainer = trainer
+        with training(self), training(trainer := self._trainer or self._new_trainer(X, gold, classes), self):
+            model, names = trainer.model, trainer.index()
+            if classes is not None:
+                names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
+            labels = gold.encode(names, model.outer, model.inner)
+            encoding.check_codes(labels.codes)
+            trainer.widen(names.names, settings)
+            try:
+                features = encoding.new_features(X, labels, trainer.model)
+                self._note(trainer, X)
+                trainer.extend(Dataset(features, labels), settings, sample_weight)
+            finally:
+                if trainer.is_started:  # or else the data were refused before anything was learned
+                    self._trainer = trainer
         return self
+
+    def _new_trainer(self, X: Any, gold: Any, classes: Sequence[str] | None) -> Trainer:
+        seen = gold.triples() + schemes.count_triples([list(classes or ())])
+        return Trainer(self._new_model(X, encoding.input_width(X, gold), seen))
 
     def declare(self, classes: Sequence[str], *, width: int = 1, X: Any = None) -> Self:
         """Make labels known before there are data with them.
@@ -156,16 +159,18 @@ class SequenceTagger(Estimator):
         """
         settings = self._checked_settings()
         check_count(width=width, low=1)
-        trainer = self._trainer
-        if trainer is None:
-            words = None if X is None else encoding.as_sentences(X)
-            trainer = Trainer(self._new_model(words, width, schemes.count_triples([list(classes)])))
-        model, names = trainer.finished(), trainer.index()
-        names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
-        if names.names:
-            trainer.widen(names.names, settings)
-            trainer.start()
-        self._trainer = trainer
+        with training(self):
+            trainer = self._trainer
+            if trainer is None:
+                words = None if X is None else encoding.as_sentences(X)
+                trainer = Trainer(self._new_model(words, width, schemes.count_triples([list(classes)])))
+            with training(trainer, self):
+                model, names = trainer.finished(), trainer.index()
+                names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
+                if names.names:
+                    trainer.widen(names.names, settings)
+                    trainer.start()
+                self._trainer = trainer
         return self
 
     def _new_model(self, X: Any, width: int, seen: Counter[schemes.Triple]) -> TaggerModel:
@@ -219,8 +224,9 @@ class SequenceTagger(Estimator):
 
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of each sentence."""
-        model = self._fitted().finished()
-        parts = self._label(X, model)
+        with reading(trainer := self._fitted(), self):
+            model = trainer.finished()
+            parts = self._label(X, model)
         return LabelLists(labels for ids, ptr in parts for labels in split_by_sentence(ids, model.names, ptr))
 
     def _label(self, X: Any, model: TaggerModel) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -236,54 +242,57 @@ class SequenceTagger(Estimator):
 
     def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
         """The labels of one sentence; `forced` maps positions of tokens to the labels they must get."""
-        model = self._fitted().finished()
-        features = encoding.known_features([encoding.as_tokens(tokens)], model)
-        force = None
-        if forced:
-            force = np.full(features.n_tokens, -1, np.int32)
-            for at, name in forced.items():
-                if name not in model.labels:
-                    raise ValueError(
-                        f"label {name!r} cannot be forced; this tagger has {', '.join(model.labels)}"
-                    )
-                force[at] = model.labels.index(name)
-        return [model.names[k] for k in model.tag(features, forced=force)]
+        with reading(trainer := self._fitted(), self):
+            model = trainer.finished()
+            features = encoding.known_features([encoding.as_tokens(tokens)], model)
+            force = None if not forced else _forced(forced, features.n_tokens, model)
+            return [model.names[k] for k in model.tag(features, forced=force)]
 
     def tag_columns(self, columns: Columns) -> np.ndarray:
         """For each token the position of its label in `model_.names`; fast between calls of `partial_fit`."""
-        return self._fitted().tag(columns)
+        return self.tag_with_names(columns)[0]
+
+    def tag_with_names(self, columns: Columns) -> tuple[np.ndarray, list[str]]:
+        """The same positions, with the labels that they point to."""
+        with reading(trainer := self._fitted(), self):
+            return trainer.tag(columns), trainer.model.names
 
     def predict_margins(self, X: Any) -> list[list[float]]:
         """For each token the score of the best labelling minus that of the best with another label there.
 
         The margin is inf where no other label is possible.
         """
-        model, features = self._features(X)
-        margins = np.zeros(features.n_tokens, np.float32)
-        model.tag(features, margins=margins, jobs=self.jobs)
+        with reading(trainer := self._fitted(), self):
+            model, features = self._features(X, trainer)
+            margins = np.zeros(features.n_tokens, np.float32)
+            model.tag(features, margins=margins, jobs=self.jobs)
         return [margins[start:stop].tolist() for start, stop in pairwise(features.sentence_ptr.tolist())]
 
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
         """The n best labellings of each sentence, as (score, labels); needs exact inference."""
-        model, features = self._features(X)
-        return [
-            [(score, [model.names[k] for k in path]) for score, path in model.n_best(features, sentence, n)]
-            for sentence in range(features.n_sentences)
-        ]
+        with reading(trainer := self._fitted(), self):
+            model, features = self._features(X, trainer)
+            return [
+                [(score, [model.names[k] for k in path]) for score, path in model.n_best(features, sentence, n)]
+                for sentence in range(features.n_sentences)
+            ]
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
         """For each token of a sentence its label, and the features that support it with their weights."""
-        return explain(self._fitted().finished(), encoding.as_tokens(tokens))
+        with reading(trainer := self._fitted(), self):
+            return explain(trainer.finished(), encoding.as_tokens(tokens))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens with the right label, among those with a gold label."""
         X = encoding.as_sentences(X)
-        gold, model = encoding.as_gold(X, y), self._fitted().finished()
-        ids = [ids for ids, _ in self._label(X, model)]
+        gold = encoding.as_gold(X, y)
+        with reading(trainer := self._fitted(), self):
+            model = trainer.finished()
+            ids = [ids for ids, _ in self._label(X, model)]
         return metrics.score_ids(gold, np.concatenate([np.zeros(0, np.int32), *ids]), model.names)
 
-    def _features(self, X: Any) -> tuple[TaggerModel, Sequences]:
-        model = self._fitted().finished()
+    def _features(self, X: Any, trainer: Trainer) -> tuple[TaggerModel, Sequences]:
+        model = trainer.finished()
         return model, encoding.known_features(encoding.as_sentences(X), model)
 
     # -- results --------------------------------------------------------------------------------
@@ -295,7 +304,10 @@ class SequenceTagger(Estimator):
 
     @property
     def model_(self) -> TaggerModel:
-        """The model; after `partial_fit` its weights are those of the last call that labelled or saved."""
+        """The model; after `partial_fit` its weights are those of the last call that labelled or saved.
+
+        Use the methods of the tagger instead while another thread may train it.
+        """
         return self._fitted().model
 
     @property
@@ -313,12 +325,14 @@ class SequenceTagger(Estimator):
     @property
     def classes_(self) -> list[str]:
         """The labels, sorted."""
-        return sorted(self._fitted().finished().names)
+        with reading(trainer := self._fitted(), self):
+            return sorted(trainer.finished().names)
 
     @property
     def n_features_(self) -> int:
         """The number of features."""
-        return self._fitted().finished().n_features
+        with reading(trainer := self._fitted(), self):
+            return trainer.finished().n_features
 
     @property
     def curve_(self) -> list[TrainingPoint]:
@@ -335,11 +349,11 @@ class SequenceTagger(Estimator):
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **saving: Any) -> None:
         """Write a model file; the other arguments are those of `TaggerModel.save`."""
-        trainer = self._fitted()
-        model = trainer.finished()
-        if training_state:
-            model.state = trainer.state()
-        model.save(path, training_state=training_state, **saving)
+        with reading(trainer := self._fitted(), self):
+            model = trainer.finished()
+            if training_state:
+                model.state = trainer.state()
+            model.save(path, training_state=training_state, **saving)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **changes: Any) -> Self:
@@ -351,6 +365,16 @@ class SequenceTagger(Estimator):
         tagger = cls(**{**used, "template": model.template, **changes})
         tagger._trainer = Trainer(model)
         return tagger
+
+
+def _forced(forced: Mapping[int, str], n_tokens: int, model: TaggerModel) -> np.ndarray:
+    """For each token the position of its label in the model's labels, or -1 where it is free."""
+    force = np.full(n_tokens, -1, np.int32)
+    for at, name in forced.items():
+        if name not in model.labels:
+            raise ValueError(f"label {name!r} cannot be forced; this tagger has {', '.join(model.labels)}")
+        force[at] = model.labels.index(name)
+    return force
 
 
 class PosTagger(SequenceTagger):

@@ -198,13 +198,18 @@ class Trainer:
 
     def finished(self) -> TaggerModel:
         """The model, with the weights and words of the training so far."""
-        if self._pending:
-            self.model = self.model.with_weights(self.optimizer.weights_at(slice(None)))
-            self._pending = False
-        if len(self._words):
-            self.model.words = _merged(self.model.words, self._words.halves)
-            self._words = KeyTable()
-        return self.model
+        pending, words = self._pending, self._words
+        model = self.model  # last: several threads may do this at the same time, with the same result
+        if pending:
+            model = model.with_weights(self.optimizer.weights_at(slice(None)))
+        elif model.labels and len(model.weights) < model.n_rows:  # of a call that was refused, or still runs
+            model = replace(model, weights=model.weights.extended(model.n_rows))
+        if len(words):
+            model = replace(model, words=_merged(model.words, words.halves))
+        if model is not self.model:
+            self.model = model  # first: then nothing is pending
+            self._pending, self._words = False, KeyTable()
+        return model
 
     def tag(self, columns: Columns) -> np.ndarray:
         """For each token the position of its label in the model's names.

@@ -20,6 +20,7 @@ from semparse.checks import LARGEST_WEIGHT, checked_array, numbered
 from semparse.concepts._concepts import ORDERS, Network
 from semparse.concepts.alignment import align
 from structsvm.files import ModelFileError, consistent, load_model, save_model
+from structsvm.guard import reads, training
 from structsvm.integrations.sklearn import Estimator
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
@@ -76,6 +77,18 @@ class ConceptLabeller(Estimator):
         not looked at: they are the bag of concepts that the sentence names. callback sees each pass and its
         share of sentences with a mistake.
         """
+        with training(self):
+            self._fit(sentences, worlds, labels, weak, callback)
+        return self
+
+    def _fit(
+        self,
+        sentences: Sequence[Sequence[str]],
+        worlds: Sequence[World],
+        labels: Sequence[Sequence[str]],
+        weak: bool,
+        callback: Callable[[int, float], object] | None,
+    ) -> None:
         self._check_options()
         if not len(sentences) == len(worlds) == len(labels):
             raise ValueError(f"{len(sentences)} sentences, {len(worlds)} worlds and {len(labels)} labellings")
@@ -108,7 +121,6 @@ class ConceptLabeller(Estimator):
                 callback(epoch, errors[-1])
             if right == len(sentences):
                 break
-        return self
 
     def _check_options(self) -> None:
         check_choice(order=(self.order, tuple(ORDERS)))
@@ -122,6 +134,7 @@ class ConceptLabeller(Estimator):
         if self.window % 2 == 0:
             raise ValueError(f"window must be odd, the word and as many on each side, not {self.window}")
 
+    @reads
     def predict(self, sentences: Sequence[Sequence[str]], worlds: Sequence[World]) -> list[list[str]]:
         """The concept of each word."""
         if not hasattr(self, "arrays_"):
@@ -137,6 +150,7 @@ class ConceptLabeller(Estimator):
         names = list(self.concepts_)
         return [[names[c] for c in found[a:b]] for a, b in pairwise(starts)]
 
+    @reads
     def neighbours(self, concept: str, n: int = 2) -> list[str]:
         """The concepts whose vectors are nearest."""
         vectors = self.arrays_["concepts"][:-1]
@@ -144,6 +158,7 @@ class ConceptLabeller(Estimator):
         names = list(self.concepts_)
         return [names[k] for k in np.argsort(distances, kind="stable") if names[k] != concept][:n]
 
+    @reads
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, all of it or nothing."""
         if not hasattr(self, "arrays_"):

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from structsvm.guard import check_readable, training
+from structsvm.guard import reads, training
 from structsvm.integrations.sklearn import Estimator
 from structsvm.problems.multiclass import plain_labels
 from structsvm.validation import (
@@ -42,7 +42,7 @@ class BinaryClassifier(Estimator, ABC):
         with training(self):
             with training(trained):  # a callback may show it to other threads
                 trained._fit(X, self._encoded(y, classes), weight)
-            vars(self).update(vars(trained))
+            vars(self).update({k: v for k, v in vars(trained).items() if k != "_guard"})
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -80,6 +80,7 @@ class BinaryClassifier(Estimator, ABC):
         vars(self).update(vars(model))
         return self
 
+    @reads
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
         values = self.decision_function(X)
@@ -87,11 +88,11 @@ class BinaryClassifier(Estimator, ABC):
             return self.classes_[(values > 0).astype(np.intp)]
         return self.classes_[np.argmax(values, axis=1)]
 
+    @reads
     def decision_function(self, X: Any) -> np.ndarray:
         """f(x) of each row: positive for the second class."""
         if not self.__sklearn_is_fitted__():
             raise self.not_fitted()
-        check_readable(self)
         return self._values(check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

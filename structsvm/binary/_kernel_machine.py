@@ -12,7 +12,7 @@ import numpy as np
 
 from structsvm._scipy import sparse
 from structsvm.binary._base import BinaryClassifier
-from structsvm.guard import check_readable
+from structsvm.guard import reads
 from structsvm.kernels.functions import (
     Inputs,
     PrecomputedInputs,
@@ -138,45 +138,50 @@ class KernelMachine(BinaryClassifier):
     def _fitted_machine(self) -> Any:
         if not self.__sklearn_is_fitted__():
             raise self.not_fitted()
-        check_readable(self)
         return self.machine_
 
     @property
+    @reads
     def support_vectors_(self) -> Any:
         """The support vectors, a row each (with a precomputed kernel their positions)."""
         return self._fitted_machine().rows.inputs.vectors()
 
     @property
+    @reads
     def dual_coef_(self) -> np.ndarray:
         """alpha of the support vectors, with the sign of their class."""
         return self._fitted_machine().coefficients
 
     @property
+    @reads
     def intercept_(self) -> float:
         """The bias b."""
         return self._fitted_machine().bias
 
     @property
+    @reads
     def n_support_vectors_(self) -> int:
         """Examples in the kernel expansion."""
         return self._fitted_machine().rows.n
 
     @property
+    @reads
     def n_kernels_(self) -> int:
         """Kernel values computed in training."""
         return self._fitted_machine().rows.n_kernels
 
     @property
+    @reads
     def n_steps_(self) -> int:
         """Updates of the coefficients in training."""
         return self._fitted_machine().n_steps
 
     # -- copies and files -----------------------------------------------------------------------
 
+    @reads
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles, with the cached kernel rows; a fitted model goes without its callback."""
-        check_readable(self)
-        state = {k: v for k, v in vars(self).items() if k != "_trainer"}
+        state = dict(vars(self))
         if "machine_" in state:
             rows = self.machine_.rows
             vectors = rows.inputs.vectors().copy()
@@ -207,6 +212,7 @@ class KernelMachine(BinaryClassifier):
         machine.restore(saved)
         return machine
 
+    @reads
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, with the parameters that the model was trained with.
 

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from structsvm.binary._huller import Huller
 from structsvm.binary._kernel_machine import KernelMachine
+from structsvm.guard import reads
 from structsvm.kernels.functions import Inputs
 
 
@@ -31,6 +32,7 @@ class HullerClassifier(KernelMachine):
         return Huller(inputs, cache_mb=self.cache_size, seed=seed)
 
     @property
+    @reads
     def margin_(self) -> float:
         """||X_P - X_N||, twice the distance of the hyperplane from the nearest examples."""
         return self._fitted_machine().distance

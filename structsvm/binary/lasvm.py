@@ -12,7 +12,7 @@ import numpy as np
 from structsvm.binary._kernel_machine import BLOCK, KernelMachine
 from structsvm.binary._lasvm import LaSVM
 from structsvm.binary._selection import SELECTIONS, chosen
-from structsvm.guard import check_readable, training
+from structsvm.guard import reads, training
 from structsvm.kernels.functions import Inputs
 from structsvm.optimizers.curve import ConvergenceWarning, in_slices
 from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
@@ -117,6 +117,7 @@ class LaSVMClassifier(KernelMachine):
 
     # -- active learning ------------------------------------------------------------------------
 
+    @reads
     def query(self, pool: Any, n: int = 1, *, sample: int | None = None) -> np.ndarray:
         """Which rows of a pool of unlabelled patterns to have labelled next: those nearest to the boundary.
 
@@ -134,7 +135,6 @@ class LaSVMClassifier(KernelMachine):
             rows = rng.permutation(len(rows))[:sample]
         if not fitted:
             return rng.permutation(rows)[:n]
-        check_readable(self)
         distance = np.abs(self._values(pool[rows]))
         nearest = np.argsort(distance, kind="stable")[:n]
         return rows[nearest[distance[nearest] < 1 + self.delta_ / 2]]
@@ -142,11 +142,13 @@ class LaSVMClassifier(KernelMachine):
     # -- results --------------------------------------------------------------------------------
 
     @property
+    @reads
     def dual_(self) -> float:
         """The dual objective."""
         return self._fitted_machine().dual
 
     @property
+    @reads
     def delta_(self) -> float:
         """The uncertainty of the bias; at most tau after the finishing step."""
         return self._fitted_machine().delta

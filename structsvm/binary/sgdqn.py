@@ -12,6 +12,7 @@ import numpy as np
 from structsvm._scipy import sparse
 from structsvm.binary._base import BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
+from structsvm.guard import reads
 from structsvm.optimizers.curve import ConvergenceWarning, in_slices
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
@@ -178,6 +179,7 @@ class SGDQNClassifier(BinaryClassifier):
         losses = slack if self.loss == "hinge" else slack**2 / 2
         return float(self.lam * (w @ w) / 2 + np.mean(weight * losses))
 
+    @reads
     def primal(self, X: Any, y: Any) -> float:
         """The objective on these data; summed over the machines where there are several."""
         scores = np.atleast_2d(self.decision_function(X).T)
@@ -191,17 +193,20 @@ class SGDQNClassifier(BinaryClassifier):
         return values[:, 0] if len(self.classes_) == 2 else values
 
     @property
+    @reads
     def coef_(self) -> np.ndarray:
         """w, one row per machine: one machine for two classes, else one per class."""
         return self._trained("weights_")[:, : self.n_features_in_]
 
     @property
+    @reads
     def intercept_(self) -> np.ndarray:
         """Weights of the constant feature."""
         weights = self._trained("weights_")
         return weights[:, -1] if weights.shape[1] > self.n_features_in_ else np.zeros(len(weights))
 
     @property
+    @reads
     def curvature_(self) -> np.ndarray:
         """The estimated curvature 1 / B along each feature."""
         return 1 / self._trained("scale_")
@@ -213,6 +218,7 @@ class SGDQNClassifier(BinaryClassifier):
 
     # -- files ----------------------------------------------------------------------------------
 
+    @reads
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, with the parameters that the model was trained with."""
         from structsvm.binary._file import save

@@ -9,6 +9,7 @@ import numpy as np
 
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.binary._tracking import Tracker
+from structsvm.guard import reads
 from structsvm.kernels.functions import Inputs
 from structsvm.validation import check_count, check_positive
 
@@ -54,6 +55,7 @@ class TrackingClassifier(KernelMachine):
     def _machine(self, inputs: Inputs, seed: int) -> Tracker:
         return Tracker(inputs, K=self.K, process=self.process, cache_mb=self.cache_size, seed=seed)
 
+    @reads
     def bound(self, optimum: float | None = None) -> float:
         """The right side of the theorem, with D* = optimum, or with the last primal, which is no smaller."""
         machine = self._fitted_machine()
@@ -67,16 +69,19 @@ class TrackingClassifier(KernelMachine):
         return float(np.sqrt(2 * x) + x / self._fitted_params["C"])
 
     @property
+    @reads
     def primals_(self) -> np.ndarray:
         """P_t of the classifier after each example."""
         return np.array(self._fitted_machine().primals)
 
     @property
+    @reads
     def dual_(self) -> float:
         """The dual objective of the last coefficients, not averaged."""
         return self._fitted_machine().dual
 
     @property
+    @reads
     def process_gain_(self) -> float:
         """By how much the PROCESS operations have raised the dual."""
         return self._fitted_machine().process_gain

@@ -6,6 +6,7 @@ import inspect
 import sys
 from typing import Any, Self
 
+from structsvm.guard import reads
 from structsvm.optimizers.curve import NotFittedError, Point
 
 
@@ -50,6 +51,11 @@ class Estimator:
             if repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(given)})"
+
+    @reads
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles, which a model that another thread is training refuses."""
+        return dict(vars(self))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")

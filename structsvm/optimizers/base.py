@@ -11,7 +11,7 @@ import numpy as np
 
 from structsvm._dual.linear import LinearDual
 from structsvm._dual.schedules import shuffled
-from structsvm.guard import check_readable, training
+from structsvm.guard import reads, training
 from structsvm.optimizers.curve import Callback, NotFittedError, Point, as_data, n_patterns
 from structsvm.optimizers.machine import Machine, Patterns
 from structsvm.problem import Problem
@@ -26,7 +26,7 @@ from structsvm.validation import (
 POINTS_PER_EPOCH = 20  # of the training curve
 MOST_POINTS = 10_000  # of a whole curve; beyond that, every second point is dropped
 SLICE_SECONDS = 0.05  # between two checks for Ctrl-C and calls of the callback
-UNSAVED = ("_machine", "_held", "_weight", "_trainer", "callback")
+UNSAVED = ("_machine", "_held", "_weight", "_guard", "callback")
 NO_SLOTS, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 
 
@@ -239,19 +239,23 @@ class Optimizer:
         """Whether the training set is available, as after `fit` but not after `partial_fit`."""
         return len(self._held) > 0
 
+    @reads
     def predict(self, X: Iterable[Any]) -> Any:
         """The best output for each pattern."""
         return self.problem.predict(X, self.weights_)
 
     @property
+    @reads
     def weights_(self) -> np.ndarray:
         """A copy of w."""
         return self._weights().copy()
 
+    @reads
     def single_weights(self) -> np.ndarray:
         """A copy of w in float32, as model files have it: half the size."""
         return self._weights().astype(np.float32)
 
+    @reads
     def weights_at(self, places: Any) -> np.ndarray:
         """Some entries of w, without copying the others; a slice is valid until the next training step."""
         return self._weights()[places]
@@ -269,20 +273,23 @@ class Optimizer:
 
         With L2 slacks C_i xi_i^2 / 2. C is the one that the model was trained with.
         """
-        machine = self._readable()
+        machine = self._fitted()
         if (X is None) != (y is None):
             raise ValueError("pass both X and y, or neither for the data of fit")
-        if X is None or y is None:
-            if not self.holds_data:
-                raise ValueError("no training data held (fit keeps it, partial_fit does not): pass X and y")
-            return self._objective(machine.slacks(self._held), self._weight)
-        data = as_data(X, y)
-        weight = check_sample_weight(sample_weight, n_patterns(data[0]))
-        slots = machine.oracle.add(*data)
-        try:
-            return self._objective(machine.slacks(slots), machine.oracle.slot_weights(slots, weight))
-        finally:
-            machine.oracle.discard(slots)
+        with training(self, nested=True):  # slacks are computed where training computes them
+            if X is None or y is None:
+                if not self.holds_data:
+                    raise ValueError(
+                        "no training data held (fit keeps it, partial_fit does not): pass X and y"
+                    )
+                return self._objective(machine.slacks(self._held), self._weight)
+            data = as_data(X, y)
+            weight = check_sample_weight(sample_weight, n_patterns(data[0]))
+            slots = machine.oracle.add(*data)
+            try:
+                return self._objective(machine.slacks(slots), machine.oracle.slot_weights(slots, weight))
+            finally:
+                machine.oracle.discard(slots)
 
     def _objective(self, xi: np.ndarray, weight: np.ndarray) -> float:
         """The primal, given all slacks."""
@@ -322,26 +329,23 @@ class Optimizer:
             )
         return self._machine
 
-    def _readable(self) -> Any:
-        """The machine, unless another thread is changing it."""
-        check_readable(self)
-        return self._fitted()
-
     # -- saved states ---------------------------------------------------------------------------
 
     def start_from(self, weights: np.ndarray) -> Self:
         """Start from the weights of a model whose training state is not available."""
         self.validate()
-        seed = check_seed(self.random_state)
-        machine = self._new_machine(self._new_oracle(self.problem), seed)
-        machine.start_from(weights)
-        self._machine, self._held, self._weight = machine, NO_SLOTS, NO_WEIGHTS
-        self._set_progress({"progress": np.array([seed, 0])})
+        with training(self):
+            seed = check_seed(self.random_state)
+            machine = self._new_machine(self._new_oracle(self.problem), seed)
+            machine.start_from(weights)
+            self._machine, self._held, self._weight = machine, NO_SLOTS, NO_WEIGHTS
+            self._set_progress({"progress": np.array([seed, 0])})
         return self
 
+    @reads
     def state(self) -> dict[str, np.ndarray]:
         """The training state as arrays for `resume`: what the machine learned, and its support patterns."""
-        dual = self._readable().state()
+        dual = self._fitted().state()
         if self._fitted().weights is None:
             raise ValueError("the state of a kernel machine is its support vectors: pickle the optimizer")
         state = {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
@@ -359,6 +363,11 @@ class Optimizer:
         self, state: dict[str, np.ndarray], X: Any = None, y: Any = None, sample_weight: Any = None
     ) -> Self:
         """Continue from a `state`; given its data set, `epoch` continues as if training had never stopped."""
+        with training(self):
+            self._resume(state, X, y, sample_weight)
+        return self
+
+    def _resume(self, state: dict[str, np.ndarray], X: Any, y: Any, sample_weight: Any) -> None:
         self.validate()
         oracle = self._new_oracle(self.problem)
         machine = self._new_machine(oracle, 0)
@@ -376,7 +385,6 @@ class Optimizer:
         self._set_progress(state)
         self._machine, self._held, self._weight = machine, NO_SLOTS, NO_WEIGHTS
         self._hold(held, weight)
-        return self
 
     def _progress(self) -> dict[str, np.ndarray]:
         """The part of a training state that does not belong to the machine."""
@@ -389,11 +397,12 @@ class Optimizer:
         self._reset()
         self._seed, self.epochs_done = seed, epochs
 
+    @reads
     def __getstate__(self) -> dict[str, Any]:
         """For pickles: everything needed to continue training, without the training set and the callback."""
         state = {k: v for k, v in vars(self).items() if k not in UNSAVED}
         if self.is_started:
-            dual = self._readable().state()
+            dual = self._fitted().state()
             state["_saved"] = dual, self._fitted().oracle.rows(dual.get("slots", NO_SLOTS))
         return state
 

@@ -11,6 +11,7 @@ import numpy as np
 from structsvm._dual import schedules
 from structsvm._dual.kernel import KernelDual
 from structsvm._scipy import sparse
+from structsvm.guard import reads
 from structsvm.kernels import Inputs, PrecomputedInputs, SparseInputs, kernel_function
 from structsvm.optimizers.larank import GAP_EPOCHS, LaRank
 from structsvm.optimizers.svmstruct import SVMStruct
@@ -103,7 +104,6 @@ class _Kernels:
     rescaling: str
     slack: str
     _fitted: Callable[[], Any]
-    _readable: Callable[[], Any]
 
     def _set_kernel(self, kernel: Any, gamma: float, degree: int, coef0: float, cache_mb: float) -> None:
         self.kernel = kernel
@@ -126,10 +126,12 @@ class _Kernels:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError(f"partial_fit cannot use a precomputed kernel: {NO_BATCHES}")
 
+    @reads
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores, a column for each class."""
-        return self._readable().decision_function(check_matrix(X, n_features=self.problem.n_inputs))
+        return self._fitted().decision_function(check_matrix(X, n_features=self.problem.n_inputs))
 
+    @reads
     def predict(self, X: Any) -> np.ndarray:
         return self.problem.classes_[np.argmax(self.decision_function(X), axis=1)]
 

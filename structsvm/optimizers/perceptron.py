@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from structsvm._dual.perceptron import PerceptronWeights
+from structsvm.guard import reads
 from structsvm.optimizers.base import Optimizer
 from structsvm.optimizers.curve import Callback
 from structsvm.problem import Problem
@@ -37,6 +38,7 @@ class Perceptron(Optimizer):
         super().validate()
         check_count(epochs=self.epochs, low=1)
 
+    @reads
     def weights_at(self, places: Any) -> np.ndarray:
         """Some entries of w, averaged if `average` is set, without computing the others."""
         return self._fitted().weights_at(places)

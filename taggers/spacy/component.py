@@ -240,13 +240,16 @@ class SequencePipe(EstimatorPipe):
     def _read(self, docs: list[Doc]) -> Batch:
         return read_docs(docs, self.columns, self.vocab.strings)
 
-    def _label(self, docs: Iterable[Doc]) -> tuple[Batch, np.ndarray]:
-        """Return the sentences of docs, and the label of each token as an index into the model's names."""
+    def _label(self, docs: Iterable[Doc]) -> tuple[Batch, np.ndarray, list[str]]:
+        """Return the sentences of docs, the label of each token as an index into names, and the names.
+
+        Names that are read later may be others, if another thread has trained the model meanwhile.
+        """
         self.require_model()
         batch = self._read(list(docs))
         if not self.model.model_.labels or not batch.columns.n_tokens:
-            return batch, np.full(batch.columns.n_tokens, -1, np.int32)
-        return batch, self.model.tag_columns(batch.columns)
+            return batch, np.full(batch.columns.n_tokens, -1, np.int32), []
+        return batch, *self.model.tag_with_names(batch.columns)
 
     # -- files ----------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ class PhrasePipe(SequencePipe):
 
     def predict(self, docs: Iterable[Doc]) -> list[list[schemes.Span]]:
         """Return the phrases of each doc as (type, start, end)."""
-        batch, ids = self._label(docs)
+        batch, ids, names = self._label(docs)
         model = self.model.model_
         if model.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
             raise ValueError(
@@ -37,8 +37,8 @@ class PhrasePipe(SequencePipe):
                 "load it with structsvm_tagger"
             )
         found: list[list[schemes.Span]] = [[] for _ in batch.bounds[1:]]
-        if model.outer != "none":
-            tokens, labels = batch.tokens.tolist(), [model.names[k] for k in ids.tolist()]
+        if model.outer != "none" and names:
+            tokens, labels = batch.tokens.tolist(), [names[k] for k in ids.tolist()]
             for doc, first, end in batch.sentences():
                 at = batch.bounds[doc]
                 for type_, start, stop in schemes.spans(labels[first:end], model.outer):

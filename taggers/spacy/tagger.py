@@ -25,6 +25,12 @@ SPACE = {"TAG": "_SP", "POS": "SPACE"}
 TARGETS = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
 
 
+class Predicted(list[np.ndarray]):
+    """Labels of docs, as indices into names."""
+
+    names: list[str]
+
+
 class StructSVMTagger(SequencePipe):
     """Sets the attribute `target`: TAG, POS, or POS|TAG for labels such as NOUN|NN.
 
@@ -72,15 +78,17 @@ class StructSVMTagger(SequencePipe):
     def _gold(self, example: Example) -> Gold:
         return attribute_gold(example, self.attributes)
 
-    def predict(self, docs: Iterable[Doc]) -> list[np.ndarray]:
+    def predict(self, docs: Iterable[Doc]) -> Predicted:
         """Return for each doc the labels as indices into the model's names, -1 for white space."""
-        batch, ids = self._label(docs)
+        batch, ids, names = self._label(docs)
         found = np.full(batch.bounds[-1], -1, np.int32)
         found[batch.tokens] = ids
-        return [found[start:end] for start, end in pairwise(batch.bounds)]
+        predicted = Predicted(found[start:end] for start, end in pairwise(batch.bounds))
+        predicted.names = names
+        return predicted
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[np.ndarray]) -> None:
-        names = self.model.model_.names
+        names = scores.names if isinstance(scores, Predicted) else self.model.model_.names
         if not names:
             return
         attributes = [IDS[name] for name in self.attributes]

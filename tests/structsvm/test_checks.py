@@ -116,9 +116,10 @@ class Majority:
             raise ValueError("bad data")
 
     def predict(self, X):
-        if not self.counts:
+        counts = self.counts  # another thread may replace it
+        if not counts:
             raise ValueError("not fitted")
-        return [max(sorted(self.counts), key=self.counts.get)] * len(X)
+        return [max(sorted(counts), key=counts.get)] * len(X)
 
     @property
     def weights_(self):
@@ -215,6 +216,22 @@ class BreaksTogether(Majority):
         self.lock = threading.get_ident()
 
 
+class ShowsHalf(Majority):
+    def partial_fit(self, X, y):
+        before = self.counts
+        self.counts = Counter({9: 1})
+        time.sleep(0.01)
+        self.counts = before
+        return super().partial_fit(X, y)
+
+
+class FailsMeanwhile(Majority):
+    def predict(self, X):
+        if self.lock not in (None, threading.get_ident()):
+            raise IndexError("half changed")
+        return super().predict(X)
+
+
 class HatesNewLabels(Majority):
     def partial_fit(self, X, y):
         known = set(self.counts)
@@ -243,6 +260,8 @@ def test_a_correct_estimator_passes():
         (SharedScratch, "predictions from several threads"),
         (TrainsTogether, "a second thread could train"),
         (BreaksTogether, "several threads at once raised IndexError"),
+        (ShowsHalf, "mixes the model before it and after it"),
+        (FailsMeanwhile, "a prediction during training raised IndexError"),
         (HatesNewLabels, "refused new labels but changed"),
     ],
 )
