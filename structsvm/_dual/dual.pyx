@@ -1,8 +1,12 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """`Dual`: the three steps of LaRank, which `LinearDual` (with w) and `KernelDual` (with scores) spell out."""
+from cpython.exc cimport PyErr_CheckSignals
+
 from structsvm.rng cimport rng_below
 
 import numpy as np
+
+cdef double COST_PER_POLL = 1e8     # multiply-adds, about 50 ms, between two looks at Ctrl-C
 
 
 cdef class Dual:
@@ -40,6 +44,7 @@ cdef class Dual:
                 self.prefetch(drawn[k + 1], 3)
             if drawn[k] < self.n_patterns:      # a step before may have removed a pattern
                 self.optimize(drawn[k])
+                self.poll()
         return 0
 
     cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
@@ -65,6 +70,7 @@ cdef class Dual:
         with nogil:
             for k in range(slots.shape[0]):
                 self.cut(slots[k], -1)
+                self.poll()
 
     @property
     def n_vectors(self) -> int:
@@ -74,6 +80,14 @@ cdef class Dual:
     def primal_bound(self) -> float:
         """A lower bound of the primal, if there is one that costs less than the primal itself."""
         return -np.inf
+
+    cdef int poll(self) except -1 nogil:
+        """Look at Ctrl-C, between two steps, if much was computed since the last look."""
+        if self.cost - self.polled > COST_PER_POLL:
+            self.polled = self.cost
+            with gil:
+                PyErr_CheckSignals()
+        return 0
 
     cdef Py_ssize_t pick(self) noexcept nogil:
         """A support pattern drawn at random, or -1 if there is none."""

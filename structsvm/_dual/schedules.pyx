@@ -37,9 +37,11 @@ def fixed(Dual dual, const Py_ssize_t[::1] slots, int n_reprocess):
     with nogil:
         for k in range(slots.shape[0]):
             dual.process_new(slots[k])
+            dual.poll()
             for _ in range(n_reprocess):
                 if dual.n_patterns:
                     dual.process_old(dual.pick())
+                    dual.poll()
                 dual.optimize_burst()
 
 
@@ -50,6 +52,7 @@ def sweep(Dual dual, const Py_ssize_t[::1] slots):
     with nogil:
         for k in range(slots.shape[0]):
             dual.cut(slots[k], -1)
+            dual.poll()
             dual.optimize_burst()
 
 
@@ -71,6 +74,7 @@ def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double m
             if done % STEPS_PER_POLL == 0:      # PROCESSNEW may be drawn seldom
                 with gil:
                     PyErr_CheckSignals()
+            dual.poll()
             operation = draw(dual, rates)
             gain = dual.dual
             spent = seconds() if wall_clock else dual.cost
@@ -115,6 +119,7 @@ def cutting_plane(Dual dual, const Py_ssize_t[::1] slots, double epsilon, Py_ssi
                 added += 1
                 if added % every == 0:
                     settle(dual, epsilon)
+            dual.poll()
     return added
 
 
@@ -142,6 +147,7 @@ cdef int settle(Dual dual, double tolerance) except -1 nogil:
             while position < dual.n_patterns and burst < OPTIMIZE_BURST and dual.optimize(position):
                 largest = max(largest, dual.last_gap)
                 burst += 1
+                dual.poll()
     return 0
 
 

@@ -1,6 +1,10 @@
 # cython: language_level=3
 """Small sparse vectors as parallel arrays of int32 indices and doubles, sorted by index."""
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
+
+cdef enum:
+    SIFTS_PER_POLL = 1 << 18    # entries sorted between two looks at Ctrl-C, as of a sentence without end
 
 
 cdef inline double dot_dense(
@@ -48,7 +52,7 @@ cdef inline void sift(int32_t* index, double* value, Py_ssize_t root, Py_ssize_t
     value[root] = v
 
 
-cdef inline Py_ssize_t canonical(int32_t* index, double* value, Py_ssize_t n) noexcept nogil:
+cdef inline Py_ssize_t canonical(int32_t* index, double* value, Py_ssize_t n) except -1 nogil:
     """Sort by index, add up repeats, drop zeros; returns the new length."""
     cdef Py_ssize_t k, m = 0
     cdef int32_t i
@@ -66,6 +70,9 @@ cdef inline Py_ssize_t canonical(int32_t* index, double* value, Py_ssize_t n) no
             index[k], value[k] = index[0], value[0]
             index[0], value[0] = i, v
             sift(index, value, 0, k)
+            if k % SIFTS_PER_POLL == 0:
+                with gil:
+                    PyErr_CheckSignals()
     k = 0
     while k < n:
         i, v = index[k], value[k]

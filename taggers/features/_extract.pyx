@@ -15,7 +15,7 @@ import numpy as np
 
 cdef enum:
     BLOCK = 8           # tokens whose table slots are prefetched before the first is read
-    SIGNALS = 4096      # sentences between two checks for Ctrl-C
+    SIGNALS = 1 << 16   # tokens between two checks for Ctrl-C
 
 # The cells of a template for compiled code. A token has one value for each (column, attribute) in use. The
 # values of a sentence lie in one array, with markers before and after them, so that a cell always has the
@@ -241,13 +241,10 @@ cdef class Extractor:
         int32_t* rows, int64_t* token_ptr,
     ) except -1 nogil:
         cdef const Plan* plan = &self.plan
-        cdef Py_ssize_t sentence, first, n, i, start, stop, j, used = 0, m = plan.n_patterns
+        cdef Py_ssize_t sentence, first, n, i, start, stop, j, used = 0, checked = 0, m = plan.n_patterns
         cdef uint64_t* keys
         cdef int32_t row
         for sentence in range(columns.n_sentences):
-            if sentence % SIGNALS == SIGNALS - 1:
-                with gil:
-                    PyErr_CheckSignals()
             first = columns.sentence_at[sentence]
             n = columns.sentence_at[sentence + 1] - first
             lexicon.forget()
@@ -258,6 +255,10 @@ cdef class Extractor:
             while stop < n:
                 start = stop
                 stop = min(start + BLOCK, n)
+                if first + stop - checked > SIGNALS:
+                    checked = first + stop
+                    with gil:
+                        PyErr_CheckSignals()
                 for i in range(start, stop):
                     put_keys(plan, values + (plan.pad + i) * plan.n_values, keys + (i - start) * m)
                     for j in range((i - start) * m, (i - start + 1) * m):

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 
 from structsvm.problems.sequence._sentences cimport Sentence
-from structsvm.problems.sequence._oracles cimport ExactOracle
+from structsvm.problems.sequence._oracles cimport ExactOracle, poll, tokens_per_poll
 
 import numpy as np
 
@@ -45,6 +45,7 @@ cdef class CountedOracle(ExactOracle):
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         cdef Sentence* x = self.of_slot[slot]
         cdef Py_ssize_t t, y, s, counts = min(x.n_tokens, self.limit) + 1, last = 0, most = 0
+        cdef Py_ssize_t next_poll = tokens_per_poll(self.n_labels * counts, self.stride)
         cdef double value, gold, worst = -INFINITY
         cdef double* end
         if not augmented:
@@ -52,6 +53,9 @@ cdef class CountedOracle(ExactOracle):
         self.widen(x.n_tokens)
         self.widen_strata(x.n_tokens * self.n_labels * counts)
         for t in range(x.n_tokens):
+            if t == next_poll:
+                next_poll += tokens_per_poll(self.n_labels * counts, self.stride)
+                poll()
             self.score(w, x, t)
             self.extend(x, w, t, counts)
             self.truth[t] = x.gold[t]

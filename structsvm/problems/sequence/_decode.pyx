@@ -8,7 +8,8 @@ from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
-from structsvm.problems.sequence._oracles cimport Cell, Rows, Span, score_sentence, viterbi_step
+from structsvm.problems.sequence._oracles cimport (
+    Cell, Rows, Span, poll, score_sentence, tokens_per_poll, viterbi_step)
 
 import numpy as np
 
@@ -101,7 +102,7 @@ cdef class Decoder:
         cdef const int32_t[::1] force = forced
         cdef int32_t[::1] answer = result
         cdef float[::1] margin = margins
-        cdef Py_ssize_t s, t, longest = 0
+        cdef Py_ssize_t s, t, next_poll, longest = 0
         cdef Scratch scratch
         cdef const int32_t* row = &rows[0] if rows.shape[0] else NULL
         cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
@@ -116,16 +117,23 @@ cdef class Decoder:
         self.allocate(&scratch, longest)
         if kinds:
             scratch.rows_of = &rows_of[0, 0] if rows_of.shape[0] else NULL
-        with nogil:
-            for s in range(start, end):
-                t = sentence_ptr[s]
-                if sentence_ptr[s + 1] == t:
-                    continue
-                scratch.ids = &ids[t, 0] if kinds else NULL
-                self.sentence(
-                    &scratch, sentence_ptr[s + 1] - t, &token_ptr[t], row, value,
-                    NULL if force is None else &force[t], &answer[t], NULL if margin is None else &margin[t])
-        release(&scratch)
+        next_poll = sentence_ptr[start] + tokens_per_poll(self.n_labels, self.stride)
+        try:
+            with nogil:
+                for s in range(start, end):
+                    t = sentence_ptr[s]
+                    if sentence_ptr[s + 1] == t:
+                        continue
+                    if t > next_poll:
+                        next_poll = t + tokens_per_poll(self.n_labels, self.stride)
+                        poll()
+                    scratch.ids = &ids[t, 0] if kinds else NULL
+                    self.sentence(
+                        &scratch, sentence_ptr[s + 1] - t, &token_ptr[t], row, value,
+                        NULL if force is None else &force[t], &answer[t],
+                        NULL if margin is None else &margin[t])
+        finally:
+            release(&scratch)
         return result
 
     def check(self, X, forced):
@@ -155,14 +163,20 @@ cdef class Decoder:
             raise MemoryError(f"no memory to label a sentence of {n} tokens")
         return 0
 
-    cdef void sentence(
+    cdef int sentence(
         self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows,
         const float* values, const int32_t* forced, int32_t* answer, float* margins
-    ) noexcept nogil:
-        cdef Py_ssize_t t, y
+    ) except -1 nogil:
+        cdef Py_ssize_t t, y, part = tokens_per_poll(self.n_labels, self.stride)
         cdef float* scores
         memset(scratch.lattice, 0, n * self.stride * sizeof(float))
-        score_sentence(scratch.lattice, &self.rows, rows, values, token_ptr, n)
+        score_sentence(scratch.lattice, &self.rows, rows, values, token_ptr, min(n, part))
+        t = part
+        while t < n:
+            poll()
+            score_sentence(
+                scratch.lattice + t * self.stride, &self.rows, rows, values, token_ptr + t, min(n - t, part))
+            t += part
         for t in range(n):
             scores = scratch.lattice + t * self.stride
             if forced != NULL and forced[t] >= 0:
@@ -175,6 +189,7 @@ cdef class Decoder:
             self.viterbi(scratch, n, answer)
             if margins != NULL:
                 self.max_marginals(scratch, n, answer, margins)
+        return 0
 
     cdef void add_bigram(
         self, const Scratch* scratch, Py_ssize_t t, Py_ssize_t kind, Py_ssize_t before, float* scores
@@ -241,8 +256,9 @@ cdef class Decoder:
                         second = scores[y]
                 margins[t] = lead(scores[best], second)
 
-    cdef void viterbi(self, Scratch* scratch, Py_ssize_t n, int32_t* answer) noexcept nogil:
+    cdef int viterbi(self, Scratch* scratch, Py_ssize_t n, int32_t* answer) except -1 nogil:
         cdef Py_ssize_t t, y, at, stride = self.stride, winner = 0
+        cdef Py_ssize_t next_poll = tokens_per_poll(self.n_labels, stride)
         cdef float* best = scratch.best
         for y in range(stride):
             best[y] = scratch.lattice[y] + self.history[self.n_labels, y]
@@ -250,6 +266,9 @@ cdef class Decoder:
             for y in range(self.distances.shape[0]):
                 self.add_bigram(scratch, 0, y, self.n_labels, best)
         for t in range(1, n):
+            if t == next_poll:
+                next_poll += tokens_per_poll(self.n_labels, stride)
+                poll()
             at = t * stride
             viterbi_step(best + at, scratch.back + at, best + at - stride,
                          self.transitions(scratch, t), self.n_labels, stride)
@@ -264,12 +283,13 @@ cdef class Decoder:
             answer[t] = <int32_t>winner
             if t:
                 winner = scratch.back[t * stride + winner]
+        return 0
 
-    cdef void max_marginals(
+    cdef int max_marginals(
         self, Scratch* scratch, Py_ssize_t n, const int32_t* answer, float* margins
-    ) noexcept nogil:
+    ) except -1 nogil:
         """The best score with a token's label less that without it: a pass from behind over `best`."""
-        cdef Py_ssize_t t, y, q, stride = self.stride
+        cdef Py_ssize_t t, y, q, stride = self.stride, part = tokens_per_poll(self.n_labels, stride)
         cdef float* after = scratch.after               # best continuation behind token t, by its label
         cdef float* before = scratch.after + stride     # the same for token t - 1
         cdef float* best
@@ -285,7 +305,9 @@ cdef class Decoder:
                     other = best[y] + after[y]
             margins[t] = lead(best[answer[t]] + after[answer[t]], other)
             if t == 0:
-                return
+                return 0
+            if t % part == 0:
+                poll()
             step = self.transitions(scratch, t)
             for y in range(self.n_labels):
                 before[y] = 4 * FORBIDDEN
@@ -296,6 +318,7 @@ cdef class Decoder:
                     if value > before[y]:
                         before[y] = value
             after, before = before, after
+        return 0
 
     def n_best(self, X, Py_ssize_t sentence, Py_ssize_t n, *, forced=None):
         """The n best labellings of a sentence, as (score, labels), best first; exact inference only."""

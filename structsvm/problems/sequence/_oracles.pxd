@@ -1,4 +1,5 @@
 # cython: language_level=3
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint32_t
 
 from structsvm.problems.sequence._sentences cimport Sentence, SequenceOracle
@@ -24,6 +25,17 @@ cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
         Py_ssize_t stride)
 
 
+cdef inline Py_ssize_t tokens_per_poll(Py_ssize_t n_labels, Py_ssize_t stride) noexcept nogil:
+    """How many tokens of a long sentence are decoded between two looks at Ctrl-C: about 50 ms of work."""
+    return max(1, 50_000_000 // (stride * (n_labels + 16)))
+
+
+cdef inline int poll() except -1 nogil:
+    with gil:
+        PyErr_CheckSignals()
+    return 0
+
+
 cdef class ExactOracle(SequenceOracle):
     cdef float* lattice             # scores of all tokens, tokens x stride
     cdef float* masked              # the same, labels that the annotation rules out forbidden
@@ -37,7 +49,7 @@ cdef class ExactOracle(SequenceOracle):
     cdef const float[::1] barred_end
 
     cdef int widen(self, Py_ssize_t n_tokens) except -1 nogil
-    cdef void complete(self, const Sentence* x) noexcept nogil
+    cdef int complete(self, const Sentence* x) except -1 nogil
     cdef const float* entering(self, Py_ssize_t t) noexcept nogil
-    cdef void viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) noexcept nogil
+    cdef int viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) except -1 nogil
     cdef int emit(self, const Sentence* x) except -1 nogil

@@ -60,7 +60,7 @@ cdef class ExactOracle(SequenceOracle):
 
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         cdef Sentence* x = self.of_slot[slot]
-        cdef Py_ssize_t t, y
+        cdef Py_ssize_t t, y, next_poll = tokens_per_poll(self.n_labels, self.stride)
         cdef bint partial = False
         cdef float* scores
         cdef const double* loss
@@ -68,6 +68,9 @@ cdef class ExactOracle(SequenceOracle):
         for t in range((self.n_labels + 1) * self.stride):
             self.transitions[t] = <float>w[t] + (&self.barred[0, 0])[t]
         for t in range(x.n_tokens):
+            if t == next_poll:
+                next_poll += tokens_per_poll(self.n_labels, self.stride)
+                poll()
             self.score(w, x, t)
             for y in range(self.stride):
                 self.lattice[t * self.stride + y] = <float>self.scores[y]
@@ -89,27 +92,31 @@ cdef class ExactOracle(SequenceOracle):
         self.viterbi(self.lattice, x.n_tokens, self.answer)
         return self.emit(x)
 
-    cdef void complete(self, const Sentence* x) noexcept nogil:
+    cdef int complete(self, const Sentence* x) except -1 nogil:
         """The best labels that the annotation allows, into `truth`."""
         cdef Py_ssize_t t, y
         for t in range(x.n_tokens):
             for y in range(self.n_labels):
                 self.masked[t * self.stride + y] = (
                     self.lattice[t * self.stride + y] if self.permits(x.gold[t], y) else FORBIDDEN)
-        self.viterbi(self.masked, x.n_tokens, self.truth)
+        return self.viterbi(self.masked, x.n_tokens, self.truth)
 
     cdef const float* entering(self, Py_ssize_t t) noexcept nogil:
         """(n_labels + 1) x stride: scores of the transitions to a token; the last row is for the first."""
         return self.transitions
 
-    cdef void viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) noexcept nogil:
+    cdef int viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) except -1 nogil:
         """The best path through the lattice."""
         cdef Py_ssize_t t, y, last = 0, stride = self.stride
+        cdef Py_ssize_t next_poll = tokens_per_poll(self.n_labels, stride)
         cdef float* best = self.best
         cdef const float* start = self.entering(0) + self.n_labels * stride
         for y in range(stride):
             best[y] = lattice[y] + start[y]
         for t in range(1, n):
+            if t == next_poll:
+                next_poll += tokens_per_poll(self.n_labels, stride)
+                poll()
             viterbi_step(best + t * stride, self.back + t * stride, best + (t - 1) * stride, self.entering(t),
                          self.n_labels, stride)
             for y in range(stride):
@@ -123,6 +130,7 @@ cdef class ExactOracle(SequenceOracle):
             path[t] = <int32_t>last
             if t:
                 last = self.back[t * stride + last]
+        return 0
 
     cdef int emit(self, const Sentence* x) except -1 nogil:
         """The difference between `truth` and `answer`, and its loss."""
