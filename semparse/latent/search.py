@@ -20,8 +20,7 @@ SPARE = 4  # whole trees kept of a relation beside those asked for: some differ 
 Way = tuple[
     float, tuple[Node, ...], int
 ]  # the score so far, the arguments so far, the places taken (as bits)
-
-
+Wrapping = tuple[tuple[str, tuple[Node, ...]], ...]  # relations to put above a tree, with other arguments
 State = tuple[float, Any, int]  # the score so far, what is being built, the places taken (as bits)
 
 
@@ -67,6 +66,9 @@ class Search:
         self.nest: dict[tuple[str, int], list[float]] = {
             key: weights["nesting"][row].tolist() for key, row in view.nesting_rows.items()
         }
+        self.wrappings: dict[tuple[str, int | None], list[tuple[float, Wrapping]]] = {}
+        self.fitting: dict[tuple[str, int, int | None], list[tuple[float, Node, int]]] = {}
+        self.fillers: dict[tuple[str, int], tuple[float, Node] | None] = {}
         if view.silent:
             self._add_silent()
 
@@ -88,33 +90,56 @@ class Search:
 
     def _wrapped(self, node: Node) -> list[tuple[float, Node]]:
         """A tree below one or two relations that no word names, with what they add; the best few."""
+        key = node.symbol, node.place  # all that the scores depend on; trees of the same root are many
+        if key not in self.wrappings:
+            self.wrappings[key] = self._wrappings(Node(node.symbol, node.place))
         found: list[tuple[float, Node]] = []
-        layer = [(0.0, node)]
+        for gain, above in self.wrappings[key]:
+            tree = node
+            for rel, others in above:
+                tree = Node(rel, None, (tree, *others), True)
+            found.append((gain, tree))
+        return found
+
+    def _wrappings(self, node: Node) -> list[tuple[float, Wrapping]]:
+        found: list[tuple[float, Wrapping]] = []
+        layer: list[tuple[float, Wrapping]] = [(0.0, ())]
         for _ in range(2):
-            layer = [(gain + more, tree) for gain, inner in layer for more, tree in self._wrapped_once(inner)]
+            layer = [
+                (gain + more, (*above, one))
+                for gain, above in layer
+                for more, one in self._wrapped_once(Node(above[-1][0], None) if above else node)
+            ]
             layer = nlargest(SPARE, layer, key=_score)
             found += layer
         return found
 
-    def _wrapped_once(self, node: Node) -> Iterator[tuple[float, Node]]:
+    def _wrapped_once(self, node: Node) -> Iterator[tuple[float, tuple[str, tuple[Node, ...]]]]:
+        """The relations that can be put above a tree: what each adds, and its other arguments."""
         for rel in self.view.above.get(node.symbol, ()):
-            relation = self.schema.relations[rel]
             if rel in self.view.silent:
                 gain = self._start(rel, None, 0)[0] + self._edge(rel, 0, node, None)
-                children = [node]
-                for slot in range(1, relation.least):
-                    fillers = [
-                        (g + self._edge(rel, slot, other, None), other)
-                        for g, other, bit in self.options
-                        if not bit and other.symbol in self.schema.types[relation.slots[slot]]
-                    ]
-                    if not fillers:
-                        break
-                    more, other = max(fillers, key=_score)
-                    gain += more
-                    children.append(other)
-                if len(children) == max(1, relation.least):
-                    yield gain, Node(rel, None, tuple(children), True)
+                fillers = [self._filler(rel, slot) for slot in range(1, self.schema.relations[rel].least)]
+                others = [filler for filler in fillers if filler is not None]
+                if len(others) == len(fillers):
+                    for more, _ in others:
+                        gain += more
+                    yield gain, (rel, tuple(other for _, other in others))
+
+    def _filler(self, rel: str, slot: int) -> tuple[float, Node] | None:
+        """The best constant that no word names for a slot of a relation that no word names."""
+        if (rel, slot) not in self.fillers:
+            allowed = self.schema.types[self.schema.relations[rel].slots[slot]]
+            self.fillers[rel, slot] = max(
+                (
+                    (gain + self._edge(rel, slot, other, None), other)
+                    for gain, other, bit in self.options
+                    if not bit and other.symbol in allowed
+                ),
+                key=_score,
+                default=None,
+            )
+        return self.fillers[rel, slot]
 
     def _edge(self, rel: str, slot: int, child: Node, anchor: int | None) -> float:
         """The score of a child in a slot of a relation."""
@@ -128,13 +153,16 @@ class Search:
 
     def _extended(self, ways: list[Way], rel: str, slot: int, anchor: int | None, allowed: Any) -> list[Way]:
         """Each way with each constant that may come next."""
-        fitting = [
-            (gain + self._edge(rel, slot, node, anchor), node, bit)
-            for gain, node, bit in self.options
-            if node.symbol in allowed and (node.place is None or node.place != anchor)
-        ]
-        if len(fitting) > 2 * BEAM:
-            fitting = nlargest(2 * BEAM, fitting, key=_score)
+        fitting = self.fitting.get((rel, slot, anchor))
+        if fitting is None:
+            fitting = [
+                (gain + self._edge(rel, slot, node, anchor), node, bit)
+                for gain, node, bit in self.options
+                if node.symbol in allowed and (node.place is None or node.place != anchor)
+            ]
+            if len(fitting) > 2 * BEAM:
+                fitting = nlargest(2 * BEAM, fitting, key=_score)
+            self.fitting[rel, slot, anchor] = fitting
         return [
             (score + gain, (*children, node), taken | bit)
             for score, children, taken in ways

@@ -129,6 +129,20 @@ def test_meanings_nested_deep_are_learned_from_at_once():
         assert parser.parse(sentence)
 
 
+def test_relations_that_no_word_names_cost_little_where_words_and_meanings_do_not_fit():
+    rng = np.random.default_rng(1)
+
+    def meaning(depth):
+        rel = int(rng.integers(12))
+        nested = rng.random(1 + rel % 2) < 0.6 * (depth > 0)
+        args = [meaning(depth - 1) if deep else f"k{rng.integers(12)}" for deep in nested]
+        return f"r{rel}({', '.join(args)})"
+
+    sentences = [" ".join(f"w{k}" for k in rng.integers(0, 40, 10)) for _ in range(8)]
+    with guarded_calls(Search, "_edge", 200_000):  # 2 million, when each tree was wrapped on its own
+        Ospas(unnamed=0.2).fit(sentences, [[meaning(3)] for _ in sentences])
+
+
 def test_a_relation_that_repeats_its_argument_is_learned():
     data = [(f"good save by {p}", [f"save({p}, {p})"]) for p in ("ann", "bob", "cid")] * 4
     data += [(f"{p} shoots", [f"shot({p})"]) for p in ("ann", "bob", "cid", "dan")] * 3
