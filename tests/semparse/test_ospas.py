@@ -139,7 +139,7 @@ def test_relations_that_no_word_names_cost_little_where_words_and_meanings_do_no
         return f"r{rel}({', '.join(args)})"
 
     sentences = [" ".join(f"w{k}" for k in rng.integers(0, 40, 10)) for _ in range(8)]
-    with guarded_calls(Search, "_edge", 200_000):  # 2 million, when each tree was wrapped on its own
+    with guarded_calls(Search, "_edge", 200_000):  # 800,000 when each tree was wrapped on its own
         Ospas(unnamed=0.2).fit(sentences, [[meaning(3)] for _ in sentences])
 
 

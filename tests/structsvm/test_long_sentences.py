@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+
 from structsvm import LaRank, Perceptron, SVMStruct
 from structsvm.problems.sequence import Decoder, SequenceLabels, SequenceProblem, Sequences
 
@@ -22,8 +23,8 @@ def interrupted_after(seconds):
     """Ctrl-C after so much CPU time."""
     before = signal.signal(signal.SIGPROF, signal.default_int_handler)
     try:
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_PROF, seconds)
             yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
