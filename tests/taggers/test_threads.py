@@ -9,9 +9,9 @@ import textwrap
 import threading
 
 import pytest
-from sentences import chunk_data
 
 from taggers import Chunker, PosTagger, SequenceTagger
+from tests.taggers.sentences import chunk_data
 
 X, Y = chunk_data(80)
 X_TEST, Y_TEST = chunk_data(40, seed=1)
