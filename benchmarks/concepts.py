@@ -48,7 +48,7 @@ def main(*, quick: bool = False) -> None:
         ["method", *map(str, MORE)], [[name, *(f"{e:.2f}" for e in errors)] for name, errors in grown.items()]
     )
     changed = [name for name in chosen if chosen[name] != CHOSEN[name]]
-    text += f"\n\nChosen otherwise than in `{MODULE}`: {', '.join(changed) or 'none'}."
+    text += f"\n\nChoices that differ from `{MODULE}`: {', '.join(changed) or 'none'}."
     publish(
         f"concepts-development{'-quick' if quick else ''}",
         text,

@@ -41,9 +41,9 @@ def measure(level: int, options: dict[str, Any], seed: int) -> dict[str, float]:
 
 READING = """
 
-Most relations of a meaning (`answer`, `stateid`, `loc_2`) have no word of their own, but the parser relies on
-words that name symbols; `unnamed` lets it do without them. Its value was chosen on 250 other questions, the
-solver by looking at questions from which the training and test sets are drawn."""
+The parser relies on words that name symbols, but no word names most of the relations of a meaning
+(`answer`, `stateid`, `loc_2`). `unnamed` lets the parser add such relations. Its value was chosen on 250
+other questions. The solver was chosen on questions from which the training and test sets are drawn."""
 
 
 def main(*, quick: bool = False) -> None:
@@ -59,7 +59,7 @@ def main(*, quick: bool = False) -> None:
             seconds = f"{statistics.mean(run['seconds'] for run in runs):.1f}"
             rows.append([level, name, *spreads, seconds])
             figures.append({**job, "runs": runs})
-    text = f"GeoQuery, 200 questions to learn from and 100 to test, {len(seeds)} seeds.\n\n"
+    text = f"GeoQuery, 200 training questions and 100 test questions, {len(seeds)} seeds.\n\n"
     text += table(["level", "parser", "precision", "recall", "F1", "CPU seconds of training"], rows)
     text += READING
     publish("geoquery-quick" if quick else "geoquery", text, figures)

@@ -141,8 +141,9 @@ def report(figures: dict[str, Any]) -> str:
     ]  # fmt: skip
     small, large = figures["sizes"]
     return (
-        f"{table(header, rows)}\n\nWhat {large} sentences need more than {small}. The limit is what one core "
-        f"copies from memory to memory: {limit / 1e9:.1f} GB/s. Instructions and bytes are Valgrind's "
-        "(caches simulated, without prefetching), ns are measured without it. Far below the limit, "
-        "time goes into instructions and into waiting for single lines, not into bandwidth."
+        f"{table(header, rows)}\n\nEach number is the difference between {large} and {small} sentences. "
+        f"The limit is the rate at which one core copies memory: {limit / 1e9:.1f} GB/s. Valgrind counts "
+        "instructions and bytes (with simulated caches and without prefetching); ns are measured without "
+        "Valgrind. Far below the limit, the time is spent on instructions and on waiting for single cache "
+        "lines, not on bandwidth."
     )

@@ -183,16 +183,17 @@ def report(figures: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             "RoboCup English, F1 of matching, mean of four folds ± standard deviation over "
-            f"{figures['seeds']} seeds, and by the game that is not matched:",
+            f"{figures['seeds']} seeds, and for each game that is not matched:",
             table(["parser", "F1", *years], [*rows, *([*row, "", "", "", ""] for row in PUBLISHED)]),
-            f"The windows hold {held} of {gold} right meanings: no recall can be above {held / gold:.3f}.",
-            f"Candidate sets that `corpora.windows` makes of comments and events as they are in the corpus: "
-            f"{figures['rebuilt']} of {comments}.",
-            f"Simulated sportscast, 1,200 comments to learn from, 400 of another game to match, Ospas(): "
-            f"{mean_spread(figures['sportscast'], 3)}.",
-            "Chosen for each game in the three others:",
+            f"The windows contain {held} of {gold} right meanings, so recall cannot exceed "
+            f"{held / gold:.3f}.",
+            f"`corpora.windows` builds {figures['rebuilt']} of the {comments} candidate sets of the corpus "
+            "from its comments and events.",
+            "F1 of Ospas() on the simulated sportscast, 1,200 training comments and 400 test comments from "
+            f"another game: {mean_spread(figures['sportscast'], 3)}.",
+            "Options chosen for each game on the three others:",
             "\n".join(f"- {told(options)}" for options in figures["chosen"]),
-            "Chosen in each game for the three others:",
+            "Options chosen on each game for the three others:",
             "\n".join(f"- {told(options)}" for options in figures["chosen in one game"]),
             f"The default salience is the median of the first four: {figures['salience']}.",
             READING,
@@ -201,10 +202,10 @@ def report(figures: dict[str, Any]) -> str:
 
 
 READING = """\
-In the first two rows, no comment is matched with options that its gold meaning helped to choose, and gold
-meanings are never learned from. Quote the second row: we fixed and measured it first. We thought of the
-method of the first row after seeing that result, because one game turned out to be a poor judge of the others
-(in 2004 few comments mean nothing, so that no salience is best there). The default options were chosen by all
-four games. The row below them shows the cost of matching comments with a parser that was trained on them: it
-also finds an event in comments that mean none. The form of the model was designed with all four games at
-hand, matching apart with 2002."""
+In the first two rows, the gold meaning of a comment never influences the options with which it is matched,
+and gold meanings are never used for training. Quote the second row: we fixed and measured it first. We
+devised the method of the first row after seeing that result, because one game turned out to be a poor basis
+for choosing options for the others (in 2004 few comments mean nothing, so a salience of 0 is best there).
+The default options were chosen on all four games. The row below them shows the cost of matching comments
+with a parser that was trained on them: it also finds an event for comments that mean none. We designed the
+form of the model with knowledge of all four games, and matching apart with knowledge of 2002."""

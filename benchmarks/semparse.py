@@ -167,22 +167,24 @@ def report(figures: dict[str, Any]) -> str:
         [
             f"RoboCup English, F1, mean of four folds ± standard deviation over {figures['seeds']} seeds",
             table(["parser", "ambiguous", "gold pairs"], [*rows, *PUBLISHED]),
-            "By the game that is tested:",
+            "Results for each test game:",
             table(["parser", "2001", "2002", "2003", "2004"], years),
-            "CPU seconds of training on three games, with one pass, and milliseconds of a parse:",
+            "CPU seconds of training on three games (with the default number of passes, and with one pass) "
+            "and milliseconds per parse:",
             table(["parser", "training", "one pass", "parse ms"], clock),
-            "Simulated sportscast, 1,200 comments to learn from, 400 of another to test; nothing chosen:",
+            "Simulated sportscast, 1,200 training comments and 400 test comments from another game, with "
+            "fixed options:",
             table(["parser", "F1"], elsewhere),
-            "Chosen, by the game that is tested:",
+            "Options chosen for each test game:",
             "\n".join(f"- {told(options)}" for options in figures["chosen"]),
-            f"Majority, which the defaults are: {told(figures['majority']['default'])}; of readings: "
-            f"{told(figures['majority']['paper'])}.",
-            "Readings of the thesis chosen on training games, from bags: "
+            f"The defaults are the majority of these choices: {told(figures['majority']['default'])}. "
+            f"For the interpretations of the thesis, the majority is: {told(figures['majority']['paper'])}.",
+            "Interpretations of the thesis chosen on training games, from bags: "
             f"{'; '.join(map(told, figures['chosen readings']['ambiguous']))}. From gold pairs: "
             f"{'; '.join(map(told, figures['chosen readings']['gold']))}.",
-            "All readings, within training games, mean of the folds ± their standard deviation (which word "
-            "Algorithm 24 takes next, how many empty labels complete a bag, with which weights it predicts; "
-            "C = 0.1 and one pass always):",
+            "All interpretations, within training games, mean of the folds ± their standard deviation. They "
+            "differ in the word that Algorithm 24 labels next, the number of empty labels that complete a "
+            "bag and the weights used for prediction. C is 0.1, and there is one pass:",
             table(["next word", "empties", "weights", "ambiguous", "gold pairs"], silent),
             READING,
         ]
@@ -190,13 +192,13 @@ def report(figures: dict[str, Any]) -> str:
 
 
 READING = """\
-Quote the first row. Nested cross-validation chooses the features besides words, whether a candidate must be
-about what the sentence names, the weight of the alignment's prior, the number of EM iterations and of passes,
-C, averaging, and the solver (passive-aggressive or LaRank). It does not cover what we chose with all four
-games at hand: the form of the model (alignment by EM, then whole meanings that the schema allows), the form
-of the features, the thresholds of the alignment (a symbol needs 0.1 of a word's counts, a class 0.4, a
-certain constant 0.5), its smoothing of 0.01, the order of the stages and the values tried. Gold meanings of
-the training games are used to choose options, not to learn."""
+Quote the first row. Nested cross-validation chooses the features besides words, whether a candidate must
+mention the things that the sentence names, the weight of the alignment's prior, the number of EM iterations
+and of passes, C, averaging, and the solver (passive-aggressive or LaRank). It does not cover the decisions
+that we made with knowledge of all four games: the form of the model (alignment by EM, then whole meanings
+that the schema allows), the form of the features, the thresholds of the alignment (a symbol needs 0.1 of a
+word's counts, a class 0.4, a certain constant 0.5), its smoothing of 0.01, the order of the stages and the
+values tried. Gold meanings of the training games are used to choose options, never for training."""
 
 
 def inner_table(choices: Sequence[Choice]) -> str:

@@ -1,4 +1,4 @@
-"""Write the pages that are made from the program itself: `python docs/generate.py`.
+"""Generate the pages that document the program's own texts: `python docs/generate.py`.
 
 reference/command-line.md shows the help of every command, reference/options.md the table of training options.
 A test compares both with the program.
@@ -15,14 +15,14 @@ from typing import Any
 DOCS = Path(__file__).parent
 OPTIONS = """# Options
 
-Options of the taggers, with their defaults for each preset. `python -m taggers.options` prints this
-table.
+This table lists the options of the taggers, with their defaults for each preset.
+`python -m taggers.options` prints it.
 
 """
 
 
 def commands() -> Iterator[list[str]]:
-    """The words of each command, those of a group after the group."""
+    """The words of each command; the commands of a group follow the group."""
     import typer.main
 
     from structsvm.cli.app import app
@@ -43,9 +43,10 @@ def command_line() -> str:
 
     parts = [
         "# Command line",
-        "`structsvm COMMAND --help` prints the text below. Exit codes: 0 success, 1 bad data\n"
-        "(`file:line: what is wrong`), 2 wrong usage or an unusable model file, 130 interrupted with\n"
-        "Ctrl-C, 141 the reader of a pipe (`| head`) stopped early.",
+        "This page shows the help of every command, as `structsvm COMMAND --help` prints it. The exit\n"
+        "codes are 0 for success, 1 for bad data (`file:line: what is wrong; what to do`), 2 for wrong\n"
+        "usage or an unusable model file, 130 if interrupted with Ctrl-C, and 141 if the reader of a pipe\n"
+        "(`| head`) stopped early.",
     ]
     for words in commands():
         result = CliRunner().invoke(
