@@ -52,7 +52,7 @@ def checked_tokens(sentence: Sentence, what: str) -> list[str]:
 
 def checked_bag(candidates: Sequence[Any], what: str, schema: Schema | None) -> list[MR]:
     if isinstance(candidates, (str, MR, dict)):
-        raise ValueError(f"the candidates of {what} must be a list, not {candidates!r}")
+        raise ValueError(f"the candidates of {what} must be a list, got {candidates!r}")
     try:
         bag = [as_mr(candidate) for candidate in candidates]
     except MeaningError as error:

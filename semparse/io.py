@@ -33,7 +33,7 @@ def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[B
     the rest is `text TAB mr;mr`.
     """
     if format is not None and format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {format!r}")
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if _is_robocup(path, format):
         return [bag for game in _games(path) for bag in game.bags]
     lines = _lines(path)
@@ -100,9 +100,9 @@ def _bag(value: Any, line: int) -> Bag:
         raise ValueError("text or tokens must hold at least one word")
     time, name = value.get("time"), value.get("id", "")
     if time is not None and (isinstance(time, bool) or not isinstance(time, (int, float))):
-        raise ValueError(f"time must be a number, not {time!r}")
+        raise ValueError(f"time must be a number, got {time!r}")
     if not isinstance(name, (str, int)):
-        raise ValueError(f"id must be a string or a number, not {name!r}")
+        raise ValueError(f"id must be a string or a number, got {name!r}")
     symbols = _words(value.get("symbols"), "symbols")
     candidates, gold = _meanings(value, "candidates") or (), _meanings(value, "gold")
     return Bag(text, candidates, gold, time, str(name), tokens, symbols, line)
@@ -112,7 +112,7 @@ def _words(value: Any, key: str) -> tuple[str, ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not value or not all(isinstance(word, str) and word for word in value):
-        raise ValueError(f"{key} must be a list of words, not {value!r}")
+        raise ValueError(f"{key} must be a list of words, got {value!r}")
     return tuple(value)
 
 
@@ -123,7 +123,7 @@ def _meanings(value: dict[str, Any], key: str) -> tuple[str, ...] | None:
     if isinstance(given, (str, dict)):
         given = [given]
     if not isinstance(given, list):
-        raise ValueError(f"{key} must be a list of meanings, not {given!r}")
+        raise ValueError(f"{key} must be a list of meanings, got {given!r}")
     return tuple(str(as_mr(item)) for item in given)
 
 

@@ -147,11 +147,11 @@ class Ospas(Estimator):
         unknown = set(self.features) - set(FEATURES)
         if isinstance(self.features, str) or unknown:
             wrong = repr(self.features) if isinstance(self.features, str) else ", ".join(map(repr, unknown))
-            raise ValueError(f"features must be a list of {', '.join(FEATURES)}, not {wrong}")
+            raise ValueError(f"features must be a list of {', '.join(FEATURES)}, got {wrong}")
         for name in ("threshold", "salience", "prior"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < np.inf:
-                raise ValueError(f"{name} must be a number of at least 0, not {value!r}")
+                raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
 
     def _adopt(self, model: LatentParser | ThesisParser, rng: np.random.Generator) -> None:
         self.model_ = model

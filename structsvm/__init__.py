@@ -1,4 +1,4 @@
-"""Structured-output SVMs: one dual, many schedules."""
+"""Structured-output SVMs: optimizers, problems and classifiers."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 if find_spec("structsvm._dual.schedules") is None:
     raise ImportError(
-        "structsvm is not compiled here: run `make demo` in this folder and use .venv/bin/python, or run "
+        "structsvm is not compiled here; run `make demo` in this folder and use .venv/bin/python, or run "
         "`pip install .` and start Python in another folder"
     )
 
@@ -54,7 +54,7 @@ _HOME = {name: f"structsvm.{module}" for module, names in _MODULES.items() for n
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public class when it is first used: the command line has to start at once."""
+    """Import a public class when it is first used, so that the command line starts quickly."""
     if name not in _HOME:
         raise AttributeError(f"module 'structsvm' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME[name]), name)

@@ -1,4 +1,5 @@
-"""scipy.sparse, loaded when it is first needed: most programs never do, and it is a third of their start."""
+"""Load scipy.sparse when it is first needed: most programs never use it, and it takes a third of the
+start."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ class _Sparse:
 
     @staticmethod
     def issparse(x: Any) -> bool:
-        """Whether x is a sparse matrix; where the module is not loaded, there is none."""
+        """Whether x is a sparse matrix; before the module is loaded, there are no sparse matrices."""
         module = sys.modules.get("scipy.sparse")
         return module is not None and bool(module.issparse(x))
 

@@ -1,4 +1,4 @@
-"""Checks to run on your own problem, optimizer, classifier or tagger; ours all pass them.
+"""Checks for your own problem, optimizer, classifier or tagger; the built-in ones pass them all.
 
     from structsvm import LaRank
     from structsvm.checks import check_estimator, check_problem
@@ -6,7 +6,7 @@
     check_problem(MyProblem(), X, y)
     check_estimator(lambda: LaRank(MyProblem()), X, y)
 
-A check that fails raises AssertionError with a sentence that says what is wrong.
+A check that fails raises AssertionError with a message that says what is wrong.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ Make = Callable[[], Any]
 def check_estimator(make: Make, X: Any, y: Any, *, new: tuple[Any, Any] | None = None) -> None:
     """Check an optimizer, classifier or tagger; `make` returns a new one, with the same seed each time.
 
-    It must have `fit` and `predict`; `partial_fit`, `save` and `load` are checked if present. The checks:
-    a seed repeats its results, also after a fit on other data; prediction changes nothing; copies and saved
-    files predict and continue to learn like the original; bad input raises ValueError or TypeError and
-    changes nothing; threads can predict at the same time, and cannot train at the same time; a prediction
-    during training in another thread is right for the model before or after it, or raises RuntimeError.
-    new: more data with labels that y does not have; a model learns them, or refuses them with ValueError.
+    It must have `fit` and `predict`; `partial_fit`, `save` and `load` are checked if present. The checks are:
+    the same seed gives the same results, also after a fit on other data; prediction does not change the
+    model; copies and saved files predict and continue to learn like the original; bad input raises ValueError
+    or TypeError and changes nothing; several threads can predict at the same time, but not train; a
+    prediction while another thread trains is that of the model before or after, or raises RuntimeError.
+    new: more data with labels that y does not contain; the model must learn them, or reject them with
+    ValueError.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data need not converge
@@ -288,7 +289,7 @@ def _check_copy(make: Make, X: Any, y: Any, how: str, copied: Callable[[Any], An
 
 
 def _results(model: Any, X: Any) -> list[Any]:
-    """Everything that a model says about X."""
+    """All predictions of a model for X."""
     results = [model.predict(X)]
     if hasattr(model, "decision_function"):
         results.append(model.decision_function(X))
@@ -302,8 +303,10 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _close(a: list[Any], b: list[Any]) -> bool:
-    """The same up to rounding, which the steps of training can amplify: a kernel machine may compute again
-    what the original had cached."""
+    """Whether two results are equal up to rounding.
+
+    Training can amplify rounding: a kernel machine may recompute values that the original had cached.
+    """
     return all(
         one.shape == other.shape
         and np.allclose(one, other, rtol=0, atol=1e-3 * np.abs(one).max(initial=1e-9))

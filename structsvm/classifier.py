@@ -44,17 +44,19 @@ class LaRankClassifier(TrainedEstimator):
 
         min ||w||^2 / 2 + C sum_i max_y (loss[y_i, y] + <w, Phi(x_i, y)> - <w, Phi(x_i, y_i)>)
 
-    kernel: "linear", "rbf", "poly", "precomputed" or a function, see `KernelLaRank`; gamma: a number, "scale"
-    (1 / (n_features X.var())) or "auto" (1 / n_features).
-    epochs: passes over the data of `fit`, by default 5, with kernels 2 (up to 50 on less than 5,000 rows), or
-    as many as tol takes; 1 is the papers' online mode, enough where data are plenty.
-    tol: passes until the duality gap is below it, "C" as in the papers.
-    loss: a matrix in the order of the sorted classes; output_features: see `structsvm.problems.taxonomies`.
-    class_weight: {class: factor of C}, 1 where it names none, or "balanced" (for `fit` only).
-    fit_intercept: a constant feature, for the linear kernel only.
+    * kernel: "linear", "rbf", "poly", "precomputed" or a function; see `KernelLaRank`.
+    * gamma: a number, "scale" (1 / (n_features X.var())) or "auto" (1 / n_features).
+    * epochs: the number of passes of `fit` over the data. The default is 5, or 2 with a kernel (up to 50 for
+      fewer than 5,000 rows). One pass is the online mode of the papers, which is enough for large data sets.
+    * tol: make passes until the duality gap is below this value, or below C for "C", as in the papers.
+    * loss: a matrix in the order of the sorted classes.
+    * output_features: see `structsvm.problems.taxonomies`.
+    * class_weight: {class: factor of C}, or "balanced" (for `fit` only). Classes that are missing have the
+      factor 1.
+    * fit_intercept: add a constant feature; for the linear kernel only.
 
-    After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and what the optimizer
-    (optimizer_) reports: dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_,
+    After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and the results of the
+    optimizer (optimizer_): dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_,
     n_kernels_ (other kernels), curve_.
     """
 
@@ -83,7 +85,7 @@ class LaRankClassifier(TrainedEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train from scratch.
 
-        If Ctrl-C or an exception in the callback interrupts it, the model stays as it was before.
+        If Ctrl-C or an exception in the callback interrupts it, the model does not change.
         """
         self._check_options()
         X, y = self._checked(X, y)
@@ -96,14 +98,14 @@ class LaRankClassifier(TrainedEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over more data; pass all classes to the first call if its data lack some.
 
-        If a later call is interrupted, what it has learned so far is kept. Only the parameters epochs, tol,
-        random_state, callback and class_weight may change between calls.
+        If a later call is interrupted, the model keeps what that call has learned so far. Only the parameters
+        epochs, tol, random_state, callback and class_weight may change between calls.
         """
         self._check_options()
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
-                "class_weight 'balanced' is not supported by partial_fit, which does not see all data: "
-                "give a dict of factors"
+                "class_weight 'balanced' is not supported by partial_fit, which does not see all data; "
+                "pass a dict of factors"
             )
         classes = None if classes is None else np.unique(plain_labels(classes, "classes"))
         with training(self):
@@ -128,16 +130,16 @@ class LaRankClassifier(TrainedEstimator):
         return self._adopt(optimizer, X)
 
     def _check_options(self) -> None:
-        """Refuse what no optimizer looks at."""
+        """Check the options that no optimizer checks."""
         if isinstance(self.coef0, bool) or not isinstance(self.coef0, NUMBERS) or not np.isfinite(self.coef0):
-            raise ValueError(f"coef0 must be a finite number, not {self.coef0!r}")
+            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
         if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be a function or None, not {self.callback!r}")
+            raise ValueError(f"callback must be a function or None, got {self.callback!r}")
 
     def _check_unchanged(self) -> None:
         for name, value in self._fitted_params.items():
             if name not in FREE_PARAMETERS and not same_value(getattr(self, name), value):
-                raise ValueError(f"{name} was changed since fit: call fit")
+                raise ValueError(f"{name} was changed since fit; call fit again")
 
     def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
         if y is None:
@@ -177,7 +179,7 @@ class LaRankClassifier(TrainedEstimator):
         self.classes_ = self._problem.classes_
         self.n_features_in_ = X.shape[1]
         self.n_iter_ = optimizer.epochs_done
-        # What the model was trained with, whatever becomes of the parameters; a callback is no part of that.
+        # The parameters of training, which stay the same if you change the attributes; without the callback.
         self._fitted_params = {k: copy.copy(v) for k, v in self.get_params().items() if k != "callback"}
         return self
 
@@ -202,7 +204,7 @@ class LaRankClassifier(TrainedEstimator):
 
     @reads
     def decision_function(self, X: Any) -> np.ndarray:
-        """A score for each class; with two classes, how much the second one leads."""
+        """A score for each class; for two classes, the score of the second minus that of the first."""
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -219,9 +221,10 @@ class LaRankClassifier(TrainedEstimator):
         return float(np.average(right, weights=sample_weight))
 
     def primal(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
-        """The primal objective on the data of `fit`, or on those given, with the class weights of training.
+        """The primal objective on the data of `fit`, or on the given data, with the class weights of
+        training.
 
-        class_weight="balanced" means balanced on the data given.
+        class_weight="balanced" means balanced on the given data.
         """
         return float(self._fitted_optimizer().primal(*self._given(X, y, sample_weight)))
 
@@ -230,13 +233,13 @@ class LaRankClassifier(TrainedEstimator):
         return float(self._fitted_optimizer().gap(*self._given(X, y, sample_weight)))
 
     def _given(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """Data for the primal, checked; or nothing, for the data of `fit`."""
+        """Checked data for the primal, or nothing to use the data of `fit`."""
         self._fitted_optimizer()
         if (X is None) != (y is None):
-            raise ValueError("X and y go together: give both, or neither for the data of fit")
+            raise ValueError("X and y must be passed together; pass both, or neither to use the data of fit")
         if X is None:
             if sample_weight is not None:
-                raise ValueError("sample_weight goes with X and y: the data of fit have their own")
+                raise ValueError("sample_weight requires X and y; the data of fit have their own weights")
             return None, None, None
         X, y = self._checked(X, y, n_features=self.n_features_in_)
         return X, y, self._weights(y, sample_weight, self._fitted_params["class_weight"], self.classes_)
@@ -256,7 +259,7 @@ class LaRankClassifier(TrainedEstimator):
 
     def _linear(self) -> np.ndarray:
         if not self.__sklearn_is_fitted__() or isinstance(self.optimizer_, KernelLaRank):
-            raise AttributeError("coef_ and intercept_ are there after fit, with a linear kernel only")
+            raise AttributeError("coef_ and intercept_ exist only after fit with a linear kernel")
         problem = self._problem
         return (self.optimizer_.weights_.reshape(problem.n_inputs, -1) @ problem.output_features_.T).T
 

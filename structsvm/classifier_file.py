@@ -23,10 +23,10 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
     optimizer = classifier._fitted_optimizer()
     fitted = classifier._fitted_params
     if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
-        raise ValueError("only classifiers with a kernel of our own can be saved: linear, rbf or poly")
+        raise ValueError("only classifiers with a built-in kernel can be saved; use linear, rbf or poly")
     if classifier.classes_.dtype.kind not in "biufUS":
         raise ValueError(
-            f"classes of type {classifier.classes_.dtype} cannot be saved: use numbers or strings"
+            f"classes of type {classifier.classes_.dtype} cannot be saved; use numbers or strings"
         )
     parameters = {k: v for k, v in fitted.items() if k not in ARRAY_PARAMETERS}
     if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
@@ -52,7 +52,7 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         if not training_state:
             dual = without_support(dual)
             rows = optimizer._machine.oracle.rows(np.empty(0, np.intp))
-        dual["slots"] = np.arange(len(dual["slots"]))  # which memory they lay in is nobody's business
+        dual["slots"] = np.arange(len(dual["slots"]))  # their memory layout must not affect the file
         arrays |= {f"rows.{name}": value for name, value in rows.items()}
     arrays |= {f"dual.{name}": value for name, value in dual.items()}
     meta = {
@@ -71,7 +71,7 @@ def load_classifier(cls: type, path: str | os.PathLike[str]) -> Any:
     """Read a classifier; see `LaRankClassifier.load`."""
     arrays, meta = load_model(path)
     if meta.get("kind") != KIND:
-        raise ModelFileError(f"Model file {path} does not hold a classifier but {meta.get('kind')!r}.")
+        raise ModelFileError(f"Model file {path} does not contain a classifier but {meta.get('kind')!r}.")
     with consistent(path, "classifier"):
         return rebuilt(cls, arrays, meta)
 
@@ -117,14 +117,14 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
 
 
 def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-    """Refuse what would crash or hang compiled code; the linear dual and its rows check themselves."""
+    """Reject arrays that would crash or hang compiled code; the linear dual and its rows check themselves."""
     classifier._check_options()
     for name in ("n_features_in", "epochs_done", "seed"):
         if type(meta[name]) is not int or not 0 <= meta[name] < 2**63:
             raise ValueError(f"{name} is {meta[name]!r}")
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not float(np.abs(array).max(initial=0)) <= LARGEST:
-            raise ValueError(f"{name} holds NaN, infinity or a number too large")
+            raise ValueError(f"{name} contains NaN, infinity or a value that is too large")
     classes, n_features = arrays["classes"], meta["n_features_in"]
     if (
         classes.dtype.kind not in "biufUS"
@@ -141,7 +141,7 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
             raise ValueError("rates are not above 0")
     if classifier.kernel == "linear":
         check_array(arrays, "rows.data", np.float64, arrays["rows.indices"].shape)
-        if arrays["dual.weights"].size < n_features:  # before as many are allocated
+        if arrays["dual.weights"].size < n_features:  # before they are allocated
             raise ValueError("dual.weights are too few")
         return
     if classifier.kernel not in KERNELS:
@@ -173,7 +173,7 @@ def check_array(arrays: dict[str, np.ndarray], name: str, dtype: Any, shape: tup
 
 
 def without_support(dual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """A dual that has its weights but no support patterns: enough to predict or to train on new data."""
+    """Return a dual with weights but without support patterns: enough to predict or to train on new data."""
     kept = ("weights", "counters", "objective", "rng")
     return {name: value if name in kept else value[:0] for name, value in dual.items()}
 
@@ -189,7 +189,7 @@ def support_arrays(support: Any) -> dict[str, np.ndarray]:
 
 
 def support_matrix(arrays: dict[str, np.ndarray], n: int, n_features: int) -> Any:
-    """The n support patterns, checked: with none of them, a forged file could name any number of features."""
+    """Return n checked support patterns; without any, a forged file could claim any width."""
     if "support" in arrays:
         matrix: Any = arrays["support"]
     else:

@@ -1,4 +1,4 @@
-"""`Problem`: what a user writes to learn a new kind of output."""
+"""`Problem`: the base class for your own structured output problems."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from structsvm.validation import LARGEST
 
 
 class Problem(ABC):
-    """A structured output problem: a joint feature, a loss, and how to find the best output.
+    """A structured output problem: a joint feature map, a loss and a way to find the best output.
 
-    Subclasses define `n_features` and `joint_feature`, usually `loss`, and either `candidates`
-    (outputs are few: they are enumerated) or `argmax` and `loss_augmented_argmax` (outputs are many).
-    `argmax` must return the output with the highest <w, joint_feature(x, y)>.
+    Subclasses define `n_features` and `joint_feature`, usually `loss`, and either `candidates`, if there are
+    few outputs to enumerate, or `argmax` and `loss_augmented_argmax`. `argmax` must return the output with
+    the highest <w, joint_feature(x, y)>.
     """
 
     n_features: int  # the size of joint_feature and of w
 
     def prepare(self, X: Any, y: Any) -> None:  # noqa: B027 (not every problem has something to learn)
-        """Learn sizes from the first data seen; called before `oracle`, on a copy of the optimizer's own."""
+        """Set sizes from the first data; called before `oracle`, on the optimizer's copy."""
 
     @abstractmethod
     def joint_feature(self, x: Any, y: Any) -> Any:
         """Phi(x, y): a dense vector, a pair (indices, values), a dict {index: value} or a sparse row."""
 
     def loss(self, y: Any, other: Any) -> float:
-        """Delta(y, other) >= 0: the cost of answering `other` where `y` is right; by default 0 or 1."""
+        """Delta(y, other) >= 0: the cost of predicting `other` if `y` is right; by default 0 or 1."""
         return float(not same_output(y, other))
 
     def candidates(self, x: Any) -> Iterable[Any]:
-        """All outputs that `x` may have; needed where an argmax is not overridden."""
+        """All outputs that `x` may have; required unless both argmax methods are overridden."""
         raise TypeError(
             f"{type(self).__name__} needs either candidates(x), or both argmax(x, w) and "
-            "loss_augmented_argmax(x, y, w); slack re-scaling and L2 slacks always need candidates(x)"
+            "loss_augmented_argmax(x, y, w); slack rescaling and L2 slacks always need candidates(x)"
         )
 
     def argmax(self, x: Any, w: np.ndarray) -> Any:
@@ -45,11 +45,11 @@ class Problem(ABC):
         return max(self.candidates(x), key=lambda y: self.score(x, y, w))
 
     def loss_augmented_argmax(self, x: Any, y: Any, w: np.ndarray) -> Any:
-        """The output with the highest loss(y, .) + score: what margin re-scaling calls most violated."""
+        """The output with the highest loss(y, .) + score: the most violated one with margin rescaling."""
         return max(self.candidates(x), key=lambda other: self.loss(y, other) + self.score(x, other, w))
 
     def contains(self, x: Any, y: Any) -> bool:
-        """Whether `y` is an output of `x`: a guard against an argmax or data that leave the output space."""
+        """Whether `y` is a valid output of `x`; used to check the data and the results of argmax."""
         if type(self).candidates is Problem.candidates:
             return y is not None
         return any(same_output(y, other) for other in self.candidates(x))
@@ -83,7 +83,7 @@ def same_output(y: Any, other: Any) -> bool:
     if isinstance(y, (tuple, list)) and isinstance(other, (tuple, list)):
         return len(y) == len(other) and all(map(same_output, y, other))
     raise ValueError(
-        f"outputs of type {type(y).__name__} cannot be compared by ==: write loss and contains for them"
+        f"outputs of type {type(y).__name__} cannot be compared with ==; override loss and contains"
     )
 
 
@@ -109,7 +109,7 @@ def sparse_vector(feature: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
         return index.astype(np.int32), value[index]
     index = np.asarray(index) if len(index) else np.empty(0, np.int64)
     if index.dtype.kind not in "iu":
-        raise ValueError(f"joint_feature has indices of type {index.dtype}: they must be whole numbers")
+        raise ValueError(f"joint_feature has indices of type {index.dtype}; they must be integers")
     value = np.ascontiguousarray(value, dtype=np.float64)
     if index.ndim != 1 or index.shape != value.shape:
         raise ValueError(f"joint_feature has {index.size} indices but {value.size} values")
@@ -122,8 +122,8 @@ def sparse_vector(feature: Any, size: int) -> tuple[np.ndarray, np.ndarray]:
 
 def check_values(value: np.ndarray) -> None:
     if not np.all(np.isfinite(value)):
-        raise ValueError("joint_feature holds NaN or infinity")
+        raise ValueError("joint_feature contains NaN or infinity")
     if value.size and max(value.max(), -value.min()) > LARGEST:
         raise ValueError(
-            f"joint_feature holds values too large to be squared and added up (above {LARGEST:g})"
+            f"joint_feature contains values that are too large to be squared and summed (above {LARGEST:g})"
         )

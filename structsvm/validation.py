@@ -1,4 +1,4 @@
-"""Checks of numbers and arrays at the public boundary: one clear sentence for each thing that is wrong."""
+"""Checks of numbers and arrays at the public boundary, with one clear message for each error."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def check_positive(**values: Any) -> None:
     """Each value must be a finite number above zero."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < value < np.inf:
-            raise ValueError(f"{name} must be a number above 0, not {value!r}")
+            raise ValueError(f"{name} must be a number above 0, got {value!r}")
 
 
 def check_choice(**values: tuple[Any, tuple[str, ...]]) -> None:
     """Each value must be one of its choices."""
     for name, (value, choices) in values.items():
         if value not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
 def check_count(*, low: int = 0, **values: Any) -> None:
-    """Each value must be a whole number, at least `low`."""
+    """Each value must be an integer of at least `low`."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-            raise ValueError(f"{name} must be a whole number of at least {low}, not {value!r}")
+            raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
 
 
 def check_seed(random_state: Any) -> int:
@@ -52,7 +52,7 @@ def check_seed(random_state: Any) -> int:
     ):
         return int(random_state) % 2**63
     raise ValueError(
-        f"random_state must be None, a number of at least 0 or a NumPy generator, not {random_state!r}"
+        f"random_state must be None, an integer of at least 0 or a NumPy generator, got {random_state!r}"
     )
 
 
@@ -66,9 +66,9 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
     if weight.shape != (n,):
         raise ValueError(f"sample_weight has shape {weight.shape}, but there are {n} samples")
     if not np.all(np.isfinite(weight)) or np.any(weight < 0):
-        raise ValueError("sample_weight must be finite and not negative")
+        raise ValueError("sample_weight must be finite and at least 0")
     if n and not weight.any():
-        raise ValueError("sample_weight is zero for every sample: nothing to learn from")
+        raise ValueError("sample_weight is zero for every sample; at least one weight must be positive")
     return np.ascontiguousarray(weight)
 
 
@@ -83,11 +83,11 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
     """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
     if X.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X must hold real numbers")
+        raise ValueError("Complex data not supported: X must contain real numbers")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     if sparse.issparse(X) and X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
-        raise ValueError(f"the sparse matrix X is broken: it has column indices outside 0..{X.shape[1] - 1}")
+        raise ValueError(f"the sparse matrix X is invalid: it has column indices outside 0..{X.shape[1] - 1}")
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the caller's arrays are shared, and may be read only
         X.sum_duplicates()
@@ -102,9 +102,9 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
     if X.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
     if not np.all(np.isfinite(values)):
-        raise ValueError("X contains NaN or infinity: remove or impute these values first")
+        raise ValueError("X contains NaN or infinity; remove or impute these values first")
     if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
-        raise ValueError(f"X contains values too large to be squared (above {LARGEST:g}): scale the features")
+        raise ValueError(f"X contains values too large to be squared (above {LARGEST:g}); scale the features")
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(
             f"X has {X.shape[1]} features, but {owner} is expecting {n_features} features as input"
@@ -118,7 +118,7 @@ def check_targets(y: Any, n: int) -> np.ndarray:
     if y.ndim == 2 and y.shape[1] == 1:
         exceptions = sys.modules.get("sklearn.exceptions")
         warnings.warn(
-            "A column-vector y was passed when a 1d array was expected: use y.ravel()",
+            "A column-vector y was passed when a 1d array was expected; use y.ravel()",
             exceptions.DataConversionWarning if exceptions else UserWarning,
             stacklevel=4,
         )
@@ -131,7 +131,7 @@ def check_targets(y: Any, n: int) -> np.ndarray:
         if not np.all(np.isfinite(y)):
             raise ValueError("Input y contains NaN or infinity")
         if np.any(y != np.floor(y)):
-            raise ValueError("Unknown label type: continuous. y must hold class labels, not real numbers")
+            raise ValueError("Unknown label type: continuous. y must contain class labels, not real numbers")
     return y
 
 
@@ -145,19 +145,19 @@ def same_value(a: Any, b: Any) -> bool:
 
 
 def check_class_weight(class_weight: Any, classes: np.ndarray) -> None:
-    """Refuse anything but {class: factor of at least 0}, and names of unknown classes."""
+    """Reject anything but {class: factor of at least 0}, and unknown classes."""
     if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be a dict of factors, 'balanced' or None, not {class_weight!r}")
+        raise ValueError(f"class_weight must be a dict of factors, 'balanced' or None, got {class_weight!r}")
     known = set(classes.tolist())
     for label, factor in class_weight.items():
         if label not in known:
             raise ValueError(f"class_weight names {label!r}, which is not a class of y")
         if isinstance(factor, bool) or not isinstance(factor, NUMBERS) or not 0 <= factor < np.inf:
-            raise ValueError(f"class_weight of {label!r} must be a number of at least 0, not {factor!r}")
+            raise ValueError(f"class_weight of {label!r} must be a number of at least 0, got {factor!r}")
 
 
 def class_factors(y: np.ndarray, class_weight: Any, known: np.ndarray) -> np.ndarray:
-    """The factor of each sample's class: of a dict, 1 where it names none, or balanced on these data."""
+    """The factor of each sample's class: from a dict (1 for missing classes), or balanced on these data."""
     if class_weight is None:
         return np.ones(len(y))
     classes, inverse, counts = np.unique(y, return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""Every option of a tagger, once: for the constructor, the command line, model files and the docs.
+"""The options of the taggers, in one table for the constructor, the command line, model files and the docs.
 
 `python -m taggers.options` prints the options as a Markdown table.
 """
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
 TASKS = ("pos", "chunk", "ner", "label")
-INFERENCE = {"ner": "greedy"}  # by task, where it is not exact
+INFERENCE = {"ner": "greedy"}  # tasks whose default is not exact
 
 Class = TypeVar("Class", bound=type)
 
@@ -23,14 +23,14 @@ Class = TypeVar("Class", bound=type)
 class Option:
     """One option of a tagger.
 
-    type: of its values, in Python and in model files.
-    tasks: defaults of single tasks, for options that the constructor leaves at None so that the class can
-    choose; None for options with the same default everywhere.
-    greedy: the default with greedy inference, where it is another one.
-    flag: its name on the command line; "" where it is for Python only.
-    low: the smallest value. choices: the only values.
-    kept: whether model files hold it. fixed_on_resume: whether training cannot be resumed with another value.
-    algorithms: those that it has an effect on.
+    type: the type of its values, in Python and in model files.
+    tasks: the defaults of single tasks. The constructor leaves such options at None, and the class of the
+    task chooses. None if all tasks have the same default.
+    greedy: the default with greedy inference, if it differs.
+    flag: its name on the command line; "" if it exists only in Python.
+    low: the smallest allowed value. choices: the allowed values.
+    kept: whether model files contain it. fixed_on_resume: whether resumed training must use the same value.
+    algorithms: the algorithms that use it.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Option:
 
     @property
     def initial(self) -> Any:
-        """The default of the constructor: None where the class chooses."""
+        """The default of the constructor; None means that the class chooses."""
         return self.default if self.tasks is None else None
 
     def value(self, task: str, inference: str | None = None) -> Any:
-        """The default for a task, with its own or another inference."""
+        """The default for a task, with the given inference or that of the task."""
         if self.greedy is not None and (inference or INFERENCE.get(task)) == "greedy":
             return self.greedy
         return (self.tasks or {}).get(task, self.default)
@@ -68,7 +68,7 @@ class Option:
             raise ValueError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}")
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if self.low is not None and not (whole and int(value) >= self.low):
-            raise ValueError(f"{self.name} must be a whole number of at least {self.low}, got {value!r}")
+            raise ValueError(f"{self.name} must be an integer of at least {self.low}, got {value!r}")
 
 
 OPTIONS = (
@@ -76,8 +76,8 @@ OPTIONS = (
         "template",
         object,
         "label",
-        "Which features to extract: conll2000, pos, chunk, ner, label, a template file (ours, or one of "
-        "CRF++), or patterns such as 'w[-1..1], w[-1]|w[0], y[-1]|w[0]'; y[-1] is the previous label.",
+        "The features to extract: conll2000, pos, chunk, ner, label, a template file (in our syntax or that "
+        "of CRF++), or patterns such as 'w[-1..1], w[-1]|w[0], y[-1]|w[0]'; y[-1] is the previous label.",
         tasks={"pos": "pos", "chunk": "chunk", "ner": "ner"},
         flag="--template",
         kept=False,
@@ -106,14 +106,14 @@ OPTIONS = (
         "order",
         int,
         1,
-        "How many previous labels greedy inference looks at.",
+        "Number of previous labels that greedy inference uses as features.",
         tasks={},
         greedy=2,
         flag="--order",
         low=0,
         fixed_on_resume=True,
     ),
-    Option("epochs", int, 2, "Passes over the data.", tasks={}, flag="--epochs", low=1),
+    Option("epochs", int, 2, "Number of passes over the data.", tasks={}, flag="--epochs", low=1),
     Option(
         "C",
         float,
@@ -127,7 +127,7 @@ OPTIONS = (
         "reprocess",
         int,
         5,
-        "n_R of LaRank: how often it reprocesses old examples after each new one.",
+        "n_R of LaRank: the number of times it reprocesses old examples after each new one.",
         tasks={},
         greedy=1,
         flag="--reprocess",
@@ -138,7 +138,7 @@ OPTIONS = (
         "cutoff",
         int,
         1,
-        "Drop features that occur less often in the training data.",
+        "Drop features that occur fewer times than this in the training data.",
         tasks={},
         flag="--cutoff",
         low=1,
@@ -166,7 +166,7 @@ OPTIONS = (
         "label_weight",
         dict,
         None,
-        "How much it costs to miss this label (or phrase type); a dict in Python, repeated as a flag.",
+        "Cost of missing a label or phrase type: a dict in Python; repeat the flag on the command line.",
         flag="--label-weight",
         metavar="LABEL=FACTOR",
     ),
@@ -174,7 +174,7 @@ OPTIONS = (
         "keep_names",
         bool,
         False,
-        "Save the names of features (about 30 bytes each), so that inspect can show them.",
+        "Save the names of the features (about 30 bytes each), so that inspect can show them.",
         flag="--keep-names",
     ),
     Option("patience", int, 2, "Stop after this many passes without a better score on held-out data.", low=0),
@@ -192,15 +192,15 @@ OPTIONS = (
         "callback",
         object,
         None,
-        "Called with a TrainingPoint several times per second; training ends when it returns True. Its "
-        "method `scored`, if any, gets each score on held-out data.",
+        "Called with a TrainingPoint several times per second; training stops when it returns True. If it "
+        "has a method `scored`, this receives each score on held-out data.",
         kept=False,
     ),
 )
 
 
 def with_options(options: Iterable[Option]) -> Callable[[Class], Class]:
-    """A class decorator: make the constructor take the options, by keyword, and document them."""
+    """Class decorator that adds the options to the constructor, as keywords, and to the docstring."""
     table = tuple(options)
 
     def decorate(cls: Class) -> Class:
@@ -229,7 +229,7 @@ def _signature(options: Iterable[Option], *, own: bool) -> inspect.Signature:
 
 
 def settings(tagger: Any) -> dict[str, Any]:
-    """The value of every option of a tagger: as given, or the default of its task."""
+    """The value of every option of a tagger: the given one, or the default of its task."""
     given = {name: getattr(tagger, name) for name in tagger.OPTIONS}
     return {
         name: option.value(tagger.TASK, given["inference"]) if given[name] is None else given[name]
@@ -256,7 +256,7 @@ def check_used(
 
 
 def check_resumed(given: Mapping[str, Any], options: Iterable[Option] = OPTIONS) -> None:
-    """Raise ValueError for a given option of the command line that a trained model does not let change."""
+    """Raise ValueError for a command-line option that cannot change when training resumes."""
     for option in options:
         if option.fixed_on_resume and given.get(option.name) is not None:
             raise ValueError(f"{option.flag or option.name} cannot change with --resume; leave it out")

@@ -132,7 +132,7 @@ class ConceptLabeller(Estimator):
         check_count(aligned=self.aligned, low=0)
         check_positive(rate=self.rate)
         if self.window % 2 == 0:
-            raise ValueError(f"window must be odd, the word and as many on each side, not {self.window}")
+            raise ValueError(f"window must be odd, the word and as many on each side, got {self.window}")
 
     @reads
     def predict(self, sentences: Sequence[Sequence[str]], worlds: Sequence[World]) -> list[list[str]]:

@@ -10,7 +10,7 @@ lambda from output a to output b:
     dual  += lambda (v(b) - v(a)) - lambda^2 / 2 ||d(a) - d(b)||^2
 
 The true output has d = 0, v = 0 and room C - beta. The other forms of the problem change only this much:
-slack re-scaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) for Delta, give the true output
+slack rescaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) for Delta, give the true output
 v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it.
 """
 from cpython.exc cimport PyErr_CheckSignals

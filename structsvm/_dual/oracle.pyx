@@ -24,7 +24,7 @@ cdef class Oracle:
         raise TypeError("an oracle holds raw memory: pickle the optimizer or the estimator instead")
 
     def configure(self, *, rescaling, slack):
-        """Choose margin or slack re-scaling and L1 or L2 slacks; refused where the argmax cannot do it."""
+        """Choose margin or slack rescaling and L1 or L2 slacks; refused where the argmax cannot do it."""
         self.slack_rescaling = rescaling == "slack"
         self.squared = slack == "l2"
 
@@ -105,8 +105,8 @@ cdef class PythonOracle(Oracle):
     def configure(self, *, rescaling, slack):
         if (rescaling != "margin" or slack != "l1") and type(self.problem).candidates is Problem.candidates:
             raise TypeError(
-                f"{type(self.problem).__name__} must define candidates(x) for {rescaling} re-scaling with "
-                f"{slack.upper()} slacks: its loss_augmented_argmax knows margin re-scaling only")
+                f"{type(self.problem).__name__} must define candidates(x) for {rescaling} rescaling with "
+                f"{slack.upper()} slacks: its loss_augmented_argmax knows margin rescaling only")
         super().configure(rescaling=rescaling, slack=slack)
 
     def attach(self, weights):
@@ -182,7 +182,7 @@ cdef class PythonOracle(Oracle):
         self.found.cost = n
 
     def answer(self, x, y, truth, bint augmented):
-        """The problem's argmax; candidates are enumerated here where its own margin re-scaling won't do."""
+        """The problem's argmax; candidates are enumerated here where its own margin rescaling won't do."""
         if not augmented:
             return self.problem.argmax(x, self.weights)
         if not (self.slack_rescaling or self.squared):
@@ -201,7 +201,7 @@ def checked_size(problem) -> int:
     size = getattr(problem, "n_features", None)
     if not isinstance(size, (int, np.integer)) or not 0 < size < 2**31:
         raise ValueError(
-            f"{type(problem).__name__}.n_features must be a number from 1 to 2**31 - 1, not {size!r}")
+            f"{type(problem).__name__}.n_features must be a number from 1 to 2**31 - 1, got {size!r}")
     return int(size)
 
 
@@ -209,5 +209,5 @@ def checked_loss(problem, y, other) -> float:
     """loss(y, other), refused if it is negative or no number."""
     loss = float(problem.loss(y, other))
     if not 0 <= loss < np.inf:
-        raise ValueError(f"loss({y!r}, {other!r}) = {loss}: a loss must be finite and not negative")
+        raise ValueError(f"loss({y!r}, {other!r}) = {loss}: a loss must be finite and at least 0")
     return loss

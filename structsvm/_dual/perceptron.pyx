@@ -133,7 +133,7 @@ cdef class PerceptronWeights:
                 self.oracle.drop(slots[k])
 
     def slacks(self, const Py_ssize_t[::1] slots, bint counted=False) -> np.ndarray:
-        """xi of each pattern, with margin re-scaling; `counted` makes no difference."""
+        """xi of each pattern, with margin rescaling; `counted` makes no difference."""
         self.grow(self.oracle.n_weights)
         weights, result = self.weights, np.empty(slots.shape[0])
         cdef const double[::1] w = weights

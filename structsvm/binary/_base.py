@@ -21,7 +21,7 @@ from structsvm.validation import (
 
 
 class BinaryClassifier(Estimator, ABC):
-    """A classifier of two classes; the second one, in sorted order, is +1.
+    """Base of the classifiers of two classes; the second class, in sorted order, is +1.
 
     A subclass trains in `_fit(X, labels, weight)` and `_continue(X, labels, weight)`, where labels are -1 and
     +1, and gives f in `_values(X)`.
@@ -33,7 +33,7 @@ class BinaryClassifier(Estimator, ABC):
     class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train from scratch; if training is interrupted, the model stays what it was before."""
+        """Train from scratch; if training is interrupted, the model does not change."""
         X, y = self._checked(X, y)
         classes = self._checked_classes(np.unique(y))
         self._check_parameters()
@@ -52,7 +52,7 @@ class BinaryClassifier(Estimator, ABC):
         """
         if isinstance(self.class_weight, str):
             raise ValueError(
-                "partial_fit does not support class_weight='balanced', as it does not see all data: "
+                "partial_fit does not support class_weight='balanced' because it does not see all data; "
                 "pass a dict of factors"
             )
         with training(self):
@@ -73,7 +73,7 @@ class BinaryClassifier(Estimator, ABC):
                     f"`classes={given!r}` is not the same as on last call to partial_fit: {known!r}"
                 )
         if not np.all(np.isin(y, known)):
-            raise ValueError(f"y has classes other than {known!r}: name all classes in the first call")
+            raise ValueError(f"y has classes other than {known!r}; pass all classes in the first call")
         weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, known)
         model = type(self)(**self.get_params())._prepared(X, known) if first else self
         model._continue(X, self._encoded(y, known), weight, first)
@@ -117,7 +117,7 @@ class BinaryClassifier(Estimator, ABC):
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Raise ValueError where a parameter is out of its range."""
+        """Raise ValueError if a parameter is out of range."""
 
     def _prepared(self, X: Any, classes: np.ndarray) -> Self:
         self.classes_ = classes
@@ -137,7 +137,7 @@ class BinaryClassifier(Estimator, ABC):
     def _checked_classes(self, classes: np.ndarray) -> np.ndarray:
         if len(classes) < 2:
             raise ValueError(
-                f"{type(self).__name__} needs at least two classes to tell apart, but y has one class only"
+                f"{type(self).__name__} needs at least two classes, but y has only one class"
             )
         if len(classes) > 2 and not self._multiclass:
             raise ValueError(
@@ -150,7 +150,7 @@ class BinaryClassifier(Estimator, ABC):
     def _check_unchanged(self) -> None:
         for name, value in self._fitted_params.items():
             if name not in self._free and not same_value(getattr(self, name), value):
-                raise ValueError(f"{name} was changed since fit: call fit")
+                raise ValueError(f"{name} was changed since fit; call fit again")
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

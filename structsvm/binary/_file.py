@@ -13,14 +13,14 @@ from structsvm.kernels.functions import squared_norms
 from structsvm.validation import LARGEST, NUMBERS, check_class_weight, check_positive
 
 KIND = "binary-classifier"
-KERNELS = ("linear", "rbf", "poly")  # those that a file can name
+KERNELS = ("linear", "rbf", "poly")  # kernels that a file can name
 
 
 def save_kernel_machine(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted kernel machine."""
     machine, fitted = model._fitted_machine(), model._fitted_params
     if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
-        raise ValueError("only classifiers with a kernel of our own can be saved: linear, rbf or poly")
+        raise ValueError("only classifiers with a built-in kernel can be saved; use linear, rbf or poly")
     machine.rows.forget()
     arrays = {f"state.{name}": value for name, value in machine.state().items()}
     arrays |= support_arrays(machine.rows.inputs.vectors())
@@ -37,7 +37,7 @@ def save(
 ) -> None:
     """Write a model's parameters and classes with its arrays."""
     if model.classes_.dtype.kind not in "biufUS":
-        raise ValueError(f"classes of type {model.classes_.dtype} cannot be saved: use numbers or strings")
+        raise ValueError(f"classes of type {model.classes_.dtype} cannot be saved; use numbers or strings")
     parameters = dict(model._fitted_params)
     if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
         parameters["random_state"] = None
@@ -54,17 +54,17 @@ def save(
 
 
 def load(cls: type, path: str | os.PathLike[str], rebuild: Any) -> Any:
-    """Read a model and have it rebuilt, or raise ModelFileError."""
+    """Read a model file and rebuild the model, or raise ModelFileError."""
     arrays, meta = load_model(path)
     if meta.get("kind") != KIND or meta.get("estimator") != cls.__name__:
         found = meta.get("estimator", meta.get("kind"))
-        raise ModelFileError(f"Model file {path} does not hold a {cls.__name__} but {found!r}.")
+        raise ModelFileError(f"Model file {path} contains {found!r}, not {cls.__name__!r}.")
     with consistent(path, "classifier"):
         return rebuild(prepared(cls, arrays, meta), arrays, meta)
 
 
 def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:
-    """An estimator with its parameters and classes, checked; it has no machine yet."""
+    """Return an estimator with checked parameters and classes, but without a machine."""
     classes, parameters = arrays["classes"], dict(meta["parameters"])
     sorted_labels = classes.ndim == 1 and np.array_equal(np.unique(classes), classes)
     if classes.dtype.kind not in "biufUS" or not sorted_labels:
@@ -73,7 +73,7 @@ def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> 
         raise ValueError(f"n_features_in is {meta['n_features_in']!r}")
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not float(np.abs(array).max(initial=0)) <= LARGEST:
-            raise ValueError(f"{name} holds NaN, infinity or a number too large")
+            raise ValueError(f"{name} contains NaN, infinity or a value that is too large")
     weights = parameters.get("class_weight")
     if isinstance(weights, list):
         pairs = zip(classes.tolist(), weights, strict=True)

@@ -1,4 +1,4 @@
-"""`KernelMachine`: what makes an estimator of a compiled `Machine`."""
+"""`KernelMachine`: the base class of estimators with a compiled kernel machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from structsvm.kernels.functions import (
 from structsvm.optimizers.curve import in_slices
 from structsvm.validation import NUMBERS, check_bounds, check_count, check_positive, check_seed
 
-BLOCK = 32  # examples whose kernel rows are one matrix product
+BLOCK = 32  # examples whose kernel rows are computed by one matrix product
 
 
 @dataclass(eq=False, repr=False)
@@ -32,9 +32,9 @@ class KernelMachine(BinaryClassifier):
     """A binary kernel classifier that is trained example by example.
 
     kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed" or
-    a function of two matrices; gamma: a number, "scale" (1 / (n_features X.var())), "auto" (1 / n_features).
-    cache_size: megabytes for kernel rows of support vectors; those that do not fit are computed again.
-    Values are computed in the precision of X: float32 is twice as fast as float64.
+    a function of two matrices. gamma: a number, "scale" (1 / (n_features X.var())) or "auto" (1 /
+    n_features). cache_size: megabytes for the kernel rows of support vectors; rows that do not fit are
+    recomputed. Values are computed in the precision of X: float32 is twice as fast as float64.
     """
 
     _bounded = False  # whether |alpha| of an example stays below C times its weight
@@ -72,7 +72,7 @@ class KernelMachine(BinaryClassifier):
         if not isinstance(self.gamma, str):
             check_positive(gamma=self.gamma)
         if isinstance(self.coef0, bool) or not isinstance(self.coef0, NUMBERS) or not np.isfinite(self.coef0):
-            raise ValueError(f"coef0 must be a finite number, not {self.coef0!r}")
+            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
 
     # -- training -------------------------------------------------------------------------------
 
@@ -106,17 +106,17 @@ class KernelMachine(BinaryClassifier):
         return uppers
 
     def _begin(self, X: Any) -> int:
-        """A machine for X, which has learned nothing; returns its seed."""
+        """Create an untrained machine for X; returns its seed."""
         self.gamma_ = gamma_value(self.gamma, X)
         inputs = self._inputs(X, self.gamma_)
-        seed = check_seed(self.random_state)  # last of all checks: a generator moves on when asked
+        seed = check_seed(self.random_state)  # the last check, because it advances a random generator
         self.machine_ = self._machine(inputs, seed)
         return seed
 
     def _inputs(self, X: Any, gamma: float) -> Inputs:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             if X.shape[0] != X.shape[1]:
-                raise ValueError(f"a precomputed kernel must be a square matrix, not one of shape {X.shape}")
+                raise ValueError(f"a precomputed kernel must be a square matrix, got shape {X.shape}")
             return PrecomputedInputs(X)
         function = kernel_function(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
         return (SparseInputs if sparse.issparse(X) else Inputs)(function, X)
@@ -216,7 +216,7 @@ class KernelMachine(BinaryClassifier):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, with the parameters that the model was trained with.
 
-        Cached kernel rows are released, so that this model and the one read back continue identically.
+        Cached kernel rows are released, so that this model and the loaded one continue identically.
         """
         from structsvm.binary._file import save_kernel_machine
 

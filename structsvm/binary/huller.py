@@ -17,10 +17,10 @@ class HullerClassifier(KernelMachine):
         min ||X_P - X_N||^2,  X_P and X_N in the convex hulls of the positive and of the negative examples
         f(x) = <X_P - X_N, x> + (||X_N||^2 - ||X_P||^2) / 2
 
-    Each example is PROCESSed, then a support vector drawn at random REPROCESSed, by the same update. For
-    separable data only: on noisy ones the hulls meet, and every example counts in full. There is no
-    stopping rule but the number of epochs; an update costs one kernel value for each support vector.
-    Hulls know no weights: a sample weight of 0 leaves an example out, all others are the same.
+    For each example, the algorithm makes one PROCESS step, then one REPROCESS step with a random support
+    vector. Use it for separable data only: on noisy data the hulls overlap. Training stops after the given
+    number of epochs; there is no other stopping rule. An update costs one kernel value for each support
+    vector. A sample weight of 0 omits an example; all other weights have the same effect.
 
     After fit: classes_, support_vectors_, dual_coef_, intercept_, margin_, n_kernels_, n_steps_.
     """

@@ -17,7 +17,7 @@ from structsvm.kernels.functions import Inputs
 from structsvm.optimizers.curve import ConvergenceWarning, in_slices
 from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
 
-STEPS = 1000  # REPROCESS between two looks at the keyboard
+STEPS = 1000  # REPROCESS steps between two checks for Ctrl-C
 MOST_STEPS = 1_000_000  # of the finishing step, and 100 more for each support vector
 
 
@@ -27,17 +27,24 @@ class LaSVMClassifier(KernelMachine):
 
         min ||w||^2 / 2 + C sum_i max(0, 1 - y_i (<w, Phi(x_i)> + b))
 
-    For each example PROCESS puts it into the expansion if it violates, then REPROCESS improves the
-    expansion once and drops what has become useless; in the end `finish` repeats REPROCESS until no pair
-    violates by more than tau. One epoch comes close to the exact solution, several converge to it. An
-    iteration costs one kernel value for each support vector, and memory only what cache_size allows.
+    For each example, PROCESS adds it to the expansion if it violates the margin. Then REPROCESS improves the
+    expansion once and removes useless support vectors. At the end, `finish` repeats REPROCESS until no pair
+    violates by more than tau. One epoch comes close to the exact solution; more epochs converge to it. An
+    iteration costs one kernel value for each support vector. cache_size limits the memory.
 
-    selection: which example comes next. "random": every one, in random order. Of `sample` random ones,
-    "gradient" takes the most misclassified, "active" the one nearest to the boundary, which needs no
-    labels; "autoactive" samples until five lie within the margin, at most 100. These stop when `max_labels`
-    examples were taken, and the active ones when none that is left lies within the margin.
-    delta_max: repeat REPROCESS in each iteration until the uncertainty of the bias is below it.
-    callback(model): after each block of examples, with a model that predicts and can be copied.
+    selection: how to select the next example.
+
+    * "random": all examples in random order.
+    * "gradient": the most misclassified of `sample` random examples.
+    * "active": the one of `sample` random examples that is nearest to the boundary; this needs no labels.
+    * "autoactive": as "active", but samples until five examples lie within the margin, at most 100.
+
+    All except "random" stop after `max_labels` examples. The active ones also stop when no remaining example
+    lies within the margin.
+
+    delta_max: repeat REPROCESS in each iteration until the uncertainty of the bias is below this value.
+
+    callback(model): called after each block of examples, with a model that can predict and be copied.
 
     After fit: classes_, support_vectors_, dual_coef_, intercept_, dual_, delta_, n_labels_ (examples taken),
     n_kernels_, n_steps_, n_support_vectors_.
@@ -96,7 +103,7 @@ class LaSVMClassifier(KernelMachine):
         return chosen(self.machine_, labels, rng, kind=self.selection, sample=self.sample, most=most)
 
     def finish(self) -> Self:
-        """Repeat REPROCESS until no pair in S violates: the finishing step, which partial_fit omits."""
+        """Make the finishing step, which partial_fit omits: repeat REPROCESS until no pair in S violates."""
         self._fitted_machine()
         with training(self):
             return self._finish()
@@ -119,10 +126,11 @@ class LaSVMClassifier(KernelMachine):
 
     @reads
     def query(self, pool: Any, n: int = 1, *, sample: int | None = None) -> np.ndarray:
-        """Which rows of a pool of unlabelled patterns to have labelled next: those nearest to the boundary.
+        """Return the positions of unlabelled patterns in a pool that should be labelled next.
 
-        At most n positions, the nearest first, of patterns within the margin: none left is the time to stop.
-        sample: look at that many random rows only. A model without training gives random rows.
+        These are at most n patterns within the margin, the nearest to the boundary first. If there are none,
+        you can stop labelling. sample: consider only this many random rows. An untrained model returns random
+        rows.
         """
         check_count(n=n, low=1)
         fitted = self.__sklearn_is_fitted__()

@@ -14,10 +14,10 @@ from structsvm.validation import NUMBERS, check_count, check_positive
 
 @dataclass(eq=False, repr=False)
 class KernelPerceptron(KernelMachine):
-    """Kernel perceptron (Algorithm 2 of the thesis): alpha_t += y_t where y_t f(x_t) <= margin; no bias.
+    """Kernel perceptron (Algorithm 2 of the thesis): alpha_t += y_t if y_t f(x_t) <= margin; no bias.
 
-    budget: the largest number of support vectors (Algorithm 4, Crammer, Kandola and Singer 2004); beyond it,
-    the one that is classified best without itself is removed. margin: 0 for the plain perceptron.
+    budget: the largest number of support vectors (Algorithm 4, Crammer, Kandola and Singer 2004). If there
+    are more, the one that is classified best without itself is removed. margin: 0 for the plain perceptron.
     """
 
     _: KW_ONLY
@@ -30,7 +30,7 @@ class KernelPerceptron(KernelMachine):
             check_count(budget=self.budget, low=1)
         number = isinstance(self.margin, NUMBERS) and not isinstance(self.margin, bool)
         if not number or not 0 <= self.margin < 1e100:
-            raise ValueError(f"margin must be a number of at least 0, not {self.margin!r}")
+            raise ValueError(f"margin must be a number of at least 0, got {self.margin!r}")
 
     def _machine(self, inputs: Inputs, seed: int) -> OnlinePerceptron:
         return OnlinePerceptron(
@@ -43,7 +43,7 @@ class KernelPerceptron(KernelMachine):
 class KernelPassiveAggressive(KernelMachine):
     """Kernel passive-aggressive algorithm (Algorithm 3 of the thesis; PA-I of Crammer et al. 2006); no bias.
 
-    Where y_t f(x_t) < 1, alpha_t += y_t min(C, (1 - y_t f(x_t)) / k(x_t, x_t)).
+    If y_t f(x_t) < 1, then alpha_t += y_t min(C, (1 - y_t f(x_t)) / k(x_t, x_t)).
     """
 
     C: float = 1.0

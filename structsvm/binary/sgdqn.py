@@ -18,7 +18,7 @@ from structsvm.validation import check_choice, check_count, check_positive, chec
 
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 ALGORITHMS = ("sgdqn", "svmsgd2", "rescaled")
-SLICE = 2048  # rows between two looks at the keyboard
+SLICE = 2048  # rows between two checks for Ctrl-C
 DENSITY = 16  # regularize once for so many times the work of a pattern
 TRIED = (1e-2, 1e-1, 1.0, 1e1, 1e2)  # values of t0, in units of E[x' B x]
 CAUTION = 0.1  # gains of 1 / t never make up for a B that is too small, and features work together
@@ -34,16 +34,27 @@ class SGDQNClassifier(BinaryClassifier):
         min lam ||w||^2 / 2 + mean_i loss(y_i <w, x_i>)
 
     loss: "squared_hinge" max(0, 1 - m)^2 / 2 or "hinge" max(0, 1 - m).
-    t0: the gain of step t is 1 / (t + t0); by default the best of five on a tenth of the data, one pass each;
-    partial_fit tries none with under 100 rows, and raises it when one of the first 1000 is longer than those.
-    skip: regularize, and re-estimate the curvature, every so many steps; by default 16 / density of X, and so
-    at no more cost than the steps between. A pass costs a small multiple of the non-zeros of X.
-    algorithm: "svmsgd2" has no curvature. "sgdqn" estimates it as published, and misses its aim (its authors'
-    erratum, JMLR 11, 2010): a feature's value cancels, and those that are never zero all get the same.
-    "rescaled", the default, does what was meant: svmsgd2 with a fixed B_ii = 1 / (lam + E[x_i^2] / 10), from
-    the data of fit or of the first partial_fit; where that has fewer than 100 rows, B stays 1 / lam.
-    fit_intercept: a constant feature, regularized like the others.
-    More than two classes: one against the rest. There is no stopping rule but the number of epochs.
+
+    t0: the gain of step t is 1 / (t + t0). By default `fit` tries five values on a tenth of the data, with
+    one pass each, and chooses the best. With fewer than 100 rows, partial_fit tries none. It raises t0 when
+    one of the first 1000 rows is longer than the earlier ones.
+
+    skip: the number of steps between two regularizations, which also re-estimate the curvature. The default,
+    16 / density of X, makes regularization no more expensive than the steps in between.
+
+    algorithm: how to estimate the curvature.
+
+    * "svmsgd2": no curvature.
+    * "sgdqn": the published estimate. It does not work as intended (see the authors' erratum, JMLR 11, 2010):
+      the value of a feature cancels, so all features that are never zero get the same curvature.
+    * "rescaled" (default): what SGD-QN was meant to do. This is SVMSGD2 with a fixed
+      B_ii = 1 / (lam + E[x_i^2] / 10), from the data of fit or of the first partial_fit. If these have fewer
+      than 100 rows, B stays 1 / lam.
+
+    fit_intercept: adds a constant feature, regularized like the others.
+
+    More than two classes are trained one against the rest. A pass costs a small multiple of the non-zeros of
+    X. Training stops after the given number of epochs; there is no other stopping rule.
 
     After fit: classes_, coef_, intercept_, t0_ and curvature_ (1 / B, between lam and 100 lam for "sgdqn"), a
     row for each machine.
@@ -70,7 +81,7 @@ class SGDQNClassifier(BinaryClassifier):
         check_choice(loss=(self.loss, tuple(LOSSES)), algorithm=(self.algorithm, ALGORITHMS))
         check_count(epochs=self.epochs, low=1)
         if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise ValueError(f"fit_intercept must be True or False, not {self.fit_intercept!r}")
+            raise ValueError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
         if self.t0 is not None:
             check_positive(t0=self.t0)
         if self.skip is not None:
@@ -181,7 +192,7 @@ class SGDQNClassifier(BinaryClassifier):
 
     @reads
     def primal(self, X: Any, y: Any) -> float:
-        """The objective on these data; summed over the machines where there are several."""
+        """The objective on these data, summed over the machines if there are several."""
         scores = np.atleast_2d(self.decision_function(X).T)
         X, y = self._checked(X, y, self.n_features_in_)
         labels, ones = self._encoded(y, self.classes_), np.ones(len(y))

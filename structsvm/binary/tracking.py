@@ -22,16 +22,17 @@ class TrackingClassifier(KernelMachine):
 
         P_t(w) = ||w||^2 / 2 + C sum_{i <= t} max(0, 1 - y_i <w, Phi(x_i)>),      no bias
 
-    After each example, K dual coordinate steps on examples drawn among those so far; the classifier is the
-    average over these steps. If k(x, x) <= 1 for all examples, then with mu(x) = sqrt(2 x) + x / C
+    After each example, the algorithm makes K dual coordinate steps on random examples seen so far; the
+    classifier is the average over these steps. If k(x, x) <= 1 for all examples, then with mu(x) = sqrt(2 x)
+    + x / C
 
         E[ mean over t of (P_t(w_t) - min P_t) / (C t) ]  <=  mu(E[D* - process_gain_] / (K T))
 
-    where D* is the optimum after T examples (Theorems 6 and 7). Every example is kept, so that time and
-    memory grow with T^2: these are algorithms to study.
+    where D* is the optimum after T examples (Theorems 6 and 7). Every example is kept, so time and memory
+    grow with T^2: these algorithms are of theoretical interest.
 
     After fit: primals_ (P_t(w_t) for each t), dual_, process_gain_ (the rise of the dual in PROCESS, the
-    thesis' delta_T), bound(), and what every kernel machine has.
+    thesis' delta_T), bound(), and the attributes of every kernel machine.
     """
 
     _bounded = True
@@ -47,7 +48,7 @@ class TrackingClassifier(KernelMachine):
         check_positive(C=self.C)
         check_count(K=self.K, low=1)
         if self.K > MOST_STEPS:
-            raise ValueError(f"K must be at most {MOST_STEPS:,}, got {self.K:,}: Ctrl-C waits for K steps")
+            raise ValueError(f"K must be at most {MOST_STEPS:,}, got {self.K:,}; Ctrl-C waits for K steps")
 
     def _bound(self) -> float:
         return self.C
@@ -57,11 +58,11 @@ class TrackingClassifier(KernelMachine):
 
     @reads
     def bound(self, optimum: float | None = None) -> float:
-        """The right side of the theorem, with D* = optimum, or with the last primal, which is no smaller."""
+        """The right side of the theorem, with D* = optimum, or the last primal if not given."""
         machine = self._fitted_machine()
         if machine.largest_norm > 1 + 1e-6:
             raise ValueError(
-                f"the bound holds where k(x, x) <= 1, but it is {machine.largest_norm:g} for an example: "
+                f"the bound requires k(x, x) <= 1, but it is {machine.largest_norm:g} for an example; "
                 "scale the inputs, or use the RBF kernel"
             )
         best = self.primals_[-1] if optimum is None else optimum
@@ -83,5 +84,5 @@ class TrackingClassifier(KernelMachine):
     @property
     @reads
     def process_gain_(self) -> float:
-        """By how much the PROCESS operations have raised the dual."""
+        """The increase of the dual by PROCESS operations."""
         return self._fitted_machine().process_gain

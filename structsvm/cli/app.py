@@ -17,16 +17,16 @@ SETTINGS: dict[str, Any] = {
     "rich_markup_mode": None,  # importing rich would double the start-up time
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-# Each command is the function `command`, or the one of its name, in the module of its name, or the Typer
-# `app` there. The summaries are repeated here so that the help imports none of them.
+# The module of a command's name defines the command: as the Typer `app`, the function `command`, or a
+# function of that name. The summaries are repeated here so that the help need not import the modules.
 COMMANDS = {
     "convert": "Rewrite labels in another scheme.",
     "demo": "Tag a text; train a tagger and a parser on generated data.",
     "evaluate": "Compare labels with gold labels, as conlleval does.",
-    "inspect": "Show what a model contains and has learned.",
-    "parse": "Learn what sentences mean, and parse them.",
+    "inspect": "Show the content of a model and its strongest features.",
+    "parse": "Train and apply a semantic parser.",
     "simulate": "Generate sentences with candidate meanings, as JSONL.",
-    "tag": "Label the tokens of a file; every other byte is kept.",
+    "tag": "Label the tokens of a file and keep every other byte.",
     "train": "Train a tagger on a labelled file.",
 }
 
@@ -59,7 +59,7 @@ class Group(TyperGroup):
 
 
 def _list_formats(option: Any) -> None:
-    """Let the help of `--format` name the formats, which are imported only then."""
+    """Make the help of `--format` list the formats; only the help imports them."""
     record = option.get_help_record
 
     def listed(ctx: Any) -> Any:

@@ -16,20 +16,20 @@ def demo(*, seed: int = 0) -> None:
     bags = simulate_sportscast(600, seed=seed)
     test = simulate_sportscast(300, seed=seed + 1)
     print(
-        "3. A semantic parser, learned from 600 comments on a simulated football game\n"
+        "3. Train a semantic parser on 600 comments on a simulated football game\n"
         "   $ structsvm parse train game.jsonl\n\n"
-        "   Each comment comes with the events just before it; which one it means is not given:\n"
+        "   Each comment has the events just before it as candidate meanings; the right one is unknown:\n"
     )
     example = next(bag for bag in bags if len(bag.candidates) == 3)
     print(f'   "{example.text}"')
     print("".join(f"      {mr} ?\n" for mr in example.candidates))
     start = time.perf_counter()
     parser = Ospas(random_state=seed).fit([bag.text for bag in bags], [bag.candidates for bag in bags])
-    print(f"   Learned in {time.perf_counter() - start:.1f} s. On 300 comments of another game:\n")
+    print(f"   Trained in {time.perf_counter() - start:.1f} s. On 300 comments of another game:\n")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an event that never happened in the first game cannot be matched
-        print(f"   the meaning, of those that mean an event  {score_parses(parser, test)}")
-        print(f"   which candidate is meant, if any          {score_matches(parser, test)}\n")
+        print(f"   parsing comments that mean an event       {score_parses(parser, test)}")
+        print(f"   choosing the candidate that is meant      {score_matches(parser, test)}\n")
     shown: set[str] = set()
     for bag in test:
         for parse in parser.parse(bag.text) if bag.gold and len(shown) < 3 else ():

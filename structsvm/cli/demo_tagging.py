@@ -33,7 +33,7 @@ SMALL = {"the": "the a this every", "to": "near with under without", "will": "wi
 
 
 def lexicon(rng: random.Random) -> dict[str, list[str]]:
-    """Return words by kind; a bare stem may be a noun or a verb, so that only the context decides."""
+    """Return words by kind. A bare stem may be a noun or a verb, so only the context can tell them apart."""
     stems = ["".join(rng.choices(SYLLABLES, k=rng.choice((2, 3)))) for _ in range(400)]
     words = {
         kind: [rng.choice(stems) + rng.choice(ends) for _ in range(500)] for kind, ends in ENDINGS.items()

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def stop(number: int, frame: FrameType | None) -> None:
-    """End the program at once, with one line.
+    """Print one line and end the program immediately.
 
     While modules are imported, a KeyboardInterrupt could become another error or be ignored. Nothing needs
     to be cleaned up before the command itself runs (see `told_in_one_sentence`).
@@ -44,7 +44,7 @@ class Closed:
 
 
 def replace_closed_streams() -> None:
-    """Let closed standard streams raise OSError, and keep other files from getting their descriptors."""
+    """Make closed standard streams raise OSError, and prevent other files from reusing their descriptors."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -52,9 +52,9 @@ def replace_closed_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
     streams: Any = sys
     if sys.stdin is None:
-        streams.stdin = Closed("standard input is closed; give a file")
+        streams.stdin = Closed("standard input is closed; specify a file")
     if sys.stdout is None:
-        streams.stdout = Closed("standard output is closed; give an output file")
+        streams.stdout = Closed("standard output is closed; specify an output file")
     if sys.stderr is None:
         streams.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, it stays open
 

@@ -1,4 +1,4 @@
-"""Options that commands share, and errors as one sentence with an exit code."""
+"""Options that several commands share, and the reporting of errors as one line with an exit code."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ import typer
 
 from structsvm.cli.entry import stop
 
-# `structsvm.cli.app` puts the names of the formats in place of FORMATS when the help is shown.
+# `structsvm.cli.app` replaces FORMATS by the names of the formats when the help is shown.
 Format = Annotated[
     str, typer.Option(help="File format: FORMATS or auto, which detects it from the first lines.")
 ]
 Encoding = Annotated[str, typer.Option(help="Encoding of the files, such as latin-1.")]
 Column = Annotated[
     str | None,
-    typer.Option(help="Label column: a number from 0, -1 for the last, or a name such as upos or xpos."),
+    typer.Option(
+        help="Label column: a number counted from 0, -1 for the last column, or a name such as upos or xpos."
+    ),
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of threads.")]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
@@ -32,7 +34,7 @@ DATA, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
 class Terminated(BaseException):
-    """A signal asks the program to end."""
+    """A signal asked the program to terminate."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -41,12 +43,12 @@ class Terminated(BaseException):
 
 @contextlib.contextmanager
 def told_in_one_sentence(module: str) -> Iterator[Any]:
-    """Import the module with the work of a command; report its errors as one line and an exit code.
+    """Import the module that implements a command; report errors as one line and an exit code.
 
     The codes are 1 for data, 2 for usage and model files, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP and
-    141 for a closed pipe, as in `structsvm tag en-pos book.txt | head`. Signals become exceptions, so that
+    141 for a closed pipe, as in `structsvm tag en-pos book.txt | head`. Signals become exceptions, so
     temporary files are removed. Output that fits into the pipe (64 KB on Linux) is written before the reader
-    can close it, and then there is no error.
+    can close it; then there is no error.
     """
     import warnings
 
@@ -99,19 +101,19 @@ def _signals_as_exceptions() -> Iterator[None]:
 
 
 def no_more_output() -> None:
-    """Keep the interpreter from flushing output that nobody reads."""
+    """Prevent the interpreter from flushing output that nobody reads."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def report(text: str) -> None:
-    """Print a line on stderr, with control characters escaped, if there is anyone to read it."""
+    """Print a line on stderr, with control characters escaped, unless stderr is closed."""
     line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     with contextlib.suppress(OSError):
         print(line, file=sys.stderr, flush=True)
 
 
 def sentence(error: BaseException) -> str:
-    """Return what went wrong, in words."""
+    """Describe an error in one sentence."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'the output cannot be written'}: {error.strerror}"
     if isinstance(error, MemoryError):

@@ -13,7 +13,9 @@ from structsvm.cli.errors import Column, Encoding, Format, Jobs, told_in_one_sen
 def evaluate(
     model: Annotated[
         str,
-        typer.Argument(help="Model file; or only a file whose last two columns are gold and predicted."),
+        typer.Argument(
+            help="Model file. Or pass only a file whose last two columns are gold and predicted labels."
+        ),
     ],
     file: Annotated[str | None, typer.Argument(help="Labelled sentences.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,

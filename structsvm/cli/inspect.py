@@ -12,27 +12,29 @@ from structsvm.cli.errors import told_in_one_sentence
 
 def inspect(
     model: Annotated[str, typer.Argument(help="Model file.")],
-    top: Annotated[int, typer.Option(min=0, help="How many transitions and features to show.")] = 20,
+    top: Annotated[int, typer.Option(min=0, help="Number of transitions and features to show.")] = 20,
     names: Annotated[
         str | None,
-        typer.Option(help="File, such as the training data, to find the names of features in."),
+        typer.Option(help="File with the features, such as the training data, to recover their names."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    html: Annotated[str | None, typer.Option(help="Write a self-contained page to this file.")] = None,
-    test: Annotated[str | None, typer.Option(help="Labelled sentences; the page shows the errors.")] = None,
+    html: Annotated[str | None, typer.Option(help="Write a self-contained HTML page to this file.")] = None,
+    test: Annotated[
+        str | None, typer.Option(help="Labelled sentences; the HTML page shows the errors on them.")
+    ] = None,
 ) -> None:
-    """Show what a model contains and has learned.
+    """Show the content of a model and its strongest features.
 
     structsvm inspect chunk.ssvm --names train.txt
 
     structsvm inspect chunk.ssvm --names train.txt --html report.html --test test.txt
 
-    features and weights: how many the model has. transitions: the strongest weights from a label to the next
-    label. strongest: the strongest weights from a feature to a label.
+    The output lists the number of features and weights, the strongest weights from a label to the next label
+    (transitions), and the strongest weights from a feature to a label (strongest).
     """
     with told_in_one_sentence("taggers.commands") as commands:
         if test is not None and html is None:
-            raise ValueError("--test needs --html; to print scores, use structsvm evaluate")
+            raise ValueError("--test requires --html; to print scores, use structsvm evaluate")
         found = commands.inspect(model, top=top, names=names, html=html, test=test)
         if html is not None:
             return

@@ -1,4 +1,4 @@
-"""The commands `structsvm parse ...`: thin functions over those of the same name in `semparse.commands`."""
+"""The commands `structsvm parse ...`: each calls the function of the same name in `semparse.commands`."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Learn what sentences mean, and parse them.",
+    help="Train and apply a semantic parser.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Model = Annotated[str, typer.Argument(help="A model file.")]
-Output = Annotated[str, typer.Option("-o", "--output", help="Where to write; - for standard output.")]
+Model = Annotated[str, typer.Argument(help="Model file.")]
+Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
 Format = Annotated[
     str | None,
-    typer.Option(help="jsonl, tab (text TAB mr;mr) or robocup (a folder); by default what it looks like."),
+    typer.Option(help="File format: jsonl, tab (text TAB mr;mr) or robocup (a folder); detected by default."),
 ]
 Parts = Annotated[
     int | None,
-    typer.Option(min=2, help="Match each of N parts of the file by a parser that learned from the others."),
+    typer.Option(
+        min=2,
+        help="Split the file into this many parts; match each part with a parser trained on the others.",
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but errors.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]
 
 
 @contextlib.contextmanager
 def progress(quiet: bool) -> Iterator[Callable[[int, int], Any] | None]:
-    """A bar on stderr, for people who watch."""
+    """Show a progress bar on stderr if it is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -56,31 +59,33 @@ def train(
     files: Annotated[list[str], typer.Argument(help="Sentences with candidates; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     algorithm: Annotated[
-        str | None, typer.Option(help="latent (default), or paper: OSPAS as in Bordes' thesis.")
+        str | None, typer.Option(help="latent (default), or paper: OSPAS as described in Bordes' thesis.")
     ] = None,
-    passes: Annotated[int | None, typer.Option(min=1, help="Over the sentences.")] = None,
-    c: Annotated[float | None, typer.Option("-C", help="The largest step.")] = None,
+    passes: Annotated[int | None, typer.Option(min=1, help="Number of passes over the sentences.")] = None,
+    c: Annotated[float | None, typer.Option("-C", help="The C of the SVM: the largest step.")] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Answer nothing where the best meaning leads by less.")
+        float | None, typer.Option(help="Return no meaning if the best one leads by less than this.")
     ] = None,
     schema: Annotated[
-        str | None, typer.Option(help="JSON file of relations and types that candidates must conform to.")
+        str | None,
+        typer.Option(help="JSON file with the relations and types that candidates must conform to."),
     ] = None,
-    solver: Annotated[str | None, typer.Option(help="Of latent: larank (default) or pa.")] = None,
+    solver: Annotated[str | None, typer.Option(help="For latent: larank (default) or pa.")] = None,
     unnamed: Annotated[
-        float | None, typer.Option(help="Of latent: nested relations need no word (try 0.2; slower).")
+        float | None,
+        typer.Option(help="For latent: allow nested relations that no word names (try 0.2; slower)."),
     ] = None,
-    strategy: Annotated[str | None, typer.Option(help="Of paper: random, left-right or order-free.")] = None,
-    empties: Annotated[str | None, typer.Option(help="Of paper: min, max or total.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="For paper: random, left-right or order-free.")] = None,
+    empties: Annotated[str | None, typer.Option(help="For paper: min, max or total.")] = None,
     average: Annotated[
-        bool | None, typer.Option("--average/--last", help="Predict with mean or last weights.")
+        bool | None, typer.Option("--average/--last", help="Predict with the averaged or the last weights.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same model.")] = 0,
-    resume: Annotated[str | None, typer.Option(help="Continue training this model.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Resume the training of this model.")] = None,
     format: Format = None,
     quiet: Quiet = False,
 ) -> None:
-    """Learn a parser.
+    """Train a parser.
 
     structsvm parse train game.jsonl -o game.ssvm
     """
@@ -90,7 +95,7 @@ def train(
             "unnamed": unnamed, "strategy": strategy, "empties": empties, "average": average,
         }  # fmt: skip
         if resume is not None and (schema or any(value is not None for value in options.values())):
-            raise ValueError("a resumed model keeps its options: give --resume without them")
+            raise ValueError("options cannot change with --resume; leave them out")
         with progress(quiet) as bar:
             parser, bags = commands.train(
                 files, output, resume=resume, schema=schema, format=format, progress=bar, random_state=seed,
@@ -107,11 +112,14 @@ def train(
 @app.command()
 def apply(
     model: Model,
-    file: Annotated[str, typer.Argument(help="Sentences, one per line, or JSONL; - for stdin.")] = "-",
+    file: Annotated[
+        str, typer.Argument(help="Sentences, one per line, or JSONL; - for standard input.")
+    ] = "-",
     output: Output = "-",
-    n: Annotated[int, typer.Option("-n", min=1, help="How many meanings of a sentence.")] = 1,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of meanings per sentence.")] = 1,
     show: Annotated[
-        str, typer.Option(help="mr (text TAB mr;mr), json, picture (in the terminal) or html (a page).")
+        str,
+        typer.Option(help="Output: mr (text TAB mr;mr), json, picture (for the terminal) or html (a page)."),
     ] = "mr",
     format: Format = None,
 ) -> None:
@@ -132,11 +140,11 @@ def match(
     parts: Parts = None,
     format: Format = None,
 ) -> None:
-    """Tell which candidate each sentence means, if any.
+    """Find the candidate that each sentence means, if any.
 
     structsvm parse match game.ssvm other.jsonl
 
-    Of sentences that the model has learned, with its options:
+    To match the sentences that a model was trained on, train other parsers with its options:
 
     structsvm parse match game.ssvm game.jsonl --parts 5
     """
@@ -148,17 +156,17 @@ def match(
 def evaluate(
     model: Model,
     file: Annotated[str, typer.Argument(help="Sentences with their right meanings (gold).")],
-    as_json: Annotated[bool, typer.Option("--json", help="All numbers as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
     parts: Parts = None,
     format: Format = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compare with right meanings: those parsed and, where there are candidates, those matched.
+    """Compare parses and matches with gold meanings.
 
     structsvm parse evaluate game.ssvm test.jsonl
 
-    Of a RoboCup folder all sentences with a right meaning are parsed, and comments without an event in their
-    window count as not matched.
+    Sentences with candidates are also matched. In a RoboCup folder, all sentences with a right meaning are
+    parsed, and comments without an event in their window count as not matched.
     """
     with told_in_one_sentence("semparse.commands") as commands:
         with progress(quiet) as bar:

@@ -21,29 +21,24 @@ def tag(
     ] = 1,
     scores: Annotated[
         bool,
-        typer.Option(
-            help="Append the margin of each label or, with --nbest, the score of each labelling."
-        ),
+        typer.Option(help="Append the margin of each label or, with --nbest, the score of each labelling."),
     ] = False,
-    replace: Annotated[
-        bool, typer.Option(help="Replace the label column instead of appending one.")
-    ] = False,
+    replace: Annotated[bool, typer.Option(help="Replace the label column instead of appending one.")] = False,
     column: Column = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",
     jobs: Jobs = 1,
 ) -> None:
-    """Label the tokens of a file; every other byte is kept.
+    """Label the tokens of a file and keep every other byte.
 
     structsvm tag chunk.ssvm input.txt > output.txt
 
-    Labels are appended as a column. In CoNLL-U, CRFsuite's and SVM-HMM's format they replace the label
-    column.
+    Labels are appended as a column. In CoNLL-U, CRFsuite and SVM-HMM files they replace the label column.
 
     The margin of a label is the score of the best labelling of the sentence minus the score of the best
-    labelling with another label at this token (with greedy inference: minus the score of the second label).
-    Near 0, the label is uncertain; inf means that no other label is possible. CoNLL-U gets it in MISC, as
-    Margin=0.87.
+    labelling with another label at this token (with greedy inference: minus the score of the second-best
+    label). A margin near 0 means that the label is uncertain; inf means that no other label is possible. In
+    CoNLL-U files the margin is written to MISC, as Margin=0.87.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from taggers.formats.registry import column_number

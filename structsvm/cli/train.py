@@ -1,4 +1,4 @@
-"""`structsvm train`: its options are those of `taggers.options`, and those of files."""
+"""`structsvm train`, with the options of `taggers.options` and options for files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from taggers.options import OPTIONS, TASKS, Option
 
 
 class TrainCommand(typer.core.TyperCommand):
-    """Shows the defaults of each task at the end of the help."""
+    """Show the defaults of each task at the end of the help."""
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         table = [("", list(TASKS))]
@@ -33,24 +33,29 @@ def train(
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     dev: Annotated[
-        str | None, typer.Option(help="Held-out file: keep the best pass, stop when the score gets worse.")
+        str | None,
+        typer.Option(
+            help="Held-out file: keep the model of the best epoch, and stop when the score gets worse."
+        ),
     ] = None,
     resume: Annotated[str | None, typer.Option(help="Resume the training of this model.")] = None,
     keep_state: Annotated[
-        bool, typer.Option("--keep-state", help="Save the training state, so that --resume is exact.")
+        bool, typer.Option("--keep-state", help="Save the training state, so that training resumes exactly.")
     ] = False,
     dtype: Annotated[
         str, typer.Option(help="Type of the saved weights: float32, float16 or int8, the smallest.")
     ] = "float32",
     prune: Annotated[
         float | None,
-        typer.Option(min=0, help="Leave out weights this small, and features without other weights."),
+        typer.Option(
+            min=0, help="Drop weights of this magnitude or less, and features left without weights."
+        ),
     ] = None,
     curve: Annotated[
         str | None, typer.Option(help="Write the training curve (seconds, dual, ...) to this file.")
     ] = None,
     columns: Annotated[
-        str | None, typer.Option(help="Input columns, such as 0,1; by default all except the labels.")
+        str | None, typer.Option(help="Input columns, such as 0,1; by default all columns except the labels.")
     ] = None,
     column: Column = None,
     format: Format = "auto",
@@ -79,7 +84,7 @@ def train(
 
 
 def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS) -> Callable[..., None]:
-    """The command, whose `**options` become the flags of the table."""
+    """Return the command with a flag for each option instead of `**options`."""
     signature = inspect.signature(command, eval_str=True)
     fixed = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -98,12 +103,12 @@ def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS
 
 
 def _default(option: Option) -> Any:
-    """The value of an absent flag; None leaves the choice to the tagger."""
+    """The value of an absent flag; None means that the tagger chooses."""
     return None if option.type in (bool, dict) else option.initial
 
 
 def _flag(option: Option) -> Any:
-    """The annotation by which typer makes a flag."""
+    """The annotation from which typer builds a flag."""
     names: dict[Any, Any] = {dict: list[str], object: str}
     name = names.get(option.type, option.type)
     information = typer.Option(option.flag, min=option.low, metavar=option.metavar, help=option.help)

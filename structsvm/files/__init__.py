@@ -1,4 +1,4 @@
-"""Model files, and the one place that writes any file: complete or not at all."""
+"""Model files, and atomic writing for all files: a file is written completely or not at all."""
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError

@@ -20,22 +20,23 @@ def check_output(path: str | Path, *sources: str | Path | None) -> None:
     if str(path) == "-":
         return
     if os.path.isdir(path):
-        raise ValueError(f"{path} is a folder: give the name of a file in it")
+        raise ValueError(f"{path} is a folder; specify the name of a file in it")
     if not os.path.isdir(folder):
-        raise ValueError(f"{path} cannot be written: there is no folder {os.path.dirname(path)}")
+        raise ValueError(f"{path} cannot be written because there is no folder {os.path.dirname(path)}")
     if not os.access(path if os.path.exists(path) else folder, os.W_OK):
         raise ValueError(f"{path} cannot be written: permission denied")
     files = [source for source in sources if source is not None and os.path.isfile(source)]
     if os.path.isfile(path) and any(os.path.samefile(path, source) for source in files):
-        raise ValueError(f"{path} is an input and would be overwritten: give the output another name")
+        raise ValueError(f"{path} is an input and would be overwritten; choose another output file")
 
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path, *, compress: bool | None = None) -> Iterator[BinaryIO]:
-    """Open a file that takes its name when it is complete; on any error, nothing is left of it.
+    """Open a file that appears under its name when it is complete; on any error, nothing remains.
 
-    ``-`` is standard output. Standard output, devices and pipes are written directly and cannot be undone. A
-    name that ends in ``.gz`` is compressed, always to the same bytes, unless `compress` is False.
+    ``-`` is standard output. Standard output, devices and pipes are written directly, so output before an
+    error remains. A name that ends in ``.gz`` is compressed, always to the same bytes, unless `compress` is
+    False.
     """
     with _whole(path) as file:
         if not (str(path).endswith(".gz") if compress is None else compress):
@@ -47,7 +48,7 @@ def atomic_write(path: str | Path, *, compress: bool | None = None) -> Iterator[
 
 @contextlib.contextmanager
 def _whole(path: str | Path) -> Iterator[BinaryIO]:
-    """The raw bytes: all of them under that name and on the disk, or none."""
+    """Write raw bytes: all of them under this name and on disk, or none."""
     if str(path) == "-":
         if isinstance(sys.stdout.buffer, io.RawIOBase):  # python -u: a write may take only a part
             with open(sys.stdout.fileno(), "wb", closefd=False) as file:
@@ -84,7 +85,7 @@ def _whole(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def _temporary(path: str) -> BinaryIO:
-    """A new file in the folder of `path`, without a name if possible: kill -9 then leaves nothing."""
+    """Create a file in the folder of `path`, without a name if possible, so that kill -9 leaves nothing."""
     if hasattr(os, "O_TMPFILE") and os.path.isdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # some file systems, network ones among them, have no such files
             return open(os.open(os.path.dirname(path), os.O_TMPFILE | os.O_RDWR, 0o666), "w+b")

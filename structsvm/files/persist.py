@@ -1,14 +1,14 @@
-"""Models on disk: one file of arrays and a JSON text, read without executing any of it.
+"""Model files: arrays and a JSON text in one file, which is read without executing code.
 
 The file is an uncompressed `.npz` that `numpy.load` also reads: a zip of
 
     structsvm.json    first: the keys magic ("structsvm"), format (1), library (its version), arrays, meta
     <name>.npy        each array, in order of the names, its data at a multiple of 64 bytes of the file
 
-and the archive comment `structsvm crc32 xxxxxxxx`, the CRC of every byte before those eight digits. The
-first member's name and the comment are the same in all formats, which tells damage from a newer format.
-CRC-32 guards against accidents; it checks 10 MB in 3 ms where SHA-256 takes 6 and blake2b 12. Loading never
-executes anything. A forged file can hold any numbers, so the caller must check that they fit together.
+and the archive comment `structsvm crc32 xxxxxxxx`, the CRC of every byte before those eight digits. The first
+member's name and the comment are the same in all formats, so a damaged file can be distinguished from a newer format.
+CRC-32 detects accidental damage; it checks 10 MB in 3 ms, SHA-256 in 6 ms, blake2b in 12 ms. Loading never
+executes anything. A forged file can contain any numbers, so the caller must check that they are consistent.
 
 A file is read into memory, never mapped: a mapped model that another program overwrites or truncates would
 change under the process that uses it, or kill it. Reading takes about a millisecond per megabyte, including
@@ -50,8 +50,8 @@ _TAIL_SIZE = len("structsvm crc32 ") + 8
 _ZIP64_EXTRA = 20  # what zipfile appends to the extra field under force_zip64
 _ALIGNMENT_EXTRA_ID = 0xD935  # the id Android's zipalign registered for the purpose
 
-_FOREIGN = "is not a structsvm model: give a file written by structsvm."
-_DAMAGED = "is damaged or incomplete: copy it again, or retrain it."
+_FOREIGN = "is not a structsvm model; use a file written by structsvm."
+_DAMAGED = "is damaged or incomplete; copy it again, or retrain the model."
 
 
 class ModelFileError(ValueError):
@@ -70,33 +70,33 @@ def consistent(path: str | os.PathLike[str], what: str) -> Iterator[None]:
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ModelFileError(
-            f"Model file {path} does not hold a consistent {what} ({reason}); train it again."
+            f"Model file {path} does not contain a consistent {what} ({reason}); retrain the model."
         ) from error
 
 
 def save_model(
     path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]
 ) -> None:
-    """Write arrays and a JSON-able dictionary to one file, all of it or nothing.
+    """Write arrays and a JSON-serialisable dictionary to one file, completely or not at all.
 
-    The file appears under its name only when complete and flushed to the disk; whatever stops the writing
-    (OSError for a full disk, KeyboardInterrupt), an old file stays and no temporary one is left. Equal
-    content gives equal bytes: keys of `meta` are sorted, arrays in C order, time stamps fixed. Array
-    names are of letters, digits and `_.-`; arrays of Python objects are refused.
+    The file appears under its name only when it is complete and flushed to disk. If writing fails (OSError
+    for a full disk, KeyboardInterrupt), an existing file stays and no temporary file remains. Equal content
+    gives equal bytes: keys of `meta` are sorted, arrays are in C order, timestamps are fixed. Array names
+    consist of letters, digits and `_.-`; arrays of Python objects are rejected.
     """
     content = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
     for name, array in content.items():
         if not _NAME.fullmatch(name):
             raise ValueError(f"Array name {name!r} must be of letters, digits and _ . - only.")
         if array.dtype.hasobject or not array.dtype.itemsize:
-            raise ValueError(f"Array {name!r} must hold numbers or text of fixed size, not {array.dtype}.")
+            raise ValueError(f"Array {name!r} must contain numbers or text of fixed size, got {array.dtype}.")
     description = {"magic": MAGIC, "format": FORMAT, "library": _library_version(), "arrays": list(content)}
     description["meta"] = dict(meta)
     text = json.dumps(description, sort_keys=True, default=_plain).encode("ascii")
 
     target = Path(os.path.realpath(path))  # so that a link stays a link
     if target.exists() and not target.is_file():
-        raise OSError(f"{path} exists and is not a regular file: save the model under another name.")
+        raise OSError(f"{path} exists and is not a regular file; save the model under another name.")
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "No such directory", str(target.parent))
     with atomic_write(target, compress=False) as stream:
@@ -106,19 +106,19 @@ def save_model(
 def load_model(
     path: str | os.PathLike[str],
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Read what `save_model` wrote, or raise ModelFileError, whatever the file holds.
+    """Read a file of `save_model`; raise ModelFileError for any other content.
 
-    The arrays are writable and share one buffer, which no change to the file can reach.
+    The arrays are writable and share one buffer in memory; later changes to the file do not affect them.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ModelFileError("is not a regular file: give a model written by structsvm.")
+            raise ModelFileError("is not a regular file; use a model written by structsvm.")
         with open(path, "rb") as stream:
             return _load(stream)
     except ModelFileError as error:
         raise ModelFileError(f"Model file {path} {error}") from None
     except FileNotFoundError:
-        raise ModelFileError(f"Model file {path} does not exist: check its name.") from None
+        raise ModelFileError(f"Model file {path} does not exist; check its name.") from None
     except OSError as error:
         raise ModelFileError(f"Model file {path} cannot be read: {error.strerror or error}.") from None
     except Exception as error:  # whatever zipfile, json and numpy make of bytes that are not ours
@@ -145,7 +145,7 @@ def _write(stream: BinaryIO, text: bytes, arrays: Mapping[str, np.ndarray]) -> N
 
 
 def _member(name: str, offset: int | None = None) -> zipfile.ZipInfo:
-    """Describe a member that depends on nothing but its content; given its offset, pad to align its data."""
+    """Describe a member by its content alone; given its offset, pad to align its data."""
     info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     info.create_system = 3  # Unix, also when written elsewhere
     info.external_attr = 0o644 << 16
@@ -174,8 +174,8 @@ def _load(stream: BinaryIO) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise ModelFileError(_FOREIGN)
     if description["format"] > FORMAT:
         raise ModelFileError(
-            f"has format {description['format']}, written by structsvm {description['library']}, and this "
-            f"version reads up to format {FORMAT}: upgrade structsvm."
+            f"has format {description['format']}, written by structsvm {description['library']}, but this "
+            f"version reads only up to format {FORMAT}; upgrade structsvm."
         )
     if [f"{name}.npy" for name in description["arrays"]] != list(members):
         raise ModelFileError(_DAMAGED)
@@ -233,7 +233,7 @@ def _array(member: np.ndarray) -> np.ndarray:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"`meta` can hold what JSON can, not {type(value).__name__}: {value!r}.")
+    raise TypeError(f"`meta` can contain only JSON values, got {type(value).__name__}: {value!r}.")
 
 
 def _library_version() -> str:

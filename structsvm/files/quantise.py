@@ -1,4 +1,4 @@
-"""Smaller weights for saved models: float16, or 8 bits each that choose one of 256 levels."""
+"""Compress the weights of saved models: float16, or 8 bits that select one of 256 levels."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,12 @@ STEPS = 127  # levels on each side of zero
 
 
 def quantise(values: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
-    """Return the arrays that hold weights in "float32", "float16" or "int8".
+    """Return arrays that store the weights as "float32", "float16" or "int8".
 
-    How far a weight w can be from what `dequantise` gives back, where m is the largest magnitude of all:
+    The largest error of a weight w after `dequantise`, where m is the largest magnitude of all weights:
 
         float32    0, for float32 input
-        float16    |w| / 2048, and 2**-25 for |w| below 2**-14; m above 65504 is refused
+        float16    |w| / 2048, and 2**-25 for |w| below 2**-14; m above 65504 is rejected
         int8       sqrt(|w| m) / 127 + m / 64516
 
     each to float32 rounding. The levels of int8 are m (k / 127)², so that the many small weights are
@@ -34,21 +34,21 @@ def quantise(values: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
             levels, codes = np.unique(_nearest(values, largest), return_inverse=True)
         return {"values": codes.astype(np.uint8), "levels": levels}
     if dtype == "float16" and largest > FLOAT16_MAX:
-        raise ValueError(f"weights up to {largest:g} do not fit float16: use int8 or float32.")
+        raise ValueError(f"weights up to {largest:g} do not fit into float16; use int8 or float32.")
     return {"values": values.astype(dtype)}
 
 
 def dequantise(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the float32 weights that `quantise` was given, to its precision; refuse what it never gives."""
+    """Return the float32 weights from arrays of `quantise`, to its precision; reject any other arrays."""
     values, levels = arrays["values"], arrays.get("levels")
     if values.ndim != 1 or values.dtype not in (np.float32, np.float16, np.uint8):
         raise ValueError(f"weights of the type {values.dtype}, in {values.ndim} dimensions")
     if (levels is None) == (values.dtype == np.uint8):
-        raise ValueError("weights of 8 bits have levels, and no others do")
+        raise ValueError("only weights of 8 bits may have levels, and they must")
     if levels is None:
         return values.astype(np.float32, copy=False)
     if levels.ndim != 1 or levels.dtype != np.float32 or int(values.max(initial=0)) >= max(len(levels), 1):
-        raise ValueError("the levels of its weights are not those that the weights ask for")
+        raise ValueError("the levels do not match the weights")
     return levels[values]
 
 

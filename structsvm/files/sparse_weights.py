@@ -1,4 +1,4 @@
-"""Rows of weights over labels, of which only what is not zero is kept."""
+"""Rows of weights over labels; only non-zero weights are stored."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ BLOCK = 1 << 22  # weights looked at together, to keep copies small
 
 
 class SparseRows:
-    """Weights of rows x labels; row r has the cells ``cells[ptr[r]:ptr[r + 1]]``, by rising label.
+    """Weights of rows x labels; row r has the cells ``cells[ptr[r]:ptr[r + 1]]``, sorted by label.
 
     After training with LaRank a feature has weights for two or three labels: the others never competed.
-    ``rows[places]`` gives some of the rows as an array with their zeros.
+    ``rows[places]`` returns some of the rows as a dense array.
 
     ptr: uint32, one more than there are rows. cells: of the type CELL, a label and a weight each.
     """
@@ -27,7 +27,7 @@ class SparseRows:
 
     @classmethod
     def of(cls, counts: np.ndarray, labels: np.ndarray, values: np.ndarray, n_labels: int) -> SparseRows:
-        """From the number of cells of each row, and their labels and values; refuses what does not fit."""
+        """Build from the number of cells of each row, and their labels and values, after a check."""
         ptr = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         if not ptr[-1] == len(labels) == len(values) <= MOST_CELLS:
             raise ValueError(f"{len(labels)} labels and {len(values)} weights for rows with {ptr[-1]}")
@@ -37,7 +37,7 @@ class SparseRows:
         begins = np.zeros(len(labels) + 1, bool)
         begins[ptr] = True
         if np.any((np.diff(labels) <= 0) & ~begins[1:-1]):
-            raise ValueError("the labels of a row do not rise")
+            raise ValueError("the labels of a row are not sorted")
         if not (np.isfinite(values) & (values != 0)).all():
             raise ValueError("a weight is zero or not a number")
         cells = np.empty(len(labels), CELL)
@@ -46,7 +46,7 @@ class SparseRows:
 
     @classmethod
     def from_dense(cls, weights: np.ndarray, n_labels: int | None = None) -> SparseRows:
-        """From an array, its first `n_labels` columns; what is zero in float32 is left out."""
+        """Build from the first `n_labels` columns of an array, without zeros of float32."""
         weights = weights[:, :n_labels]
         n_rows, n_labels = weights.shape
         counts, labels, values = [], [], []
@@ -95,11 +95,11 @@ class SparseRows:
         return weights
 
     def without(self, least: float, first: int = 0) -> SparseRows:
-        """Without the weights that are `least` or less in size, from row `first` on; rows stay, if empty."""
+        """Drop weights of magnitude `least` or less, from row `first` on; empty rows are kept."""
         return self.kept_cells((np.abs(self.cells["value"]) > least) | (self.row_of < first))
 
     def rounded(self, dtype: str) -> SparseRows:
-        """With the values that a file of weights of this type gives back; what becomes zero is left out."""
+        """Round the values as a file with this type does, and omit new zeros."""
         values = dequantise(quantise(self.cells["value"], dtype))
         cells = self.cells.copy()
         cells["value"] = values

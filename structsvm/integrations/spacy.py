@@ -20,11 +20,11 @@ from structsvm.files.persist import ModelFileError
 class EstimatorPipe(TrainablePipe):
     """An estimator as a pipeline component, which starts from a model file or untrained.
 
-    model: the file to start from. options: of the estimator. A subclass defines how to create and load its
-    estimator, how to learn from examples and how to annotate docs.
+    model: the file to start from. options: the options of the estimator. A subclass defines how to create and
+    load its estimator, how to learn from examples and how to annotate docs.
 
-    `nlp.add_pipe` reads the model file at once. A pipeline that spaCy builds from a config reads it when it
-    is needed: one that was saved has its own copy, and the original file may be gone.
+    `nlp.add_pipe` reads the model file at once. A pipeline that spaCy builds from a config reads it only when
+    needed: a saved pipeline has its own copy, and the original file may no longer exist.
     """
 
     FILES: ClassVar[tuple[str, ...]]  # the files of a saved component, the model first
@@ -113,7 +113,8 @@ class EstimatorPipe(TrainablePipe):
         content = srsly.msgpack_loads(bytes_data)
         if not isinstance(content, dict) or not all(isinstance(content.get(k), bytes) for k in self.FILES):
             raise ModelFileError(
-                f"these bytes hold no model of the component {self.name!r}; pass what its to_bytes returned"
+                f"these bytes do not contain a model of the component {self.name!r}; pass the result of its "
+                "to_bytes"
             )
         with tempfile.TemporaryDirectory() as folder:
             for name in self.FILES:

@@ -1,4 +1,5 @@
-"""Kernels by blocks, and the inputs of a kernel machine: a batch to learn from and the support patterns."""
+"""Kernels computed in blocks, and the inputs of a kernel machine: the current batch and the support
+patterns."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from structsvm._scipy import sparse
 from structsvm.kernels.kernel_cache import rbf_single
 from structsvm.validation import check_choice
 
-NOT_FINITE = "the kernel returned NaN or infinity: scale the inputs, or lower gamma or the degree"
+NOT_FINITE = "the kernel returned NaN or infinity; scale the inputs, or lower gamma or the degree"
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
@@ -28,7 +29,7 @@ def kernel_function(
         return lambda a, b, _, __: (gamma * products(a, b) + coef0) ** degree
     if kernel == "rbf":
         return Rbf(gamma)
-    raise ValueError(f"kernel must be a function or one of {', '.join(map(repr, KERNELS))}, not {kernel!r}")
+    raise ValueError(f"kernel must be a function or one of {', '.join(map(repr, KERNELS))}, got {kernel!r}")
 
 
 class Rbf:
@@ -42,7 +43,7 @@ class Rbf:
 
 
 def gamma_value(gamma: float | str, X: Any) -> float:
-    """A number as it is; "scale" is 1 / (n_features X.var()), "auto" 1 / n_features."""
+    """Return gamma as a number: "scale" is 1 / (n_features X.var()), "auto" is 1 / n_features."""
     if not isinstance(gamma, str):
         return gamma
     check_choice(gamma=(gamma, ("scale", "auto")))
@@ -101,8 +102,8 @@ class Inputs:
     A slot is a row of the batch, a position an index among the support patterns.
 
     ||a - b||^2 = ||a||^2 + ||b||^2 - 2 <a, b> loses its digits far from the origin, so for the RBF kernel the
-    first support pattern is made the origin: `near` holds the support patterns as seen from it. That depends
-    on nothing but the support patterns, so that a model that was saved and loaded computes the same values.
+    first support pattern becomes the origin: `near` holds the support patterns relative to it. The origin
+    depends only on the support patterns, so a model that was saved and loaded computes the same values.
     """
 
     offset = 0  # of slot 0 in `batch`
@@ -224,7 +225,8 @@ class Inputs:
 class SparseInputs(Inputs):
     """Sparse patterns: support patterns are rows of a store, into which each batch is taken.
 
-    They cannot be moved, or all their zeros would be numbers: the RBF kernel takes them in double precision.
+    They cannot be moved relative to an origin, because they would no longer be sparse; the RBF kernel uses
+    double precision instead.
     """
 
     def room(self, batch: Any) -> np.ndarray:

@@ -385,5 +385,5 @@ def longer(array, n):
 
 cdef void* allocated(void* block) except NULL:
     if block == NULL:
-        raise MemoryError("no memory for kernel rows: use a smaller cache_size or fewer patterns")
+        raise MemoryError("not enough memory for kernel rows; use a smaller cache_size or fewer patterns")
     return block

@@ -1,4 +1,4 @@
-"""The optimizers, imported when first used: tagging needs none of them."""
+"""The optimizers. They are imported when first used, because tagging needs none of them."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

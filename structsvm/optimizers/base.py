@@ -1,4 +1,4 @@
-"""`Optimizer`: data, epochs, the training curve, results and saved states, whatever the algorithm."""
+"""`Optimizer`: the base class, with data, epochs, the training curve, results and saved states."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_SLOTS, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 
 
 class Optimizer:
-    """Base of all optimizers, which solve, with C_i = C times the sample weight,
+    """Base of all optimizers. With C_i = C times the sample weight, they solve
 
         min_w  ||w||^2 / 2 + sum_i C_i xi_i,   xi_i = max_y H_i(y),   d_i(y) = Phi(x_i, y_i) - Phi(x_i, y)
 
@@ -39,11 +39,11 @@ class Optimizer:
         rescaling="slack":  H_i(y) = Delta(y_i, y) (1 - <w, d_i(y)>)
 
     With slack="l2" the objective has C_i xi_i^2 / 2 instead of C_i xi_i, and sqrt(Delta) instead of Delta, as
-    in Tsochantaridis' thesis (whose C is ours times the number of examples).
+    in Tsochantaridis' thesis. The C of the thesis is our C times the number of examples.
 
-    An optimizer owns a `Machine`, which learns, and decides which steps it takes. Subclasses define their
-    options, and override `_new_machine` (by default a `LinearDual`), `_visit` (what to do with the next few
-    patterns; by default one step each) and `_run` (by default `epochs` passes).
+    An optimizer owns a `Machine`, which learns, and chooses the steps of this machine. Subclasses define
+    their options. They may override `_new_machine` (default: a `LinearDual`), `_visit`, which handles the
+    next few patterns (default: one step each), and `_run` (default: `epochs` passes).
     """
 
     C: float = 1.0
@@ -124,7 +124,7 @@ class Optimizer:
             problem = self._prepared(X, y)
             oracle = self._new_oracle(problem)
             slots = oracle.add(X, y)
-            seed = check_seed(self.random_state)  # the last check: a generator advances when asked
+            seed = check_seed(self.random_state)  # the last check, because it advances a random generator
             machine = self._new_machine(oracle, seed)
             self.problem, self._machine, self._seed, self._held = problem, machine, seed, NO_SLOTS
             self._reset()
@@ -163,7 +163,7 @@ class Optimizer:
         machine.admit(slots, weight)
 
     def _release(self) -> None:
-        """Let the training set go, except for support patterns."""
+        """Release the training set, except for support patterns."""
         held, self._held, self._weight = self._held, NO_SLOTS, NO_WEIGHTS  # first, in case of Ctrl-C
         if len(held):
             self._fitted().dismiss(held)
@@ -204,7 +204,7 @@ class Optimizer:
         return bool(self.callback and self.callback(last))
 
     def _visit(self, order: np.ndarray) -> None:
-        """Learn from the next few patterns; Ctrl-C and the callback are served between two calls."""
+        """Learn from the next few patterns; Ctrl-C and the callback are handled between two calls."""
         self._fitted().visit(order)
 
     def _shuffled(self) -> np.ndarray:
@@ -231,7 +231,7 @@ class Optimizer:
 
     @property
     def is_started(self) -> bool:
-        """Whether the optimizer can predict: it has seen data, or got weights by `start_from`."""
+        """Whether the optimizer can predict, because it has seen data or `start_from` has set its weights."""
         return self._machine is not None
 
     @property
@@ -252,7 +252,7 @@ class Optimizer:
 
     @reads
     def single_weights(self) -> np.ndarray:
-        """A copy of w in float32, as model files have it: half the size."""
+        """A copy of w in float32, the type in model files."""
         return self._weights().astype(np.float32)
 
     @reads
@@ -263,7 +263,7 @@ class Optimizer:
     def _weights(self) -> np.ndarray:
         weights = self._fitted().weights
         if weights is None:
-            raise AttributeError("a kernel machine has no weight vector: see its support vectors")
+            raise AttributeError("a kernel machine has no weight vector; use its support vectors")
         return weights
 
     def primal(
@@ -271,7 +271,7 @@ class Optimizer:
     ) -> float:
         """||w||^2 / 2 + sum of C_i xi_i on the data of `fit`, or on the given data.
 
-        With L2 slacks C_i xi_i^2 / 2. C is the one that the model was trained with.
+        With L2 slacks, the sum is over C_i xi_i^2 / 2. C is the value that the model was trained with.
         """
         machine = self._fitted()
         if (X is None) != (y is None):
@@ -299,7 +299,7 @@ class Optimizer:
     def gap(
         self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
     ) -> float:
-        """primal - dual: an upper bound of how far the dual is from its optimum."""
+        """primal - dual: an upper bound on the distance of the dual from its optimum."""
         return self.primal(X, y, sample_weight) - self.dual_
 
     @property
@@ -325,7 +325,7 @@ class Optimizer:
     def _fitted(self) -> Any:
         if self._machine is None:
             raise NotFittedError(
-                f"this {type(self).__name__} has seen no data: call fit or partial_fit first"
+                f"this {type(self).__name__} has seen no data; call fit or partial_fit first"
             )
         return self._machine
 
@@ -347,13 +347,13 @@ class Optimizer:
         """The training state as arrays for `resume`: what the machine learned, and its support patterns."""
         dual = self._fitted().state()
         if self._fitted().weights is None:
-            raise ValueError("the state of a kernel machine is its support vectors: pickle the optimizer")
+            raise ValueError("a kernel machine has no state of arrays; pickle the optimizer instead")
         state = {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
         if "slots" in dual:
             slots = dual["slots"]
             rows = {k: v for k, v in self._fitted().oracle.rows(slots).items() if v is not None}
             if not all(isinstance(value, np.ndarray) for value in rows.values()):
-                raise ValueError("this training state is not made of arrays: pickle the optimizer instead")
+                raise ValueError("this training state cannot be stored as arrays; pickle the optimizer")
             place = np.full(max(slots.max(initial=-1), self._held.max(initial=-1)) + 1, -1, np.int64)
             place[self._held] = np.arange(len(self._held))
             state = {f"rows.{name}": value for name, value in rows.items()} | state | {"place": place[slots]}
@@ -399,7 +399,7 @@ class Optimizer:
 
     @reads
     def __getstate__(self) -> dict[str, Any]:
-        """For pickles: everything needed to continue training, without the training set and the callback."""
+        """The state for pickles: everything that training needs, except the training set and the callback."""
         state = {k: v for k, v in vars(self).items() if k not in UNSAVED}
         if self.is_started:
             dual = self._fitted().state()
@@ -422,7 +422,7 @@ def _part(state: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 
 
 def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.ndarray) -> np.ndarray:
-    """The slots of the support patterns: their places in the data set; those not in it are stored again."""
+    """The slots of the support patterns: their positions in the data set; missing ones are stored again."""
     place, rows = state["place"] if len(held) else np.full(len(state["place"]), -1), _part(state, "rows.")
     if len(place) and place.max() >= len(held):
         raise ValueError("the training state belongs to another data set")

@@ -9,15 +9,15 @@ import numpy as np
 
 
 class ConvergenceWarning(UserWarning):
-    """Training stopped before it reached the tolerance that was asked for."""
+    """Training stopped before it reached the requested tolerance."""
 
 
 class NotFittedError(ValueError, AttributeError):
-    """Something was asked of an optimizer that has seen no data."""
+    """A method was called that needs a trained model."""
 
 
 class Point(NamedTuple):
-    """A point of a training curve; `primal` is nan where it was not computed."""
+    """A point of a training curve; `primal` is nan if it was not computed."""
 
     seconds: float
     epoch: int
@@ -42,7 +42,7 @@ def as_data(X: Iterable[Any], y: Iterable[Any]) -> tuple[Any, Any]:
     X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
     y = y if hasattr(y, "shape") or hasattr(y, "__len__") else list(y)
     if n_patterns(X) == 0:
-        raise ValueError("the data set is empty: there is nothing to learn from")
+        raise ValueError("the data set is empty; pass at least one example")
     if n_patterns(X) != n_patterns(y):
         raise ValueError(f"X has {n_patterns(X)} patterns but y has {n_patterns(y)} outputs")
     return X, y

@@ -23,7 +23,7 @@ NO_BATCHES = "the kernel values between two batches are missing; pass all data t
 
 
 class KernelPatterns:
-    """The patterns of a `KernelDual`: support patterns, and one batch of data to learn from.
+    """The patterns of a `KernelDual`: support patterns and the current batch of training data.
 
     `add` only stages a batch, so that bad data changes nothing; `take` makes it the current one.
     """
@@ -76,13 +76,13 @@ class KernelPatterns:
         _, X, labels = self.staged or ((), None, np.empty(0, np.intp))
         if not self.is_new:
             if self.kernel == "precomputed":
-                raise ValueError(f"a precomputed kernel cannot take a second data set: {NO_BATCHES}")
+                raise ValueError(f"a precomputed kernel cannot accept a second data set: {NO_BATCHES}")
             self.inputs.begin(X)
         self.staged, self.is_new = None, False
         return labels
 
     def release(self) -> None:
-        """Let the current batch go."""
+        """Release the current batch."""
         self.inputs.begin(self.inputs.batch[:0].copy())  # a view would keep the caller's data alive
 
     def _inputs(self, X: Any) -> Inputs:
@@ -113,13 +113,13 @@ class _Kernels:
         self.cache_mb = cache_mb
 
     def _check_kernel(self) -> None:
-        """Refuse options and problems that have no kernel form."""
+        """Reject options and problems that kernels do not support."""
         check_positive(gamma=self.gamma, cache_mb=self.cache_mb)
         check_count(degree=self.degree, low=1)
         check_choice(rescaling=(self.rescaling, ("margin",)), slack=(self.slack, ("l1",)))
         if not isinstance(self.problem, Multiclass) or self.problem.fit_intercept:
             raise ValueError(
-                "kernels need a Multiclass problem without fit_intercept: a kernel has its own constant"
+                "kernels require a Multiclass problem without fit_intercept"
             )
 
     def _refuse_precomputed(self) -> None:
@@ -150,19 +150,20 @@ class _Kernels:
 
 
 class KernelLaRank(_Kernels, LaRank):
-    """LaRank with kernels between the rows of X, for `Multiclass` problems; by default adaptive.
+    """LaRank with kernels between the rows of X, for `Multiclass` problems; the default schedule is adaptive.
 
     kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed"
     (X is the matrix of kernel values, square in `fit`), or a function of two matrices that returns the values
     for all pairs of rows.
-    cache_mb: memory for the kernel rows of support patterns; evicted rows are computed again.
-    The other options are those of `LaRank`, with margin re-scaling and L1 slacks only. Values are computed
-    and kept in the precision of X: float32 is twice as fast as float64. The joint kernel is
-    <Lambda(y), Lambda(y')> k(x, x'), so loss matrices and output features work as in `Multiclass`.
+    cache_mb: memory for the kernel rows of support patterns; evicted rows are recomputed. The other options
+    are those of `LaRank`, with margin rescaling and L1 slacks only. Values are computed and stored in the
+    precision of X: float32 is twice as fast as float64. The joint kernel is <Lambda(y), Lambda(y')> k(x, x'),
+    so loss matrices and output features work as in `Multiclass`.
 
-    A step costs a pass over a row of kernel values, and a look almost nothing: of ten OPTIMIZE only the one
-    that gains most is done. Later epochs of the adaptive schedule are sweeps: each pattern gets one
-    PROCESSNEW, or PROCESSOLD if it is a support pattern, then OPTIMIZE.
+    A step costs a pass over a row of kernel values, while inspecting a pattern costs almost nothing. So
+    LaRank inspects ten patterns for OPTIMIZE and makes only the step with the largest gain. Later epochs of
+    the adaptive schedule are sweeps: each pattern gets one PROCESSNEW (or PROCESSOLD if it is a support
+    pattern), then OPTIMIZE.
     """
 
     def __init__(
@@ -202,7 +203,8 @@ class KernelLaRank(_Kernels, LaRank):
             super()._visit(order)
 
     def _to_gap(self, tolerance: float) -> bool:
-        """LaRankGap: a new pattern costs a row of kernel values, so most steps are made between them.
+        """Run LaRankGap: a new pattern costs a row of kernel values, so most steps are made on support
+        patterns.
 
         Steps on support patterns continue until these could be within the gap. Then one scan of all other
         patterns gives the gap, and the patterns to visit in the next epoch.
@@ -228,7 +230,7 @@ class KernelLaRank(_Kernels, LaRank):
 
 
 class KernelSVMStruct(_Kernels, SVMStruct):
-    """SVMstruct with kernels: options of `SVMStruct`, and of `KernelLaRank` for the kernel; n-slack only."""
+    """SVMstruct with kernels (n-slack only), with the kernel options of `KernelLaRank`."""
 
     def __init__(
         self,
@@ -248,7 +250,7 @@ class KernelSVMStruct(_Kernels, SVMStruct):
         super().validate()
         self._check_kernel()
         if self.formulation != "n-slack":
-            raise ValueError("with kernels each example has its own slack: use formulation='n-slack'")
+            raise ValueError("kernels do not support formulation='1-slack'; use formulation='n-slack'")
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make one pass over more data, in the given order, and keep only the support patterns."""

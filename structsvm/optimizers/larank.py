@@ -13,24 +13,25 @@ from structsvm.optimizers.curve import Callback, ConvergenceWarning
 from structsvm.problem import Problem
 from structsvm.validation import check_choice, check_count, check_positive
 
-GAP_EPOCHS = 1000  # LaRankGap gives up after so many
+GAP_EPOCHS = 1000  # the largest number of epochs of LaRankGap
 
 
 class LaRank(Optimizer):
-    """Solve the structured SVM by sequential minimal steps, mostly on the patterns that matter.
+    """Solve the structured SVM by sequential minimal optimization, mostly on support patterns.
 
     Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are reprocessed:
 
     schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
     schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost
-    is counted in multiply-adds, so that a seed gives the same model everywhere; clock="wall" measures time.
+    is counted in multiply-adds, so a seed gives the same model everywhere; clock="wall" measures time.
 
-    epochs: passes over the data of `fit`, each in a new random order.
-    gap_tolerance: LaRankGap, passes until primal - dual is below it; "C" means below C, as in the papers.
-    tau, kappa: a step must gain more than tau in gradient, and an output gives only if it has kappa C or
-    more; tau is lowered where the gap asked for needs it.
+    epochs: the number of passes of `fit` over the data, each in a new random order. gap_tolerance: make
+    passes until primal - dual is below this value, or below C for "C" (LaRankGap). tau: a step needs a
+    difference of gradients of more than tau; tau is lowered if the requested gap requires it. kappa: an
+    output can be decreased only if its coefficient is at least kappa C.
 
-    Cost of an epoch over n patterns: at most n (1 + 11 n_reprocess) steps, 1 + n_reprocess argmax each.
+    An epoch over n patterns costs at most n (1 + 11 n_reprocess) steps and n (1 + n_reprocess) argmax
+    computations.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class LaRank(Optimizer):
             )
 
     def _to_gap(self, tolerance: float) -> bool:
-        """Epochs until the gap is below the tolerance or the callback asks to stop; False if neither."""
+        """Make epochs until the gap is small enough or the callback stops; False if neither."""
         machine = self._fitted()
         for _ in range(self.epochs or GAP_EPOCHS):
             stopped = self._epoch(self._shuffled())
@@ -130,10 +131,10 @@ class LaRank(Optimizer):
 
 
 class PassiveAggressive(Optimizer):
-    """The passive-aggressive algorithm (PA-I, much like MIRA): LaRank without any reprocessing.
+    """The passive-aggressive algorithm (PA-I, similar to MIRA): LaRank without reprocessing.
 
-    One step per visit, of the size that maximises the dual. On later visits of a pattern its own
-    coefficients move too, so that the dual stays feasible and later epochs still increase it.
+    Each visit makes one step, whose size maximises the dual. On later visits of a pattern its own
+    coefficients change too, so the dual stays feasible and later epochs still increase it.
     """
 
     def __init__(

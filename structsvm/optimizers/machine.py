@@ -1,4 +1,4 @@
-"""`Machine`: the contract between an optimizer and what it trains."""
+"""`Machine`: the interface between an optimizer and the model that it trains."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Patterns(Protocol):
-    """Where a machine keeps its patterns, each in a numbered slot; every compiled `Oracle` is one."""
+    """The pattern store of a machine, with numbered slots; every compiled `Oracle` implements it."""
 
     @property
     def n_weights(self) -> int:
@@ -21,10 +21,10 @@ class Patterns(Protocol):
         """Free slots that were added but never admitted to a training set."""
 
     def slot_weights(self, slots: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
-        """The weight of each slot, given that of each sample."""
+        """The weight of each slot, given the weight of each sample."""
 
     def groups(self, slots: np.ndarray) -> np.ndarray | None:
-        """Where groups of slots start that an epoch visits together, or None: visit them in any order."""
+        """The starts of the groups of slots that an epoch visits together; None if any order will do."""
 
     def rows(self, slots: np.ndarray) -> dict[str, Any]:
         """The stored patterns, as arguments of `add_rows`."""
@@ -35,7 +35,7 @@ class Patterns(Protocol):
 
 @runtime_checkable
 class Machine(Protocol):
-    """The part that an optimizer trains: a model, its training patterns, and the simplest way to learn.
+    """The part that an optimizer trains: a model, its training patterns and the basic training step.
 
     `Optimizer` needs nothing else: it feeds the machine slots in random order, epoch by epoch, and reads
     the results below. `LinearDual`, `OneSlackDual`, `KernelDual` and `PerceptronWeights` are machines. The
@@ -50,7 +50,7 @@ class Machine(Protocol):
 
     @property
     def weights(self) -> np.ndarray | None:
-        """w, as used for prediction; None if it exists only implicitly, by kernels."""
+        """w, as used for prediction; None if kernels represent it implicitly."""
 
     @property
     def norm(self) -> float:
@@ -70,11 +70,11 @@ class Machine(Protocol):
 
     @property
     def n_patterns(self) -> int:
-        """The number of patterns that w is made of."""
+        """The number of patterns with a non-zero coefficient in w."""
 
     @property
     def n_vectors(self) -> int:
-        """The number of pairs (pattern, output) that w is made of."""
+        """The number of pairs (pattern, output) with a non-zero coefficient in w."""
 
     @property
     def n_argmax(self) -> int:
@@ -88,7 +88,7 @@ class Machine(Protocol):
         """Add slots to the training set, with their weights."""
 
     def dismiss(self, slots: np.ndarray) -> None:
-        """Remove slots from the training set; the machine keeps those that w is made of."""
+        """Remove slots from the training set; the machine keeps the support patterns."""
 
     def visit(self, slots: np.ndarray) -> None:
         """Learn from admitted slots, one after the other."""
@@ -100,7 +100,7 @@ class Machine(Protocol):
         """Set the weights of a machine that has learned nothing."""
 
     def state(self) -> dict[str, np.ndarray]:
-        """Everything learned, as arrays; "slots" names the patterns to keep with it, if there are any."""
+        """The learned state as arrays; "slots" lists the patterns to keep with it, if any."""
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
         """Load a `state()` into a new machine; `oracle` must hold the patterns in the slots named."""

@@ -15,10 +15,10 @@ from structsvm.validation import check_count
 
 
 class Perceptron(Optimizer):
-    """Add Phi(x, y) - Phi(x, argmax) where the argmax is wrong; predict with the mean of all w (average).
+    """Add Phi(x, y) - Phi(x, argmax) if the argmax is wrong; with `average`, predict with the mean of all w.
 
-    It maximises no dual: `dual_` and `gap()` are nan. `primal()` is that of the SVM with C = 1. Support
-    patterns are the patterns that were ever wrong, support vectors the updates.
+    It maximises no dual: `dual_` and `gap()` are nan. `primal()` is the primal of the SVM with C = 1. Support
+    patterns are the patterns that were ever misclassified; support vectors are the updates.
     """
 
     def __init__(

@@ -17,18 +17,20 @@ from structsvm.validation import check_choice, check_count, check_positive
 
 
 class SVMStruct(Optimizer):
-    """Visit examples; a constraint violated by more than xi + epsilon enters; optimize the working set.
+    """Cutting-plane training: add violated constraints to a working set and optimize it.
 
-    It stops after an epoch in which no constraint entered: then no example is violated by more than its
-    slack + epsilon. The working set is optimized whenever `new_constraints` have entered, and at the end of
-    each epoch (1 is Algorithm 3 to the letter; more is faster and ends at the same place). All combinations
-    of margin or slack re-scaling with L1 or L2 slacks are solved, where the problem's argmax can find their
-    most violated constraint.
+    Each epoch visits all examples and adds the constraints that are violated by more than xi + epsilon.
+    Training stops after an epoch that added none: then no example is violated by more than its slack +
+    epsilon. The working set is optimized whenever `new_constraints` constraints were added, and at the end
+    of each epoch. 1 is exactly Algorithm 3; larger values are faster and converge to the same solution. All
+    combinations of margin or slack rescaling with L1 or L2 slacks are supported if the argmax of the problem
+    can find the most violated constraint.
 
-    formulation="1-slack" is the same algorithm with one constraint for all examples together, the mean of
-    what each finds: it has many epochs, few constraints, and stops when the mean violation exceeds the mean
-    slack by no more than epsilon, which bounds the duality gap as n slacks do, by epsilon times C times the
-    sum of the sample weights. It has L1 slacks only; `partial_fit` gives each of its batches a slack.
+    formulation="1-slack" is the same algorithm with one constraint for all examples together: the mean of
+    the most violated constraints of the examples. It makes many epochs and needs few constraints. It stops
+    when the mean violation exceeds the mean slack by at most epsilon. As with n slacks, the duality gap is
+    then at most epsilon times C times the sum of the sample weights. It supports only L1 slacks;
+    `partial_fit` gives each batch its own slack.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class SVMStruct(Optimizer):
 
         check_choice(formulation=(self.formulation, ("n-slack", "1-slack")))
         if self.formulation == "1-slack" and self.slack != "l1":
-            raise ValueError("one slack for all examples is not squared: use slack='l1', or n-slack")
+            raise ValueError("formulation='1-slack' supports only slack='l1'; use formulation='n-slack'")
 
     def _new_oracle(self, problem: Any) -> Any:
         oracle = super()._new_oracle(problem)
@@ -83,7 +85,7 @@ class SVMStruct(Optimizer):
 
     @property
     def n_constraints_(self) -> int:
-        """Constraints that have entered the working set, those that left it again included."""
+        """The number of constraints added to the working set, including those removed later."""
         self._fitted()
         return self._entered
 
@@ -92,7 +94,7 @@ class SVMStruct(Optimizer):
             if self._epoch(self._held if online else self._shuffled()) or online:
                 return
         warnings.warn(
-            f"SVMstruct still added {self._added} constraints in its epoch {self.epochs}: "
+            f"SVMstruct still added {self._added} constraints in epoch {self.epochs}; "
             "allow more epochs or a larger epsilon",
             ConvergenceWarning,
             stacklevel=3,

@@ -1,4 +1,4 @@
-"""Built-in problems, one file a structure."""
+"""Built-in problems, with one file per structure."""
 
 from structsvm.problems.ambiguous import AmbiguousBags
 from structsvm.problems.multiclass import Multiclass

@@ -49,7 +49,7 @@ cdef class AmbiguousOracle(SparseInputs):
 
     def configure(self, *, rescaling, slack):
         if rescaling != "margin" or slack != "l1":
-            raise ValueError("ambiguous bags train with margin re-scaling and L1 slacks only: "
+            raise ValueError("ambiguous bags support only margin rescaling and L1 slacks: "
                              "their hinge is already a mean over pairs of labels")
         super().configure(rescaling=rescaling, slack=slack)
 

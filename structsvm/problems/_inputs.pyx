@@ -194,5 +194,5 @@ def whole(values) -> np.ndarray:
     """A 1-d array of whole numbers."""
     values = np.asarray(values)
     if values.ndim != 1 or values.size and values.dtype.kind not in "iu":
-        raise ValueError(f"the stored patterns hold an array of {values.dtype} in place of whole numbers")
+        raise ValueError(f"the stored patterns hold an array of {values.dtype} instead of integers")
     return values

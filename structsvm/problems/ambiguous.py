@@ -1,4 +1,4 @@
-"""Ambiguous supervision: a bag of labels for each row of X, one of them right, nobody knows which."""
+"""Ambiguous supervision: each row of X has a bag of labels, only one of which is right."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from structsvm.validation import check_matrix
 
 
 class AmbiguousBags(LinearInputs):
-    """Every label of a bag should beat every one outside it: the mean pairwise hinge of Bordes' thesis, 6.1.
+    """Rank every label of a bag above every label outside it (the mean pairwise hinge of Bordes' thesis,
+    6.1).
 
     The loss of a pattern is max_c Delta(c) - <w, Psi(c)>, with c choosing among the |bag| |rest| pairs of
     labels; `PassiveAggressive` on it is Algorithm 23 (one dual step per pattern), `LaRank` adds
-    reprocessing. A bag that is empty, or that holds every label, carries no information and is skipped.
+    reprocessing. A bag that is empty or contains every label carries no information and is skipped.
     """
 
     def __init__(self, *, classes: Sequence[Any] | None = None, fit_intercept: bool = False) -> None:
@@ -28,7 +29,7 @@ class AmbiguousBags(LinearInputs):
         given = [label for bag in y for label in bag] if self.classes is None else list(self.classes)
         classes = np.unique(np.asarray(given))
         if len(classes) < 2:
-            raise ValueError(f"{len(classes)} distinct label(s) in the bags: at least two are needed")
+            raise ValueError(f"{len(classes)} distinct label(s) in the bags; at least two are needed")
         self.set_inputs(X)
         self.classes_ = classes
         self.n_features = self.n_inputs * len(classes)
@@ -55,7 +56,7 @@ class AmbiguousBags(LinearInputs):
         return self.classes_[np.argmax(self.decision_function(X, w), axis=1)]
 
     def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Phi of one label, by which it is scored; training compares bags, see `oracle`."""
+        """Phi of a single label, for its score; training compares bags, see `oracle`."""
         row = self.encode_inputs(np.reshape(x, (1, -1)))
         return row.indices.astype(np.int64) * len(self.classes_) + self.encode_labels([y])[0], row.data
 
@@ -64,9 +65,9 @@ class AmbiguousBags(LinearInputs):
 
 
 def check_bags(y: Any) -> None:
-    """Refuse plain labels in place of bags: a string would pass for a bag of letters."""
+    """Reject plain labels instead of bags: a string would be treated as a bag of letters."""
     for position, bag in enumerate(y):
         if isinstance(bag, (str, bytes)) or not hasattr(bag, "__len__"):
             raise ValueError(
-                f"y[{position}] = {bag!r} is not a bag of labels: give a list or a set for each pattern"
+                f"y[{position}] = {bag!r} is not a bag of labels; pass a list or a set for each pattern"
             )

@@ -27,7 +27,7 @@ class LinearInputs(Problem):
         self.n_inputs = X.shape[1] + bool(self.fit_intercept)
 
     def encode_inputs(self, X: Any) -> sparse.csr_array:
-        """X as CSR, with the constant feature where there is one."""
+        """X as CSR, with the constant feature if there is one."""
         X = sparse.csr_array(self.checked(X))
         if self.fit_intercept:
             X = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1))]))
@@ -47,7 +47,7 @@ class LinearInputs(Problem):
         return check_matrix(X, n_features=self.n_inputs - bool(self.fit_intercept))
 
     def encode_labels(self, y: Any) -> np.ndarray:
-        """Labels as positions in `classes_`; an unknown one is refused."""
+        """Labels as positions in `classes_`; unknown labels are rejected."""
         y = np.asarray(y)
         try:
             order = np.searchsorted(self.classes_, y) if len(y) else np.empty(0, np.intp)
@@ -70,10 +70,10 @@ class LinearInputs(Problem):
 class Multiclass(LinearInputs):
     """One class for each row of X, with Phi(x, y) = Lambda(y) (x) x.
 
-    loss: a matrix, loss[y, c] the cost of answering c for y (in the order of `classes_`); 0-1 by default.
+    loss: a matrix in the order of `classes_`; loss[y, c] is the cost of predicting c for y; 0-1 by default.
     output_features: Lambda, a row for each class (`structsvm.problems.taxonomies` makes them from a taxonomy,
     from descriptions or from similarities); the identity by default, which is Crammer and Singer's SVM.
-    classes: all labels, where the first data may not show them all.
+    classes: all labels; required if the first data may not contain them all.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Multiclass(LinearInputs):
         y = check_targets(plain_labels(y), X.shape[0])
         classes = np.unique(y if self.classes is None else plain_labels(self.classes, "classes"))
         if len(classes) < 2:
-            raise ValueError(f"one class only ({classes[0]!r}): a classifier needs examples of at least two")
+            raise ValueError(f"one class only ({classes[0]!r}); a classifier needs at least two classes")
         loss = check_loss_matrix(self.loss_matrix, len(classes))
         features = (
             np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)
@@ -132,7 +132,7 @@ class Multiclass(LinearInputs):
     def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
         return self.classes_[np.argmax(self.decision_function(X, w), axis=1)]
 
-    # The same problem through the Python door: slower, and what the compiled oracle is tested against.
+    # The same problem in Python: slower, and the reference for tests of the compiled oracle.
 
     def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         row = self.encode_inputs(np.reshape(x, (1, -1)))
@@ -150,29 +150,29 @@ class Multiclass(LinearInputs):
 
 
 def plain_labels(y: Any, name: str = "y") -> np.ndarray:
-    """Labels as an array of numbers or of text; refuses several types at once, None and NaN."""
+    """Labels as an array of numbers or of text; mixed types, None and NaN are rejected."""
     labels = np.asarray(y)
     if labels.dtype.kind == "O":
         values = labels.ravel().tolist()
     elif labels.dtype.kind in "SU" and labels.ndim == 1 and not hasattr(y, "dtype"):
-        values = list(y)  # NumPy has made text of what may have been numbers
+        values = list(y)  # NumPy may have converted numbers to text
     else:
         return labels
     if any(value is None or (isinstance(value, (float, np.floating)) and value != value) for value in values):
-        raise ValueError(f"{name} contains None or NaN: every pattern needs a label")
+        raise ValueError(f"{name} contains None or NaN; every pattern needs a label")
     for types in (str, bytes, (bool, int, float, np.bool_, np.integer, np.floating)):
         if all(isinstance(value, types) for value in values):
             return np.array(values).reshape(labels.shape) if values else labels
     kinds = sorted({type(value).__name__ for value in values})
     if len(kinds) > 1:
         raise ValueError(
-            f"{name} mixes labels of type {' and '.join(kinds)}: give numbers only or strings only"
+            f"{name} mixes labels of type {' and '.join(kinds)}; use only numbers or only strings"
         )
     return labels
 
 
 def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
-    """A loss matrix for n classes: finite, not negative, 0 for the right answer; 0-1 if not given."""
+    """Check a loss matrix for n classes: finite, not negative, 0 on the diagonal; 0-1 if not given."""
     if loss is None:
         return 1.0 - np.eye(n_classes)
     loss = np.asarray(loss, dtype=np.float64)
@@ -180,8 +180,8 @@ def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
         raise ValueError(f"the loss matrix has shape {loss.shape}, but there are {n_classes} classes")
     if not np.all(np.isfinite(loss)) or np.any(loss < 0):
         raise ValueError(
-            "the loss matrix holds a negative loss, NaN or infinity: losses are finite and at least 0"
+            "the loss matrix contains a negative loss, NaN or infinity; losses must be finite and at least 0"
         )
     if np.any(np.diag(loss) != 0):
-        raise ValueError("the loss matrix must have zeros on its diagonal: the right answer costs nothing")
+        raise ValueError("the loss matrix must have zeros on its diagonal")
     return loss

@@ -38,17 +38,17 @@ def subsequence_kernel(a: str, b: str, *, length: int = 3, decay: float = 0.01) 
 def subsequence_features(
     strings: Sequence[str], *, alphabet: Sequence[str], length: int = 3, decay: float = 0.01
 ) -> np.ndarray:
-    """Phi of the subsequence kernel, written out: a column for each of the |alphabet|^length subsequences.
+    """Explicit features of the subsequence kernel: a column for each of the |alphabet|^length subsequences.
 
-    Rows have unit length, so that their products are the normalised kernel; a string that is too short to
-    have any subsequence is zero.
+    Rows have unit length, so their products are the normalised kernel. A string that is too short for any
+    subsequence gets a zero row.
     """
     check_string_options(length, decay)
     place = {letter: k for k, letter in enumerate(alphabet)}
     size = len(alphabet)
     if size**length > MOST_FEATURES:
         raise ValueError(
-            f"{size} letters have {size**length} subsequences of length {length}, too many to write out: "
+            f"{size} letters have {size**length} subsequences of length {length}, too many to enumerate; "
             "use subsequence_kernel with KernelLaRank(kernel='precomputed')"
         )
     features = np.zeros((len(strings), size**length))
@@ -71,10 +71,10 @@ def subsequence_features(
 class StringProblem(Multiclass):
     """An output string for each input string, chosen among candidates.
 
-    Phi(x, y) = Phi(x) (x) Lambda(y), both the features of the normalised subsequence kernel, so that
-    <Phi(x, y), Phi(x', y')> = K(x, x') L(y, y'); the loss is 1 - L, and 0 only for the right string.
-    outputs: the strings to choose from, by default all that the first data show; generate: Gen(x), a function
-    that gives the candidates of an input among them (training then enumerates in Python).
+    Phi(x, y) = Phi(x) (x) Lambda(y), both with the features of the normalised subsequence kernel, so <Phi(x,
+    y), Phi(x', y')> = K(x, x') L(y, y'). The loss is 1 - L, and 0 only for the right string. outputs: the
+    strings to choose from, by default all outputs of the first data. generate: Gen(x), a function that
+    returns the candidates of an input among them; training then enumerates them in Python.
     """
 
     def __init__(
@@ -128,13 +128,13 @@ class StringProblem(Multiclass):
 def check_string_options(length: int, decay: float) -> None:
     check_count(length=length, low=1)
     if not 0 < decay <= 1:
-        raise ValueError(f"decay must be above 0 and at most 1, not {decay!r}")
+        raise ValueError(f"decay must be above 0 and at most 1, got {decay!r}")
 
 
 def check_strings(strings: Any, name: str) -> list[str]:
-    """Refuse anything but a list of strings; a single string would pass for a list of letters."""
+    """Reject anything but a list of strings; a single string would be treated as a list of letters."""
     if isinstance(strings, str):
-        raise ValueError(f"{name} is one string: give a list of strings")
+        raise ValueError(f"{name} is a single string; pass a list of strings")
     for position, string in enumerate(strings):
         if not isinstance(string, str):
             raise ValueError(f"{name}[{position}] = {string!r} is not a string")

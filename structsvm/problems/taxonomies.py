@@ -1,4 +1,4 @@
-"""Output features: how classes resemble each other, so that what is learned of one helps the others.
+"""Output features for related classes, so that examples of one class help to learn the others.
 
 Each function returns Lambda, a row for each class (Tsochantaridis' thesis, 4.3): the `output_features` of
 `Multiclass`.
@@ -15,7 +15,7 @@ import numpy as np
 def taxonomy_features(paths: Sequence[Sequence[Hashable]], *, node_weight: float = 1.0) -> np.ndarray:
     """Lambda for classes in a tree: a feature for each node, shared by the classes below it.
 
-    paths: for each class its nodes from the top down, the class itself last, as ("animal", "dog").
+    paths: for each class its nodes from the top down, the class itself last, such as ("animal", "dog").
     Nodes are identified by their whole path, so a name may occur in two branches. `node_weight` weighs
     inner nodes against the classes themselves.
     """
@@ -33,7 +33,7 @@ def taxonomy_features(paths: Sequence[Sequence[Hashable]], *, node_weight: float
 
 
 def tree_loss(paths: Sequence[Sequence[Hashable]]) -> np.ndarray:
-    """loss[y, c]: the height of the first common ancestor of two classes, a root above all included.
+    """loss[y, c]: the height of the lowest common ancestor of two classes; a root above all classes is added.
 
     Heights are counted in levels below the ancestor, up to the deeper of the two classes.
     """
@@ -49,24 +49,24 @@ def tree_loss(paths: Sequence[Sequence[Hashable]]) -> np.ndarray:
 
 
 class Taxonomy:
-    """Classes in a tree, for `LaRankClassifier` and `Multiclass`: what goes with their sorted classes.
+    """Classes in a tree, with output features and a tree loss for `LaRankClassifier` and `Multiclass`.
 
         LaRankClassifier(**Taxonomy.of_names(set(y), ".").options()).fit(X, y)
 
-    paths: for each class its nodes from the top down, as {"dog": ("animal", "dog")}. Every class that the
-    training data may show must be there, and no other, as the classifier lines up its classes with them.
+    paths: for each class its nodes from the top down, such as {"dog": ("animal", "dog")}. It must contain
+    exactly the classes of the training data, because the classifier matches its sorted classes with them.
     """
 
     def __init__(self, paths: Mapping[Any, Sequence[Hashable]]) -> None:
         if len(paths) < 2:
-            raise ValueError(f"a taxonomy of {len(paths)} class(es): there is nothing to tell apart")
+            raise ValueError(f"a taxonomy of {len(paths)} class(es); a taxonomy needs at least two")
         self.classes = np.unique(np.asarray(list(paths)))
         self.paths = [tuple(paths[label]) for label in self.classes.tolist()]
         check_paths(self.paths)
 
     @classmethod
     def of_names(cls, names: Iterable[str], separator: str) -> Self:
-        """Classes whose names are their paths, as rec.sport.hockey."""
+        """Build from classes whose names are their paths, such as rec.sport.hockey."""
         return cls({name: name.split(separator) for name in names})
 
     def options(
@@ -89,7 +89,10 @@ class Taxonomy:
 
 
 def description_features(descriptions: Sequence[Sequence[str]]) -> np.ndarray:
-    """Lambda from words that describe each class: its own feature, then its words by idf, of unit length."""
+    """Lambda from words that describe each class.
+
+    Each row has a feature for the class and its words weighted by idf, scaled to unit length.
+    """
     words = sorted({word for description in descriptions for word in description})
     column = {word: k for k, word in enumerate(words)}
     counts = np.zeros((len(descriptions), len(words)))
@@ -109,8 +112,8 @@ def similarity_features(similarity: Any) -> np.ndarray:
     values, vectors = np.linalg.eigh(similarity)
     if values.min() < -1e-8 * max(values.max(), 1.0):
         raise ValueError(
-            "class similarities must be positive semi-definite; "
-            f"the smallest eigenvalue is {values.min():.3g}"
+            "class similarities must be positive semi-definite, "
+            f"but the smallest eigenvalue is {values.min():.3g}"
         )
     kept = values > 1e-12 * max(values.max(), 1.0)
     return vectors[:, kept] * np.sqrt(values[kept])
@@ -118,6 +121,6 @@ def similarity_features(similarity: Any) -> np.ndarray:
 
 def check_paths(paths: Sequence[Sequence[Hashable]]) -> None:
     if any(len(path) == 0 for path in paths):
-        raise ValueError("every class needs a path of at least one node, itself")
+        raise ValueError("every class needs a path of at least one node, the class itself")
     if len({tuple(path) for path in paths}) != len(paths):
         raise ValueError("two classes have the same path in the taxonomy")

@@ -218,7 +218,7 @@ def test_a_parser_is_trained_by_one_call_at_a_time(algorithm):
     before = parser.parse("anna shoots")
     parser.fit(*DATA, progress=train_again)
     assert refused
-    assert set(refused) == {"this Ospas is being trained: wait until training ends, or use another one"}
+    assert set(refused) == {"this Ospas is being trained; wait until training ends, or use another one"}
     assert parser.parse("anna shoots") == before
     parser.partial_fit("anna shoots", ["shot(anna)"])
 

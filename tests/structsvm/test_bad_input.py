@@ -178,7 +178,7 @@ def test_what_needs_data_says_so_before_there_are_any(optimizer_class):
     optimizer = optimizer_class(Multiclass())
     for ask in (lambda: optimizer.predict(X), optimizer.primal, optimizer.gap, lambda: optimizer.weights_,
                 lambda: optimizer.n_support_vectors_, lambda: optimizer.n_argmax_):  # fmt: skip
-        with pytest.raises(NotFittedError, match="has seen no data: call fit or partial_fit first"):
+        with pytest.raises(NotFittedError, match="has seen no data; call fit or partial_fit first"):
             ask()
     assert not hasattr(optimizer, "weights_")
 

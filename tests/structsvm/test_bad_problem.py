@@ -52,7 +52,7 @@ class Wrong(Ordinal):
 @pytest.mark.parametrize(("wrong", "match"), [
     ("nan", "NaN or infinity"), ("inf", "NaN or infinity"), ("short", r"shape \(7,\), but n_features is 8"),
     ("long", "shape"), ("index", r"index 8, outside 0\.\.7"), ("negative index", "index -1, outside"),
-    ("real index", "whole numbers"), ("dict", "index 8"), ("dict nan", "NaN"),
+    ("real index", "must be integers"), ("dict", "index 8"), ("dict nan", "NaN"),
     ("uneven", "2 indices but 1 values"),
     ("sparse wide", "shape"), ("two rows", "shape"), ("negative loss", "finite and not negative"),
     ("nan loss", "finite and not negative"), ("inf loss", "finite and not negative"),
@@ -155,5 +155,5 @@ def test_outputs_that_cannot_be_compared_say_so():
         def __eq__(self, other):
             raise ValueError("ambiguous")
 
-    with pytest.raises(ValueError, match="Odd cannot be compared by =="):
+    with pytest.raises(ValueError, match="Odd cannot be compared with =="):
         Enumerated([Odd(), Odd(), Odd()]).loss(Odd(), Odd())

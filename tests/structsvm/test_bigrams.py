@@ -214,14 +214,14 @@ def test_arrays_that_do_not_fit_are_refused():
     y, _ = some_labels(rng, X)
     problem = SequenceProblem(LABELS, bigrams=(1, 1))
     for bad, message in [
-        (replace(X, bigrams=None), "exactly where"),
+        (replace(X, bigrams=None), "if and only if"),
         (replace(X, bigrams=replace(X.bigrams, ids=X.bigrams.ids[1:])), "bigram ids"),
         (replace(X, bigrams=replace(X.bigrams, rows=X.bigrams.rows[:, 1:])), "bigram rows"),
         (replace(X, bigrams=replace(X.bigrams, rows=X.bigrams.rows[:1])), "outside"),
     ]:
         with pytest.raises(ValueError, match=message):
             LaRank(problem).fit(bad, y)
-    with pytest.raises(ValueError, match="exactly where"):
+    with pytest.raises(ValueError, match="if and only if"):
         LaRank(SequenceProblem(LABELS)).fit(X, y)
     with pytest.raises(ValueError, match="one label back"):
         SequenceProblem(LABELS, bigrams=(2,))

@@ -103,7 +103,7 @@ def test_foreign_and_inconsistent_model_files_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="consistent classifier"):
         LaRankClassifier.load(path)
     save_model(path, arrays, {"kind": "tagger"})
-    with pytest.raises(ModelFileError, match="does not hold a classifier"):
+    with pytest.raises(ModelFileError, match="does not contain a classifier"):
         LaRankClassifier.load(path)
 
 
@@ -278,7 +278,7 @@ def test_partial_fit_refuses_parameters_changed_since_fit(change):
     model = LaRankClassifier(kernel="rbf", loss=(1 - np.eye(3)).tolist()).fit(X, y)
     model.partial_fit(X, y)
     model.set_params(**change)
-    with pytest.raises(ValueError, match=f"{next(iter(change))} was changed since fit: call fit"):
+    with pytest.raises(ValueError, match=f"{next(iter(change))} was changed since fit; call fit again"):
         model.partial_fit(X, y)
     assert model.fit(X, y).partial_fit(X, y).n_iter_ == 10_000 // len(X) + 1
     model.set_params(epochs=2, class_weight={"a": 2.0}).partial_fit(X, y)
@@ -407,9 +407,9 @@ def test_primal_and_gap_take_the_weights_of_training(kernel):
         assert model.gap(X, y, sample_weight) == pytest.approx(model.gap())
         assert model.primal(X, y) != pytest.approx(model.primal())
         for method in (model.primal, model.gap):
-            with pytest.raises(ValueError, match="go together"):
+            with pytest.raises(ValueError, match="must be passed together"):
                 method(X)
-            with pytest.raises(ValueError, match="go together"):
+            with pytest.raises(ValueError, match="must be passed together"):
                 method(y=y)
             with pytest.raises(ValueError, match="sample_weight goes with"):
                 method(sample_weight=sample_weight)

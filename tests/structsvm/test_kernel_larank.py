@@ -307,7 +307,7 @@ def test_a_fit_that_is_broken_off_leaves_the_new_model_as_far_as_it_came(first):
 
 @pytest.mark.parametrize("problem", [AmbiguousBags(), Multiclass(fit_intercept=True)])
 def test_a_problem_that_has_no_kernel_form_is_refused(problem):
-    with pytest.raises(ValueError, match="kernels need a Multiclass problem"):
+    with pytest.raises(ValueError, match="kernels require a Multiclass problem"):
         KernelLaRank(problem).fit(*points())
 
 

@@ -157,7 +157,7 @@ def test_batches_whose_sizes_do_not_fit_are_refused():
 
 def test_squared_slacks_and_unknown_formulations_are_refused():
     X, y = noisy_classes(20)
-    with pytest.raises(ValueError, match="not squared"):
+    with pytest.raises(ValueError, match="supports only slack"):
         SVMStruct(Multiclass(), formulation="1-slack", slack="l2").fit(X, y)
     with pytest.raises(ValueError, match="formulation must be"):
         SVMStruct(Multiclass(), formulation="2-slack").fit(X, y)

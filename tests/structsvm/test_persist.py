@@ -121,11 +121,11 @@ def test_saving_through_a_link_keeps_the_link(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "meta", "message"),
     [
-        ({"a": np.array([{}])}, {}, "Array 'a' must hold numbers or text of fixed size, not object"),
-        ({"a/b": np.zeros(1)}, {}, "Array name 'a/b' must be"),
-        ({"": np.zeros(1)}, {}, "Array name '' must be"),
-        ({}, {"a": np.zeros(2)}, "`meta` can hold what JSON can, not ndarray"),
-        ({}, {"a": {1, 2}}, "`meta` can hold what JSON can, not set"),
+        ({"a": np.array([{}])}, {}, "Array 'a' must contain numbers or text of fixed size, got object"),
+        ({"a/b": np.zeros(1)}, {}, "Array name 'a/b' must consist"),
+        ({"": np.zeros(1)}, {}, "Array name '' must consist"),
+        ({}, {"a": np.zeros(2)}, "`meta` can contain only JSON values, got ndarray"),
+        ({}, {"a": {1, 2}}, "`meta` can contain only JSON values, got set"),
     ],
 )
 def test_what_cannot_be_saved_is_refused_before_writing(tmp_path, arrays, meta, message):

@@ -61,7 +61,7 @@ def test_quantising_again_changes_nothing(weights, dtype):
     [
         ([np.nan], "int8", "must be finite"),
         ([0, -np.inf], "float16", "must be finite"),
-        ([70000], "float16", "do not fit float16"),
+        ([70000], "float16", "do not fit into float16"),
         ([1], "int4", "dtype must be one of float32, float16, int8, got 'int4'"),
     ],
 )

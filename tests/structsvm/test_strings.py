@@ -83,12 +83,12 @@ def test_only_what_is_generated_is_answered():
 @pytest.mark.parametrize(
     ("X", "y", "options", "message"),
     [
-        ("abc", "abc", {}, "is one string"),
+        ("abc", "abc", {}, "is a single string"),
         (["abc", 3], ["a", "b"], {}, r"X\[1\] = 3 is not a string"),
         (["abc", "abd"], ["aab", "bba"], {"alphabet": "abc"}, "'abd' has the letter 'd'"),
         (["abc", "abd"], ["aab", "bba"], {"length": 0}, "length"),
         (["abc", "abd"], ["aab", "bba"], {"decay": 1.5}, "decay must be"),
-        (["abcdefghijklmnop" * 2, "abd"], ["aab", "bba"], {"length": 6}, "too many to write out"),
+        (["abcdefghijklmnop" * 2, "abd"], ["aab", "bba"], {"length": 6}, "too many to enumerate"),
     ],
 )
 def test_wrong_strings_are_refused(X, y, options, message):

@@ -31,10 +31,14 @@ def shell(command, cwd):
 @pytest.mark.parametrize(
     ("command", "code", "text"),
     [
-        ("tag chunk.ssvm <&-", 1, b"error: standard input is closed; give a file\n"),
-        ("tag chunk.ssvm train.txt >&-", 1, b"error: standard output is closed; give an output file\n"),
-        ("evaluate chunk.ssvm train.txt >&-", 1, b"error: standard output is closed; give an output file\n"),
-        ("--help >&-", 1, b"error: standard output is closed; give an output file\n"),
+        ("tag chunk.ssvm <&-", 1, b"error: standard input is closed; specify a file\n"),
+        ("tag chunk.ssvm train.txt >&-", 1, b"error: standard output is closed; specify an output file\n"),
+        (
+            "evaluate chunk.ssvm train.txt >&-",
+            1,
+            b"error: standard output is closed; specify an output file\n",
+        ),
+        ("--help >&-", 1, b"error: standard output is closed; specify an output file\n"),
         ("tag chunk.ssvm train.txt -o out.txt <&- >&-", 0, b""),
         ("tag chunk.ssvm absent.txt 2>&-", 1, b""),
     ],

@@ -296,7 +296,7 @@ def test_a_folder_of_sources_says_that_it_is_not_compiled(tmp_path):
         check=False,
     )
     assert done.returncode == 1
-    assert "structsvm is not compiled here: run `make demo`" in done.stderr.splitlines()[-1]
+    assert "structsvm is not compiled here; run `make demo`" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("column", ["upos", "xpos", "feats"])

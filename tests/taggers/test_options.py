@@ -110,5 +110,5 @@ def test_a_model_is_resumed_with_an_algorithm_that_has_fewer_options(tmp_path):
     [("epochs", 0), ("epochs", 1.5), ("cutoff", 0), ("order", -1), ("reprocess", True), ("patience", -1)],
 )
 def test_values_out_of_range_are_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be a whole number of at least"):
+    with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):
         SequenceTagger(**{name: value}).fit(X, Y)

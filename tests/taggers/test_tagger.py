@@ -392,7 +392,7 @@ def test_n_best_labellings_differ_in_what_they_mean():
     (one,) = tagger.predict_nbest([[("the", "DT")]], 100)
     assert sorted(labels for _, labels in one) == [[n] for n in tagger.classes_ if not n.startswith("I-")]
     for n in (0, -1):
-        with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
+        with pytest.raises(ValueError, match="n must be an integer of at least 1"):
             tagger.predict_nbest(X_TEST[:1], n)
 
 

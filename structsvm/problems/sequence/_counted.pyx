@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Viterbi by the number of wrong labels: exact for a loss that depends on it, in every form of the problem.
 
-Margin re-scaling with L1 slacks needs none of it where the loss is a sum over tokens. A product with the
+Margin rescaling with L1 slacks needs none of it where the loss is a sum over tokens. A product with the
 loss, its root, or the loss of a whole sentence being wrong are no such sums: here the best labelling is kept
 for each number of wrong labels, up to a limit, and the most violated one is among them (thesis 4.4.2).
 """
@@ -69,7 +69,7 @@ cdef class CountedOracle(ExactOracle):
                     worst, last, most = value, y, s
         if worst == -INFINITY:
             with gil:
-                raise ValueError("no labelling has a finite score: weights must be finite numbers")
+                raise ValueError("no labelling has a finite score; weights must be finite")
         s = most
         for t in range(x.n_tokens - 1, -1, -1):
             self.answer[t] = <int32_t>last

@@ -141,14 +141,14 @@ cdef class Decoder:
         if len(X.rows) and not 0 <= X.rows.min() <= X.rows.max() < self.n_rows:
             raise ValueError(f"a feature row lies outside the {self.n_rows} rows of the model")
         if bool(self.distances.shape[0]) != (X.bigrams is not None):
-            raise ValueError("the sentences have bigram features exactly where the model has them")
+            raise ValueError("the sentences must have bigram features if and only if the model has them")
         if X.bigrams is not None:
             X.bigrams.check(len(X.token_ptr) - 1, self.distances.shape[0], self.n_labels)
             if X.bigrams.rows.max(initial=-1) >= self.n_rows:
                 raise ValueError(f"a bigram's row lies outside the {self.n_rows} rows of the model")
         if forced is not None and (
                 len(forced) != len(X.token_ptr) - 1 or np.max(forced, initial=-1) >= self.n_labels):
-            raise ValueError("forced labels must be one for each token: a label of the model, or -1")
+            raise ValueError("forced labels must have one value for each token: a label of the model, or -1")
 
     cdef int allocate(self, Scratch* scratch, Py_ssize_t n) except -1:
         scratch.lattice = <float*>malloc(n * self.stride * sizeof(float))
@@ -323,7 +323,7 @@ cdef class Decoder:
     def n_best(self, X, Py_ssize_t sentence, Py_ssize_t n, *, forced=None):
         """The n best labellings of a sentence, as (score, labels), best first; exact inference only."""
         if self.greedy:
-            raise ValueError("n-best labels need exact inference: a greedy tagger follows one path only")
+            raise ValueError("n-best labels require exact inference; a greedy tagger follows only one path")
         cdef Py_ssize_t first = X.sentence_ptr[sentence], t, y, p, k
         cdef Py_ssize_t length = X.sentence_ptr[sentence + 1] - first
         if length == 0:

@@ -40,7 +40,7 @@ cdef class SequenceOracle(Oracle):
 
     def configure(self, *, rescaling, slack):
         if rescaling != "margin" or slack != "l1":
-            raise ValueError("sequences train with margin re-scaling and L1 slacks only: "
+            raise ValueError("this sequence problem supports only margin rescaling and L1 slacks: "
                              "Viterbi cannot maximise a product with the loss, nor its root")
         super().configure(rescaling=rescaling, slack=slack)
 

@@ -1,4 +1,4 @@
-"""Input features that look at a label before: one row of weights for each of them and each such label."""
+"""Input features joined with an earlier label: one row of weights for each pair of feature and label."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 class Bigrams:
     """ids[t, k]: the number of token t's k-th bigram feature, or -1 if it has no such feature.
 
-    rows[i, p]: the feature row of number i after label p (the last column: no label before), or -1 if the
-    pair has no weights. `SequenceProblem.bigrams` says for each k how many tokens before p is.
+    rows[i, p]: the feature row of number i after label p (the last column: no earlier label), or -1 if the
+    pair has no weights. `SequenceProblem.bigrams` says for each k how many tokens earlier p is.
     """
 
     ids: np.ndarray  # int32, tokens x kinds
     rows: np.ndarray  # int32, numbers x (n_labels + 1)
 
     def check(self, n_tokens: int, kinds: int, n_labels: int) -> None:
-        """Refuse arrays that do not fit: compiled code indexes with them."""
+        """Reject inconsistent arrays, because compiled code indexes with them."""
         if self.ids.shape != (n_tokens, kinds) or self.ids.dtype != np.int32:
-            raise ValueError(f"bigram ids must be int32, {n_tokens} tokens x {kinds}, not {self.ids.shape}")
+            raise ValueError(f"bigram ids must be int32, {n_tokens} tokens x {kinds}, got {self.ids.shape}")
         if self.rows.ndim != 2 or self.rows.shape[1] != n_labels + 1 or self.rows.dtype != np.int32:
-            raise ValueError(f"bigram rows must be int32, numbers x {n_labels + 1}, not {self.rows.shape}")
+            raise ValueError(f"bigram rows must be int32, numbers x {n_labels + 1}, got {self.rows.shape}")
         if (
             self.ids.max(initial=-1) >= len(self.rows)
             or min(self.ids.min(initial=-1), self.rows.min(initial=-1)) < -1
@@ -33,7 +33,7 @@ class Bigrams:
 
 
 def labels_before(codes: np.ndarray, sentence_ptr: np.ndarray, distance: int, none: int) -> np.ndarray:
-    """The label some places before each token; `none` at the start, and where it is not known."""
+    """The label `distance` tokens before each token; `none` at the start and if it is unknown."""
     before = np.full(len(codes), none, np.int32)
     before[distance:] = codes[: max(len(codes) - distance, 0)]
     place = np.arange(len(codes)) - np.repeat(sentence_ptr[:-1], np.diff(sentence_ptr))
@@ -41,7 +41,7 @@ def labels_before(codes: np.ndarray, sentence_ptr: np.ndarray, distance: int, no
 
 
 def with_gold_rows(X: Any, codes: np.ndarray, distances: tuple[int, ...], n_labels: int) -> Any:
-    """X with the rows that its bigrams have after the gold labels, as features of the tokens themselves."""
+    """X with the rows of its bigrams after the gold labels as ordinary token features."""
     found = np.empty(X.bigrams.ids.shape, np.int32)
     for k, distance in enumerate(distances):
         before, number = labels_before(codes, X.sentence_ptr, distance, n_labels), X.bigrams.ids[:, k]

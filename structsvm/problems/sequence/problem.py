@@ -63,16 +63,20 @@ class SequenceLabels:
 class SequenceProblem(Problem):
     """Label the tokens of a sentence, by Viterbi or greedily.
 
-    inference="exact": Phi(x, y) counts label bigrams, the start included, and (feature, label) pairs; a
-    pattern is a sentence, its loss the sum over tokens of loss[right, answered]. With loss="hamming" (how
-    many labels are wrong) or "0/1" (whether any is), the search keeps the best labelling for each number of
-    wrong labels: slower, and exact for slack re-scaling and L2 slacks too.
-    inference="greedy": one decision after the other, given the `order` labels before (true ones in training);
-    a pattern is a token (thesis 5.3).
-    barred: (n_labels + 1, n_labels) booleans, True where a label may not follow another (last row: may not
-    come first), and n_labels booleans where a label may not come last; greedy training does not look at it.
-    bigrams: for each kind of bigram feature (see `Bigrams`), how many places before its label is; exact
-    inference looks one place back only.
+    inference="exact": Phi(x, y) counts label bigrams (including the start) and (feature, label) pairs. A
+    pattern is a sentence; its loss is the sum over tokens of loss[right, predicted]. With loss="hamming" (the
+    number of wrong labels) or "0/1" (whether any label is wrong), the search keeps the best labelling for
+    each number of wrong labels. This is slower, but also exact for slack rescaling and L2 slacks.
+
+    inference="greedy": labels one token after another, given the `order` previous labels (the right ones in
+    training). A pattern is a token (thesis 5.3).
+
+    barred: forbidden transitions and last labels. The first array, (n_labels + 1, n_labels) booleans, is True
+    if a label may not follow another (last row: may not come first). The second, n_labels booleans, is True
+    if a label may not come last. Greedy training ignores both.
+
+    bigrams: for each kind of bigram feature (see `Bigrams`), the distance to its label; exact inference
+    supports only a distance of 1.
     """
 
     def __init__(
@@ -89,13 +93,13 @@ class SequenceProblem(Problem):
         check_count(n_labels=n_labels, low=1)
         check_count(order=order)
         if order > MOST_ORDER:
-            raise ValueError(f"order must be at most {MOST_ORDER}, not {order}")
+            raise ValueError(f"order must be at most {MOST_ORDER}, got {order}")
         if inference == "exact" and order != 1:
-            raise ValueError(f"exact inference has order 1, not {order}: use greedy inference for others")
+            raise ValueError(f"exact inference requires order 1, got {order}; use greedy inference")
         if min(bigrams, default=1) < 1:
-            raise ValueError(f"bigrams look at a label 1 or more places before, not {min(bigrams)}")
+            raise ValueError(f"bigrams must look at least 1 label back, got {min(bigrams)}")
         if inference == "exact" and max(bigrams, default=1) > 1:
-            raise ValueError("exact inference looks one label back: use greedy inference to look further")
+            raise ValueError("exact inference looks only one label back; use greedy inference")
         self.n_labels = n_labels
         self.inference = inference
         self.order = order
@@ -133,21 +137,21 @@ class SequenceProblem(Problem):
         return ExactOracle(self, self.n_labels, self.stride, self.loss_, self.barred, self.barred_end)
 
     def check_sequences(self, X: Any, y: Any) -> None:
-        """Refuse sentences and labels that do not fit each other or the problem."""
+        """Reject sentences and labels that do not match each other or the problem."""
         self.check_arrays(X, y)
         if bool(self.bigrams) != (X.bigrams is not None):
-            raise ValueError("the sentences have bigram features exactly where the problem has them")
+            raise ValueError("the sentences must have bigram features if and only if the problem has them")
         if X.bigrams is not None:
             X.bigrams.check(len(X.token_ptr) - 1, len(self.bigrams), self.n_labels)
             self.check_size(X.bigrams.rows)
 
     def check_size(self, rows: np.ndarray) -> None:
-        """Refuse feature rows whose weights cannot be counted in 32 bits."""
+        """Reject feature rows whose number of weights does not fit into 32 bits."""
         if self.offset + (int(rows.max(initial=-1)) + 1) * self.stride >= 2**31:
-            raise ValueError(f"more than 2**31 weights for {self.n_labels} labels: use a higher cutoff")
+            raise ValueError(f"more than 2**31 weights for {self.n_labels} labels; use a higher cutoff")
 
     def check_arrays(self, X: Any, y: Any) -> None:
-        """Refuse arrays that do not fit each other: compiled code indexes with them."""
+        """Reject inconsistent arrays, because compiled code indexes with them."""
         arrays = {"rows": X.rows, "token_ptr": X.token_ptr, "sentence_ptr": X.sentence_ptr, "codes": y.codes}
         for name, array in arrays.items():
             if array.ndim != 1 or array.dtype.kind != "i":
@@ -158,7 +162,7 @@ class SequenceProblem(Problem):
             pointers = getattr(X, name)
             rising = len(pointers) and pointers[0] == 0 and pointers[-1] == end
             if not rising or (pointers[1:] < pointers[:-1]).any():
-                raise ValueError(f"{name} must rise from 0 to {end}")
+                raise ValueError(f"{name} must increase from 0 to {end}")
         if (least := X.rows.min(initial=0)) < 0:
             raise ValueError(f"feature row {least} is negative")
         self.check_size(X.rows)
@@ -175,7 +179,7 @@ class SequenceProblem(Problem):
             raise ValueError(f"a set of allowed labels must be {self.n_labels} booleans, not all false")
 
     def check_stored(self, X: Sequences, y: SequenceLabels, places: np.ndarray) -> None:
-        """Refuse what an oracle did not store: places holds the sentence and token of each slot."""
+        """Reject places that no oracle has stored; `places` holds the sentence and token of each slot."""
         self.check_arrays(X, y)
         lengths = np.diff(X.sentence_ptr)
         if places.ndim != 2 or places.shape[1] != 2 or places.dtype != np.int64:
@@ -186,7 +190,7 @@ class SequenceProblem(Problem):
         ):
             raise ValueError("a place of the stored sentences lies outside them")
 
-    # The same through the Python door: a sentence is a list of {row: value}, y a tuple of labels.
+    # The same problem in Python: a sentence is a list of {row: value}, y a tuple of labels.
 
     def joint_feature(self, x: Any, y: Any) -> dict[int, float]:
         feature: dict[int, float] = {}
@@ -212,7 +216,7 @@ class SequenceProblem(Problem):
 
 
 def penalties(barred: tuple[Any, Any] | None, n_labels: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
-    """Penalties on transitions and on last labels: 0, or large enough that barred ones never win."""
+    """Penalties on transitions and on last labels: 0, or so large that barred labels never win."""
     follow, end = np.zeros((n_labels + 1, stride), np.float32), np.zeros(n_labels, np.float32)
     if barred is not None:
         follow[:, :n_labels] = np.where(np.asarray(barred[0], dtype=bool), -1e30, 0)

@@ -8,7 +8,7 @@ from structsvm.problems.sequence.problem import SequenceProblem
 
 
 def wider_weights(weights: np.ndarray, old: SequenceProblem, new: SequenceProblem) -> np.ndarray:
-    """The weights in the layout of `new`, whose first labels are those of `old`; what is new is zero."""
+    """The weights in the layout of `new`, whose first labels are those of `old`; new weights are zero."""
     table = weights.reshape(-1, old.stride)
     wide = np.zeros((len(table) - old.history + new.history, new.stride), weights.dtype)
     wide[_new_row(np.arange(len(table)), old, new), : old.n_labels] = table[:, : old.n_labels]
@@ -37,7 +37,8 @@ def wider_state(
 
 
 def _new_row(row: np.ndarray, old: SequenceProblem, new: SequenceProblem) -> np.ndarray:
-    """Where a row of weights goes; order is kept, and the row of "no label" stays the last of its block."""
+    """The new position of a row of weights; the order is kept, and the row of "no label" stays last in its
+    block."""
     block, before = np.divmod(row, old.n_labels + 1)
     before = np.where(before == old.n_labels, new.n_labels, before)
     return np.where(row < old.history, block * (new.n_labels + 1) + before, row - old.history + new.history)

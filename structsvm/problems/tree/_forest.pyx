@@ -79,7 +79,7 @@ cdef class Forest:
             most[1, e.head] = max(most[1, e.head], b)
         sizes = (highest[0].astype(np.int64) + 1) * (highest[1] + 1)
         if sizes.sum() >= 2**31:
-            raise ValueError("the sentence is too long for this loss: there are too many counts to keep")
+            raise ValueError("the sentence is too long for this loss; shorten it or use another loss")
         for k in range(self.trees.n_nodes):
             self.trees.offset[k], self.trees.width[k] = <int32_t>total, most[1, k] + 1
             total += <Py_ssize_t>(most[0, k] + 1) * (most[1, k] + 1)
@@ -124,7 +124,7 @@ cdef class Chart:
             if loss[n_gold * n_b + n_gold] != 0:
                 raise ValueError("the loss of the right tree must be 0")
         if not (np.isfinite(loss).all() and (loss >= 0).all()):
-            raise ValueError("a loss must be finite and not negative")
+            raise ValueError("a loss must be finite and at least 0")
         forest.loss = loss
         cdef const double[::1] losses = loss
         forest.trees.loss = &losses[0]
@@ -134,7 +134,7 @@ cdef class Chart:
         """All trees over the sentence, or None if there is none; gold holds the steps of the right tree."""
         cdef Py_ssize_t n = words.shape[0], n_symbols = self.productions.n_symbols, size, i, k
         if n > LONGEST:
-            raise ValueError(f"a sentence of {n} terminals: CKY takes at most {LONGEST}")
+            raise ValueError(f"a sentence of {n} terminals is too long; CKY supports at most {LONGEST}")
         cdef Forest forest = Forest()
         forest.words = np.array(words)
         chart = np.full((n * (n + 1) // 2, n_symbols), -1, dtype=np.int32)

@@ -59,7 +59,7 @@ cdef class TreeOracle(Oracle):
         for k, (x, tree) in enumerate(zip(X, y, strict=True)):
             try:
                 if not self.problem.contains(x, tree):
-                    raise ValueError("the tree has other terminals than the sentence")
+                    raise ValueError("the tree and the sentence have different terminals")
                 forests.append(self.chart.with_gold(self.problem.productions.encode(x), tree))
             except ValueError as error:
                 raise ValueError(f"sentence {k}: {error}") from None
@@ -166,7 +166,7 @@ cdef class TreeOracle(Oracle):
         """Where no tree has a score, there is none to unpack."""
         if value == -INFINITY:
             with gil:
-                raise ValueError("no tree has a finite score: weights must be finite numbers")
+                raise ValueError("no tree has a finite score; weights must be finite")
         return 0
 
     cdef int inside(

@@ -1,6 +1,6 @@
-"""Context-free grammars, and the trees they make: nested tuples such as ("S", ("NP", "NN"), ("VP", "V")).
+"""Context-free grammars and their trees: nested tuples such as ("S", ("NP", "NN"), ("VP", "V")).
 
-A tuple is a label with its children, a string a terminal.
+A tuple is a label with its children; a string is a terminal.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ Rule = tuple[str, tuple[str, ...]]
 
 
 class Grammar:
-    """Rules with a number each, which is the place of their weight: ("NP", ("DT", "NN")).
+    """Numbered rules such as ("NP", ("DT", "NN")); the number of a rule is the index of its weight.
 
-    Labels are what has a rule; all other symbols are terminals. How a tree may begin is a rule too, of START.
-    Unary rules must not form a cycle: trees would have no end.
+    Symbols with a rule are labels; all other symbols are terminals. Rules of START say how trees may begin.
+    Unary rules must not form a cycle, because trees would be infinite.
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules: list[Rule] = list(dict.fromkeys((left, tuple(right)) for left, right in rules))
         if not self.rules:
-            raise ValueError("the grammar is empty: it needs rules, or trees to take them from")
+            raise ValueError("the grammar is empty; pass rules, or trees to extract them from")
         self.number = {rule: k for k, rule in enumerate(self.rules)}
         self.labels = sorted({left for left, _ in self.rules} - {START})
         known = set(self.labels)
         self.terminals = sorted({symbol for _, right in self.rules for symbol in right} - known)
         for left, right in self.rules:
             if not right:
-                raise ValueError(f"the rule of {left} has nothing on its right side: rules may not be empty")
+                raise ValueError(f"the rule of {left} has an empty right side; rules must not be empty")
             if left == START and (len(right) != 1 or right[0] not in known):
-                raise ValueError(f"a tree must begin with one label that has rules, not {' '.join(right)!r}")
+                raise ValueError(f"a tree must begin with one label that has rules, got {' '.join(right)!r}")
         if not any(left == START for left, _ in self.rules):
-            raise ValueError("the grammar does not say how trees begin: it has no start symbol")
+            raise ValueError("the grammar has no start symbol")
         self.order = self._bottom_up()
 
     @classmethod
@@ -52,12 +52,12 @@ class Grammar:
             leaves.update(leaves_of(tree))
         both = leaves & {left for left, _ in found}
         if both:
-            raise ValueError(f"{min(both)!r} is a label in one place and a terminal in another: rename one")
+            raise ValueError(f"{min(both)!r} is a label in one place and a terminal in another; rename one")
         return cls(found)
 
     @classmethod
     def from_string(cls, text: str, *, start: str | Sequence[str] | None = None) -> Self:
-        """Rules from lines such as `NP -> DT NN | NP PP`; the first left side is the start, unless given."""
+        """Read rules from lines such as `NP -> DT NN | NP PP`; the default start is the first left side."""
         rules: list[Rule] = []
         for number, line in enumerate(text.splitlines(), 1):
             line = line.split("#")[0].strip()
@@ -66,7 +66,7 @@ class Grammar:
             left, arrow, right = line.partition("->")
             if not arrow or len(left.split()) != 1 or not all(part.split() for part in right.split("|")):
                 raise ValueError(
-                    f"line {number}: {line!r} is not a rule: write LABEL -> SYMBOL SYMBOL | SYMBOL"
+                    f"line {number}: {line!r} is not a rule; write LABEL -> SYMBOL SYMBOL | SYMBOL"
                 )
             rules += [(left.strip(), tuple(part.split())) for part in right.split("|")]
         starts = [start] if isinstance(start, str) else start or [left for left, _ in rules[:1]]
@@ -79,9 +79,10 @@ class Grammar:
         return f"Grammar({len(self.rules)} rules, {len(self.labels)} labels, {len(self.terminals)} terminals)"
 
     def relative_frequencies(self, trees: Iterable[Tree]) -> np.ndarray:
-        """Weights of the PCFG by maximum likelihood: log of a rule's share among those of its label.
+        """Maximum-likelihood weights of the PCFG: the log of a rule's relative frequency among the rules of
+        its label.
 
-        A rule that the trees do not use gets the lowest weight there is.
+        A rule that the trees do not use gets the lowest possible weight.
         """
         counts = Counter(number for tree in trees for number in self.encode(tree))
         totals: Counter[str] = Counter()
@@ -128,7 +129,7 @@ class Grammar:
     ) -> None:
         if label in above:
             cycle = " -> ".join([*above[above.index(label) :], label])
-            raise ValueError(f"unary rules form a cycle, {cycle}: trees would have no end; take one rule out")
+            raise ValueError(f"unary rules form a cycle, {cycle}: trees would be infinite; remove one rule")
         if label not in order:
             for child in below[label]:
                 self._visit(child, below, order, [*above, label])
@@ -168,10 +169,11 @@ def brackets(tree: Tree) -> Counter[tuple[str, int, int]]:
 
 
 def binarise(tree: Tree, *, order: int | None = None) -> Tree:
-    """The tree with two children at most: from the left, new labels such as NP|DT-JJ hold what came before.
+    """The tree with at most two children per node: new labels such as NP|DT-JJ join the children from the
+    left.
 
-    order: how many of the last children before a new label remembers, by default all, so that the grammar of
-    the binarised trees makes the same trees; fewer let it make rules that it has never seen.
+    order: how many of the preceding children a new label remembers. By default it remembers all, so the
+    grammar of the binarised trees generates the same trees. With fewer, it also generates unseen rules.
     """
     if isinstance(tree, str):
         return tree
@@ -199,7 +201,7 @@ def debinarise(tree: Tree) -> Tree:
 
 
 def check_tree(tree: Tree, name: str) -> None:
-    """Refuse anything but a tree."""
+    """Reject anything but a tree."""
     if not isinstance(tree, tuple):
         raise ValueError(f"{name} is {tree!r}: a tree is a tuple such as ('NP', 'DT', 'NN')")
     stack: list[Tree] = [tree]

@@ -20,16 +20,16 @@ class TreeProblem(Problem):
 
     X holds sequences of terminals, y trees as nested tuples: ("S", ("NP", "DT", "NN"), ("VP", "VBZ")).
 
-    loss: "f1", 1 - F1 of labelled brackets; "0/1"; or a function of three counts, the brackets that are
-    right, that were answered, and that are in the right tree. The search for the most violated tree is
-    stratified: CKY keeps the best tree for each pair of counts, so that every such loss is searched exactly,
-    with margin or slack re-scaling and L1 or L2 slacks.
+    loss: "f1" (1 - F1 of labelled brackets), "0/1", or a function of three counts of brackets: right,
+    predicted, and in the right tree. The search for the most violated tree is stratified: CKY keeps the best
+    tree for each pair of counts. The search is therefore exact for every such loss, with margin or slack
+    rescaling and L1 or L2 slacks.
     """
 
     def __init__(self, grammar: Grammar, *, loss: str | CountLoss = "f1") -> None:
         if not callable(loss) and loss not in ("f1", "0/1"):
             raise ValueError(
-                f"loss must be 'f1', '0/1' or a function of (right, answered, gold), not {loss!r}"
+                f"loss must be 'f1', '0/1' or a function of (right, answered, gold), got {loss!r}"
             )
         self.grammar = grammar
         self.count_loss = loss
@@ -42,7 +42,7 @@ class TreeProblem(Problem):
         return TreeOracle(self)
 
     def predict(self, X: Iterable[Sequence[str]], w: np.ndarray) -> list[Tree | None]:
-        """The best tree for each sentence, None where the grammar has no tree for it."""
+        """The best tree for each sentence, or None if the grammar has no tree for it."""
         parser = self.oracle()
         return [self._best(parser, x, w) for x in X]
 
@@ -67,7 +67,7 @@ class TreeProblem(Problem):
             return float(not right == answered == gold)
         return 1.0 - 2.0 * right / (answered + gold)
 
-    # The same through the Python door, where all trees are enumerated.
+    # The same problem in Python, which enumerates all trees.
 
     def joint_feature(self, x: Any, y: Tree) -> dict[int, float]:
         return {rule: float(count) for rule, count in Counter(self.grammar.encode(y)).items()}
@@ -85,7 +85,7 @@ class TreeProblem(Problem):
 
 
 class TreeScores(NamedTuple):
-    """Of labelled brackets, all trees together; accuracy: trees that are right as a whole. In percent."""
+    """Scores of labelled brackets, and the share of exactly right trees, in percent."""
 
     accuracy: float
     precision: float
@@ -94,7 +94,7 @@ class TreeScores(NamedTuple):
 
 
 def tree_scores(gold: Sequence[Tree], answered: Sequence[Tree | None]) -> TreeScores:
-    """Compare trees; None, where there was no tree to answer, has no brackets."""
+    """Compare predicted with right trees; a prediction of None has no brackets."""
     right = given = wanted = whole = 0
     for tree, answer in zip(gold, answered, strict=True):
         a, b = brackets(tree), brackets(answer) if answer is not None else Counter()

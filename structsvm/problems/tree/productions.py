@@ -1,4 +1,4 @@
-"""A grammar as CKY wants it: numbered symbols, rules of at most two symbols, arrays.
+"""A grammar in the form that CKY needs: arrays of numbered symbols and rules of at most two symbols.
 
 A rule of more than two symbols becomes a chain from the left, over a new symbol for each beginning of a
 right side: A -> X Y Z is (X Y) -> X Y and A -> (X Y) Z. Rules that begin alike share the chain, the weight
@@ -53,13 +53,13 @@ class Productions:
         return links
 
     def encode(self, x: Sequence[str]) -> np.ndarray:
-        """Terminals as symbols; an unknown one is refused."""
+        """Terminals as symbols; unknown terminals are rejected."""
         codes = [self.symbol.get(word, self.start) for word in x]
         for word, code in zip(x, codes, strict=True):
             if code >= self.n_terminals:
                 raise ValueError(f"the terminal {word!r} is in no rule of the grammar")
         if not codes:
-            raise ValueError("the sentence is empty: a tree needs at least one terminal")
+            raise ValueError("the sentence is empty; a tree needs at least one terminal")
         return np.array(codes, dtype=np.int32)
 
     def steps(self, tree: Tree) -> list[Step]:
@@ -84,7 +84,7 @@ class Productions:
             at = end
 
     def trees(self, x: Sequence[str]) -> Iterator[Tree]:
-        """All trees over x, by brute force: what CKY is tested against."""
+        """All trees over x, by brute force; the reference for tests of CKY."""
         for left, right in self.grammar.rules:
             if left == START:
                 yield from self._trees(right[0], tuple(x))
@@ -112,7 +112,7 @@ def width(tree: Tree) -> int:
 
 
 def splits(n: int, parts: int, at: int = 0) -> Iterator[list[tuple[int, int]]]:
-    """All ways to cut n places into that many parts."""
+    """All ways to split n places into the given number of parts."""
     if parts == 1:
         yield [(at, n)]
         return
