@@ -6,9 +6,10 @@ The file is an uncompressed `.npz` that `numpy.load` also reads: a zip of
     <name>.npy        each array, in order of the names, its data at a multiple of 64 bytes of the file
 
 and the archive comment `structsvm crc32 xxxxxxxx`, the CRC of every byte before those eight digits. The first
-member's name and the comment are the same in all formats, so a damaged file can be distinguished from a newer format.
-CRC-32 detects accidental damage; it checks 10 MB in 3 ms, SHA-256 in 6 ms, blake2b in 12 ms. Loading never
-executes anything. A forged file can contain any numbers, so the caller must check that they are consistent.
+member's name and the comment are the same in all formats, so a damaged file can be distinguished from a newer
+format. CRC-32 detects accidental damage; it checks 10 MB in 3 ms, SHA-256 in 6 ms, blake2b in 12 ms. Loading
+never executes anything. A forged file can contain any numbers, so the caller must check that they are
+consistent.
 
 A file is read into memory, never mapped: a mapped model that another program overwrites or truncates would
 change under the process that uses it, or kill it. Reading takes about a millisecond per megabyte, including
