@@ -18,9 +18,8 @@ SHARED = "structsvm._cython"  # Cython's own code (memoryviews), compiled once i
 # would then give different models on different machines. -g0 saves a fifth of the time to compile.
 # -w: warnings about the C that Cython writes help nobody.
 FLAGS = ["-g0", "-w", "-ffp-contract=off"]
-# -O2, but -O3 for the loops of training and tagging and where a build with -O3 everywhere was faster: CPU
-# time relative to -O2 was 0.3 for concept networks, 0.9 for SGD-QN, tracking, kernel cutting planes and
-# OSPAS. LASVM, the Huller, kernel perceptrons and trees gained nothing.
+# -O3 for the loops of training and tagging, and where a build with -O3 everywhere took less CPU time on a busy
+# machine: concept networks (0.3 of -O2), SGD-QN, tracking and kernel cutting planes (0.9). -O2 elsewhere.
 FAST = (
     "structsvm._dual.linear",
     "structsvm._dual.kernel",
@@ -28,7 +27,7 @@ FAST = (
     "structsvm.binary._tracking",
     "structsvm.problems.sequence.",
     "structsvm.kernels.",
-    "semparse.",
+    "semparse.concepts.",
     "taggers.features._extract",
 )
 # Nothing reads the floating-point flags; without them the compiler vectorises exp.
@@ -36,24 +35,30 @@ EXTRA = {"structsvm.kernels.kernel_cache": ["-fno-trapping-math"]}
 # STRUCTSVM_ABI3=1: one wheel for CPython 3.11 and all later versions, from the limited API.
 ABI3 = os.environ.get("STRUCTSVM_ABI3") == "1"
 MACROS = [("Py_LIMITED_API", "0x030B0000")] if ABI3 else []
-# Less C to compile: no extension type is pickled, and functions need no more than built-in functions offer.
-DIRECTIVES = {"auto_pickle": False, "binding": False, "emit_code_comments": False}
+# Less C to compile: extension types are not pickled, and their functions are built-in functions.
+DIRECTIVES = {
+    "auto_pickle": False,
+    "binding": False,
+    "emit_code_comments": False,
+    "embedsignature": True,  # for help() and inspect.signature
+    "embedsignature.format": "clinic",
+}
 # STRUCTSVM_BUILD=sanitize, as tests/checked.py sets it: AddressSanitizer reports every fault, also undefined
 # behaviour, which traps; -Og compiles faster than -O2. Python's own flags allow integers to overflow.
 SANITIZED = os.environ.get("STRUCTSVM_BUILD") == "sanitize"
 SANITIZERS = ["-fsanitize=address", "-fsanitize=undefined,float-cast-overflow", "-fno-sanitize=null"]
 SANITIZERS += ["-fsanitize-undefined-trap-on-error", "-fno-wrapv", "-Og", "-g1", "-fno-omit-frame-pointer"]
+HEADERS = sorted(str(path) for package in PACKAGES for path in Path(package).rglob("*.h"))
 JOBS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def extension(path: Path) -> Extension:
     name = ".".join(path.with_suffix("").parts)
     level = "-O3" if name.startswith(FAST) else "-O2"
-    headers = [str(header) for header in path.parent.glob("*.h")]
     return Extension(
         name,
         [str(path)],
-        depends=[*headers, "setup.py"],
+        depends=[*HEADERS, "setup.py"],
         include_dirs=["."],
         define_macros=MACROS,
         py_limited_api=ABI3,

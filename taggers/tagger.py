@@ -272,10 +272,8 @@ class SequenceTagger(Estimator):
         """The n best labellings of each sentence, as (score, labels); needs exact inference."""
         with reading(trainer := self._fitted(), self):
             model, features = self._features(X, trainer)
-            return [
-                [(score, [model.names[k] for k in path]) for score, path in model.n_best(features, sentence, n)]
-                for sentence in range(features.n_sentences)
-            ]
+            best = [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
+            return [[(score, [model.names[k] for k in path]) for score, path in one] for one in best]
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
         """For each token of a sentence its label, and the features that support it with their weights."""

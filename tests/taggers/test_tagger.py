@@ -14,7 +14,7 @@ from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.model import TaggerModel
-from tests.taggers.sentences import chunk_data
+from tests.taggers.sentences import as_columns, chunk_data
 
 X, Y = chunk_data(80)
 X_TEST, Y_TEST = chunk_data(40, seed=1)
@@ -100,8 +100,6 @@ def test_features_in_the_format_of_python_crfsuite():
 
 
 def test_columns_with_the_place_of_the_labels(tmp_path):
-    from sentences import as_columns
-
     columns = Columns(as_columns(80), (0, 1, 2))
     tagger = Chunker().fit(columns, 2)
     assert tagger.predict(X_TEST) == Chunker().fit(X, Y).predict(X_TEST)
@@ -237,8 +235,6 @@ def test_the_training_curve_is_data(inference):
 
 @pytest.mark.parametrize("inference", ["exact", "greedy"])
 def test_a_file_is_learned_from_part_by_part(tmp_path, inference):
-    from sentences import as_columns
-
     from taggers.formats.files import read_columns
 
     path = tmp_path / "train.txt"
