@@ -18,8 +18,8 @@ SHARED = "structsvm._cython"  # Cython's own code (memoryviews), compiled once i
 # would then give different models on different machines. -g0 saves a fifth of the time to compile.
 # -w: warnings about the C that Cython writes help nobody.
 FLAGS = ["-g0", "-w", "-ffp-contract=off"]
-# -O3 for the loops of training and tagging, and where a build with -O3 everywhere took less CPU time on a busy
-# machine: concept networks (0.3 of -O2), SGD-QN, tracking and kernel cutting planes (0.9). -O2 elsewhere.
+# -O3 for the loops of training and tagging, and where a build with -O3 everywhere took less CPU time on a
+# busy machine: concept networks (0.3 of -O2), SGD-QN, tracking and kernel cutting planes (0.9).
 FAST = (
     "structsvm._dual.linear",
     "structsvm._dual.kernel",
