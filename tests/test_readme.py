@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -22,26 +23,35 @@ def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """(language, code) of each block."""
-    found = re.findall(r"```(python|sh)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    return [(language, code) for language, code in found]
+def blocks(page: Path) -> list[tuple[str, str, str]]:
+    """The language and code of each block, and the output that an indented block after it shows."""
+    found = re.findall(
+        r"```(python|sh)\n(.*?)```\n(?:\n((?:    [^\n]*\n)+))?", page.read_text(encoding="utf-8"), re.DOTALL
+    )
+    return [(language, code, textwrap.dedent(shown)) for language, code, shown in found]
 
 
 ALONE = [
-    pytest.param(code, id=f"{name(page)} {k}")
+    pytest.param(code, shown, id=f"{name(page)} {k}")
     for page in PAGES
     if page not in TUTORIALS
-    for k, (language, code) in enumerate(blocks(page))
+    for k, (language, code, shown) in enumerate(blocks(page))
     if language == "python"
 ]
-PYTHON = [code for page in PAGES for language, code in blocks(page) if language == "python"]
+PYTHON = [code for page in PAGES for language, code, _ in blocks(page) if language == "python"]
 
 
-@pytest.mark.parametrize("code", ALONE)
-def test_block_runs(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("code", "shown"), ALONE)
+def test_block_runs_and_prints_what_the_page_shows(
+    code: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    assert not shown or capsys.readouterr().out == shown
+
+
+def test_the_readme_shows_an_output() -> None:
+    assert any(shown for _, _, shown in blocks(PAGES[0]))
 
 
 @pytest.mark.parametrize("page", TUTORIALS + SHELL, ids=name)
@@ -54,7 +64,7 @@ def test_page_runs_from_its_beginning_to_its_end(
     monkeypatch.chdir(tmp_path)
     for name, n in (("train", 60), ("dev", 15), ("test", 15), ("input", 15), ("more", 15)):
         Path(f"{name}.txt").write_bytes(as_columns(n, seed=len(name)))
-    for language, code in blocks(page):
+    for language, code, _ in blocks(page):
         if language == "python":
             if page in TUTORIALS:
                 exec(compile(code, page.name, "exec"), {"__name__": "page"})
