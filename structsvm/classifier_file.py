@@ -11,7 +11,7 @@ from structsvm._scipy import sparse
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.optimizers.kernel import KernelLaRank
-from structsvm.validation import LARGEST, check_class_weight, check_positive
+from structsvm.validation import LARGEST, LARGEST_COUNT, check_class_weight, check_positive
 
 KIND = "larank-classifier"
 ARRAY_PARAMETERS = ("loss", "output_features")
@@ -154,8 +154,8 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
     }  # fmt: skip
     for name, (dtype, shape) in shapes.items():
         check_array(arrays, f"dual.{name}", dtype, shape)
-    if np.any(arrays["dual.upper"] <= 0) or np.any(arrays["dual.counters"] < 0):
-        raise ValueError("dual.upper and dual.counters are not above 0")
+    if np.any(arrays["dual.upper"] <= 0) or not in_range(arrays["dual.counters"]):
+        raise ValueError("dual.upper or dual.counters are out of range")
     check_positive(gamma=meta["gamma"])
     support = support_matrix(arrays, n, n_features)
     expected = np.ones(n)
@@ -170,6 +170,11 @@ def check_array(arrays: dict[str, np.ndarray], name: str, dtype: Any, shape: tup
     array = arrays[name]
     if array.dtype != dtype or array.shape != shape:
         raise ValueError(f"{name} is of {array.dtype} and shape {array.shape}")
+
+
+def in_range(counters: np.ndarray) -> bool:
+    """Whether no counter is negative or near overflow."""
+    return bool(np.all((counters >= 0) & (counters <= LARGEST_COUNT)))
 
 
 def without_support(dual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

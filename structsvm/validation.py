@@ -14,6 +14,7 @@ from structsvm._scipy import sparse
 NUMBERS = (int, float, np.integer, np.floating)
 SMALLEST = 1e-100
 LARGEST = 1e100  # squares of features, and sums of them, must stay finite
+LARGEST_COUNT = 2**53  # of a counter in a file, so that it stays far from overflow
 
 
 def check_positive(**values: Any) -> None:

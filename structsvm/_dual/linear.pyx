@@ -30,6 +30,7 @@ from structsvm._dual.sparse cimport canonical, dot_dense
 import numpy as np
 
 from structsvm._dual.dual import lengthened
+from structsvm.validation import LARGEST_COUNT
 
 cdef extern from "structsvm/_dual/vector.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
@@ -532,7 +533,7 @@ def check_state(state: dict, n_weights: int) -> None:
         and (state["slots"] >= 0).all() and len(np.unique(state["slots"])) == len(state["slots"])
         and (n_entries == 0 or 0 <= indices.min() <= indices.max() < n_weights)
         and len(state["counters"]) == len(state["objective"]) == 2 and len(state["rng"]) == 1
-        and (state["counters"] >= 0).all()
+        and ((state["counters"] >= 0) & (state["counters"] <= LARGEST_COUNT)).all()
         and all(np.isfinite(state[name]).all() for name, kind in kinds.items() if kind is np.float64)
         and (state["alpha"] >= 0).all() and (state["upper"] > 0).all() and (state["loss"] >= 0).all()
     )

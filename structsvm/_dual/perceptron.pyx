@@ -8,6 +8,7 @@ from structsvm._dual.sparse cimport add_to, canonical, dot_dense
 import numpy as np
 
 from structsvm._dual.dual import lengthened
+from structsvm.validation import LARGEST_COUNT
 
 cdef Py_ssize_t LOOKS_PER_POLL = 256
 
@@ -164,6 +165,8 @@ cdef class PerceptronWeights:
 
     def restore(self, state: dict):
         """Take up a state() again."""
+        if not all(0 <= count <= LARGEST_COUNT for count in state["counters"].tolist()):
+            raise ValueError("the counters of the training state are out of range")
         self.grow(len(state["weights"]))
         self.last[:], self.moments[:] = state["weights"], state["moments"]
         self.n_seen, self.n_updates, self.n_wrong = state["counters"]

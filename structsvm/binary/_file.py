@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.classifier_file import check_array, support_arrays, support_matrix
+from structsvm.classifier_file import check_array, in_range, support_arrays, support_matrix
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.validation import LARGEST, NUMBERS, check_class_weight, check_positive
@@ -96,7 +96,7 @@ def rebuilt_kernel_machine(model: Any, arrays: dict[str, np.ndarray], meta: dict
         shape = state[name].shape[:1] if name == "primals" else shape
         check_array(arrays, f"state.{name}", value.dtype, shape)
     alpha, y, upper = state["alpha"], state["y"], state["upper"]
-    if not np.all(np.isin(y, (-1, 1))) or np.any(upper <= 0) or np.any(state["counters"] < 0):
+    if not np.all(np.isin(y, (-1, 1))) or np.any(upper <= 0) or not in_range(state["counters"]):
         raise ValueError("the labels, bounds or counters of the support vectors are impossible")
     if np.any(alpha * y < 0) or (model._bounded and np.any(np.abs(alpha) > upper)):
         raise ValueError("coefficients are outside their bounds")

@@ -14,7 +14,7 @@ from structsvm.binary._base import BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
 from structsvm.guard import reads
 from structsvm.optimizers.curve import ConvergenceWarning, in_slices
-from structsvm.validation import check_choice, check_count, check_positive, check_seed
+from structsvm.validation import LARGEST_COUNT, check_choice, check_count, check_positive, check_seed
 
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 ALGORITHMS = ("sgdqn", "svmsgd2", "rescaled")
@@ -24,7 +24,6 @@ TRIED = (1e-2, 1e-1, 1.0, 1e1, 1e2)  # values of t0, in units of E[x' B x]
 CAUTION = 0.1  # gains of 1 / t never make up for a B that is too small, and features work together
 FEWEST = 1000  # rows of the subset on which they are tried, and of a stream whose lengths are watched
 ENOUGH = 100  # rows of a first batch that tell anything about features and gains
-MOST_STEPS = 2**53  # that a file may name: counters stay far from overflow
 
 
 @dataclass(eq=False, repr=False)
@@ -285,8 +284,8 @@ def _rebuilt(model: SGDQNClassifier, arrays: dict[str, np.ndarray], meta: dict[s
     if np.any(arrays["scale"] <= 0) or np.any(arrays["t0"] <= 0):
         raise ValueError("scales or gains are not above 0")
     counters = [*arrays["steps"].ravel().tolist(), meta["skip"]]
-    if not 0 <= min(counters) <= max(counters) < MOST_STEPS:
-        raise ValueError(f"counters are not between 0 and {MOST_STEPS}")
+    if not 0 <= min(counters) <= max(counters) <= LARGEST_COUNT:
+        raise ValueError(f"counters are not between 0 and {LARGEST_COUNT}")
     model.weights_, model.scale_ = arrays["weights"], arrays["scale"]
     model.t0_, model.steps_, model.skip_ = arrays["t0"], arrays["steps"], meta["skip"]
     model.longest_ = meta["longest"]
