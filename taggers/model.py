@@ -71,14 +71,21 @@ class TaggerModel:
         return SequenceProblem(len(self.labels), **options)
 
     def with_weights(self, weights: np.ndarray) -> TaggerModel:
-        """This model with the weights of an optimizer; rows that no example has used are zero."""
+        """This model with the weights of an optimizer."""
+        return self.with_rows(self.rows_of(weights))
+
+    def rows_of(self, weights: np.ndarray) -> SparseRows:
+        """The weights of an optimizer as rows, in float32; rows that no example has used are zero."""
         problem = self.problem()
         used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)
-        table = SparseRows.from_dense(used[: self.n_rows], problem.n_labels).extended(self.n_rows)
+        return SparseRows.from_dense(used[: self.n_rows], problem.n_labels).extended(self.n_rows)
+
+    def with_rows(self, rows: SparseRows) -> TaggerModel:
+        """This model with other weights."""
         names = self.feature_names
         if names is not None:  # a call that was interrupted may have left the last features unnamed
             names = [*names, *[None] * (len(self.table) - len(names))]
-        return replace(self, weights=table, state=None, feature_names=names)
+        return replace(self, weights=rows, state=None, feature_names=names)
 
     @cached_property
     def decoder(self) -> Decoder:

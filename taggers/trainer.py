@@ -17,6 +17,7 @@ from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import loss_matrix
+from taggers.memory import check_memory
 from taggers.model import MOST_LABELS, TaggerModel
 
 NO_STATE = (
@@ -106,16 +107,20 @@ class Trainer:
         self._words = KeyTable()  # seen since the words of the model were sorted
         self._pending = False  # the optimizer has weights that the model lacks
         self._fetched = 0  # features whose weights `tag` has fetched since
+        self._warned = False  # of the memory that training needs
 
     def fit(
         self, dataset: Dataset, settings: Settings, weight: Any = None, score: Score | None = None
     ) -> None:
         """Train from scratch; with a score, keep the weights of the best pass."""
-        self.optimizer = new_optimizer(self.model, settings).begin(*dataset, weight)
+        optimizer = new_optimizer(self.model, settings)
+        self._check_memory(optimizer, dataset, settings)
+        self.optimizer = optimizer.begin(*dataset, weight)
         self._run(dataset, settings, score)
 
     def extend(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
         """One pass over more data, in their order; `widen` must have been called for their labels."""
+        self._check_memory(self.optimizer, dataset, settings)
         try:
             self._watch(dataset, settings)
             self.optimizer.partial_fit(*dataset, weight)
@@ -250,10 +255,17 @@ class Trainer:
     def _run(self, dataset: Dataset, settings: Settings, score: Score | None) -> None:
         self._watch(dataset, settings)
         weights, scores = self._passes(settings, score)
-        self.model = self.model.with_weights(weights)
+        self.model = self.model.with_rows(weights)
         self._pending, self.scores = False, scores
         self.model.report = _report(self.optimizer, dataset, len(self.model.table), scores)
         self.finished()
+
+    def _check_memory(self, optimizer: Any, dataset: Dataset, settings: Settings) -> None:
+        """Refuse or warn of a training that needs much memory; one warning for each model."""
+        if not self._warned:
+            self._warned = check_memory(
+                optimizer.problem, len(self.model.table), dataset.X, settings["algorithm"]
+            )
 
     def _watch(self, dataset: Dataset, settings: Settings) -> None:
         """Connect the callback, and note how many patterns a sentence has from this pass on."""
@@ -273,21 +285,23 @@ class Trainer:
         else:
             optimizer.callback = Curve(past, callback)
 
-    def _passes(self, settings: Settings, score: Score | None) -> tuple[np.ndarray, list[float]]:
-        """Train pass by pass; the weights in float32, with a score those of the best pass, and the scores."""
+    def _passes(self, settings: Settings, score: Score | None) -> tuple[SparseRows, list[float]]:
+        """Train pass by pass; the weights, with a score those of the best pass, and the scores."""
         scores: list[float] = []
         best = None
         for _ in range(settings["epochs"]):
             ended = self.optimizer.epoch()
             if score is not None:
-                weights = self.optimizer.single_weights()
-                scores.append(score(self.model.with_weights(weights)))
+                model = self.model.with_weights(self.optimizer.weights_at(slice(None)))
+                scores.append(score(model))
                 if best is None or scores[-1] > max(scores[:-1], default=-np.inf):
-                    best = weights
+                    best = model.weights
                 ended |= len(scores) - 1 - int(np.argmax(scores)) >= settings["patience"]
             if ended:
                 break
-        return (self.optimizer.single_weights() if best is None else best), scores
+        if best is None:
+            best = self.model.rows_of(self.optimizer.weights_at(slice(None)))
+        return best, scores
 
 
 def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
