@@ -87,6 +87,17 @@ class TaggerModel:
             names = [*names, *[None] * (len(self.table) - len(names))]
         return replace(self, weights=rows, state=None, feature_names=names)
 
+    def with_features(self, keep: np.ndarray) -> TaggerModel:
+        """This model with some of its features only, and without weights."""
+        names = self.feature_names
+        return replace(
+            self, table=self._table(keep), weights=SparseRows.from_dense(np.zeros((0, 1))), state=None,
+            feature_names=None if names is None else list(compress(names, keep)),
+        )  # fmt: skip
+
+    def _table(self, keep: np.ndarray) -> KeyTable:
+        return KeyTable((self.table.halves if self.table.short else self.table.keys)[keep])
+
     @cached_property
     def decoder(self) -> Decoder:
         return Decoder(self.problem(), self.weights)
@@ -220,9 +231,8 @@ class TaggerModel:
             used = np.any((rows >= 0) & keep[first:][rows], axis=1)
             numbers = KeyTable(numbers.keys[used])
         keep[:first] = True
-        keys = (self.table.halves if self.table.short else self.table.keys)[keep[first:]]
         return replace(
-            self, table=KeyTable(keys), weights=weights.kept(keep), bigram_numbers=numbers,
+            self, table=self._table(keep[first:]), weights=weights.kept(keep), bigram_numbers=numbers,
             state=None, feature_names=names,
         )  # fmt: skip
 

@@ -66,6 +66,8 @@ class Option:
         """Raise ValueError for a value out of range."""
         if self.choices and value not in self.choices:
             raise ValueError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}")
+        if value is None and self.default is None:
+            return
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if self.low is not None and not (whole and int(value) >= self.low):
             raise ValueError(f"{self.name} must be an integer of at least {self.low}, got {value!r}")
@@ -176,6 +178,22 @@ OPTIONS = (
         False,
         "Save the names of the features (about 30 bytes each), so that inspect can show them.",
         flag="--keep-names",
+    ),
+    Option(
+        "max_features",
+        int,
+        None,
+        "For streams: the most features that partial_fit keeps; it forgets those not seen for longest.",
+        low=4,
+    ),
+    Option(
+        "max_support",
+        int,
+        None,
+        "For streams: the most support patterns (sentences, or tokens if greedy) that partial_fit keeps for "
+        "reprocessing; what the older ones taught stays in the weights.",
+        low=4,
+        algorithms=("larank", "pa", "svmstruct"),
     ),
     Option("patience", int, 2, "Stop after this many passes without a better score on held-out data.", low=0),
     Option(

@@ -12,7 +12,15 @@ import numpy as np
 
 from structsvm.files import DataError, ModelFileError, SparseRows
 from structsvm.optimizers import LaRank, Optimizer, PassiveAggressive, Perceptron, Point, SVMStruct
-from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences, wider_state, wider_weights
+from structsvm.problems.sequence import (
+    SequenceLabels,
+    SequenceProblem,
+    Sequences,
+    wider_state,
+    wider_weights,
+    without_features,
+    without_patterns,
+)
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
@@ -24,6 +32,8 @@ NO_STATE = (
     "this model was saved without its training state, so training continues from its weights alone and old "
     "examples cannot be reprocessed; save models with their training state (--keep-state on the command line)"
 )
+
+KEPT = 3 / 4  # of the features or support patterns, when they have become too many: so this is done seldom
 
 Settings = Mapping[str, Any]
 Score = Callable[[TaggerModel], float]
@@ -107,6 +117,8 @@ class Trainer:
         self._words = KeyTable()  # seen since the words of the model were sorted
         self._pending = False  # the optimizer has weights that the model lacks
         self._fetched = 0  # features whose weights `tag` has fetched since
+        self._last_seen = np.zeros(0, np.int64)  # by feature, the number of the call of `extend`
+        self._calls = 0
         self._warned = False  # of the memory that training needs
 
     def fit(
@@ -121,11 +133,48 @@ class Trainer:
     def extend(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
         """One pass over more data, in their order; `widen` must have been called for their labels."""
         self._check_memory(self.optimizer, dataset, settings)
+        if settings["max_features"] is not None and self.model.label_bigrams is not None:
+            raise ValueError(
+                "max_features does not support features joined with a previous label, such as y[-1]|w[0]; "
+                "leave these out of the template"
+            )
         try:
             self._watch(dataset, settings)
             self.optimizer.partial_fit(*dataset, weight)
         finally:
             self._hold()
+        self._forget(dataset, settings)
+
+    def _forget(self, dataset: Dataset, settings: Settings) -> None:
+        """Keep the features and support patterns within their bounds, if there are any."""
+        model, optimizer = self.model, self.optimizer
+        most, budget = settings["max_features"], settings["max_support"]
+        features = patterns = None
+        if most is not None:
+            self._calls += 1
+            missing = len(model.table) - len(self._last_seen)
+            self._last_seen = np.append(self._last_seen, np.full(missing, self._calls))
+            self._last_seen[dataset.X.rows] = self._calls
+            if len(model.table) > most:
+                features = np.zeros(len(model.table), bool)
+                features[np.argsort(self._last_seen, kind="stable")[-int(KEPT * most) :]] = True
+        n = optimizer.n_support_patterns_
+        if budget is not None and n > budget:
+            patterns = np.arange(n) >= n - int(KEPT * budget)  # mostly the youngest: new ones come last
+        if features is None and patterns is None:
+            return
+        state = optimizer.state()
+        if patterns is not None:
+            state = without_patterns(state, patterns)
+        if features is not None:
+            state = without_features(state, optimizer.problem, features)
+            model = model.with_features(features)
+            self._last_seen = self._last_seen[features]
+            if len(model.words) > most:  # those since the last call of `finished` stay
+                model.words = np.zeros(0, np.uint32)
+        optimizer = new_optimizer(model, settings)
+        _restore(optimizer, state, model.problem())
+        self._replace(model, optimizer)
 
     def resume(self, dataset: Dataset, settings: Settings, weight: Any = None) -> bool:
         """Restore the training state, if these are the data that it belongs to; False if they are not."""

@@ -2,6 +2,7 @@
 
 from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.bigrams import Bigrams, labels_before
+from structsvm.problems.sequence.narrow import without_features, without_patterns
 from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem, Sequences
 from structsvm.problems.sequence.widen import wider_state, wider_weights
 
@@ -14,4 +15,6 @@ __all__ = [
     "labels_before",
     "wider_state",
     "wider_weights",
+    "without_features",
+    "without_patterns",
 ]
