@@ -31,6 +31,7 @@ BENCHMARKS = {
     "matching": ("matching", ("robocup",)),
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
+    "streams": ("streams", ()),
 }
 
 

@@ -5,8 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from taggers import Chunker, SequenceTagger
 
+from taggers import Chunker, SequenceTagger
 from tests.taggers.sentences import chunk_data
 
 X, Y = chunk_data(60)
