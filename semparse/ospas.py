@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +28,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.1, "passes": 2}, "paper
 ALGORITHMS = tuple(DEFAULTS)
 SOLVERS = ("pa", "larank")
 STRATEGIES = ("random", "left-right", "order-free")
+ONLY = {  # options that only one of the algorithms has
+    "latent": (
+        "solver", "reprocess", "iterations", "prior", "features", "on_topic", "unnamed"
+    ),
+    "paper": ("strategy", "empties"),
+}  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -91,6 +97,7 @@ class Ospas(Estimator):
         with training(self):
             X, bags = checked_examples(sentences, candidates, self._given_schema())
             model, rng = self._new_model()
+            self._check_used()
             passes = self.passes or DEFAULTS[self.algorithm]["passes"]
             model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
             self._adopt(model, rng)
@@ -105,6 +112,7 @@ class Ospas(Estimator):
         with training(self):
             fresh = not hasattr(self, "model_")
             model, rng = self._new_model() if fresh else (self.model_, self._rng)
+            self._check_used()
             x = checked_tokens(sentence, "the sentence")
             model.learn(x, checked_bag(candidates, "the sentence", model.given), rng)
             if fresh:
@@ -128,6 +136,17 @@ class Ospas(Estimator):
             )
         model.given = self._given_schema()
         return model, np.random.default_rng(seed)
+
+    def _check_used(self) -> None:
+        """Raise ValueError for an option that only the other algorithm has."""
+        defaults = {option.name: option.default for option in fields(self)}
+        for algorithm, names in ONLY.items():
+            changed = [name for name in names if getattr(self, name) != defaults[name]]
+            if changed and algorithm != self.algorithm:
+                raise ValueError(
+                    f"{changed[0]} has no effect with algorithm={self.algorithm!r}; it is an option of "
+                    f"{algorithm!r}"
+                )
 
     def _check_options(self) -> None:
         check_choice(

@@ -377,3 +377,15 @@ def test_what_a_progress_function_returns_does_not_matter(solver):
     ]
     for name, table in plain.model_.tables.all.items():
         assert np.array_equal(table.w, told.model_.tables.all[name].w)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "option"),
+    [("paper", {"solver": "pa"}), ("paper", {"unnamed": 0.3}), ("latent", {"strategy": "random"})],
+)
+def test_an_option_of_the_other_algorithm_is_refused(algorithm, option):
+    X, bags, _ = commentary(10)
+    with pytest.raises(ValueError, match=f"{next(iter(option))} has no effect"):
+        Ospas(algorithm=algorithm, **option).fit(X, bags)
+    with pytest.raises(ValueError, match=f"{next(iter(option))} has no effect"):
+        Ospas(algorithm=algorithm, **option).partial_fit(X[0], bags[0])

@@ -166,7 +166,7 @@ def test_resume_goes_on_with_new_sentences(folder):
     assert "telegraphs" not in Ospas.load(folder / "game.ssvm").lexicon()
     refused(
         run("parse", "train", "more.tsv", "--resume", "game.ssvm", "-C", 1, "-o", "no.ssvm", cwd=folder), 2,
-        "without them",
+        "leave them out",
     )  # fmt: skip
 
 
@@ -336,5 +336,5 @@ def test_standard_input_is_read_like_a_file(command, content, code, folder, tmp_
             env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         )  # fmt: skip
         assert (done.returncode, b"Traceback" in done.stderr) == (code, False)
-        found.append((done.stdout, done.stderr.replace(b" text:", b" -:")))
+        found.append((done.stdout, done.stderr.replace(b" text:", b" <stdin>:")))
     assert found[0] == found[1]
