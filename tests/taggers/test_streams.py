@@ -114,7 +114,7 @@ def test_a_bounded_tagger_is_saved_copied_and_goes_on(tmp_path):
 
 def test_bad_bounds_are_refused():
     for options in ({"max_features": 3}, {"max_support": 2.5}):
-        with pytest.raises(ValueError, match="must be a whole number of at least 4"):
+        with pytest.raises(ValueError, match="must be an integer of at least 4"):
             Chunker(**options).partial_fit(X, Y)
     with pytest.raises(ValueError, match="max_support has no effect on perceptron"):
         Chunker(max_support=9, algorithm="perceptron").partial_fit(X, Y)
