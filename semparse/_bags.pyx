@@ -15,7 +15,7 @@ cdef enum:
     RANDOM, LEFT_RIGHT, ORDER_FREE
 
 STRATEGIES = {"random": RANDOM, "left-right": LEFT_RIGHT, "order-free": ORDER_FREE}
-BUSY = "this parser is being trained in another thread: wait until that ends, or train a copy"
+BUSY = "this parser is being trained in another thread; wait until training ends, or train a copy"
 
 
 def _restored(C, state):

@@ -32,7 +32,7 @@ def checked_counts(value: Any, what: str) -> dict[str, int]:
 def checked_count(value: Any, what: str, *, low: int = 0, high: int = LARGEST_COUNT) -> int:
     """Check a whole number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
-        raise ValueError(f"{what} must be a whole number from {low} to {high}, got {value!r}")
+        raise ValueError(f"{what} must be an integer from {low} to {high}, got {value!r}")
     return int(value)
 
 
@@ -46,5 +46,5 @@ def checked_array(
             f"{name} must be {np.dtype(dtype)} of shape {shape}, got {found.dtype} of {found.shape}"
         )
     if found.size and not -largest <= found.min() <= found.max() <= largest:  # false for nan, too
-        raise ValueError(f"{name} holds numbers beyond {largest:g}")
+        raise ValueError(f"{name} contains numbers beyond {largest:g}")
     return found

@@ -20,7 +20,7 @@ from structsvm.files import DataError, atomic_write, check_output
 
 SHOWN = ("mr", "json", "picture", "html")
 EXPECTED = (
-    'give JSONL, {"text": "anna passes to bob", "candidates": ["pass(anna, bob)"]}, '
+    'write JSONL, {"text": "anna passes to bob", "candidates": ["pass(anna, bob)"]}, '
     "or lines `text TAB mr;mr`, or a RoboCup folder"
 )
 
@@ -55,21 +55,21 @@ def train(
 
 
 def training_bags(file: str | Path, format: str | None, schema: Schema | None) -> list[Bag]:
-    """The bags of a file, each with words and candidates; raises DataError where one has none."""
+    """The bags of a file; raises DataError for a bag without words or candidates."""
     bags = read_bags(file, format)
     told = format is not None or str(file).removesuffix(".gz").endswith((".jsonl", ".json"))
     if bags and (not any(bag.candidates for bag in bags) or (not told and _are_columns(bags))):
-        what = "this looks like no file of sentences with candidate meanings"
-        hint = "" if told else "; if it is one, say so with --format"
-        raise DataError(f"{what}: {EXPECTED}{hint}", str(file), bags[0].line)
+        what = "this does not look like a file of sentences with candidate meanings"
+        hint = "" if told else "; if it has this format, specify it with --format"
+        raise DataError(f"{what}; {EXPECTED}{hint}", str(file), bags[0].line)
     for bag in _with_words(bags, file):
         if not bag.candidates:
-            what = "the sentence has no candidates: leave it out, there is nothing to learn from it"
+            what = "the sentence has no candidates; remove it"
             raise DataError(what, str(file), bag.line)
         for candidate in bag.candidates if schema is not None else ():
             fault = schema.fault(as_mr(candidate)) if schema is not None else None
             if fault:
-                raise DataError(f"{fault}: correct it, or the schema", str(file), bag.line)
+                raise DataError(f"{fault}; correct it, or the schema", str(file), bag.line)
     return bags
 
 
@@ -87,14 +87,14 @@ def sentences(file: str | Path, format: str | None = None) -> list[Bag]:
 
 def _with_words(bags: list[Bag], file: str | Path) -> list[Bag]:
     if not bags:
-        raise DataError("no sentence in it; is this the right file?", str(file))
+        raise DataError("contains no sentences; is this the right file?", str(file))
     for bag in bags:
         try:
             words = as_tokens(bag.sentence)
         except ValueError as error:
             raise DataError(str(error), str(file), bag.line) from None
         if not words:
-            raise DataError("the sentence has no words: leave it out", str(file), bag.line)
+            raise DataError("the sentence has no words; remove it", str(file), bag.line)
     return bags
 
 
@@ -122,11 +122,11 @@ def apply(
 ) -> int:
     """Write the n best meanings of each sentence of a file; return how many sentences had one.
 
-    show: mr, a line `text TAB mr;mr` a sentence; json, an object a line; picture, words in columns over their
-    symbols and roles, folded at `width`; html, a page of such pictures.
+    show: "mr" (a line `text TAB mr;mr` per sentence), "json" (an object per line), "picture" (words in
+    columns above their symbols and roles, wrapped at `width`) or "html" (a page of such pictures).
     """
     if show not in SHOWN:
-        raise ValueError(f"{show!r} is none of {', '.join(SHOWN)}")
+        raise ValueError(f"show must be one of {', '.join(SHOWN)}, got {show!r}")
     check_output(output, file, None if isinstance(model, Ospas) else model)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     found = [(bag, parser.parse(bag.sentence, n)) for bag in sentences(file, format)]
@@ -186,7 +186,7 @@ def evaluate(
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     parsed, matched, n_gold = read_tests(file, format)
     if not any(bag.gold for bag in _with_words(parsed, file)):
-        what = 'no sentence has a right meaning: give "gold" in JSONL, {"text": ..., "gold": ["mr"]}'
+        what = 'no sentence has a right meaning; add "gold" in JSONL, {"text": ..., "gold": ["mr"]}'
         raise DataError(what, str(file))
     scores = {"parsing": score_parses(parser, seen(parsed, progress))}
     if any(bag.candidates for bag in matched):

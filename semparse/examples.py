@@ -26,7 +26,7 @@ def as_tokens(sentence: Sentence) -> list[str]:
         raise ValueError(f"a sentence has {len(tokens)} words, but at most {LONGEST} are allowed; split it")
     for token in tokens:
         if not isinstance(token, str):
-            raise ValueError(f"{token!r} is not a word: a sentence is a string or a list of strings")
+            raise ValueError(f"{token!r} is not a word; a sentence must be a string or a list of strings")
     return [token.lower() for token in tokens]
 
 
@@ -37,7 +37,7 @@ def checked_examples(
     if len(sentences) != len(candidates):
         raise ValueError(f"{len(sentences)} sentences but {len(candidates)} lists of candidates")
     if not len(sentences):
-        raise ValueError("there are no sentences: nothing to learn from")
+        raise ValueError("there are no sentences; pass at least one")
     names = [f"sentence {number}" for number in range(len(sentences))]
     X = [checked_tokens(sentence, name) for sentence, name in zip(sentences, names, strict=True)]
     return X, [checked_bag(bag, name, schema) for bag, name in zip(candidates, names, strict=True)]
@@ -46,7 +46,7 @@ def checked_examples(
 def checked_tokens(sentence: Sentence, what: str) -> list[str]:
     tokens = as_tokens(sentence)
     if not tokens:
-        raise ValueError(f"{what} has no words: leave it out")
+        raise ValueError(f"{what} has no words; remove it")
     return tokens
 
 
@@ -58,7 +58,7 @@ def checked_bag(candidates: Sequence[Any], what: str, schema: Schema | None) -> 
     except MeaningError as error:
         raise MeaningError(f"{what}: {error}") from None
     if not bag:
-        raise ValueError(f"{what} has no candidates: leave it out, there is nothing to learn from it")
+        raise ValueError(f"{what} has no candidates; remove it")
     for mr in bag if schema is not None else ():
         schema.check(mr)  # type: ignore[union-attr]
     return bag

@@ -68,7 +68,7 @@ def _is_robocup(path: str | os.PathLike[str], format: str | None) -> bool:
 def _games(path: str | os.PathLike[str]) -> list[Game]:
     years = [year for year in YEARS if (Path(path) / "training" / f"{year}final-train").exists()]
     if not years:
-        raise DataError("holds no RoboCup game (training/2001final-train ...)", str(path))
+        raise DataError("contains no RoboCup game (training/2001final-train ...)", str(path))
     return [read_game(path, year) for year in years]
 
 
@@ -80,7 +80,7 @@ def read_jsonl(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
         try:
             value = json.loads(line)
         except (json.JSONDecodeError, RecursionError) as error:
-            raise DataError(f"no JSON ({error}): write one object a line", file, number) from None
+            raise DataError(f"no JSON ({error}); write one JSON object per line", file, number) from None
         try:
             yield _bag(value, number)
         except ValueError as error:
@@ -92,7 +92,7 @@ def _bag(value: Any, line: int) -> Bag:
         raise ValueError(f"{value!r} is not an object with text and candidates")
     unknown = [key for key in value if key not in KEYS]
     if unknown:
-        raise ValueError(f"unknown key {unknown[0]!r}: known are {', '.join(KEYS)}")
+        raise ValueError(f"unknown key {unknown[0]!r}; use only {', '.join(KEYS)}")
     tokens, text = _words(value.get("tokens"), "tokens"), value.get("text")
     if text is None and tokens is not None:
         text = " ".join(tokens)
@@ -135,7 +135,7 @@ def read_tab(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
             continue
         if len(rest) > 1:
             what = "write `text TAB mr;mr`, sentences with their candidate meanings"
-            raise DataError(f"{len(rest)} tabs in a line: {what}", file, number)
+            raise DataError(f"{len(rest)} tabs in a line; {what}", file, number)
         if not text.strip():
             raise DataError("the text before the tab is empty", file, number)
         try:

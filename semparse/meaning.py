@@ -78,7 +78,7 @@ def as_mr(value: Any) -> MR:
 
 def _from_json(value: Any, depth: int) -> MR:
     if not isinstance(value, dict) or set(value) - {"rel", "args"} or "rel" not in value:
-        raise MeaningError(f'{value!r} is not a meaning representation: write {{"rel": name, "args": [...]}}')
+        raise MeaningError(f'{value!r} is not a meaning representation; write {{"rel": name, "args": [...]}}')
     rel, args = value["rel"], value.get("args", [])
     if not isinstance(rel, str) or not rel or not isinstance(args, (list, tuple)):
         raise MeaningError(f"{value!r}: rel must be a name and args a list")
@@ -86,10 +86,10 @@ def _from_json(value: Any, depth: int) -> MR:
         raise MeaningError(f"relations nest deeper than {DEEPEST}")
     for arg in args:
         if not isinstance(arg, dict) and not (isinstance(arg, str) and arg):
-            raise MeaningError(f"{arg!r} is not an argument: give a name or an object with rel and args")
+            raise MeaningError(f"{arg!r} is not an argument; use a name or an object with rel and args")
     for name in (rel, *(arg for arg in args if isinstance(arg, str))):
         if "'" in name and '"' in name:
-            raise MeaningError(f"{name!r} holds both kinds of quotes, so it could not be written as text")
+            raise MeaningError(f"{name!r} contains both kinds of quotes, so it cannot be written as text")
     return MR(rel, tuple(_from_json(arg, depth + 1) if isinstance(arg, dict) else arg for arg in args))
 
 

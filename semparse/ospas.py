@@ -1,4 +1,4 @@
-"""Ospas: a semantic parser that learns from sentences with candidate meanings, the right one not marked."""
+"""Ospas: a semantic parser that learns from sentences with several candidate meanings."""
 
 from __future__ import annotations
 
@@ -38,30 +38,39 @@ ONLY = {  # options that only one of the algorithms has
 
 @dataclass(eq=False, repr=False)
 class Ospas(Estimator):
-    """Learn a parser from sentences with candidate meanings, at most one of which is meant.
+    """A semantic parser that learns from sentences with candidate meanings, at most one of which is right.
 
     A sentence is a text or a list of words. A candidate is an `MR`, its text, such as
     "pass(purple10, purple8)", or its JSON object. Candidates may repeat, and all of them may be wrong.
 
-    algorithm: "latent", a linear model of whole meanings (see `semparse.latent.learner`), or "paper",
-    Algorithms 23 and 24 of Bordes' thesis (see `semparse.thesis`). C: the largest step; None is 0.1.
-    passes: the number of passes of `fit` over the data; None is 2 for "latent" and 1 for "paper".
-    schema: a `Schema` (or its JSON object) that every candidate must conform to; learned from the candidates
-    if None. threshold: return no meaning if the best one leads the next by less. random_state: the seed.
-    average: predict with the mean of all weights so far, or with the last ones.
+    * algorithm: "latent", a linear model of whole meanings (see `semparse.latent.learner`), or "paper",
+      Algorithms 23 and 24 of Bordes' thesis (see `semparse.thesis`).
+    * C: the largest step; None is 0.1.
+    * passes: the number of passes of `fit` over the data; None is 2 for "latent" and 1 for "paper".
+    * schema: a `Schema` (or its JSON object) that every candidate must conform to. If None, it is learned
+      from the candidates.
+    * threshold: return no meaning if the best one leads the next by less than this.
+    * random_state: the seed.
+    * average: predict with the mean of all weights so far, or with the last ones.
 
-    For "latent" only: solver, "pa" (passive-aggressive steps) or "larank" (the core's LaRank, in `fit`);
-    reprocess, the number of old sentences revisited after each one, by `partial_fit` and by LaRank;
-    iterations, the number of EM iterations for the alignment; prior, the weight of EM's result relative to
-    what is learned (0.001 only breaks ties); features, used in addition to the words (see
-    `semparse.latent.features.Viewer`); on_topic, learn only from candidates about the things that a sentence
-    names, if it names any; unnamed, for nested meanings whose relations often have no word of their own: a
-    number allows all relations to have no word, and also the constants that lack one in at least this share
-    of their sentences (slower; None: each needs a word); salience, for `match`: a relation meant in a smaller
-    share of the bags where it could be is background, and never matched.
+    Options of "latent":
 
-    For "paper" only: strategy, which word comes next (random, left-right or order-free); empties, how many
-    empty labels complete a bag (min, max or total).
+    * solver: "pa" (passive-aggressive steps) or "larank" (LaRank in `fit`).
+    * reprocess: the number of old sentences that `partial_fit` and LaRank revisit after each sentence.
+    * iterations: the number of EM iterations for the alignment.
+    * prior: the weight of the EM alignment relative to the learned weights (0.001 only breaks ties).
+    * features: features in addition to the words (see `semparse.latent.features.Viewer`).
+    * on_topic: if a sentence names things, learn only from candidates about these things.
+    * unnamed: allow meanings with symbols that no word names, for nested relations. A number allows this for
+      all relations, and for constants that no word names in at least this share of their sentences. This is
+      slower. None requires a word for each symbol.
+    * salience: `match` treats a relation as background if it is meant in a smaller share of the bags that
+      contain it, and never matches it.
+
+    Options of "paper":
+
+    * strategy: the order in which words are labelled (random, left-right or order-free).
+    * empties: the number of empty labels that complete a bag (min, max or total).
     """
 
     _: KW_ONLY
@@ -93,7 +102,7 @@ class Ospas(Estimator):
         *,
         progress: Callable[[int, int], Any] | None = None,
     ) -> Self:
-        """Learn from scratch; `progress` is called with the sentences done and those to do in all."""
+        """Train from scratch; `progress` is called with the number of sentences done and the total."""
         with training(self):
             X, bags = checked_examples(sentences, candidates, self._given_schema())
             model, rng = self._new_model()
@@ -182,7 +191,7 @@ class Ospas(Estimator):
     @property
     @reads
     def schema_(self) -> Schema:
-        """Relations, arities and types: those given, or those that the candidates have shown."""
+        """The relations, arities and types: as given, or as learned from the candidates."""
         return self._fitted().schema
 
     def _fitted(self) -> LatentParser | ThesisParser:
@@ -210,32 +219,32 @@ class Ospas(Estimator):
 
     @reads
     def parse(self, sentence: Sentence, n: int = 1) -> list[Parse]:
-        """The n best meanings of a sentence, best first; none if the best is not sure enough.
+        """The n best meanings of a sentence, best first; empty if the best one is below the threshold.
 
-        With "paper", all that its labels spell, since one labelling may hold several meanings.
+        With "paper", all meanings in the labelling, because one labelling may contain several.
         """
         check_count(n=n, low=1)
         parses = self._fitted().parse(checked_tokens(sentence, "the sentence"), n)
         return parses if parses and parses[0].margin >= self.threshold else []
 
     def match(self, sentence: Sentence, candidates: Sequence[Any]) -> MR | None:
-        """The candidate that a sentence means, or None: the best meaning of all must be among them."""
+        """The candidate that a sentence means, or None if the best meaning of all is not a candidate."""
         with reading(self):
             model = self._fitted()
             bag = checked_bag(candidates, "the sentence", None)
             unknown = [s for mr in bag for s in mr.symbols() if not model.knows(s)]
             if unknown:
-                message = f"{unknown[0]!r} was in no candidate so far: it cannot be matched"
+                message = f"{unknown[0]!r} was in no candidate so far, so it cannot be matched"
                 warnings.warn(message, stacklevel=2)
             return self._salient(model.match(checked_tokens(sentence, "the sentence"), bag))
 
     def match_apart(
         self, sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]], *, parts: int = 5
     ) -> list[MR | None]:
-        """Which candidate each of these sentences means, or None, where there is nothing else to learn from.
+        """Match sentences that are also the only training data; return a candidate or None for each.
 
-        The sentences of each part are matched by a parser of these options that learned from the other parts
-        only. This parser itself does not learn from them.
+        The sentences are split into parts. Each part is matched by a new parser with the same options,
+        trained on the other parts. This parser does not change.
         """
         return [self._salient(found) for found in self.matches_apart(sentences, candidates, parts=parts)]
 
@@ -262,18 +271,19 @@ class Ospas(Estimator):
 
     @reads
     def align(self, sentence: Sentence, candidate: Any) -> Parse | None:
-        """A given meaning with the words that say it; None where they cannot."""
+        """Align a meaning with the words of a sentence; None if that is impossible."""
         return self._fitted().align(checked_tokens(sentence, "the sentence"), as_mr(candidate))
 
     @reads
     def explain(self, sentence: Sentence, candidate: Any = None) -> list[tuple[str, str, float]]:
-        """Why the best meaning, or a given one, has its score: (label, feature, weight), largest first."""
+        """Explain the score of the best meaning, or of a given one: (label, feature, weight), largest
+        first."""
         given = None if candidate is None else as_mr(candidate)
         return self._fitted().explain(checked_tokens(sentence, "the sentence"), given)
 
     @reads
     def lexicon(self) -> dict[str, dict[str, float]]:
-        """Of each word the symbols that it may stand for, best first, with their shares or weights."""
+        """For each word, the symbols that it may stand for, best first, with their shares or weights."""
         return self._fitted().lexicon()
 
     # -- files ----------------------------------------------------------------------------------
@@ -298,7 +308,7 @@ class Ospas(Estimator):
         arrays, meta = load_model(path)
         if meta.get("kind") != KIND:
             raise ModelFileError(
-                f"Model file {path} is not a semantic parser but of kind {meta.get('kind')!r}; give one "
+                f"Model file {path} is not a semantic parser but has the kind {meta.get('kind')!r}; use one "
                 "written by `structsvm parse train` or Ospas.save."
             )
         with consistent(path, "parser"):

@@ -13,11 +13,11 @@ EMPTY = "-"
 
 @dataclass(frozen=True)
 class Parse:
-    """A meaning read from a sentence.
+    """A meaning of a sentence, with the words that it came from.
 
-    margin: how far its score is above that of the next best meaning.
-    symbols: of each word, the symbol that it stands for, "-" for none. roles: a row for each relation that
-    has a word, from the outside in; of each word REL, A0, A1, ..., or "-".
+    margin: its score minus that of the second-best meaning. symbols: for each word, the symbol that it stands
+    for, or "-". roles: a row for each relation that has a word, outermost first, with REL, A0, A1, ... or "-"
+    for each word.
     """
 
     mr: MR
@@ -46,7 +46,7 @@ class Parse:
 
 
 class Match(NamedTuple):
-    """The candidate that a sentence means by its words, and how often its relation is meant at all."""
+    """The candidate that a sentence means, and how often its relation is meant in general."""
 
     mr: MR
     salience: float

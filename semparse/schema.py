@@ -1,4 +1,4 @@
-"""Which meaning representations make sense: relations, how many arguments they take, and of which types.
+"""Schemas of meaning representations: the relations, the number of their arguments and their types.
 
 A schema is given, or learned from MRs: slots that share a symbol are of one type (so all slots of players
 are), and a slot that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
@@ -18,7 +18,8 @@ ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with differen
 
 @dataclass(frozen=True)
 class Relation:
-    """The types of the slots; the first `least` must be filled; `copies` has pairs (slot, one it repeats)."""
+    """A relation: the types of its slots. The first `least` must be filled; `copies` has pairs (slot, the
+    slot it repeats)."""
 
     slots: tuple[str, ...]
     least: int
@@ -64,7 +65,7 @@ class Schema:
         return isinstance(other, Schema) and self.to_json() == other.to_json()
 
     def fault(self, mr: MR) -> str | None:
-        """Why an MR does not conform, or None if it does."""
+        """The reason why an MR does not conform, or None if it does."""
         relation = self.relations.get(mr.rel)
         if relation is None:
             return f"{mr}: the schema has no relation {mr.rel!r}"
@@ -84,7 +85,7 @@ class Schema:
     def check(self, mr: MR) -> None:
         """Raise SchemaError if an MR does not conform."""
         if fault := self.fault(mr):
-            raise SchemaError(f"{fault}: correct the data, or the schema")
+            raise SchemaError(f"{fault}; correct the data or the schema")
 
     @classmethod
     def learn(cls, mrs: Iterable[MR]) -> Schema:
@@ -103,7 +104,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, value: Any) -> Schema:
-        """From the object that `to_json` makes; `least` and `copies` may be left out."""
+        """Build from an object of `to_json`; `least` and `copies` are optional."""
         try:
             relations = {
                 name: Relation(
@@ -192,7 +193,7 @@ class SchemaLearner:
         }
 
     def set_json(self, value: Any, given: Schema | None = None) -> None:
-        """Restore what `to_json` returned; raise ValueError where it is inconsistent or breaks the schema."""
+        """Restore the result of `to_json`; raise ValueError if it is inconsistent or breaks the schema."""
         self.fillers = {
             rel: [set(numbered(slot, f"a slot of {rel!r}")) for slot in slots]
             for rel, slots in value["fillers"].items()

@@ -31,14 +31,16 @@ if not Token.has_extension("symbol"):
 class OspasPipe(EstimatorPipe):
     """Parse the meaning of a Doc, which is one sentence; punctuation and white space are skipped.
 
-    It sets Doc._.mr, the text of the best meaning, or None; Doc._.mr_score and Doc._.mr_margin, by how much
-    it leads; Token._.symbol, what each word stands for; and doc.spans["mr"], the same as spans, for displaCy.
-    Where Doc._.mr_candidates holds meanings, Doc._.mr_match is the one that is meant, or None.
+    It sets Doc._.mr (the text of the best meaning, or None), Doc._.mr_score, Doc._.mr_margin (its lead),
+    Token._.symbol (the symbol that each word stands for) and doc.spans["mr"] (the same as spans, for
+    displaCy). If Doc._.mr_candidates contains meanings, Doc._.mr_match is the candidate that is meant, or
+    None.
 
     It learns from references with _.mr_candidates, one online step for each. `score` gives mr_acc and
     match_acc, the shares of right meanings and matches among references with _.mr.
 
-    model: a file that `Ospas.save` or `structsvm parse train` wrote. options: of `semparse.Ospas`.
+    model: a file written by `Ospas.save` or `structsvm parse train`. options: the options of
+    `semparse.Ospas`.
     """
 
     FILES = (FILE,)
@@ -72,7 +74,8 @@ class OspasPipe(EstimatorPipe):
         sgd: Any = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from the candidates of each example, in order; its loss counts those not matched before."""
+        """Learn from the candidates of each example, in order; the loss counts examples that were not matched
+        before."""
         losses = begin_losses(losses, self.name)
         examples = list(examples)
         validate_examples(examples, "OspasPipe.update")

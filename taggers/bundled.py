@@ -1,4 +1,4 @@
-"""Find the included models by their names."""
+"""Find the bundled models by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BUNDLED = ("en-pos",)
 
 
 def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """The path of a model file; the name of an included model works where no file has that name."""
+    """The path of a model file, or of a bundled model if no file has that name."""
     try:
         mode = os.stat(name).st_mode
     except FileNotFoundError:

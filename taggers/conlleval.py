@@ -95,7 +95,7 @@ class Evaluation:
         return [(gold, predicted, count) for (gold, predicted), count in ordered]
 
     def report(self) -> str:
-        """Return the text that conlleval prints, to the byte."""
+        """Return exactly the text that conlleval prints."""
         total = self.phrases
         text = (
             f"processed {self.tokens.total} tokens with {total.gold} phrases; "

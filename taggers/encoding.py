@@ -22,7 +22,7 @@ def as_sentences(X: Any) -> Any:
 
 
 def as_tokens(sentence: Any) -> list[Any]:
-    """A sentence as a list of tokens; a string is refused, as it would become a list of letters."""
+    """A sentence as a list of tokens; a string is rejected, because it would become a list of letters."""
     if isinstance(sentence, str):
         raise TypeError(
             f"a sentence must be a list of tokens, got the string {sentence[:40]!r}; split it into words "
@@ -56,7 +56,7 @@ def _first_token(X: Any) -> Any:
 
 
 def word_keys(X: Any) -> np.ndarray:
-    """The hashes of the words; none where features are ready."""
+    """The hashes of the words; empty if tokens are given by their features."""
     return np.zeros(0, np.uint64) if has_ready_features(X) else WORDS.keys(as_columns(X))[:, 0]
 
 
@@ -110,13 +110,13 @@ def new_features(X: Any, y: SequenceLabels, model: TaggerModel, *, cutoff: int |
 def _check_tokens(X: Any) -> None:
     if has_ready_features(X):
         raise ValueError(
-            "this tagger extracts its features from words with a template, but X holds features; give tokens"
+            "this tagger extracts its features from words with a template, but X has features; pass tokens"
         )
 
 
 def check_codes(codes: np.ndarray) -> None:
-    """Refuse data without anything to learn from."""
+    """Reject data without gold labels."""
     if not len(codes):
-        raise ValueError("the data set is empty: there is no token to learn from")
+        raise ValueError("the data set is empty; pass at least one token")
     if (codes == -1).all():
-        raise ValueError("no token has a gold label: there is nothing to learn from")
+        raise ValueError("no token has a gold label; label at least one token")

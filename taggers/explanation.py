@@ -16,7 +16,7 @@ from taggers.model import TaggerModel
 
 
 def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
-    """For each token its label, the margin, and (name, weight) of its features and previous labels."""
+    """Return for each token its label, its margin, and (name, weight) of its features and previous labels."""
     if not tokens:
         return []
     columns = None

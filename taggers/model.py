@@ -61,7 +61,7 @@ class TaggerModel:
     feature_names: list[str | None] | None = None
 
     def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
-        """The learning problem that the weights belong to."""
+        """The structured problem of the weights."""
         options: dict[str, Any] = {"inference": self.inference, "order": self.order, "loss": loss}
         if self.label_bigrams is not None:
             options["bigrams"] = self.label_bigrams.distances
@@ -246,16 +246,16 @@ class TaggerModel:
     ) -> None:
         """Write a model file, completely or not at all.
 
-        prune: leave out weights of this absolute value or less, and features without other weights.
+        prune: drop weights of this magnitude or less, and features left without weights.
         dtype: float32 keeps the weights unchanged; float16 and int8 round them and store 32 bits of the
         feature keys (an unseen feature is mistaken for a known one once in 2**32 / features times).
-        training_state: keep what `resume` needs to continue training as if it had never stopped.
+        training_state: save the training state, so that `resume` continues training exactly.
         """
         from taggers.model_file import write_model
 
         if training_state and (self.state is None or prune is not None or dtype != "float32"):
             raise ValueError(
-                "training_state=True needs a model with a training state, float32 weights and no pruning"
+                "training_state=True requires a model with a training state, float32 weights and no pruning"
             )
         if prune is not None and not prune >= 0:
             raise ValueError(f"prune must be at least 0, got {prune}")

@@ -75,15 +75,15 @@ def read_model(path: str | os.PathLike[str]) -> TaggerModel:
     arrays, meta = load_model(path)
     if meta.get("kind") != KIND:
         hint = "use structsvm parse" if meta.get("kind") == "ospas" else "give a model of structsvm train"
-        raise ModelFileError(f"Model file {path} is not a tagger but of kind {meta.get('kind')!r}; {hint}.")
+        raise ModelFileError(f"Model file {path} is not a tagger but a {meta.get('kind')!r}; {hint}.")
     if meta.get("layout") != LAYOUT:
         raise ModelFileError(
             f"Model file {path} has layout {meta.get('layout', 1)!r}, but this version reads layout "
-            f"{LAYOUT}; train the model again, or use the version that wrote it."
+            f"{LAYOUT}; retrain the model, or use the version that wrote it."
         )
     if meta.get("hashing") != HASHING:
         raise ModelFileError(
-            f"Model file {path} hashes features differently ({meta.get('hashing')!r}); train the model again."
+            f"Model file {path} hashes features differently ({meta.get('hashing')!r}); retrain the model."
         )
     with consistent(path, "tagger"):
         check_meta(meta)
@@ -195,5 +195,5 @@ def _names(arrays: dict[str, np.ndarray], n_features: int) -> list[str | None] |
         or len(names) != n_features
         or not all(name is None or isinstance(name, str) for name in names)
     ):
-        raise ValueError(f"the feature names do not fit {n_features} features")
+        raise ValueError(f"the number of feature names does not match {n_features} features")
     return names

@@ -68,7 +68,7 @@ class SequenceTagger(Estimator):
         def __init__(self, **options: Any) -> None: ...
 
     def settings(self) -> dict[str, Any]:
-        """The value of every option: as given, or the default of the class."""
+        """The value of every option: the given one, or the default of the class."""
         return options.settings(self)
 
     def _checked_settings(self) -> dict[str, Any]:

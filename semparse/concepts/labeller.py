@@ -93,7 +93,7 @@ class ConceptLabeller(Estimator):
         if not len(sentences) == len(worlds) == len(labels):
             raise ValueError(f"{len(sentences)} sentences, {len(worlds)} worlds and {len(labels)} labellings")
         if not len(sentences):
-            raise ValueError("there are no sentences: nothing to learn from")
+            raise ValueError("there are no sentences; pass at least one")
         for k, (sentence, concepts) in enumerate(zip(sentences, labels, strict=True)):
             if not sentence or len(sentence) != len(concepts):
                 raise ValueError(f"sentence {k} has {len(sentence)} words and {len(concepts)} labels")
@@ -115,7 +115,7 @@ class ConceptLabeller(Estimator):
             parts = range(0, len(visits), PART)
             right = sum(network.train(*data, truth, visits[k : k + PART], by_bag, rate) for k in parts)
             if not all(np.isfinite(array).all() for array in arrays.values()):
-                raise ValueError(f"the weights grew out of bounds: a rate of {self.rate} is too high")
+                raise ValueError(f"the weights diverged because a rate of {self.rate} is too high; lower it")
             errors.append(1 - right / len(sentences))
             if callback is not None:
                 callback(epoch, errors[-1])
@@ -132,7 +132,7 @@ class ConceptLabeller(Estimator):
         check_count(aligned=self.aligned, low=0)
         check_positive(rate=self.rate)
         if self.window % 2 == 0:
-            raise ValueError(f"window must be odd, the word and as many on each side, got {self.window}")
+            raise ValueError(f"window must be odd, with the word in the middle, got {self.window}")
 
     @reads
     def predict(self, sentences: Sequence[Sequence[str]], worlds: Sequence[World]) -> list[list[str]]:
@@ -172,7 +172,7 @@ class ConceptLabeller(Estimator):
         arrays, meta = load_model(path)
         if meta.get("kind") != KIND:
             raise ModelFileError(
-                f"Model file {path} is not a concept labeller: it says {meta.get('kind')!r}."
+                f"Model file {path} is not a concept labeller but has the kind {meta.get('kind')!r}."
             )
         with consistent(path, "labeller"):
             labeller = cls(**meta["parameters"])

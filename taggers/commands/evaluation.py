@@ -52,7 +52,7 @@ def evaluate(
         schemes.check(strict)
     if model is None:
         if label is not None:
-            raise ValueError("--column needs a model; without one, the last two columns are compared")
+            raise ValueError("--column requires a model; without one, the last two columns are compared")
         return _compare_columns(file, format, encoding, strict)
     model = opened(model)
     columns = _read_labelled(model, file, label, format, encoding)
@@ -118,7 +118,7 @@ def _score(
 
 def _compare_columns(file: str | Path, format: str, encoding: str, strict: str | None) -> Evaluation:
     """Compare the last column with the one before it."""
-    name, hint = file_name(file), "label the file first, or give a model: structsvm evaluate MODEL FILE"
+    name, hint = file_name(file), "label the file first, or use a model: structsvm evaluate MODEL FILE"
 
     def wanted(format: Format, n_columns: int) -> list[int]:
         if format.replaces:
@@ -132,7 +132,7 @@ def _compare_columns(file: str | Path, format: str, encoding: str, strict: str |
     except DataError:
         if _is_model(file):
             raise ValueError(
-                f"{file} is a model; give a labelled file too: structsvm evaluate MODEL FILE"
+                f"{file} is a model; specify a labelled file too: structsvm evaluate MODEL FILE"
             ) from None
         raise
     gold, predicted = columns.sentences(0), columns.sentences(1)

@@ -1,4 +1,4 @@
-"""`structsvm inspect`: what a model contains and what it has learned."""
+"""`structsvm inspect`: show the content of a model and its strongest features."""
 
 from __future__ import annotations
 

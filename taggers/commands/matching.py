@@ -75,7 +75,7 @@ def part_names(model: TaggerModel, part: str | None) -> list[str]:
 
 
 def part_in(model: TaggerModel, format: Format, column: int) -> str | None:
-    """Return the part of a label that belongs into a column; None for the whole label."""
+    """Return the part of a label that belongs in a column; None for the whole label."""
     return next((part for part, place in part_columns(model, format).items() if place == column), None)
 
 

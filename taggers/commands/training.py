@@ -97,7 +97,7 @@ def read_labelled(
     def wanted(format: Format, n_columns: int) -> list[int]:
         if n_columns < 2 and not format.ready:
             raise DataError(
-                "has only one column, so it has no labels; give a file with words and labels", file_name(path)
+                "has only one column, so it has no labels; use a file with words and labels", file_name(path)
             )
         gold = format.label if label is None else label
         gold += n_columns if -n_columns <= gold < 0 else 0
@@ -174,7 +174,7 @@ def check_saving(
 ) -> None:
     """Raise ValueError before training for a model that could not be saved after it."""
     if str(output) == "-":
-        raise ValueError("a model cannot be written to standard output; give -o a file name")
+        raise ValueError("a model cannot be written to standard output; specify a file with -o")
     check_output(output, *sources)
     if Path(output).exists() and not Path(output).is_file():
         raise ValueError(f"{output} is not a regular file; choose another name for the model")

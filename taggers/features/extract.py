@@ -13,7 +13,7 @@ from taggers.features._lexicon import hash_string
 from taggers.features._table import KeyTable
 from taggers.formats._columns import Columns
 
-# How keys are made: a model file with another value is refused. Change it together with _hash.pxd.
+# How keys are computed: a model file with another value is rejected. Change it together with _hash.pxd.
 HASHING = "murmurhash64a, seeds 1 2 3, mix 1"
 
 __all__ = ["HASHING", "Extractor", "KeyTable", "add_dense", "concatenate", "cut", "encode"]

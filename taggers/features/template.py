@@ -1,4 +1,4 @@
-"""Templates: which cells around a token make its features, in our notation or in that of CRF++."""
+"""Templates: the cells around a token that form its features, in our syntax or that of CRF++."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Cell:
 class Pattern:
     """Cells that make one feature together; patterns of the same identity share their features.
 
-    back: how many places before the label is that they are joined with; 0 for none.
+    back: the distance to the previous label that they are joined with; 0 for none.
     """
 
     text: str
@@ -151,7 +151,7 @@ def load_template(name_or_path: str | Path) -> Template:
 
 
 def fitting_template(template: Any, width: int) -> Template:
-    """The template of a name, file or text; named ones are reduced to the input columns that there are."""
+    """The template for a name, file or text; named templates are reduced to the available input columns."""
     if isinstance(template, Template):
         return template
     if template in NAMED:

@@ -1,4 +1,4 @@
-"""The contract of a file format: how to recognise it, read it and write labels back into it.
+"""The interface of a file format: recognise it, read it and write labels back into it.
 
 To add a format, write one module with a subclass of `Format` and an instance of it called `FORMAT`, and add
 the module's name to `taggers.formats.registry`. Nothing else in the project compares formats by name.
@@ -89,7 +89,7 @@ class Format(ABC):
 
     @abstractmethod
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
-        """Return the bytes that were read, with labels; every other byte is kept."""
+        """Return the bytes that were read, with labels; keep every other byte."""
 
     def cut(self, data: bytes, start: int) -> int:
         """Return where the last complete sentence ends, if it ends after `start`; otherwise 0."""

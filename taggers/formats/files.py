@@ -1,4 +1,4 @@
-"""Read files as parts of whole sentences: standard input, gzip, encodings, and the format that fits."""
+"""Read files in parts of whole sentences, with gzip, encodings and format detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All file formats, and how to find the one that a file has."""
+"""All file formats, and the detection of the format of a file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from importlib import import_module
 
 from taggers.formats.base import Format
 
-# Each is an object called FORMAT in the module of its name. They are asked in this order whether a file
-# matches; the last one takes everything.
+# Each format is an object called FORMAT in the module of its name. Detection tries them in this order; the
+# last one matches every file.
 NAMES = ("conllu", "svmhmm", "crfsuite", "text", "columns")
 
 

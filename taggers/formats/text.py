@@ -23,7 +23,7 @@ class TextFormat(ColumnFormat):
     block = 16 << 20  # a line; each token of it is a Python object while it is tokenized
 
     def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
-        """No line has a tab, and not even half of the lines have the same number of words."""
+        """No line has a tab, and fewer than half of the lines have the same number of words."""
         if any("\t" in line for line in head):
             return False
         if expected or not head:

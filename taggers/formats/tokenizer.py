@@ -1,7 +1,7 @@
 """Split plain text into sentences and tokens with one regular expression, and keep every offset.
 
-A line has at least one sentence, and no sentence crosses a line. Use spaCy where the tokenization of a
-language matters.
+A line has at least one sentence, and no sentence crosses a line. Use spaCy if you need a better tokenizer or
+another language.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def warn_of_training_labels(columns: Columns, gold: GoldLabels, outer: str) -> N
 
 
 def check_scheme(columns: Columns, gold: GoldLabels, outer: str) -> None:
-    """Refuse labels that the scheme of a model does not have."""
+    """Reject labels that the scheme of a model does not have."""
     for number, name in enumerate(gold.names):
         try:
             schemes.convert([name], outer, outer)
@@ -65,7 +65,7 @@ def _marks_phrase(label: str) -> bool:
 
 
 def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Columns) -> None:
-    """Refuse gold labels, the last column read, that share no label with the model's `names`."""
+    """Reject gold labels (the last column read) that share no label with the model's `names`."""
     seen = set(chain.from_iterable(gold)) - {schemes.OUTSIDE}
     known = set(names) - {schemes.OUTSIDE}
     if not seen or schemes.alike(seen, known):

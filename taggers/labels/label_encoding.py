@@ -1,4 +1,4 @@
-"""Gold labels as numbers: known, missing (None), or one of several (a set), in the scheme of training."""
+"""Gold labels as numbers in the scheme of training: known, missing (None), or one of several (a set)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class GoldLabels:
         return self.partial is None and not (self.ids < 0).any()
 
     def lists(self) -> list[list[Any]]:
-        """For each sentence its labels, None where they are missing."""
+        """For each sentence its labels, None if missing."""
         if self.partial is not None:
             return self.partial
         return split_by_sentence(self.ids, [*self.names, None], self.sentence_ptr)
@@ -213,7 +213,7 @@ def loss_matrix(
             f"label_weight names {missing[0]!r}, but the labels are {', '.join(sorted(names - {''}))}"
         )
     if not all(0 < value < np.inf for value in factor.values()):
-        raise ValueError("label_weight must hold numbers above 0")
+        raise ValueError("label_weight must contain numbers above 0")
     return np.array([factor[label] for label in labels])[:, None] * (1 - np.eye(len(labels)))
 
 

@@ -1,7 +1,7 @@
 """Report on a model as one self-contained HTML page: scores, confusions, errors, weights, training curve.
 
-The page needs no script and no network. Everything long is cut or folded away: a reader sees the most
-frequent labels, the most frequent confusions and the errors that the model is surest of.
+The page needs no script and no network. Long parts are cut or collapsed: the page shows the most frequent
+labels, the most frequent confusions and the errors about which the model is most confident.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _frequencies(model: TaggerModel, answers: Answers | None, phrases: bool) -> 
 
 def _summary(model: TaggerModel) -> str:
     how = "exact inference" if model.inference == "exact" else f"greedy inference of order {model.order}"
-    scheme = "" if model.outer == "none" else f"; labels in {model.outer}, learned as {model.inner}"
+    scheme = "" if model.outer == "none" else f"; labels in {model.outer}, trained as {model.inner}"
     size = ", ".join(
         f"{model.report[name]:,} {name}"
         for name in ("sentences", "tokens")

@@ -77,7 +77,7 @@ def _scores(what: str, counts: dict[str, Counts]) -> str:
 
 
 def confusions(answers: Answers) -> tuple[str, ...]:
-    """The most frequent confusions with the words they hit, and a matrix of what is confused most."""
+    """The most frequent confusions with the words that they affect, and a confusion matrix."""
     found = answers.evaluation.confusions()
     if not found:
         return ("",)
@@ -91,13 +91,13 @@ def confusions(answers: Answers) -> tuple[str, ...]:
         for gold, other, count in found[:MOST_PAIRS]
     ]
     return (
-        "How often one label is predicted in place of another.",
+        "How often one label is predicted instead of another.",
         pair(table(head, rows, PAIRS, text=(0, 1, 4)), _matrix(answers)),
     )
 
 
 def _examples(answers: Answers) -> dict[tuple[str, str], str]:
-    """The words that each confusion hits most often."""
+    """The most frequent words of each confusion."""
     counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for words, gold, found in zip(answers.words or (), answers.gold, answers.predicted, strict=False):
         for word, label, other in zip(words, gold, found, strict=True):
@@ -107,7 +107,7 @@ def _examples(answers: Answers) -> dict[tuple[str, str], str]:
 
 
 def _matrix(answers: Answers) -> str:
-    """The most frequent confusions, by phrase type or label; nothing where the list says it all."""
+    """The confusion matrix by phrase type or label; empty if the list already shows everything."""
     counts: Counter[tuple[str, str]] = Counter()
     involved: Counter[str] = Counter()
     for (gold, other), count in answers.evaluation.errors.items():
@@ -130,7 +130,7 @@ def _matrix(answers: Answers) -> str:
 
 
 def wrong_sentences(answers: Answers) -> tuple[str, ...]:
-    """Sentences with errors; those that the model is surest of come first."""
+    """Sentences with errors; the errors about which the model is most confident come first."""
     if answers.words is None:
         return ("",)
     found = []
@@ -150,7 +150,7 @@ def wrong_sentences(answers: Answers) -> tuple[str, ...]:
     more = "".join(blocks[SENTENCES:])
     count = "1 sentence has" if len(found) == 1 else f"{len(found):,} sentences have"
     return (
-        f"{count} errors. The errors that the model is surest of come first: the margin is the score of the "
+        f"{count} errors. The most confident errors come first: the margin is the score of the "
         "predicted label minus the score of the best other one.",
         '<p class="key"><span class="gold">gold</span> <span class="found">predicted</span></p>'
         if blocks

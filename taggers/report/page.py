@@ -81,7 +81,7 @@ svg text { font: 11px system-ui, sans-serif; fill: var(--soft); }
 
 
 def section(title: str, note: str, *content: str) -> str:
-    """A card with a title; nothing where there is no content. Only the note is escaped here."""
+    """A card with a title; empty if there is no content. Only the note is escaped here."""
     if not any(content):
         return ""
     note = f"<p>{escape(note)}</p>" if note else ""
@@ -98,7 +98,7 @@ def tiles(figures: Iterable[tuple[str, str]]) -> str:
 
 
 def pair(left: str, right: str) -> str:
-    """Two parts side by side, or one above the other where the window is narrower."""
+    """Two parts side by side, or one above the other in a narrow window."""
     return f'<div class="pair"><div>{left}</div><div>{right}</div></div>' if right else left
 
 
@@ -108,7 +108,7 @@ def folded(summary: str, content: str) -> str:
 
 
 def scrolled(table: str) -> str:
-    """A table that scrolls by itself where the window is narrower."""
+    """A table that scrolls in a narrow window."""
     return f'<div class="scroll" tabindex="0" role="region" aria-label="table">{table}</div>'
 
 

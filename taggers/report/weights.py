@@ -1,4 +1,4 @@
-"""Sections of the report page that show what a model has learned: transitions, features, training curve."""
+"""Sections of the report page about the model: transitions, features, training curve."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def strongest_features(
         return ("",)
     if not names or not any(names):
         return (
-            "The model has no feature names. Name them from a file with --names train.txt, or train with "
+            "The model has no feature names. Recover them with --names train.txt, or train with "
             "--keep-names.",
             " ",
         )

@@ -45,10 +45,10 @@ class SequencePipe(EstimatorPipe):
     """A tagger as a spaCy component, which `update` or `spacy train` trains.
 
     model: a model file of `structsvm train` to start from; None starts untrained.
-    columns: the token attributes that features are made of; None takes those of the model, or `COLUMNS`.
-    options: of `SequenceTagger`, such as C or algorithm. keep_state: save the training state, so that
-    training can be resumed exactly. prune: leave out weights this small when saving; 0.0 keeps the model as
-    it is. dtype: of the saved weights; None keeps the precision of the model.
+    columns: the token attributes to compute features from; None uses those of the model, or `COLUMNS`.
+    options: the options of `SequenceTagger`, such as C or algorithm. keep_state: save the training state, so
+    that training can be resumed exactly. prune: drop weights of this magnitude or less when saving; 0.0 keeps
+    all weights. dtype: the type of the saved weights; None keeps the precision of the model.
 
     Docs are labelled sentence by sentence if they have sentence boundaries, else as a whole; tokens of white
     space are skipped. Each `update` is one online pass over its examples, in their order. The column LOSS of
@@ -103,7 +103,7 @@ class SequencePipe(EstimatorPipe):
 
     @property
     def columns(self) -> list[str]:
-        """The token attributes that features are made of."""
+        """The token attributes to compute features from."""
         if self.chosen_columns is not None:
             return self.chosen_columns
         if not self.trained or self.model.model_.template is None:

@@ -81,7 +81,7 @@ def read_docs(docs: Sequence[Doc], columns: Sequence[str], strings: StringStore)
     for name, used in zip(columns, np.any(keys, axis=0).tolist(), strict=True):
         if len(keys) and not used:
             raise ValueError(
-                f"no token has {name}, which the features are made of; add a component that sets it before "
+                f"no token has {name}, which the features need; add a component that sets it before "
                 "this one, or choose other columns"
             )
     return Batch(Columns.from_keys(keys, ptr, text_of(strings), name="<docs>"), tokens, bounds)
