@@ -1,4 +1,4 @@
-"""Corpus readers and simulators, and where to get the real corpora (never their text)."""
+"""Corpus readers, simulators, and the sources of the real corpora; no corpus text is included."""
 
 from corpora.bags import Bag, Event, windows
 from corpora.readers.binary import Points, load_adult, load_banana, load_waveform

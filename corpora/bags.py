@@ -11,7 +11,7 @@ NO_SYMBOL = "-"
 
 @dataclass(frozen=True)
 class Bag:
-    """A text with candidate meanings, such as "pass(purple10,purple8)"; `gold` is None where unknown."""
+    """A text with candidate meanings, such as "pass(purple10,purple8)"; `gold` is None if unknown."""
 
     text: str
     candidates: Sequence[str] = ()
@@ -48,12 +48,13 @@ def meaning_text(rel: str, args: Iterable[str]) -> str:
 
 
 def windows(texts: Iterable[tuple[float, str]], events: Iterable[Event], width: float = 5) -> list[Bag]:
-    """The bag of each (time, text): meanings of all events that touch [time - width, time], each once.
+    """Build the bag of each (time, text): the distinct meanings of all events that overlap [time - width,
+    time].
 
     Events may come in any order, and so may texts; candidates keep the order of the events.
     """
     if not width >= 0:
-        raise ValueError(f"a window is {width} wide: it must be 0 or more")
+        raise ValueError(f"width must be at least 0, got {width}")
     timed = sorted(enumerate(events), key=lambda pair: pair[1].start)
     for number, event in timed:
         if not event.end >= event.start:

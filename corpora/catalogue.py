@@ -1,4 +1,4 @@
-"""The facts behind corpora.registry: one entry per corpus, checksums as `registry.checksum` computes them."""
+"""The entries of corpora.registry, one per corpus, with checksums of `registry.checksum`."""
 
 from typing import Any
 

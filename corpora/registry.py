@@ -1,7 +1,7 @@
-"""Which corpora the project knows: what each is, its licence, where to get it, and how to find it on disk.
+"""The known corpora: their content, licence, source and location on disk.
 
-A corpus lies in a folder of its name, under the directory named by the environment variable
-STRUCTSVM_CORPORA or given explicitly. Nothing is downloaded and no corpus text is shipped.
+A corpus is a folder of the same name, in the directory named by the environment variable STRUCTSVM_CORPORA or
+passed explicitly. Nothing is downloaded, and no corpus text is shipped.
 """
 
 import gzip
@@ -27,7 +27,7 @@ class Corpus:
 
 
 class CorpusMissing(FileNotFoundError):
-    """A corpus is not where it was looked for; the message says where that was and where to get it."""
+    """A corpus was not found; the message says where it was searched for and where to get it."""
 
 
 CORPORA = {name: Corpus(name, **entry) for name, entry in CATALOGUE.items()}
@@ -42,8 +42,8 @@ def find(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
     where = directory if directory is not None else os.environ.get(ENVIRONMENT_VARIABLE)
     if not where:
         raise CorpusMissing(
-            f"Corpus {name!r} was not looked for: set {ENVIRONMENT_VARIABLE} to the directory that holds a "
-            f"folder {name!r}, or give that directory. Where to get it: {corpus.source}"
+            f"Corpus {name!r} was not searched for; set {ENVIRONMENT_VARIABLE} to the directory that holds a "
+            f"folder {name!r}, or pass that directory. Where to get it: {corpus.source}"
         )
     root = Path(where).expanduser()
     candidates = [root / name, root]
@@ -58,7 +58,7 @@ def find(name: str, directory: str | os.PathLike[str] | None = None) -> Path:
 
 
 def verify(name: str, directory: str | os.PathLike[str] | None = None) -> list[str]:
-    """Return the files of a corpus whose content is not the one our figures were measured on."""
+    """Return the files of a corpus whose content differs from the files behind our benchmarks."""
     folder = find(name, directory)
     return [file for file, digest in _known(name).files.items() if checksum(folder / file) != digest]
 
@@ -66,8 +66,9 @@ def verify(name: str, directory: str | os.PathLike[str] | None = None) -> list[s
 def checksum(path: Path) -> str:
     """Compute the sha256 of a file's content, or of a folder's.
 
-    A `.gz` counts by what it contains, since two compressions of the same data differ. A folder counts as the
-    text `sha256sum` would print for its files in order of their names, leaving out any README.
+    For a `.gz` file it is the checksum of the decompressed content, because two compressions of the same data
+    differ. For a folder it is that of the text that `sha256sum` prints for its files, sorted by name, without
+    any README.
     """
     if path.is_dir():
         files = sorted(file.relative_to(path).as_posix() for file in path.rglob("*") if file.is_file())
@@ -79,7 +80,7 @@ def checksum(path: Path) -> str:
 
 def _known(name: str) -> Corpus:
     if name not in CORPORA:
-        raise ValueError(f"No corpus is called {name!r}; known are {', '.join(CORPORA)}.")
+        raise ValueError(f"There is no corpus {name!r}; choose one of {', '.join(CORPORA)}.")
     return CORPORA[name]
 
 

@@ -276,8 +276,7 @@ class Ospas(Estimator):
 
     @reads
     def explain(self, sentence: Sentence, candidate: Any = None) -> list[tuple[str, str, float]]:
-        """Explain the score of the best meaning, or of a given one: (label, feature, weight), largest
-        first."""
+        """Explain the score of the best or a given meaning: (label, feature, weight), largest first."""
         given = None if candidate is None else as_mr(candidate)
         return self._fitted().explain(checked_tokens(sentence, "the sentence"), given)
 

@@ -18,8 +18,10 @@ ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with differen
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation: the types of its slots. The first `least` must be filled; `copies` has pairs (slot, the
-    slot it repeats)."""
+    """The types of the slots of a relation.
+
+    The first `least` slots must be filled; `copies` has pairs (slot, the earlier slot that it repeats).
+    """
 
     slots: tuple[str, ...]
     least: int
@@ -52,7 +54,7 @@ class Schema:
             for later, earlier in relation.copies:
                 if not 0 <= earlier < later < len(relation.slots):
                     raise SchemaError(
-                        f"relation {name!r} copies slot {earlier} to {later}: "
+                        f"relation {name!r} copies slot {earlier} to {later}; "
                         "copy an earlier slot to a later one"
                     )
 

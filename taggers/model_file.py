@@ -74,7 +74,7 @@ def read_model(path: str | os.PathLike[str]) -> TaggerModel:
             )
     arrays, meta = load_model(path)
     if meta.get("kind") != KIND:
-        hint = "use structsvm parse" if meta.get("kind") == "ospas" else "give a model of structsvm train"
+        hint = "use structsvm parse" if meta.get("kind") == "ospas" else "use a model of structsvm train"
         raise ModelFileError(f"Model file {path} is not a tagger but a {meta.get('kind')!r}; {hint}.")
     if meta.get("layout") != LAYOUT:
         raise ModelFileError(

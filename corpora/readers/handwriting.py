@@ -28,7 +28,7 @@ class Words(NamedTuple):
 
 
 def load_ocr(directory: str | os.PathLike[str] | None = None) -> Words:
-    """Read the words of letter.data.gz; their first letters, capitals, are not in it."""
+    """Read the words of letter.data.gz, which does not contain their first letters (capitals)."""
     path = find("ocr_letters", directory) / "letter.data.gz"
     with gzip.open(path, "rt", encoding="ascii") as file:
         rows = [line.split() for line in file]

@@ -57,7 +57,7 @@ def load_letter(directory: Directory = None) -> Split:
 
 
 def load_usps(directory: Directory = None) -> Split:
-    """Read USPS: 256 pixels in [-1, 1] as float32, labels 0..9; train is sorted by class: shuffle it."""
+    """Read USPS: 256 pixels in [-1, 1] as float32, labels 0..9; shuffle the training part, which is sorted."""
     folder = find("usps", directory)
     train, test = (folder / f"usps.{part}.svm.gz" for part in ("train", "test"))
     return Split(*read_svmlight(train, USPS_FEATURES), *read_svmlight(test, USPS_FEATURES))
@@ -86,9 +86,10 @@ def load_r8(directory: Directory = None) -> TextSplit:
 def tfidf(train_texts: Sequence[str], test_texts: Sequence[str]) -> "tuple[csr_matrix, csr_matrix]":
     """Turn texts into tf-idf rows of unit length, with the words and weights of the training texts.
 
-    The value of word t in text d is  count(t, d) * (log((1 + n) / (1 + df(t))) + 1),  n being the number of
-    training texts and df(t) how many of them hold t; then each row is divided by its Euclidean length. Words
-    are what blanks separate; columns are in sorted order of the words; words new in test are left out.
+    The value of word t in text d is  count(t, d) * (log((1 + n) / (1 + df(t))) + 1),  where n is the number
+    of training texts and df(t) the number of them that contain t. Each row is then divided by its Euclidean
+    length. Words are separated by blanks, columns are sorted by word, and words that occur only in the test
+    texts are omitted.
     """
     train_counts = [Counter(text.split()) for text in train_texts]
     frequency = Counter(word for counts in train_counts for word in counts)
@@ -117,7 +118,7 @@ def _unit_rows(texts: Iterable[Counter[str]], column: dict[str, int], idf: np.nd
 
 
 def read_svmlight(path: Path, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Read lines "label index:value ..." into float32 rows, zero where nothing is said, and labels."""
+    """Read lines "label index:value ..." as float32 rows and labels; missing values are zero."""
     labels: list[int] = []
     rows: list[np.ndarray] = []
     with gzip.open(path, "rt", encoding="ascii") as stream:
@@ -125,7 +126,7 @@ def read_svmlight(path: Path, n_features: int) -> tuple[np.ndarray, np.ndarray]:
             try:
                 label, row = _svmlight_row(line, n_features)
             except (ValueError, IndexError) as error:
-                expected = f"expected a whole number and pairs 1:value .. {n_features}:value"
+                expected = f"expected an integer and pairs 1:value .. {n_features}:value"
                 raise ValueError(f"{path}:{number}: {expected} ({error}).") from None
             labels.append(label)
             rows.append(row)

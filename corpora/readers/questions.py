@@ -1,4 +1,4 @@
-"""The reader of TREC questions: a two-level taxonomy of what is asked for."""
+"""The reader of TREC questions, labelled with a two-level taxonomy of question types."""
 
 from __future__ import annotations
 

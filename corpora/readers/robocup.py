@@ -30,8 +30,8 @@ _MRL = re.compile(r"<mrl[^>]*>(.*?)</mrl>", re.DOTALL)
 class Game:
     """One final.
 
-    bags: comments with at least one event in their window; gold is empty where no event is meant.
-    gold: every comment that means an event, also those whose bag lacks it or that have no bag.
+    bags: comments with at least one event in their window; their gold is empty if no event is meant. gold:
+    every comment that means an event, even if its bag lacks the event or it has no bag.
     """
 
     year: str
@@ -64,7 +64,7 @@ def _read_comments(path: Path) -> list[tuple[float, str]]:
     for number, line in _lines(path):
         time, bar, text = line.partition("|")
         if not bar or not time.strip().isdecimal():
-            raise DataError(f"{line.strip()!r} is not a comment: write `time | text`", str(path), number)
+            raise DataError(f"{line.strip()!r} is not a comment; write `time | text`", str(path), number)
         comments.append((float(time), " ".join(text.split())))
     return comments
 
@@ -75,7 +75,7 @@ def _read_events(path: Path) -> list[Event]:
         parts = [part.strip() for part in line.split("|")]
         if len(parts) != 3 or not parts[0].isdecimal() or not parts[1].isdecimal():
             raise DataError(
-                f"{line.strip()!r} is not an event: write `start | end | meaning`", str(path), number
+                f"{line.strip()!r} is not an event; write `start | end | meaning`", str(path), number
             )
         events.append(Event(float(parts[0]), float(parts[1]), _packed(parts[2], path, number)))
     return events
@@ -123,7 +123,7 @@ def _whole(path: Path, text: str, pattern: re.Pattern[str], name: str) -> list[r
     for start, following in pairwise([*opened, len(text)]):
         match = pattern.match(text, start, following)
         if match is None:
-            what = f'this <{name}> is not whole: <{name} id="1"> ... </{name}>'
+            what = f'this <{name}> is incomplete; write <{name} id="1"> ... </{name}>'
             raise DataError(what, str(path), _line(text, start))
         found.append(match)
     if not found:
@@ -151,9 +151,9 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror}): check the folder", str(path)) from None
+        raise DataError(f"cannot be read ({error.strerror}); check the folder", str(path)) from None
     except UnicodeDecodeError:
-        raise DataError("is not in UTF-8: convert it", str(path)) from None
+        raise DataError("is not in UTF-8; convert it", str(path)) from None
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:

@@ -16,9 +16,9 @@ Tree = Any  # str, or a tuple of a label and trees
 
 
 def read_trees(text: str, *, file: str = "") -> Iterator[Tree]:
-    """Bracketed trees as they are, one after the other: (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))).
+    """Read bracketed trees, one after the other: (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))).
 
-    A bracket without a label around a whole tree, as Penn Treebank has it, is taken off.
+    A bracket without a label around a whole tree, as in the Penn Treebank, is removed.
     """
     stack: list[tuple[list[Any], int]] = []  # open brackets, and their lines
     for number, line in enumerate(text.splitlines(), 1):
@@ -27,7 +27,7 @@ def read_trees(text: str, *, file: str = "") -> Iterator[Tree]:
                 stack.append(([], number))
             elif not stack:
                 what = "a bracket is closed that was not opened" if token == ")" else f"{token!r} is outside"
-                raise DataError(f"{what}: trees are in brackets, as (NP (DT the) (NN cat))", file, number)
+                raise DataError(f"{what}; write trees as in (NP (DT the) (NN cat))", file, number)
             elif token != ")":
                 stack[-1][0].append(token)
             else:
@@ -50,7 +50,7 @@ def whole(parts: list[Any], outermost: bool, file: str, line: int) -> Tree:
 
 
 def skeleton(tree: Tree) -> Tree | None:
-    """The tree with tags for words: without traces, functions (NP-SBJ) and labels right above themselves."""
+    """The tree with tags instead of words, without traces, functions (NP-SBJ) and repeated labels."""
     label, *children = tree
     if len(children) == 1 and isinstance(children[0], str):
         return None if label == EMPTY else label
@@ -66,7 +66,7 @@ def skeleton(tree: Tree) -> Tree | None:
 def load_treebank(
     directory: str | os.PathLike[str] | None = None, *, max_length: int | None = None
 ) -> list[Tree]:
-    """The parsed sample of the Penn Treebank, tags for words; only sentences of max_length tags if given."""
+    """The parsed sample of the Penn Treebank, with tags instead of words, up to max_length tags."""
     trees = []
     for path in sorted((find("treebank_sample", directory) / "combined").glob("*.mrg")):
         for tree in read_trees(Path(path).read_text(encoding="latin-1"), file=str(path)):
@@ -77,5 +77,5 @@ def load_treebank(
 
 
 def n_leaves(tree: Tree) -> int:
-    """How many words, or tags for them, a tree has."""
+    """The number of words (or of tags in their place) in a tree."""
     return 1 if isinstance(tree, str) else sum(map(n_leaves, tree[1:]))

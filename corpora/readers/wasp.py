@@ -1,4 +1,5 @@
-"""GeoQuery and CLang as WASP has them: one meaning a sentence, made ambiguous by those of neighbours."""
+"""Readers of GeoQuery and CLang as distributed with WASP; neighbouring sentences make the meanings
+ambiguous."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ def load_geoquery(directory: str | os.PathLike[str] | None = None, *, n: int = 8
     """Read GeoQuery with FunQL meanings: all 880 questions, or the 250 of the first experiments."""
     folder = find("geoquery", directory)
     if n not in (250, 880):
-        raise ValueError(f"GeoQuery has 880 or 250 questions, not {n}")
+        raise ValueError(f"n must be 880 or 250, got {n}")
     wanted = set((folder / f"id-{n}").read_text(encoding="ascii").split())
     bags = read_wasp(folder / "corpus-gappy-0.xml", "geo-funql")
     return [bag for bag in bags if bag.id in wanted]
@@ -38,10 +39,10 @@ def read_wasp(path: str | os.PathLike[str], language: str) -> list[Bag]:
     try:
         root = ElementTree.fromstring(path.read_bytes())
     except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror}): check its name", str(path)) from None
+        raise DataError(f"cannot be read ({error.strerror}); check its name", str(path)) from None
     except ElementTree.ParseError as error:
         line = error.position[0]
-        raise DataError(f"malformed XML ({error}): download the file again", str(path), line) from None
+        raise DataError(f"malformed XML ({error}); download the file again", str(path), line) from None
     bags = []
     for example in root.iter("example"):
         name = example.get("id", "?")
@@ -57,11 +58,11 @@ def read_wasp(path: str | os.PathLike[str], language: str) -> list[Bag]:
 def with_ambiguity(bags: Sequence[Bag], level: int, *, seed: int = 0) -> list[Bag]:
     """Give each sentence the meanings from a before to b after its own, a and b uniform on 0..level.
 
-    That is `level` more on average, as AmbigGeoQuery of Kate and Mooney (2007) has it; the right one is
-    always there. Shuffle the bags first if neighbours are alike.
+    That is `level` more on average, as in AmbigGeoQuery of Kate and Mooney (2007); the right meaning is
+    always included. Shuffle the bags first if neighbours are alike.
     """
     if level < 0:
-        raise ValueError(f"a level of ambiguity is at least 0, not {level}")
+        raise ValueError(f"level must be at least 0, got {level}")
     rng = random.Random(seed)
     found = []
     for place, bag in enumerate(bags):
@@ -82,7 +83,7 @@ def _from_lisp(text: str) -> str:
 
 def _list(tokens: list[str], place: int) -> tuple[str, int]:
     if place >= len(tokens):
-        raise DataError("a meaning of CLang ends too early: brackets are missing")
+        raise DataError("a meaning of CLang ends too early; add the missing brackets")
     token = tokens[place]
     if token not in "({":
         return token, place + 1
@@ -92,7 +93,7 @@ def _list(tokens: list[str], place: int) -> tuple[str, int]:
         item, place = _list(tokens, place)
         items.append(item)
     if place >= len(tokens):
-        raise DataError("a meaning of CLang ends too early: brackets are missing")
+        raise DataError("a meaning of CLang ends too early; add the missing brackets")
     if token == "{":
         return f"set({','.join(items)})", place + 1
     if not items or "(" in items[0]:

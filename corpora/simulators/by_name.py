@@ -19,12 +19,12 @@ def simulate(
 ) -> list[Bag]:
     """Write n sentences of a simulated world, and return them."""
     if what not in NAMES:
-        raise ValueError(f"{what!r} is none of {', '.join(NAMES)}")
+        raise ValueError(f"simulator must be one of {', '.join(NAMES)}, got {what!r}")
     check_output(output)
     if what in WORLDS:
         bags = WORLDS[what](n, level=1 if level is None else level, seed=seed)
     elif level is not None:
-        raise ValueError("a sportscast has the ambiguity of its game: leave the level out")
+        raise ValueError("level has no effect on a sportscast; leave it out")
     else:
         bags = simulate_sportscast(n, seed=seed)
     with atomic_write(output) as file:

@@ -81,10 +81,11 @@ class Context:
 
 
 def simulate_child_world(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
-    """n sentences; each has the meanings from a before to b after its own, a and b even on 0 .. level.
+    """Simulate n sentences, each with its own meaning and those of its neighbours as candidates.
 
-    The right meaning is always among them, so there are 1 + level on average. Between what is said, 0 to
-    `level` meanings happen that nobody speaks of. A context lasts 10 to 20 sentences.
+    The candidates are the meanings from a before to b after its own, with a and b uniform on 0 .. level. The
+    right meaning is always included, so there are 1 + level on average. Between two sentences, 0 to `level`
+    meanings happen that no sentence describes. A context lasts 10 to 20 sentences.
     """
     if level < 0:
         raise ValueError(f"level is {level}; give 0 for no ambiguity, or more")

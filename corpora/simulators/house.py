@@ -231,8 +231,8 @@ class House:
 def simulate_house(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     """AmbigHouse: n sentences without pronouns, each with its meaning and `level` others on average.
 
-    The others are further actions that are coherent in the same universe, from none to 2 * level of them (or
-    as many as there are).
+    The others are actions that are coherent in the same universe. There are 0 to 2 * level of them, or fewer
+    if there are not enough.
     """
     if level < 0:
         raise ValueError(f"level is {level}; give 0 for no ambiguity, or more")

@@ -1,8 +1,8 @@
 """A simulated sportscast: a football game as a stream of events, and comments on them some seconds later.
 
 It has the predicates, the ambiguity and the noise of the RoboCup sportscasts of Chen and Mooney (2008): 2.2
-distinct candidates for a comment, and no right one among them for 27% of the comments, which come too late
-or are about nothing that is an event. The game and every sentence are our own.
+distinct candidates for a comment, and for 27% of the comments no right one among them, because they come too
+late or describe no event. The game and all sentences are our own.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def broadcast(n: int, *, seed: int = 0) -> tuple[list[Action], list[Comment]]:
 
 
 def simulate_sportscast(n: int, *, seed: int = 0) -> list[Bag]:
-    """n comments, each with the events that touch the five time steps before it; gold is what it is about."""
+    """Simulate n comments, each with the events in the five time steps before it and its gold event."""
     wanted = n
     while True:
         actions, comments = broadcast(wanted, seed=seed)

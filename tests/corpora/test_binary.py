@@ -18,7 +18,7 @@ def test_adult_has_both_parts_and_zeros_where_nothing_is_said(tmp_path):
 def test_a_feature_beyond_the_last_is_named_with_its_line(tmp_path):
     (tmp_path / "a9a.gz").write_bytes(gzip.compress(b"-1 3:1\n-1 124:1\n"))
     (tmp_path / "a9a.t.gz").write_bytes(gzip.compress(b""))
-    with pytest.raises(ValueError, match=r"a9a\.gz:2: expected a whole number and pairs 1:value .. 123"):
+    with pytest.raises(ValueError, match=r"a9a\.gz:2: expected an integer and pairs 1:value .. 123"):
         load_adult(tmp_path)
 
 

@@ -60,7 +60,7 @@ BAD_USPS_LINES = ["7 1:0.5 2:x", "7 0:0.5", "7 -3:0.5", "7 257:0.5", "7 1:0.5 2"
 def test_malformed_usps_line_is_named(tmp_path, line):
     write_gzip(tmp_path / "usps.train.svm.gz", f"1 1:1\n{line}\n")
     write_gzip(tmp_path / "usps.test.svm.gz", "0 10:1\n")
-    with pytest.raises(ValueError, match=r"usps\.train\.svm\.gz:2: expected a whole number and pairs"):
+    with pytest.raises(ValueError, match=r"usps\.train\.svm\.gz:2: expected an integer and pairs"):
         load_usps(tmp_path)
 
 
