@@ -1,4 +1,4 @@
-"""Check the content of model files: a forged file may hold anything, and its checksum may be right."""
+"""Check the content of model files: a forged file may contain anything, even with a valid checksum."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def checked_counts(value: Any, what: str) -> dict[str, int]:
 
 
 def checked_count(value: Any, what: str, *, low: int = 0, high: int = LARGEST_COUNT) -> int:
-    """Check a whole number from `low` to `high`."""
+    """Check an integer from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not low <= value <= high:
         raise ValueError(f"{what} must be an integer from {low} to {high}, got {value!r}")
     return int(value)

@@ -1,4 +1,4 @@
-"""The functions behind `structsvm parse ...`; `structsvm.cli.parse` only reads their options."""
+"""The functions behind `structsvm parse ...`; `structsvm.cli.parse` only parses their options."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def training_bags(file: str | Path, format: str | None, schema: Schema | None) -
 
 
 def _are_columns(bags: list[Bag]) -> bool:
-    """Whether these are words with labels, one word per line, which taggers read, and not commentary."""
+    """Whether the lines are labelled words, one per line, for a tagger, instead of sentences."""
     return len(bags) > 2 and not any(
         len(bag.text.split()) > 1 or "(" in "".join(bag.candidates) for bag in bags
     )

@@ -1,4 +1,4 @@
-"""How well a parser does: precision, recall and F1 of its parses and of its matches."""
+"""Evaluate a parser: precision, recall and F1 of its parses and matches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Progress = Callable[[int, int], Any]  # how many are done, of how many
 
 @dataclass(frozen=True)
 class Score:
-    """Counts, and what is computed from them: a meaning counts only if it is right as a whole."""
+    """Counts with precision, recall and F1; a meaning counts only if it is completely right."""
 
     correct: int
     answered: int
@@ -37,7 +37,7 @@ class Score:
 
 
 def score_parses(parser: Any, bags: Iterable[Bag]) -> Score:
-    """Parse every sentence that has a gold meaning: correct of those answered, and of those meant."""
+    """Parse every sentence that has a gold meaning, and count correct, predicted and gold meanings."""
     correct = answered = meant = 0
     for bag in bags:
         if bag.gold:
@@ -60,7 +60,7 @@ def seen(bags: Sequence[Bag], progress: Progress | None) -> Iterator[Bag]:
 def matches(
     parser: Any, bags: Sequence[Bag], parts: int | None, progress: Progress | None = None
 ) -> list[Any]:
-    """Which candidate each sentence means, or None; parts: see `Ospas.match_apart` (tells no progress)."""
+    """The candidate that each sentence means, or None; parts: see `Ospas.match_apart` (without progress)."""
     if parts is None:
         return [parser.match(bag.sentence, bag.candidates) for bag in seen(bags, progress)]
     sentences, candidates = [bag.sentence for bag in bags], [bag.candidates for bag in bags]
@@ -75,7 +75,7 @@ def score_matches(
     parts: int | None = None,
     progress: Progress | None = None,
 ) -> Score:
-    """Match every sentence with its candidates; `n_gold` counts also meanings of sentences without a bag.
+    """Match every sentence with its candidates; `n_gold` also counts the meanings of sentences without a bag.
 
     parts: by parsers that learn from the other sentences, see `Ospas.match_apart`.
     """

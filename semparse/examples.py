@@ -15,7 +15,7 @@ _WORD = re.compile(r"'s\b|[+-]?\d+(?:\.\d+)?(?!\w)|\w+(?:-\w+)*")
 
 
 def tokenize(text: str) -> list[str]:
-    """Words in lower case, without punctuation; "Anna's" is two words, so that "anna" is known again."""
+    """Words in lower case, without punctuation; "Anna's" becomes two words, so "anna" is recognised."""
     return _WORD.findall(text.lower())
 
 
@@ -33,7 +33,7 @@ def as_tokens(sentence: Sentence) -> list[str]:
 def checked_examples(
     sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]], schema: Schema | None
 ) -> tuple[list[list[str]], list[list[MR]]]:
-    """The words of each sentence and its candidates; raises ValueError where there is nothing to learn."""
+    """The words of each sentence and its candidates; raises ValueError if there are none."""
     if len(sentences) != len(candidates):
         raise ValueError(f"{len(sentences)} sentences but {len(candidates)} lists of candidates")
     if not len(sentences):

@@ -3,8 +3,8 @@
     {"text": "anna passes to bob", "candidates": ["pass(anna, bob)", {"rel": "kick", "args": ["anna"]}]}
     anna passes to bob<TAB>pass(anna, bob);kick(anna)
 
-A line of JSONL needs `text` or `tokens`; `candidates`, `gold`, `time`, `id` and `symbols` may be left out.
-All readers raise DataError with file and line, and read all or nothing.
+A line of JSONL needs `text` or `tokens`; `candidates`, `gold`, `time`, `id` and `symbols` are optional. All
+readers raise DataError with file and line, and read the whole file or nothing.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
 def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[Bag]:
     """Read a file of bags, or the bags of a RoboCup folder; "-" is standard input, `.gz` is unpacked.
 
-    Without a format a folder is RoboCup's, `.jsonl` and `.json` are JSONL, and so is what begins with "{";
-    the rest is `text TAB mr;mr`.
+    Without a format, a folder is read as RoboCup data. Files that end in `.jsonl` or `.json`, or begin with
+    "{", are JSONL. All other files are `text TAB mr;mr`.
     """
     if format is not None and format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")

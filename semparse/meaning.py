@@ -43,7 +43,7 @@ class MR:
                 yield from arg.relations()
 
     def symbols(self) -> list[str]:
-        """Names of relations and constants, each as often as it occurs, in the order of the text."""
+        """Names of relations and constants, with repetitions, in the order of the text."""
         found = [self.rel]
         for arg in self.args:
             found += arg.symbols() if isinstance(arg, MR) else [arg]
@@ -63,12 +63,12 @@ def parse_mr(text: str) -> MR:
 
 
 def parse_mrs(text: str) -> list[MR]:
-    """Read MRs separated by semicolons; an empty text holds none."""
+    """Read MRs separated by semicolons; an empty text contains none."""
     return _Reader(text).mrs()
 
 
 def as_mr(value: Any) -> MR:
-    """An MR from an MR, its text or its JSON object."""
+    """Convert the text or JSON object of an MR to an MR; an MR is returned unchanged."""
     if isinstance(value, MR):
         return value
     if isinstance(value, str):

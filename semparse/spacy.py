@@ -74,7 +74,7 @@ class OspasPipe(EstimatorPipe):
         sgd: Any = None,
         losses: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Learn from the candidates of each example, in order; the loss counts wrong matches before learning."""
+        """Learn from the candidates of each example, in order; the loss counts wrong matches."""
         losses = begin_losses(losses, self.name)
         examples = list(examples)
         validate_examples(examples, "OspasPipe.update")

@@ -1,7 +1,7 @@
-"""OSPAS as in Bordes' thesis, section 6.2: label words with symbols, then with roles, then read the MRs off.
+"""OSPAS as in section 6.2 of Bordes' thesis: label words with symbols, then with roles, then build the MRs.
 
 Both labellings are learned by Algorithm 24 from the bag of all symbols, or (symbol, role) pairs, of all
-candidates. Where the thesis is silent, an option of `ThesisParser` says what is done.
+candidates. If the thesis leaves a step open, an option of `ThesisParser` chooses it.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ WINDOW = 3
 class ThesisParser:
     """The two models and what they know of words and symbols.
 
-    empties: how many empty labels complete a bag for a sentence of n words, n less the size of the smallest
-    candidate ("min"), of the largest ("max") or of all together ("total"). average: predict with the mean of
-    all weights that there have been, not with the last ones.
+    empties: the number of empty labels that complete a bag for a sentence of n words: n minus the size of the
+    smallest candidate ("min"), of the largest ("max") or of all together ("total"). average: predict with the
+    mean of all weights so far, not with the last ones.
     """
 
     def __init__(self, *, C: float, seed: int, strategy: str, empties: str, average: bool) -> None:
@@ -151,7 +151,7 @@ class ThesisParser:
         return np.array([k for k in ids if k >= 0], np.int32)
 
     def parse(self, x: list[str], n: int) -> list[Parse]:
-        """Every valid MR that the labels spell, surest first."""
+        """Every valid MR in the labelling, most confident first."""
         symbols, margins = self._label(x)
         relations = [i for i, symbol in enumerate(symbols) if symbol in self.schema.relations]
         arguments = {rel: self._arguments(x, symbols, rel) for rel in relations}
@@ -218,11 +218,11 @@ class ThesisParser:
         return symbol in self.symbols
 
     def match(self, x: list[str], candidates: list[MR]) -> Match | None:
-        """The surest of the MRs read off that is a candidate."""
+        """The most confident MR in the labelling that is a candidate."""
         return next((Match(parse.mr, 1.0) for parse in self.parse(x, 1) if parse.mr in candidates), None)
 
     def align(self, x: list[str], mr: MR) -> Parse | None:
-        """An MR with its words, if it is one of those read off."""
+        """An MR with its words, if the labelling contains it."""
         return next((parse for parse in self.parse(x, 1) if parse.mr == mr), None)
 
     def explain(self, x: list[str], mr: MR | None) -> list[tuple[str, str, float]]:
@@ -238,7 +238,7 @@ class ThesisParser:
         return sorted(parts, key=lambda part: -abs(part[2]))
 
     def lexicon(self) -> dict[str, dict[str, float]]:
-        """Of each word the symbols that score above the empty one."""
+        """For each word, the symbols that score above the empty one."""
         names = list(self.symbols)
         found = {}
         for word, row in self.words.items():
@@ -250,7 +250,7 @@ class ThesisParser:
         return found
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and JSON-able values of a model file."""
+        """Arrays and JSON values for a model file."""
         if self.features:  # a relation with more arguments may have come since roles were last learned
             self.role_learner.grow(len(self.features), self.n_roles)
         arrays: dict[str, np.ndarray] = {}
@@ -268,7 +268,7 @@ class ThesisParser:
         return arrays, meta
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-        """Restore what `state` returned; raise ValueError where its parts do not fit together."""
+        """Restore the result of `state`; raise ValueError if it is inconsistent."""
         self.symbols = numbered(meta["symbols"], "symbols")
         self.words = numbered(meta["words"], "words")
         self.features = numbered(meta["features"], "features")

@@ -115,7 +115,7 @@ def _check_tokens(X: Any) -> None:
 
 
 def check_codes(codes: np.ndarray) -> None:
-    """Reject data without gold labels."""
+    """Reject data in which no token is labelled."""
     if not len(codes):
         raise ValueError("the data set is empty; pass at least one token")
     if (codes == -1).all():

@@ -182,6 +182,57 @@ BANNED = [
         "What the parser makes of it.",
         "The parse.",
     ),
+    Turn(
+        r"\b(?:words?|columns?|rows?|symbols?) of (?:its|their) own\b",
+        "Many relations have no word of their own.",
+        "No word names many of the relations.",
+    ),
+    Turn(r"\bto the (?:letter|byte)\b", "It is Algorithm 3 to the letter.", "It is exactly Algorithm 3."),
+    Turn(
+        r"\blooks? at the keyboard\b",
+        "Steps between two looks at the keyboard.",
+        "Steps between two checks for Ctrl-C.",
+    ),
+    Turn(r"\bPython door\b", "The same through the Python door.", "The same problem in Python."),
+    Turn(
+        r"\bnothing to learn from\b",
+        "The data set is empty: there is nothing to learn from.",
+        "The data set is empty; pass at least one example.",
+    ),
+    Turn(
+        r"[;:] give (?:a|an|the|one|it)\b",
+        "There is no folder; give a file name.",
+        "There is no folder; specify a file name.",
+    ),
+    Turn(
+        r"\bas [\w' ]{1,20} (?:has|have) (?:it|them)\b",
+        "The corpus as WASP has it.",
+        "The corpus as distributed with WASP.",
+    ),
+    Turn(r"\bevery so many\b", "Regularize every so many steps.", "Regularize every n steps."),
+    Turn(r"\bwhole numbers?\b", "It must be a whole number.", "It must be an integer."),
+    Turn(r"\btime stamps?\b", "Events with time stamps.", "Events with timestamps."),
+    Turn(
+        r"\bmust be [^.;\n]*, not VALUE",
+        "prune must be at least 0, not VALUE",
+        "prune must be at least 0, got VALUE",
+    ),
+    Turn(
+        r"\bsurest of\b", "The errors that the model is surest of.", "The most confident errors of the model."
+    ),
+    Turn(
+        r"\bgames? at hand\b",
+        "We chose it with all games at hand.",
+        "We chose it with knowledge of all games.",
+    ),
+    Turn(
+        r"\bwould pass for\b",
+        "A string would pass for a list of letters.",
+        "A string would be treated as a list of letters.",
+    ),
+    Turn(r"\bso much for\b|\bnobody knows\b|\bnobody's\b", "Nobody knows which.", "It is unknown which."),
+    Turn(r"\bin vain\b", "Actions drawn in vain.", "Actions drawn without success."),
+    Turn(r"\bcompare orders\b", "Compare orders, not digits.", "Compare rankings, not digits."),
 ]
 OPENING = Turn(
     r"^What\b", "What trainings have in common.", "Training-curve points shared by all optimizers."

@@ -14,7 +14,7 @@ WAVEFORM_ROWS = 5000
 
 
 class Points(NamedTuple):
-    """A set without a split: X has one row of numbers per example, y the labels as the file has them."""
+    """A set without a split: X has one row of numbers per example, y the labels of the file."""
 
     X: np.ndarray
     y: np.ndarray

@@ -25,7 +25,7 @@ R8_HEADER = "Class\tExample"
 
 
 class Split(NamedTuple):
-    """A split: X has one row of numbers per example, y the labels as the file has them."""
+    """A split: X has one row of numbers per example, y the labels of the file."""
 
     X_train: np.ndarray
     y_train: np.ndarray
@@ -57,7 +57,7 @@ def load_letter(directory: Directory = None) -> Split:
 
 
 def load_usps(directory: Directory = None) -> Split:
-    """Read USPS: 256 pixels in [-1, 1] as float32, labels 0..9; shuffle the training part, which is sorted."""
+    """Read USPS: 256 pixels in [-1, 1] as float32, labels 0..9; the training part is sorted."""
     folder = find("usps", directory)
     train, test = (folder / f"usps.{part}.svm.gz" for part in ("train", "test"))
     return Split(*read_svmlight(train, USPS_FEATURES), *read_svmlight(test, USPS_FEATURES))

@@ -1,4 +1,4 @@
-"""Which label of a bag belongs to which word, by what occurs together: a start for learning from bags."""
+"""Align the labels of bags with words by co-occurrence, as a start for learning from bags."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ def align(
 ) -> np.ndarray:
     """The labels of each sentence in the order of its words.
 
-    Expectation maximisation of P(label | word), each label of a sentence explained by one of its words
-    (IBM's model 1, from words to labels); then, sentence by sentence, the
-    surest pair first, one label per word.
+    EM estimates P(label | word), where one word explains each label of a sentence (IBM model 1, from words to
+    labels). Then each sentence gets one label per word, starting with the most probable pair.
     """
     lengths = np.diff(starts)
     sizes = np.repeat(lengths, lengths)

@@ -1,9 +1,10 @@
-"""Concept labelling with world knowledge: which thing in the world does each word of a sentence name?
+"""Concept labelling with world knowledge: find the object in the world that each word of a sentence names.
 
     "he cooks the rice"  ->  John cook - rice         as John and the rice are in the kitchen
 
-A network with lookup tables for words and concepts (appendix C of Bordes' thesis) labels, greedily, the word
-it is surest of, and uses what the world knows of that concept, such as its location, for those still to come.
+A network with lookup tables for words and concepts (appendix C of Bordes' thesis) labels the word with the
+most confident label first. It then uses facts about that concept, such as its location, to label the
+remaining words.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ class ConceptLabeller(Estimator):
     """Labels each word with a concept, given the state of the world.
 
     The score of a labelling is sum_i g_i(x, y) . h(y_i) (see `_concepts`). Training visits sentences one by
-    one and labels them greedily; at the first mistake, one gradient step asks every right continuation to
-    score above the wrong one by 1. It stops after `epochs` passes, the rate falling linearly to a tenth,
-    or when a pass had no mistake. A visit costs about dimension * hidden * (relations + 1) * length^2
-    operations.
+    one and labels them greedily. At the first mistake it makes one gradient step, so that every right
+    continuation scores above the wrong one by 1. The rate falls linearly to a tenth. Training stops after
+    `epochs` passes, or after a pass without a mistake. A visit costs about dimension * hidden * (relations +
+    1) * length^2 operations.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ class ConceptLabeller(Estimator):
         """Learn from sentences, the worlds they were said in, {relation: {concept: concept}}, and labels.
 
         labels has a concept for each word, such as "-" for words that name none. With weak, their order is
-        not looked at: they are the bag of concepts that the sentence names. callback sees each pass and its
+        ignored: they are the bag of concepts that the sentence names. callback receives each pass and its
         share of sentences with a mistake.
         """
         with training(self):
@@ -160,7 +161,7 @@ class ConceptLabeller(Estimator):
 
     @reads
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, all of it or nothing."""
+        """Write the model to one file, completely or not at all."""
         if not hasattr(self, "arrays_"):
             raise self.not_fitted()
         names = {"words": list(self.words_), "concepts": list(self.concepts_)}

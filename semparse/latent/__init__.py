@@ -1,4 +1,4 @@
-"""The default parser: a linear model of whole meanings, trained with the right candidate unknown."""
+"""The default parser: a linear model of whole meanings; the right candidate is a latent variable."""
 
 from semparse.latent.features import FEATURES
 from semparse.latent.learner import LatentParser

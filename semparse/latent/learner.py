@@ -1,4 +1,5 @@
-"""The default parser: a linear model of whole meanings, whose right candidate and alignment are hidden.
+"""The default parser: a linear model of whole meanings, with the right candidate and alignment as latent
+variables.
 
     S(x, mr) = max over alignments of  <w, Phi(x, mr, alignment)>
 
@@ -48,7 +49,7 @@ class Salience:
             self.meant[meant] += 1
 
     def of(self, rel: str) -> float:
-        """Of the bags where a relation could be meant, the share where it is; 1 where nothing is known."""
+        """The share of bags in which a relation is meant among those in which it could be; 1 if unknown."""
         return self.meant[rel] / self.possible[rel] if self.possible[rel] else 1.0
 
     def state(self) -> dict[str, Any]:
@@ -202,7 +203,7 @@ class LatentParser:
     def choose(
         self, search: Search, bag: list[MR], posteriors: np.ndarray, *, trusting: bool = True
     ) -> tuple[Found, Found] | None:
-        """Of one sentence its hidden candidate and the best rival of it, unless they are far enough apart.
+        """The latent candidate of a sentence and its best rival, unless their scores are far enough apart.
 
         The candidate is the likeliest by the alignment and, once there are weights to trust, by its score.
         """
@@ -241,7 +242,7 @@ class LatentParser:
             table_.changed()
 
     def _fits(self, search: Search, found: Found) -> bool:
-        """Whether, where a sentence names things, a candidate is about one of them."""
+        """Whether a candidate is about one of the things that the sentence names, if it names any."""
         return (
             not self.on_topic
             or not search.view.named
@@ -276,7 +277,7 @@ class LatentParser:
         return node.parse(found.score, search.view.tokens, found.score - rival)
 
     def align(self, x: list[str], mr: MR) -> Parse | None:
-        """A given MR with the words that say it, or None where they cannot."""
+        """Align an MR with the words of a sentence; None if that is impossible."""
         search = self._search(x)
         found = search.align(mr)
         return None if found is None else self._answer(search, found, search.parses())
@@ -293,7 +294,7 @@ class LatentParser:
         return self.alignment.lexicon()
 
     def explain(self, x: list[str], mr: MR | None) -> list[tuple[str, str, float]]:
-        """The weights that a score is the sum of: (what, feature, weight), largest first."""
+        """The weights that add up to a score: (label, feature, weight), largest first."""
         search = self._search(x)
         found = search.align(mr) if mr is not None else next(iter(search.parses()), None)
         if found is None:
@@ -309,7 +310,7 @@ class LatentParser:
         return sorted(parts, key=lambda part: -abs(part[2]))
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Arrays and JSON-able values of a model file."""
+        """Arrays and JSON values for a model file."""
         self._fit_sizes()  # `learn` may have been interrupted
         arrays, meta = self.alignment.state()
         parts: dict[str, Any] = {"alignment": meta, "steps": self.steps, "silent": self.silent}
@@ -320,7 +321,7 @@ class LatentParser:
         return arrays, parts
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
-        """Restore what `state` returned; raise ValueError where its parts do not fit together."""
+        """Restore the result of `state`; raise ValueError if it is inconsistent."""
         self.alignment.set_state(arrays, meta["alignment"])
         self.steps = checked_count(meta["steps"], "steps", low=1)
         self.salience.set_state(meta)

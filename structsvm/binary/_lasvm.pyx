@@ -168,7 +168,7 @@ cdef class LaSVM(Machine):
         return self.delta <= self.tau
 
     cdef Py_ssize_t partner(self) except -1 nogil:
-        """argmax_j (g_i - g_j)^2 / (k_ii + k_jj - 2 k_ij), what a step promises, as libsvm has it."""
+        """argmax_j (g_i - g_j)^2 / (k_ii + k_jj - 2 k_ij), the promised gain of a step, as in libsvm."""
         cdef char* row = self.rows.fetch(self.i)
         cdef double k_ii = self.rows.diagonal[self.i]
         cdef Py_ssize_t j

@@ -104,6 +104,6 @@ class TrainedEstimator(Estimator):
 
     @property
     def curve_(self) -> list[Point]:
-        """The points of the training curve, with time stamps."""
+        """The points of the training curve, with timestamps."""
         curve: list[Point] = self._fitted_optimizer().curve_
         return curve

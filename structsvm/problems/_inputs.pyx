@@ -191,7 +191,7 @@ def check_range(what, values, Py_ssize_t n):
 
 
 def whole(values) -> np.ndarray:
-    """A 1-d array of whole numbers."""
+    """A 1-d array of integers."""
     values = np.asarray(values)
     if values.ndim != 1 or values.size and values.dtype.kind not in "iu":
         raise ValueError(f"the stored patterns hold an array of {values.dtype} instead of integers")

@@ -222,6 +222,6 @@ cdef class Lexicon:
 
 
 def hash_string(str text not None):
-    """The 64-bit hash of a column value: that of spaCy, except for a few hundred symbols of its own."""
+    """The 64-bit hash of a column value: that of spaCy, except for a few hundred predefined symbols of spaCy."""
     cdef bytes encoded = text.encode()
     return hash_text(encoded, len(encoded))
