@@ -156,7 +156,7 @@ def test_wasp_files_are_read_in_both_languages(tmp_path):
     with pytest.raises(DataError, match=r"corpus\.xml:\d+: malformed XML"):
         read_wasp(path, "geo-funql")
     path.write_text(WASP.replace("half opp)", "half opp"))
-    with pytest.raises(DataError, match="brackets are missing"):
+    with pytest.raises(DataError, match="missing brackets"):
         read_wasp(path, "robocup-clang")
 
 

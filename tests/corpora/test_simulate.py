@@ -32,7 +32,7 @@ def test_lines_are_objects_and_seeds_repeat(name, tmp_path):
     ("arguments", "part"),
     [
         (["farm"], "'farm' is none of house, child-world, sportscast"),
-        (["sportscast", "--level", 2], "leave the level out"),
+        (["sportscast", "--level", 2], "leave it out"),
         (["house", "--level", -1], "--level"),
         (["house", "-n", 0], "-n"),
         (["house", "-o", "no/such/out"], "there is no folder no/such"),

@@ -54,8 +54,8 @@ class Wrong(Ordinal):
     ("long", "shape"), ("index", r"index 8, outside 0\.\.7"), ("negative index", "index -1, outside"),
     ("real index", "must be integers"), ("dict", "index 8"), ("dict nan", "NaN"),
     ("uneven", "2 indices but 1 values"),
-    ("sparse wide", "shape"), ("two rows", "shape"), ("negative loss", "finite and not negative"),
-    ("nan loss", "finite and not negative"), ("inf loss", "finite and not negative"),
+    ("sparse wide", "shape"), ("two rows", "shape"), ("negative loss", "finite and at least 0"),
+    ("nan loss", "finite and at least 0"), ("inf loss", "finite and at least 0"),
     ("outside", "returned 17"),
 ])  # fmt: skip
 def test_a_wrong_problem_is_caught_and_changes_nothing(optimizer_class, wrong, match):

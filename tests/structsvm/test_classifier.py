@@ -411,5 +411,5 @@ def test_primal_and_gap_take_the_weights_of_training(kernel):
                 method(X)
             with pytest.raises(ValueError, match="must be passed together"):
                 method(y=y)
-            with pytest.raises(ValueError, match="sample_weight goes with"):
+            with pytest.raises(ValueError, match="sample_weight requires"):
                 method(sample_weight=sample_weight)

@@ -221,7 +221,7 @@ def test_wrong_trees_are_refused(trees, message):
     ("x", "tree", "message"),
     [
         ("DT NN V", ("S", ("NP", "DT", "NN")), "uses the rule S -> NP, which the grammar does not have"),
-        ("DT NN", ("S", ("VP", "V")), "other terminals than the sentence"),
+        ("DT NN", ("S", ("VP", "V")), "the tree and the sentence have different terminals"),
         ("V", "V", "a tree is a tuple"),
     ],
 )

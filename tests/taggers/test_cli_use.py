@@ -47,7 +47,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--format", "xml"), "format must be one of auto, columns, conllu"),
         ((*TRAIN, "--labels", "FOO"), "labels must be one of"),
         ((*TRAIN, "--inference", "greedy", "--order", "100"), "order must be at most 99"),
-        ((*TRAIN, "--order", "2"), "exact inference has order 1"),
+        ((*TRAIN, "--order", "2"), "exact inference requires order 1"),
         ((*TRAIN, "--template", "w[0], y[-2]|w[0]"), "one label back"),
         ((*TRAIN, "--algorithm", "svmstruct", "--reprocess", "2"), "no effect on svmstruct"),
         ((*TRAIN, "--algorithm", "perceptron", "-C", "2"), "-C has no effect on perceptron"),
@@ -67,7 +67,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         (("convert", "train.txt", "--to", "none"), "IOB1, IOB2, IOBES and BILUO"),
         (("convert", "train.txt", "--to", "IOBES", "--from", "FOO"), "must be one of"),
         (("convert", "train.txt", "--to", "IOBES", "-o", "no/such/out"), "there is no folder"),
-        (("evaluate", "chunk.ssvm"), "is a model; give a labelled file too"),
+        (("evaluate", "chunk.ssvm"), "is a model; specify a labelled file too"),
         (("evaluate", "chunk.ssvm", "test.txt", "--strict", "FOO"), "must be one of"),
     ],
 )  # fmt: skip
@@ -437,7 +437,7 @@ def test_evaluation_tells_of_other_labels_and_schemes(folder):
         "., DT, IN ...", "--column",
     )  # fmt: skip
     refused(run("evaluate", "chunk.ssvm", "train.conllu", "--column", "xpos", cwd=folder), 1)
-    refused(run("evaluate", "test.txt", "--column", 1, cwd=folder), 2, "--column needs a model")
+    refused(run("evaluate", "test.txt", "--column", 1, cwd=folder), 2, "--column requires a model")
 
 
 @pytest.mark.parametrize(

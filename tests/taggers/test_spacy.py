@@ -340,7 +340,7 @@ def test_wrong_use_is_told_in_a_sentence(nlp, tmp_path):
     chunks = trained("structsvm_chunker")
     with pytest.raises(ValueError, match="no token has TAG"):
         chunks("the cat")
-    with pytest.raises(ModelFileError, match="hold no model"):
+    with pytest.raises(ModelFileError, match="do not contain a model"):
         chunks.get_pipe("structsvm_chunker").from_bytes(b"\x80")
 
 

@@ -95,7 +95,7 @@ def test_features_in_the_format_of_python_crfsuite():
     tagger = SequenceTagger().fit(as_dicts(X), Y)
     assert tagger.score(as_dicts(X_TEST), Y_TEST) > 0.97
     assert tagger.explain(as_dicts(X_TEST)[0])[0]["features"]
-    with pytest.raises(ValueError, match="give tokens"):
+    with pytest.raises(ValueError, match="pass tokens"):
         SequenceTagger().fit(X, Y).predict(as_dicts(X))
 
 
