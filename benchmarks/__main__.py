@@ -34,6 +34,8 @@ BENCHMARKS = {
     "streams": ("streams", ()),
 }
 
+WHOLE = ("guard", "pages", "picture")  # those without a quick run
+
 
 def main() -> None:
     if sys.argv[1:2] == ["reproduce"]:
@@ -54,6 +56,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.record and options.names != ["guard"]:
         parser.error("--record needs guard and no other benchmark")
+    if options.quick and (whole := [name for name in options.names if name in WHOLE]):
+        parser.error(f"--quick has no effect on {', '.join(whole)}; leave it out")
     if options.tasks and options.names != ["peers"]:
         parser.error("--tasks needs peers and no other benchmark")
     if options.corpora:
@@ -65,8 +69,8 @@ def main() -> None:
         sys.exit(str(missing))
     for name in options.names:
         run = import_module(f"benchmarks.{BENCHMARKS[name][0]}").main
-        more = {"record": options.record, "tasks": options.tasks}
-        run(quick=options.quick, **{name: value for name, value in more.items() if value})
+        more = {"quick": options.quick, "record": options.record, "tasks": options.tasks}
+        run(**{name: value for name, value in more.items() if value})
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def worse(name: str, value: float, reference: float) -> bool:
     return value < (reference - LOSS if name.endswith("F1") else reference * (1 - TOLERANCE))
 
 
-def main(*, quick: bool = False, record: bool = False) -> None:
+def main(*, record: bool = False) -> None:
     """Compare with the reference, and end with exit code 1 where something is worse."""
     found = ratios()
     if record:

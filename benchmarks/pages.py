@@ -101,7 +101,7 @@ def filled(text: str) -> str:
     return PLACE.sub(lambda place: f"{place[1]}{content(place['name'])}\n{place[3]}", text)
 
 
-def main(*, quick: bool = False) -> None:
+def main() -> None:
     """Fill all pages."""
     for page in PAGES:
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

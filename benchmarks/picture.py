@@ -123,7 +123,7 @@ def picture(entries: list[dict[str, Any]]) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def main(*, quick: bool = False) -> None:
+def main() -> None:
     """Write the picture from the last `make bench`."""
     record = json.loads((RESULTS / "peers.json").read_text(encoding="utf-8"))
     PICTURE.parent.mkdir(parents=True, exist_ok=True)

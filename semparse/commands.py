@@ -37,13 +37,16 @@ def train(
 ) -> tuple[Ospas, list[Bag]]:
     """Train a parser on files of sentences with candidates and save it; return it and the bags it saw.
 
-    options are those of `Ospas`. resume: continue training this model, one sentence after the other.
+    options are those of `Ospas`. resume: continue training this model, one sentence after the other, with its
+    own options.
     """
+    chosen = {name: value for name, value in options.items() if value is not None}
+    if resume is not None and (chosen or schema is not None):
+        raise ValueError("options cannot change with --resume; leave them out")
     check_output(output, *files, schema)
     given = None if schema is None else read_schema(schema)
     bags = [bag for file in files for bag in training_bags(file, format, given)]
     if resume is None:
-        chosen = {name: value for name, value in options.items() if value is not None}
         parser = Ospas(schema=given, **chosen)
         parser.fit([bag.sentence for bag in bags], [bag.candidates for bag in bags], progress=progress)
     else:

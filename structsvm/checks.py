@@ -12,6 +12,7 @@ A check that fails raises AssertionError with a message that says what is wrong.
 from __future__ import annotations
 
 import copy
+import inspect
 import itertools
 import tempfile
 import threading
@@ -32,25 +33,29 @@ TRAININGS = 3  # while other threads predict
 Make = Callable[[], Any]
 
 
-def check_estimator(make: Make, X: Any, y: Any, *, new: tuple[Any, Any] | None = None) -> None:
+def check_estimator(
+    make: Make, X: Any, y: Any, *, new: tuple[Any, Any] | None = None, bad: tuple[Any, Any] | None = None
+) -> None:
     """Check an optimizer, classifier or tagger; `make` returns a new one, with the same seed each time.
 
     It must have `fit` and `predict`; `partial_fit`, `save` and `load` are checked if present. The checks are:
     the same seed gives the same results, also after a fit on other data; prediction does not change the
-    model; copies and saved files predict and continue to learn like the original; bad input raises ValueError
-    or TypeError and changes nothing; several threads can predict at the same time, but not train; a
-    prediction while another thread trains is that of the model before or after, or raises RuntimeError.
+    model; copies and saved files (with `training_state=True`, if `save` has it) predict and continue to learn
+    like the original; bad input raises ValueError or TypeError and changes nothing; several threads can
+    predict at the same time, but not train; a prediction while another thread trains is that of the model
+    before or after, or raises RuntimeError.
     new: more data with labels that y does not contain; the model must learn them, or reject them with
-    ValueError.
+    ValueError. bad: data to reject, such as features that X does not contain, followed by a NaN.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data need not converge
         for check in (
             unfitted_models_refuse, seeds_repeat, fit_forgets, prediction_is_pure, copies_repeat,
-            files_repeat, bad_input_changes_nothing, threads_predict, threads_cannot_train_together,
+            files_repeat, threads_predict, threads_cannot_train_together,
             threads_predict_during_training,
         ):  # fmt: skip
             check(make, X, y)
+        bad_input_changes_nothing(make, X, y, bad)
         if new is not None:
             new_labels_are_learned_or_refused(make, X, y, *new)
 
@@ -138,28 +143,32 @@ def files_repeat(make: Make, X: Any, y: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
 
         def reloaded(model: Any) -> Any:
-            model.save(Path(folder, "model"))
+            keeps = "training_state" in inspect.signature(model.save).parameters
+            model.save(Path(folder, "model"), **{"training_state": True} if keeps else {})
             return type(model).load(Path(folder, "model"))
 
         _check_copy(make, X, y, "saved and loaded", reloaded)
 
 
-def bad_input_changes_nothing(make: Make, X: Any, y: Any) -> None:
+def bad_input_changes_nothing(make: Make, X: Any, y: Any, more: tuple[Any, Any] | None = None) -> None:
     bad = {
         "X without any pattern": (X[:0], y[:0]) if hasattr(X, "__getitem__") else ([], []),
         "more patterns than outputs": (X, y[:-1]) if hasattr(y, "__getitem__") else (X, []),
         "y=None": (X, None),
     }
+    if more is not None:
+        bad["bad data"] = more
+    patterns = [] if more is None else list(more[0])
     for method in ("fit", "partial_fit"):
         for name, arguments in bad.items():
             model = make().fit(X, y)
             if not hasattr(model, method):
                 continue
-            before = _results(model, X)
+            before = _results(model, X), _answers(model, patterns)
             try:
                 getattr(model, method)(*arguments)
             except (ValueError, TypeError):
-                if not _same(before, _results(model, X)):
+                if not _same(before, (_results(model, X), _answers(model, patterns))):
                     _fail(model, f"{method} with {name} raised an error but changed the model")
             else:
                 _fail(model, f"{method} with {name} must raise ValueError or TypeError")
@@ -296,6 +305,17 @@ def _results(model: Any, X: Any) -> list[Any]:
     if hasattr(model, "weights_"):
         results.append(np.array(model.weights_))
     return results
+
+
+def _answers(model: Any, patterns: list[Any]) -> list[Any]:
+    """The predictions of a model for each pattern; None where it rejects the pattern."""
+    answers = []
+    for x in patterns:
+        try:
+            answers.append(model.predict([x]))
+        except (ValueError, TypeError):
+            answers.append(None)
+    return answers
 
 
 def _same(a: Any, b: Any) -> bool:

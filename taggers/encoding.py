@@ -78,6 +78,17 @@ def as_gold(X: Any, y: Any) -> GoldLabels:
     return GoldLabels.from_lists(y)
 
 
+def training_gold(X: Any, y: Any) -> GoldLabels:
+    """The gold labels to learn from; if they are a column, it is the last one, after those of the inputs."""
+    gold = as_gold(X, y)
+    if gold.column is not None and gold.column != X.width - 1:
+        raise ValueError(
+            f"the label column must be the last of the {X.width} columns that were read, got column "
+            f"{gold.column}; read the input columns first and the label column last"
+        )
+    return gold
+
+
 def known_features(X: Any, model: TaggerModel) -> Sequences:
     """The features of X that the model knows."""
     if model.extractor is None:

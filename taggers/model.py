@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from taggers.features.template import Template
 from taggers.features.word_classes import WORDS, WordClasses
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
+from taggers.options import OPTIONS, Option
 
 MOST_ALIKE = 64
 MOST_LABELS = 10_000  # the loss matrix has a number for each pair
@@ -262,12 +264,15 @@ class TaggerModel:
         write_model(path, self if training_state else self.compact(prune or 0.0, dtype), dtype)
 
     @staticmethod
-    def load(path: str | os.PathLike[str]) -> TaggerModel:
-        """Read a model file, or an included model by its name (en-pos), or raise ModelFileError."""
+    def load(path: str | os.PathLike[str], options: Iterable[Option] = OPTIONS) -> TaggerModel:
+        """Read a model file, or an included model by its name (en-pos), or raise ModelFileError.
+
+        options: those that the file may hold.
+        """
         from taggers.bundled import find_model
         from taggers.model_file import read_model
 
-        return read_model(find_model(path))
+        return read_model(find_model(path), options)
 
 
 def _shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:

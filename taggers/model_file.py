@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,8 @@ from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses
 from taggers.formats.conllu import COLUMN
 from taggers.formats.registry import FORMATS
-from taggers.labels.schemes import SCHEMES
 from taggers.model import MOST_LABELS, TaggerModel
-from taggers.options import OPTIONS, Option
+from taggers.options import OPTIONS, SCHEMES, Option
 
 KIND = "tagger"
 LAYOUT = 2
@@ -64,7 +64,7 @@ def _packed(model: TaggerModel, dtype: str) -> dict[str, np.ndarray]:
     }
 
 
-def read_model(path: str | os.PathLike[str]) -> TaggerModel:
+def read_model(path: str | os.PathLike[str], options: Iterable[Option] = OPTIONS) -> TaggerModel:
     """Read a model file, or raise ModelFileError."""
     with contextlib.suppress(OSError), open(path, "rb") as file:
         if file.read(4) == b"lCRF":
@@ -86,11 +86,11 @@ def read_model(path: str | os.PathLike[str]) -> TaggerModel:
             f"Model file {path} hashes features differently ({meta.get('hashing')!r}); retrain the model."
         )
     with consistent(path, "tagger"):
-        check_meta(meta)
+        check_meta(meta, options)
         return _rebuilt(arrays, meta)
 
 
-def check_meta(meta: dict[str, Any]) -> None:
+def check_meta(meta: dict[str, Any], options: Iterable[Option] = OPTIONS) -> None:
     """Raise an error for metadata that no model has."""
     kinds = {"labels": list, "constrained": bool, "order": int, "report": dict, "parameters": dict}
     labels, files = meta["labels"], meta["files"]
@@ -105,7 +105,7 @@ def check_meta(meta: dict[str, Any]) -> None:
     )
     if not sound:
         raise ValueError("labels, schemes or sizes have the wrong type")
-    check_parameters(meta["parameters"])
+    check_parameters(meta["parameters"], options)
     if files and not (
         files["format"] in FORMATS
         and all(type(column) is int for column in (files["label"], *files["inputs"]))
@@ -119,7 +119,7 @@ def check_meta(meta: dict[str, Any]) -> None:
     json.dumps([meta["labels"], meta["template"]], ensure_ascii=False).encode()  # refuses lone surrogates
 
 
-def check_parameters(parameters: dict[str, Any], options: tuple[Option, ...] = OPTIONS) -> None:
+def check_parameters(parameters: dict[str, Any], options: Iterable[Option] = OPTIONS) -> None:
     """Raise an error for options that files do not keep, or values of the wrong type."""
     kept = {option.name: option for option in options if option.kept}
     for name, value in parameters.items():

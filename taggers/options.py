@@ -16,6 +16,8 @@ SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
 TASKS = ("pos", "chunk", "ner", "label")
 INFERENCE = {"ner": "greedy"}  # tasks whose default is not exact
 
+KINDS = {bool: "True or False", int: "an integer", float: "a number", str: "a string", dict: "a dict"}
+
 Class = TypeVar("Class", bound=type)
 
 
@@ -59,11 +61,12 @@ class Option:
         return (self.tasks or {}).get(task, self.default)
 
     def fits(self, value: Any) -> bool:
-        """Whether a value has the right type."""
-        return isinstance(value, (int, float) if self.type is float else self.type)
+        """Whether a value has the right type; a NumPy scalar counts as the number that it holds."""
+        plain = value.item() if getattr(value, "shape", None) == () else value
+        return isinstance(plain, (int, float) if self.type is float else self.type)
 
     def check(self, value: Any) -> None:
-        """Raise ValueError for a value out of range."""
+        """Raise ValueError for a value of the wrong type or out of range."""
         if self.choices and value not in self.choices:
             raise ValueError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}")
         if value is None and self.default is None:
@@ -71,6 +74,8 @@ class Option:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if self.low is not None and not (whole and int(value) >= self.low):
             raise ValueError(f"{self.name} must be an integer of at least {self.low}, got {value!r}")
+        if value is not None and not self.fits(value):
+            raise ValueError(f"{self.name} must be {KINDS[self.type]}, got {value!r}")
 
 
 OPTIONS = (
@@ -205,7 +210,15 @@ OPTIONS = (
         low=0,
         kept=False,
     ),
-    Option("jobs", int, 1, "Number of threads.", flag="--jobs", low=1, kept=False),
+    Option(
+        "jobs",
+        int,
+        1,
+        "Number of threads that label sentences or score held-out data; training uses one thread.",
+        flag="--jobs",
+        low=1,
+        kept=False,
+    ),
     Option(
         "callback",
         object,
@@ -255,11 +268,17 @@ def settings(tagger: Any) -> dict[str, Any]:
     }
 
 
-def check_settings(values: Mapping[str, Any], options: Iterable[Option] = OPTIONS) -> None:
-    """Raise ValueError for a value out of range; optimizers check C, random_state and callback themselves."""
+def check_settings(values: Mapping[str, Any], options: Iterable[Option]) -> None:
+    """Raise ValueError for a value of the wrong type or out of range.
+
+    Optimizers check the range of C, and random_state, which need not be a number.
+    """
     for option in options:
-        if option.kept:
+        if option.name != "random_state":
             option.check(values[option.name])
+    callback = values.get("callback")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be a function of one TrainingPoint, got {callback!r}")
 
 
 def check_used(

@@ -74,19 +74,24 @@ class SequenceTagger(Estimator):
     def _checked_settings(self) -> dict[str, Any]:
         """The settings for training; values out of range and options without effect are refused."""
         values = self.settings()
-        options.check_settings(values)
-        options.check_used(self.get_params(), values["algorithm"])
+        options.check_settings(values, self.OPTIONS.values())
+        options.check_used(self.get_params(), values["algorithm"], self.OPTIONS.values())
         return values
 
     # -- training -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Train from scratch; with development data, keep the weights of the best pass."""
+        """Train from scratch; with development data, keep the weights of the best pass.
+
+        Bad input raises an error and changes nothing. If training is interrupted (by Ctrl-C, or an exception
+        in the callback), the new model keeps what it has learned: you can predict with it and continue
+        training.
+        """
         with training(self):
             settings = self._checked_settings()
             X = encoding.as_sentences(X)
-            gold = encoding.as_gold(X, y)
-            trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), gold.triples()))
+            gold = encoding.training_gold(X, y)
+            trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), gold.triples()), settings)
             model = trainer.model
             names = trainer.index()
             labels = gold.encode(names, model.outer, model.inner)
@@ -95,8 +100,13 @@ class SequenceTagger(Estimator):
             features = encoding.new_features(X, labels, model, cutoff=settings["cutoff"])
             self._note(trainer, X)
             score = self._dev_score(trainer, X_dev, y_dev)
-            trainer.fit(Dataset(features, labels), settings, sample_weight, score)
-            self._trainer = trainer
+            dataset = Dataset(features, labels)
+            try:
+                trainer.begin(dataset, settings, sample_weight)
+                trainer.run(dataset, settings, score)
+            finally:
+                if trainer.is_started:  # or else the data were rejected
+                    self._trainer = trainer
         return self
 
     def resume(
@@ -105,51 +115,62 @@ class SequenceTagger(Estimator):
         """Train for more passes.
 
         On the data of `fit` the result is the same as if `fit` had made these passes too. Other data are
-        learned in addition; new features and labels may appear.
+        learned in addition; new features and labels may appear. Bad input and interruptions are treated as
+        in `fit`.
         """
         settings = self._checked_settings()
         with training(self), training(trainer := self._fitted(), self):
+            trainer.check_unchanged(settings)
             model = trainer.finished()
             X = encoding.as_sentences(X)
-            gold = encoding.as_gold(X, y)
+            gold = encoding.training_gold(X, y)
             names = trainer.index()
             labels = gold.encode(names, model.outer, model.inner)
             encoding.check_codes(labels.codes)
             dataset = Dataset(encoding.known_features(X, model), labels)
-            if not trainer.resume(dataset, settings, sample_weight):
-                trainer.widen(names.names, settings)
-                dataset = Dataset(encoding.new_features(X, labels, trainer.model), labels)
-                trainer.take(dataset, sample_weight)
-            self._note(trainer, X)
-            trainer.run(dataset, settings, self._dev_score(trainer, X_dev, y_dev))
+            with trainer.unless_rejected():
+                same = trainer.resume(dataset, settings, sample_weight)
+                if not same:
+                    trainer.widen(names.names, settings)
+                    dataset = Dataset(encoding.new_features(X, labels, trainer.model), labels)
+                self._note(trainer, X)
+                score = self._dev_score(trainer, X_dev, y_dev)
+                if not same:
+                    trainer.take(dataset, sample_weight)
+                trainer.run(dataset, settings, score)
         return self
 
     def partial_fit(
         self, X: Any, y: Any, classes: Sequence[str] | None = None, sample_weight: Any = None
     ) -> Self:
-        """Train for one pass over more data, in the order given; new features and labels may appear."""
+        """Train for one pass over more data, in the order given; new features and labels may appear.
+
+        Bad input and interruptions are treated as in `fit`.
+        """
         settings = self._checked_settings()
         X = encoding.as_sentences(X)
-        gold = encoding.as_gold(X, y)
+        gold = encoding.training_gold(X, y)
         with training(self), training(trainer := self._trainer or self._new_trainer(X, gold, classes), self):
+            trainer.check_unchanged(settings)
             model, names = trainer.model, trainer.index()
             if classes is not None:
                 names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
             labels = gold.encode(names, model.outer, model.inner)
             encoding.check_codes(labels.codes)
-            trainer.widen(names.names, settings)
             try:
-                features = encoding.new_features(X, labels, trainer.model)
-                self._note(trainer, X)
-                trainer.extend(Dataset(features, labels), settings, sample_weight)
+                with trainer.unless_rejected():
+                    trainer.widen(names.names, settings)
+                    features = encoding.new_features(X, labels, trainer.model)
+                    self._note(trainer, X)
+                    trainer.extend(Dataset(features, labels), settings, sample_weight)
             finally:
-                if trainer.is_started:  # or else the data were refused before anything was learned
+                if trainer.is_started:  # or else the data were rejected before anything was learned
                     self._trainer = trainer
         return self
 
     def _new_trainer(self, X: Any, gold: Any, classes: Sequence[str] | None) -> Trainer:
         seen = gold.triples() + schemes.count_triples([list(classes or ())])
-        return Trainer(self._new_model(X, encoding.input_width(X, gold), seen))
+        return Trainer(self._new_model(X, encoding.input_width(X, gold), seen), self.settings())
 
     def declare(self, classes: Sequence[str], *, width: int = 1, X: Any = None) -> Self:
         """Make labels known before there are data with them.
@@ -163,8 +184,10 @@ class SequenceTagger(Estimator):
             trainer = self._trainer
             if trainer is None:
                 words = None if X is None else encoding.as_sentences(X)
-                trainer = Trainer(self._new_model(words, width, schemes.count_triples([list(classes)])))
+                seen = schemes.count_triples([list(classes)])
+                trainer = Trainer(self._new_model(words, width, seen), settings)
             with training(trainer, self):
+                trainer.check_unchanged(settings)
                 model, names = trainer.finished(), trainer.index()
                 names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
                 if names.names:
@@ -231,6 +254,7 @@ class SequenceTagger(Estimator):
 
     def _label(self, X: Any, model: TaggerModel) -> list[tuple[np.ndarray, np.ndarray]]:
         """Positions in the model's names and sentence pointers of X, in as many parts as there are jobs."""
+        check_count(jobs=self.jobs, low=1)
         X = encoding.as_sentences(X)
         if isinstance(X, Columns) or self.jobs == 1:
             features = encoding.known_features(X, model)
@@ -241,7 +265,11 @@ class SequenceTagger(Estimator):
             return [(model.tag(features), features.sentence_ptr) for features in encoded]
 
     def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
-        """The labels of one sentence; `forced` maps positions of tokens to the labels they must get."""
+        """The labels of one sentence; `forced` maps positions of tokens to the labels they must get.
+
+        Forced labels are in the scheme that the model was trained in, such as IOBES for a `Chunker`, whatever
+        the scheme of the training data: see `model_.labels`.
+        """
         with reading(trainer := self._fitted(), self):
             model = trainer.finished()
             features = encoding.known_features([encoding.as_tokens(tokens)], model)
@@ -262,6 +290,7 @@ class SequenceTagger(Estimator):
 
         The margin is inf where no other label is possible.
         """
+        check_count(jobs=self.jobs, low=1)
         with reading(trainer := self._fitted(), self):
             model, features = self._features(X, trainer)
             margins = np.zeros(features.n_tokens, np.float32)
@@ -355,13 +384,22 @@ class SequenceTagger(Estimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **changes: Any) -> Self:
-        """Read a model file; options for further training can be changed."""
-        model = TaggerModel.load(path)
+        """Read a model file; options for further training can be changed.
+
+        Every tagger reads the models of all others, and keeps their defaults for further training.
+        """
+        model = TaggerModel.load(path, cls.OPTIONS.values())
         known = {name: value for name, value in model.parameters.items() if name in cls.OPTIONS}
+        saved = {tagger.__name__: tagger.TASK for tagger in TASKS.values()}
+        task = saved.get(model.parameters.get("class", ""), cls.TASK)
+        if task != cls.TASK:
+            chosen = {name: option for name, option in cls.OPTIONS.items() if option.tasks is not None}
+            known = {name: o.value(task, known.get("inference")) for name, o in chosen.items()} | known
         algorithm = changes.get("algorithm") or known.get("algorithm") or cls.OPTIONS["algorithm"].default
         used = {name: value for name, value in known.items() if algorithm in cls.OPTIONS[name].algorithms}
-        tagger = cls(**{**used, "template": model.template, **changes})
-        tagger._trainer = Trainer(model)
+        used["template"] = model.template
+        tagger = cls(**{**used, **changes})
+        tagger._trainer = Trainer(model, cls(**used).settings())
         return tagger
 
 
@@ -369,8 +407,14 @@ def _forced(forced: Mapping[int, str], n_tokens: int, model: TaggerModel) -> np.
     """For each token the position of its label in the model's labels, or -1 where it is free."""
     force = np.full(n_tokens, -1, np.int32)
     for at, name in forced.items():
+        if not 0 <= at < n_tokens:
+            raise ValueError(f"position {at} cannot be forced; the sentence has {n_tokens} tokens")
         if name not in model.labels:
-            raise ValueError(f"label {name!r} cannot be forced; this tagger has {', '.join(model.labels)}")
+            scheme = "" if model.inner == "none" else f" in {model.inner}"
+            raise ValueError(
+                f"label {name!r} cannot be forced; the labels of this model{scheme} are "
+                f"{', '.join(model.labels)}"
+            )
         force[at] = model.labels.index(name)
     return force
 

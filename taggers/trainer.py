@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from structsvm.files import DataError, ModelFileError, SparseRows
-from structsvm.optimizers import LaRank, Optimizer, PassiveAggressive, Perceptron, Point, SVMStruct
+from structsvm.optimizers import (
+    ConvergenceWarning,
+    LaRank,
+    Optimizer,
+    PassiveAggressive,
+    Perceptron,
+    Point,
+    SVMStruct,
+)
 from structsvm.problems.sequence import (
     SequenceLabels,
     SequenceProblem,
@@ -22,12 +31,16 @@ from structsvm.problems.sequence import (
     without_patterns,
 )
 from taggers.features.extract import KeyTable
+from taggers.features.template import fitting_template
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import loss_matrix
 from taggers.memory import check_memory
 from taggers.model import MOST_LABELS, TaggerModel
+from taggers.options import OPTIONS
 
+FIXED = tuple(option.name for option in OPTIONS if option.fixed_on_resume)
+LEARNING = ("algorithm", "C", "reprocess", "label_weight")  # the options that an optimizer is made with
 NO_STATE = (
     "this model was saved without its training state, so training continues from its weights alone and old "
     "examples cannot be reprocessed; save models with their training state (--keep-state on the command line)"
@@ -105,12 +118,14 @@ class Trainer:
     """Trains one model, and owns its optimizer, its training curve, pending weights and new words.
 
     After `extend` the weights stay with the optimizer until `finished` or `tag` needs them. The optimizer
-    is None as long as a loaded model has not been trained.
+    is None as long as a loaded model has not been trained. A trainer remembers the settings that it trained
+    with, so that options cannot change silently.
     """
 
-    def __init__(self, model: TaggerModel) -> None:
+    def __init__(self, model: TaggerModel, settings: Settings) -> None:
         self.model = model
         self.optimizer: Any = None
+        self._settings = {name: settings[name] for name in (*FIXED, *LEARNING)}
         self.scores: list[float] = []  # on held-out data
         self._patterns: list[float] = []  # per sentence, by pass
         self._index = Labels(model.labels)
@@ -120,15 +135,54 @@ class Trainer:
         self._last_seen = np.zeros(0, np.int64)  # by feature, the number of the call of `extend`
         self._calls = 0
         self._warned = False  # of the memory that training needs
+        self._learned = False  # whether the optimizer has taken the data of this call
 
-    def fit(
-        self, dataset: Dataset, settings: Settings, weight: Any = None, score: Score | None = None
-    ) -> None:
-        """Train from scratch; with a score, keep the weights of the best pass."""
+    def check_unchanged(self, settings: Settings) -> None:
+        """Raise ValueError for an option that cannot change between two calls that train."""
+        for name in FIXED:
+            if settings[name] != self._settings[name] and not self._same_template(name, settings):
+                raise ValueError(
+                    f"{name} cannot change after training has begun; set it back to "
+                    f"{self._settings[name]!r}, or train a new model"
+                )
+        old, new = self._settings["algorithm"], settings["algorithm"]
+        if old != new and (self.optimizer is not None or self.model.state is not None):
+            raise ValueError(
+                f"algorithm cannot change from {old} to {new}, as the training state belongs to {old}; "
+                f"continue with {old}, or train a new model"
+            )
+
+    def _same_template(self, name: str, settings: Settings) -> bool:
+        """Whether a changed option is a template that gives the same features, if they are not ready."""
+        model = self.model.template
+        return name == "template" and (
+            model is None or fitting_template(settings[name], max(model.width, 1)) == model
+        )
+
+    @contextmanager
+    def unless_rejected(self) -> Iterator[None]:
+        """Undo all changes on an exception that comes before the optimizer has taken the data."""
+        model, words = self.model, self._words
+        before = model, self.optimizer, self._settings, words, self._pending, self._fetched
+        tables = [(table, len(table)) for table in (model.table, model.bigram_numbers, words)]
+        report, names = model.report, model.feature_names
+        self._learned = False
+        try:
+            yield
+        except BaseException:
+            if not self._learned:
+                for table, size in tables:
+                    table.truncate(size)
+                self.model, self.optimizer, self._settings, self._words, self._pending, self._fetched = before
+                model.report, model.feature_names = report, names
+                vars(model).pop("bigram_rows", None)
+            raise
+
+    def begin(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
+        """Take data to train on from scratch, with `run`."""
         optimizer = new_optimizer(self.model, settings)
         self._check_memory(optimizer, dataset, settings)
         self.optimizer = optimizer.begin(*dataset, weight)
-        self._run(dataset, settings, score)
 
     def extend(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
         """One pass over more data, in their order; `widen` must have been called for their labels."""
@@ -138,11 +192,17 @@ class Trainer:
                 "max_features does not support features joined with a previous label, such as y[-1]|w[0]; "
                 "leave these out of the template"
             )
+        optimizer = self.optimizer
+        before = optimizer.n_argmax_ if optimizer.is_started else 0
+        self._watch(dataset, settings)
         try:
-            self._watch(dataset, settings)
-            self.optimizer.partial_fit(*dataset, weight)
+            optimizer.partial_fit(*dataset, weight)
+        except BaseException:
+            self._learned = optimizer.is_started and optimizer.n_argmax_ != before  # or else it rejected them
+            raise
         finally:
             self._hold()
+        self._learned = True
         self._forget(dataset, settings)
 
     def _forget(self, dataset: Dataset, settings: Settings) -> None:
@@ -174,7 +234,7 @@ class Trainer:
                 model.words = np.zeros(0, np.uint32)
         optimizer = new_optimizer(model, settings)
         _restore(optimizer, state, model.problem())
-        self._replace(model, optimizer)
+        self._replace(model, optimizer, settings)
 
     def resume(self, dataset: Dataset, settings: Settings, weight: Any = None) -> bool:
         """Restore the training state, if these are the data that it belongs to; False if they are not."""
@@ -183,19 +243,28 @@ class Trainer:
             return False
         optimizer = new_optimizer(self.model, settings)
         _restore(optimizer, state, self.model.problem(), *dataset, weight)
-        self._replace(self.model, optimizer)
+        self._replace(self.model, optimizer, settings)
         return True
 
     def take(self, dataset: Dataset, weight: Any = None) -> None:
         """Take other data for the passes of `run`; support patterns of the data before stay."""
+        self._learned = True  # Ctrl-C may come when the data have been replaced
+        self.model.report = {k: v for k, v in self.model.report.items() if k != "data"}
         try:
             self.optimizer.take(*dataset, weight)
-            self.model.report = {**self.model.report, "data": dataset.fingerprint()}
+            self.model.report["data"] = dataset.fingerprint()
+        except Exception:
+            self._learned = False  # the optimizer rejected them
+            raise
         finally:
             self._hold()
 
     def run(self, dataset: Dataset, settings: Settings, score: Score | None = None) -> None:
-        """More passes over the data of `resume` or `take`."""
+        """Make passes over the data of `begin`, `resume` or `take`; with a score, keep the best weights.
+
+        If it is interrupted, the model keeps what it has learned.
+        """
+        self._learned = True
         try:
             self._run(dataset, settings, score)
         except BaseException:
@@ -203,9 +272,13 @@ class Trainer:
             raise
 
     def widen(self, names: list[str], settings: Settings) -> None:
-        """Make room for these labels; the first ones are those of the model."""
+        """Make room for these labels, the first of which are the model's; take over changed settings."""
         old = self.model
-        if self.optimizer is not None and len(names) == self.optimizer.problem.n_labels:
+        if (
+            self.optimizer is not None
+            and len(names) == self.optimizer.problem.n_labels
+            and all(settings[name] == self._settings[name] for name in LEARNING)
+        ):
             return
         model = replace(old, labels=list(names), state=None)
         optimizer = new_optimizer(model, settings)
@@ -218,7 +291,7 @@ class Trainer:
                 warnings.warn(NO_STATE, UserWarning, stacklevel=3)
                 weights = old.weights.dense(problem.stride).astype(np.float64).reshape(-1)
                 optimizer.start_from(wider_weights(weights, problem, optimizer.problem))
-        self._replace(model, optimizer)
+        self._replace(model, optimizer, settings)
 
     def start(self) -> None:
         """Begin with weights of zero, for a model that knows labels but has seen no data."""
@@ -228,8 +301,8 @@ class Trainer:
 
     @property
     def is_started(self) -> bool:
-        """Whether there are weights to predict with."""
-        return self.optimizer is None or self.optimizer.is_started
+        """Whether the optimizer has weights to predict with."""
+        return self.optimizer is not None and self.optimizer.is_started
 
     def state(self) -> dict[str, np.ndarray] | None:
         """The training state: of the optimizer, or the one from the model file."""
@@ -282,16 +355,17 @@ class Trainer:
         wanted = np.concatenate([np.arange(problem.history), problem.history + used])
         table = self.optimizer.weights_at(slice(None)).reshape(-1, problem.stride)
         found = np.zeros((len(wanted), problem.stride), np.float32)
-        learned = wanted < len(table)  # a call that was refused may have left features without weights
+        learned = wanted < len(table)  # an interrupted call may have left features without weights
         found[learned] = table[wanted[learned]]
         small = replace(model, weights=SparseRows.from_dense(found, problem.n_labels))
         return small.tag(replace(features, rows=rows.astype(np.int32)))
 
-    def _replace(self, model: TaggerModel, optimizer: Any) -> None:
-        """Continue with another model and optimizer."""
+    def _replace(self, model: TaggerModel, optimizer: Any, settings: Settings) -> None:
+        """Continue with another model, and with an optimizer that was made with these settings."""
         if self.optimizer is not None:
             optimizer.continue_curve(self.optimizer)
         self.model, self.optimizer = model, optimizer
+        self._settings = self._settings | {name: settings[name] for name in LEARNING}
         self._hold()
 
     def _hold(self) -> None:
@@ -319,8 +393,6 @@ class Trainer:
     def _watch(self, dataset: Dataset, settings: Settings) -> None:
         """Connect the callback, and note how many patterns a sentence has from this pass on."""
         callback, optimizer = settings["callback"], self.optimizer
-        if callback is not None and not callable(callback):
-            raise ValueError(f"callback must be a function of one TrainingPoint, got {callback!r}")
         known = int((dataset.y.codes != -1).sum())
         patterns = known / len(dataset.X) if self.model.inference == "greedy" else 1.0
         done = optimizer.epochs_done if optimizer.is_started else 0
@@ -348,6 +420,13 @@ class Trainer:
                 ended |= len(scores) - 1 - int(np.argmax(scores)) >= settings["patience"]
             if ended:
                 break
+        else:
+            if isinstance(self.optimizer, SVMStruct):
+                warnings.warn(
+                    f"SVMstruct has not converged after {settings['epochs']} epochs: allow more epochs",
+                    ConvergenceWarning,
+                    stacklevel=5,
+                )
         if best is None:
             best = self.model.rows_of(self.optimizer.weights_at(slice(None)))
         return best, scores

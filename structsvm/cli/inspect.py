@@ -36,10 +36,9 @@ def inspect(
         if test is not None and html is None:
             raise ValueError("--test requires --html; to print scores, use structsvm evaluate")
         found = commands.inspect(model, top=top, names=names, html=html, test=test)
-        if html is not None:
-            return
         if as_json:
             print(json.dumps(found, indent=1))
+        if as_json or html is not None:
             return
         found["training"].pop("curve", None)  # for --json and --html
         for key, value in found.items():

@@ -80,7 +80,10 @@ def train(
     average: Annotated[
         bool | None, typer.Option("--average/--last", help="Predict with the averaged or the last weights.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same model.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, show_default="0", help="Random seed; the same seed gives the same model."),
+    ] = None,
     resume: Annotated[str | None, typer.Option(help="Resume the training of this model.")] = None,
     format: Format = None,
     quiet: Quiet = False,
@@ -93,13 +96,11 @@ def train(
         options = {
             "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "solver": solver,
             "unnamed": unnamed, "strategy": strategy, "empties": empties, "average": average,
+            "random_state": seed,
         }  # fmt: skip
-        if resume is not None and (schema or any(value is not None for value in options.values())):
-            raise ValueError("options cannot change with --resume; leave them out")
         with progress(quiet) as bar:
             parser, bags = commands.train(
-                files, output, resume=resume, schema=schema, format=format, progress=bar, random_state=seed,
-                **options,
+                files, output, resume=resume, schema=schema, format=format, progress=bar, **options
             )  # fmt: skip
         if not quiet:
             known = parser.schema_

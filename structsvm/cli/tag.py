@@ -16,7 +16,8 @@ def tag(
     nbest: Annotated[
         int,
         typer.Option(
-            min=1, help="Append the n best labellings, one column each; needs a model with exact inference."
+            min=1,
+            help="Append the n best labellings, one after the other; needs a model with exact inference.",
         ),
     ] = 1,
     scores: Annotated[
@@ -33,7 +34,8 @@ def tag(
 
     structsvm tag chunk.ssvm input.txt > output.txt
 
-    Labels are appended as a column. In CoNLL-U, CRFsuite and SVM-HMM files they replace the label column.
+    Labels are appended as a column, those of en-pos as one for each of their parts. In CoNLL-U, CRFsuite and
+    SVM-HMM files they replace the label column.
 
     The margin of a label is the score of the best labelling of the sentence minus the score of the best
     labelling with another label at this token (with greedy inference: minus the score of the second-best

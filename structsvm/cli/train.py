@@ -89,7 +89,7 @@ def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS
     fixed = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     flags = [
-        inspect.Parameter(option.name, kind, default=_default(option), annotation=_flag(option))
+        inspect.Parameter(option.name, kind, default=None, annotation=_flag(option))
         for option in options
         if option.flag
     ]
@@ -102,17 +102,15 @@ def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS
     return run
 
 
-def _default(option: Option) -> Any:
-    """The value of an absent flag; None means that the tagger chooses."""
-    return None if option.type in (bool, dict) else option.initial
-
-
 def _flag(option: Option) -> Any:
-    """The annotation from which typer builds a flag."""
+    """The annotation from which typer builds a flag; an absent flag is None: the tagger chooses."""
     names: dict[Any, Any] = {dict: list[str], object: str}
     name = names.get(option.type, option.type)
-    information = typer.Option(option.flag, min=option.low, metavar=option.metavar, help=option.help)
-    return Annotated[name | None if option.initial is None or option.type is bool else name, information]
+    information = typer.Option(
+        option.flag, min=option.low, metavar=option.metavar, help=option.help,
+        show_default=str(option.initial) if option.type is int and option.initial is not None else False,
+    )  # fmt: skip
+    return Annotated[name | None, information]
 
 
 def weights_of(pairs: list[str] | None) -> dict[str, float] | None:

@@ -46,8 +46,8 @@ def tag(
 
     Labels are appended as a new column (as several columns if they have several parts, as those of en-pos).
     They replace the label column with `replace`, and always in formats such as CoNLL-U that have a fixed
-    place for them. scores: append the margin of each label. nbest: append the n best labellings, a column
-    each; with `scores`, each is followed by its score, that of the whole sentence.
+    place for them. scores: append the margin of each label. nbest: append the n best labellings, one after
+    the other; with `scores`, each is followed by its score, that of the whole sentence.
     """
     check_output(output, file, None if isinstance(model, TaggerModel) else model)
     model = opened(model)
@@ -62,6 +62,8 @@ def tag(
         if scores and not format.scores:
             raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
         replaced = replaced_columns(model, format, name, replace=replace, chosen=label)
+        if label is not None and not replaced:
+            raise ValueError("--column has no effect without --replace, as labels are appended; leave it out")
         parts[:] = [part for _, part in replaced]
         return input_columns(model, format, name) + [column for column, _ in replaced]
 
@@ -123,7 +125,7 @@ def _layers(model: TaggerModel, columns: Columns, parts: list[str | None], score
 
 
 def _best_layers(model: TaggerModel, columns: Columns, n: int, scores: bool) -> list[Layer]:
-    """Return the labels of the n best labellings of each sentence."""
+    """Return the n best labellings of each sentence, each with a column for each part of its labels."""
     features = model.features(columns)
     ids = np.full((n, columns.n_tokens), -1, np.int32)
     totals = np.full((n, columns.n_tokens), -np.inf)
@@ -131,4 +133,9 @@ def _best_layers(model: TaggerModel, columns: Columns, n: int, scores: bool) -> 
         for k, (score, labels) in enumerate(model.n_best(features, sentence, n)):
             ids[k, start:stop] = labels
             totals[k, start:stop] = score
-    return [Layer(ids[k], model.names, scores=totals[k] if scores else None) for k in range(n)]
+    *others, last = model.parts or [None]
+    layers = []
+    for k in range(n):
+        layers += [Layer(ids[k], part_names(model, part)) for part in others]
+        layers.append(Layer(ids[k], part_names(model, last), scores=totals[k] if scores else None))
+    return layers

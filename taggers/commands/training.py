@@ -46,6 +46,8 @@ def train(
     curve: a file for the training curve, a table with the fields of `TrainingPoint`.
     """
     options = {name: value for name, value in options.items() if value is not None}
+    if dev is None and "jobs" in options:
+        raise ValueError("--jobs has no effect without --dev: training uses one thread; leave it out")
     tagger = _new_tagger(task, resume, options)
     template = options.get("template")
     sources = (file, dev, template if isinstance(template, str | Path) else None)
@@ -161,6 +163,10 @@ def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -
         was = tagger.model_.files.get("task", task)
         if was != task:
             raise ValueError(f"{resume} is a model for the task {was}, not {task}; use train {was}")
+        if "random_state" in options and tagger.model_.state is not None:
+            raise ValueError(
+                f"--seed has no effect, as {resume} contains its training state, with a seed; leave it out"
+            )
     check_used(options, tagger.settings()["algorithm"], flags=True)
     return tagger
 

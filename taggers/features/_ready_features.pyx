@@ -10,6 +10,8 @@ from taggers.formats._columns cimport Columns
 from taggers.features._hash cimport hash_text
 from taggers.features._table cimport KeyTable
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from structsvm.files.errors import DataError
@@ -115,7 +117,7 @@ cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except
         raise ValueError("features are nested more than 20 levels deep")
     if isinstance(item, (str, bytes)):
         raise TypeError(f"the features of a token must be a list of strings or a dict, got {item!r}")
-    if not isinstance(item, dict):
+    if not isinstance(item, (dict, Mapping)):
         for name in item:
             items.put(items.text, append(items, prefix, name), 1.0)
         return 0
@@ -127,14 +129,14 @@ cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except
             items.text[end] = b":"
             end = append(items, end + 1, value)
             number = 1.0
-        elif isinstance(value, (dict, list, tuple, set, frozenset)):
+        elif isinstance(value, (dict, list, tuple, set, frozenset, Mapping)):
             items.text[end] = b":"
             put_item(items, value, end + 1, depth + 1)
             continue
         else:
             number = float(value)
-        if not isfinite(number):
-            raise ValueError(f"feature {name!r} must have a finite value, got {value!r}")
+        if not isfinite(<float>number):
+            raise ValueError(f"feature {name!r} must have a finite value that fits 32 bits, got {value!r}")
         items.put(items.text, end, number)
     return 0
 
@@ -154,7 +156,7 @@ def dict_rows(sentences, KeyTable table not None, *, bint grow=False):
 
 
 cdef bint parse_number(const char* text, Py_ssize_t n, double* number) noexcept nogil:
-    """A decimal number that fills the whole text."""
+    """A decimal number that fills the whole text, and is finite in 32 bits."""
     cdef char[64] copy
     cdef char* end
     if n >= 64 or n == 0 or text[0] == b" ":
@@ -162,7 +164,7 @@ cdef bint parse_number(const char* text, Py_ssize_t n, double* number) noexcept 
     memcpy(copy, text, n)
     copy[n] = 0
     number[0] = strtod(copy, &end)
-    return end == copy + n and isfinite(number[0])
+    return end == copy + n and isfinite(<float>number[0])
 
 
 cdef int put_field(Items items, const char* field, Py_ssize_t n) except -1 nogil:
@@ -207,7 +209,7 @@ def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=Fa
                 break
     if bad >= 0:
         raise DataError(
-            "the value of a feature is not a number; write name:1.5, and \\: for a colon in a name",
+            "the value of a feature is not a number that fits 32 bits; write name:1.5, and \\: for a colon in a name",
             columns.name, columns.line(bad),
         )
     rows, values = items.result()

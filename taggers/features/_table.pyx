@@ -118,6 +118,17 @@ cdef class KeyTable:
             self.key_array, self.n_rows = keys, rows
             self._grow()
 
+    def truncate(self, Py_ssize_t n):
+        """Forget the rows from n on."""
+        cdef Py_ssize_t row
+        if n >= self.n_rows:
+            return
+        self.n_rows = n
+        self.slot_array = np.full(len(self.slot_array), EMPTY, np.uint64)
+        self._place()
+        for row in range(n):
+            put(self.slots_at, self.mask, self.keys_at[row], row)
+
     def __len__(self):
         return self.n_rows
 

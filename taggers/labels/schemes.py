@@ -18,7 +18,8 @@ from functools import cache
 
 import numpy as np
 
-SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
+from taggers.options import SCHEMES
+
 OUTSIDE = "O"
 OPENING = frozenset("BSU")
 CLOSING = frozenset("ESLU")

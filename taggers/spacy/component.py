@@ -36,6 +36,7 @@ REPLACED = {
     "patience": "set patience under [training]",
     "cutoff": "set prune to leave out features with small weights",
     "callback": "use a logger of spacy train",
+    "jobs": "use n_process of nlp.pipe",
 }
 # The columns of a CoNLL-U file as spaCy's attributes.
 _CONLLU = {"form": "ORTH", "lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "deprel": "DEP"}

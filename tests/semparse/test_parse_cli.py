@@ -164,10 +164,11 @@ def test_resume_goes_on_with_new_sentences(folder):
     assert done.returncode == 0, done.stderr
     assert "telegraphs" in Ospas.load(folder / "newer.ssvm").lexicon()
     assert "telegraphs" not in Ospas.load(folder / "game.ssvm").lexicon()
-    refused(
-        run("parse", "train", "more.tsv", "--resume", "game.ssvm", "-C", 1, "-o", "no.ssvm", cwd=folder), 2,
-        "leave them out",
-    )  # fmt: skip
+    for option in ("-C", "--seed"):
+        resume = ("parse", "train", "more.tsv", "--resume", "game.ssvm", "-o", "no.ssvm")
+        refused(run(*resume, option, 1, cwd=folder), 2, "leave them out")
+    with pytest.raises(ValueError, match="leave them out"):
+        commands.train([folder / "more.tsv"], folder / "no.ssvm", resume=folder / "game.ssvm", passes=2)
 
 
 @pytest.mark.parametrize(

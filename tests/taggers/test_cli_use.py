@@ -26,6 +26,8 @@ def folder(tmp_path_factory):
     (path / "train.conllu").write_bytes(as_conllu(60))
     for task, source in (("chunk", "txt"), ("pos", "conllu")):
         assert run("train", task, f"train.{source}", "-o", f"{task}.ssvm", "-q", cwd=path).returncode == 0
+    kept = run("train", "chunk", "train.txt", "-o", "state.ssvm", "-q", "--keep-state", cwd=path)
+    assert kept.returncode == 0
     return path
 
 
@@ -48,6 +50,13 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--labels", "FOO"), "labels must be one of"),
         ((*TRAIN, "--inference", "greedy", "--order", "100"), "order must be at most 99"),
         ((*TRAIN, "--order", "2"), "exact inference requires order 1"),
+        ((*TRAIN, "--jobs", "2"), "--jobs has no effect without --dev"),
+        ((*TRAIN, "--resume", "state.ssvm", "--seed", "7"), "--seed has no effect, as state.ssvm contains"),
+        (
+            (*TRAIN, "--resume", "state.ssvm", "--algorithm", "perceptron"),
+            "algorithm cannot change from larank to perceptron",
+        ),
+        (("tag", "chunk.ssvm", "test.txt", "--column", "1"), "--column has no effect without --replace"),
         ((*TRAIN, "--template", "w[0], y[-2]|w[0]"), "one label back"),
         ((*TRAIN, "--algorithm", "svmstruct", "--reprocess", "2"), "no effect on svmstruct"),
         ((*TRAIN, "--algorithm", "perceptron", "-C", "2"), "-C has no effect on perceptron"),
@@ -465,3 +474,25 @@ def test_files_called_gz_are_packed_always_to_the_same_bytes(folder):
     assert run("tag", "chunk.ssvm", "a.gz", cwd=folder).returncode == 0
     run("convert", "a.gz", "--column", 2, "--to", "IOBES", "-o", "b.gz", cwd=folder)
     assert b" E-NP " in gzip.decompress((folder / "b.gz").read_bytes())
+
+
+def test_a_seed_given_with_resume_has_an_effect_or_is_refused(folder):
+    resume = ("train", "chunk", "train.txt", "--resume", "chunk.ssvm", "-q", "-o")
+    for seed in (1, 2):
+        assert run(*resume, f"seed{seed}.ssvm", "--seed", seed, cwd=folder).returncode == 0
+    assert (folder / "seed1.ssvm").read_bytes() != (folder / "seed2.ssvm").read_bytes()
+
+
+def test_inspect_writes_a_page_and_prints_json(folder):
+    done = run("inspect", "chunk.ssvm", "--html", "page.html", "--json", cwd=folder)
+    assert json.loads(done.stdout)["scheme"] == "IOB2"
+    assert (folder / "page.html").read_text().startswith("<!")
+
+
+def test_the_n_best_labels_have_a_column_for_each_part(folder):
+    done = run("tag", "en-pos", "--nbest", "2", "--scores", "--format", "columns", cwd=folder, stdin=b"The\n\n")
+    word, *first = done.stdout.decode().split("\n")[0].split()
+    assert word == "The"
+    assert first[:2] == ["DET", "DT"]
+    assert len(first) == 6
+    assert float(first[2]) >= float(first[5])

@@ -356,6 +356,7 @@ def test_a_tagger_in_place_of_a_chunker_is_refused(tmp_path, nlp):
     ("options", "sentence"),
     [
         ({"epochs": 5}, "'epochs' has no effect in a pipeline; set max_epochs"),
+        ({"jobs": 2}, "'jobs' has no effect in a pipeline; use n_process of nlp.pipe"),
         ({"cutoff": 2}, "'cutoff' has no effect in a pipeline; set prune"),
         ({"seed": 1}, "there is no option 'seed'; use random_state"),
         ({"c": 1}, "there is no option 'c'; options are C, "),
