@@ -133,9 +133,9 @@ def _best_layers(model: TaggerModel, columns: Columns, n: int, scores: bool) -> 
         for k, (score, labels) in enumerate(model.n_best(features, sentence, n)):
             ids[k, start:stop] = labels
             totals[k, start:stop] = score
-    *others, last = model.parts or [None]
+    parts: list[str | None] = [*model.parts] or [None]
     layers = []
     for k in range(n):
-        layers += [Layer(ids[k], part_names(model, part)) for part in others]
-        layers.append(Layer(ids[k], part_names(model, last), scores=totals[k] if scores else None))
+        layers += [Layer(ids[k], part_names(model, part)) for part in parts[:-1]]
+        layers.append(Layer(ids[k], part_names(model, parts[-1]), scores=totals[k] if scores else None))
     return layers

@@ -490,7 +490,8 @@ def test_inspect_writes_a_page_and_prints_json(folder):
 
 
 def test_the_n_best_labels_have_a_column_for_each_part(folder):
-    done = run("tag", "en-pos", "--nbest", "2", "--scores", "--format", "columns", cwd=folder, stdin=b"The\n\n")
+    arguments = ("--nbest", "2", "--scores", "--format", "columns")
+    done = run("tag", "en-pos", *arguments, cwd=folder, stdin=b"The\n\n")
     word, *first = done.stdout.decode().split("\n")[0].split()
     assert word == "The"
     assert first[:2] == ["DET", "DT"]
