@@ -20,7 +20,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def as_tokens(sentence: Sentence) -> list[str]:
-    """The words of a sentence, given as a text or as words (in lower case then, but else as they are)."""
+    """The words of a sentence, given as a text or as a list of words, in lower case."""
     tokens = tokenize(sentence) if isinstance(sentence, str) else list(sentence)
     if len(tokens) > LONGEST:
         raise ValueError(f"a sentence has {len(tokens)} words, but at most {LONGEST} are allowed; split it")
