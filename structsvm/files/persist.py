@@ -88,7 +88,7 @@ def save_model(
     content = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
     for name, array in content.items():
         if not _NAME.fullmatch(name):
-            raise ValueError(f"Array name {name!r} must be of letters, digits and _ . - only.")
+            raise ValueError(f"Array name {name!r} must consist of letters, digits and _ . - only.")
         if array.dtype.hasobject or not array.dtype.itemsize:
             raise ValueError(f"Array {name!r} must contain numbers or text of fixed size, got {array.dtype}.")
     description = {"magic": MAGIC, "format": FORMAT, "library": _library_version(), "arrays": list(content)}

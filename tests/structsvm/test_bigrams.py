@@ -226,7 +226,7 @@ def test_arrays_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="one label back"):
         SequenceProblem(LABELS, bigrams=(2,))
     for inference in ("exact", "greedy"):
-        with pytest.raises(ValueError, match="1 or more places before, not 0"):
+        with pytest.raises(ValueError, match="at least 1 label back, got 0"):
             SequenceProblem(LABELS, inference=inference, bigrams=(0,))
 
 

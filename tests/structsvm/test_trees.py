@@ -246,7 +246,7 @@ def test_a_sentence_without_a_tree_has_none():
 @pytest.mark.parametrize(
     ("loss", "message"),
     [("f2", "loss must be"), (lambda *counts: 1.0, "loss of the right tree must be 0"),
-     (lambda right, answered, gold: right - gold, "not negative")],
+     (lambda right, answered, gold: right - gold, "at least 0")],
 )  # fmt: skip
 def test_wrong_losses_are_refused(loss, message):
     with pytest.raises(ValueError, match=message):
