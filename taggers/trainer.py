@@ -454,6 +454,8 @@ def _restore(optimizer: Optimizer, state: dict[str, np.ndarray], old: SequencePr
     optimizer.validate()
     problem: Any = optimizer.problem
     try:
+        if "place" in state and "rows.places" not in state:  # without them, nothing checks the sentences
+            raise KeyError("rows.places")
         if old.n_labels != problem.n_labels:
             state = wider_state(state, old, problem)
         optimizer.resume(state, *data)
