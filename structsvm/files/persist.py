@@ -228,7 +228,8 @@ def _array(member: np.ndarray) -> np.ndarray:
     size_fits = dtype.itemsize and math.prod(shape) * dtype.itemsize == len(data)
     if fortran or dtype.hasobject or not size_fits:
         raise ModelFileError(_DAMAGED)
-    return np.ndarray(shape, dtype, buffer=data)
+    array: np.ndarray = np.ndarray(shape, dtype, buffer=data)
+    return array if array.flags.aligned else array.copy()  # another zip program does not align members
 
 
 def _plain(value: Any) -> Any:

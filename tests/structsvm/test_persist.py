@@ -399,3 +399,18 @@ def test_writing_works_where_files_need_a_name(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
     saved(tmp_path / "m")
     assert_same(load_model(tmp_path / "m")[0], ARRAYS)
+
+
+def test_arrays_are_aligned_also_if_another_program_packed_the_file(tmp_path):
+    save_model(tmp_path / "whole", {"x": np.arange(5.0), "y": np.arange(3)}, {"odd": "x"})
+    with zipfile.ZipFile(tmp_path / "whole") as archive:
+        members = [(info.filename, archive.read(info)) for info in archive.infolist()]
+    with zipfile.ZipFile(tmp_path / "packed", "w") as archive:
+        archive.comment = b"structsvm crc32 00000000"
+        for name, content in members:
+            archive.writestr(zipfile.ZipInfo(name), content)
+    content = (tmp_path / "packed").read_bytes()[:-8]
+    (tmp_path / "packed").write_bytes(content + b"%08x" % zlib.crc32(content))
+    arrays, _ = load_model(tmp_path / "packed")
+    assert all(array.flags.aligned for array in arrays.values())
+    np.testing.assert_array_equal(arrays["x"], np.arange(5.0))
