@@ -30,6 +30,7 @@ X, Y = switches(150)
 X_TEST, Y_TEST = switches(60, seed=1)
 
 
+@pytest.mark.filterwarnings("ignore::structsvm.ConvergenceWarning")
 @pytest.mark.parametrize("inference", ["exact", "greedy"])
 @pytest.mark.parametrize("template", [OURS, CRFPP])
 @pytest.mark.parametrize("algorithm", ["larank", "perceptron", "pa", "svmstruct"])
