@@ -429,6 +429,8 @@ def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.nda
     gone = place < 0
     if not gone.any():
         return held[place]
+    if "places" in oracle.rows(NO_SLOTS) and "places" not in rows:  # without them, rows are not checked
+        raise ValueError("the training state lacks the places of its patterns")
     slots = oracle.add_rows(**rows)
     if len(slots) != len(place):
         raise ValueError("the training state has another number of patterns than of places")
