@@ -62,7 +62,7 @@ cdef class Guard:
             self.refuse_torn(owner)
         if self.trainer is not None and self.trainer != thread:
             raise RuntimeError(
-                f"this {type(owner).__name__} is being trained in another thread: wait until training ends")
+                f"this {type(owner).__name__} is being trained in another thread; wait until training ends")
         self.readers[thread] = self.readers.get(thread, 0) + 1
         return 0
 
@@ -82,7 +82,7 @@ cdef class Guard:
             self.refuse_torn(owner)
         if self.trainer is not None:
             raise RuntimeError(
-                f"this {type(owner).__name__} is being trained: wait until training ends, or use another one")
+                f"this {type(owner).__name__} is being trained; wait until training ends, or use another one")
         if thread in self.readers:
             raise RuntimeError(
                 f"this {type(owner).__name__} is predicting in this thread: train it when that has ended")

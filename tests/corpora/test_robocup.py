@@ -82,9 +82,9 @@ def test_possessives_are_split_off():
         ("nl/2001final-comments", " 9 |", " 9 ", 3, "not a comment"),
         ("training/2001final-train", "<semid> 0 </semid>", "", 2, "lacks its <nl> or <semid>"),
         ("training/2001final-train", "<semid> 0 1 2", "<semid> 0 9", 6, "names the event 9"),
-        ("training/2001final-train", "</example>\n</examples>", "</examples>", 6, "<example> is not whole"),
-        ("training/2001final-train", "</example>\n<example", "<example", 2, "<example> is not whole"),
-        ("training/2001final-train", 'whistle </sem>\n<sem id="1', 'whistle\n<sem id="1', 11, "<sem> is not"),
+        ("training/2001final-train", "</example>\n</examples>", "</examples>", 6, "<example> is incomplete"),
+        ("training/2001final-train", "</example>\n<example", "<example", 2, "<example> is incomplete"),
+        ("training/2001final-train", 'whistle </sem>\n<sem id="1', 'whistle\n<sem id="1', 11, "<sem> is inc"),
         ("training/2001final-train", "red2 ) </sem>", "red2 </sem>", 12, "not a meaning"),
         ("training/2001final-train", TRAINING, "", None, "holds no <sem>"),
         ("gold/2001final-gold", '<mrl lang="soccer"> lob', '<mrl lang="soccer"> ( lob', 3, "not a meaning"),
@@ -121,7 +121,7 @@ def test_windows_are_those_of_brute_force():
 
 
 def test_windows_refuse_what_cannot_be():
-    with pytest.raises(ValueError, match="wide"):
+    with pytest.raises(ValueError, match="width must be at least 0"):
         windows([], [], width=-1)
     with pytest.raises(ValueError, match="before it starts"):
         windows([(1, "x")], [Event(3, 2, "a")])

@@ -31,7 +31,7 @@ def test_lines_are_objects_and_seeds_repeat(name, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["farm"], "'farm' is none of house, child-world, sportscast"),
+        (["farm"], "simulator must be one of house, child-world, sportscast, got 'farm'"),
         (["sportscast", "--level", 2], "leave it out"),
         (["house", "--level", -1], "--level"),
         (["house", "-n", 0], "-n"),

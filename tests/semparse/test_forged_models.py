@@ -182,7 +182,7 @@ def test_the_command_line_refuses_a_parser_with_repeated_words(command, tmp_path
         timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: Model file m.ssvm does not hold a consistent parser")
+    assert done.stderr.startswith("error: Model file m.ssvm does not contain a consistent parser")
 
 
 def test_sizes_of_a_forged_labeller_are_compared_before_anything_is_allocated(saved, tmp_path):

@@ -140,7 +140,7 @@ def test_a_robocup_folder_is_trained_on_and_scored_as_in_the_literature(tmp_path
     path = tmp_path / "games" / "training" / "2002final-train"
     path.write_text(path.read_text().replace("</semid> </example>\n</ex", "</semid>\n</ex"))
     done = run("parse", "evaluate", "game.ssvm", "games", cwd=tmp_path)
-    refused(done, 1, "2002final-train:3: this <example> is not whole")
+    refused(done, 1, "2002final-train:3: this <example> is incomplete")
 
 
 def test_a_seed_repeats_to_the_byte_and_the_paper_s_algorithm_has_its_options(folder):

@@ -70,7 +70,7 @@ def test_columns_of_hashes_read_as_texts_and_as_labels():
     [((3, 1), [0, 2]), ((3, 1), [0, 2, 1, 3]), ((3, 1), [1, 3]), ((3, 1), [0, 4]), ((3,), [0, 3])],
 )
 def test_pointers_that_do_not_fit_are_refused(shape, ptr):
-    with pytest.raises(ValueError, match="rise from 0"):
+    with pytest.raises(ValueError, match="increase from 0"):
         Columns.from_keys(np.ones(shape, np.uint64), ptr, str)
 
 

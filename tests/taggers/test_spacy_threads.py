@@ -35,7 +35,7 @@ def test_a_pipeline_refuses_other_threads_during_an_update(name):
     nlp.update(data)
     pipe.model.callback = None
     assert set(found) == {
-        f"this {type(pipe.model).__name__} is being trained in another thread: wait until training ends"
+        f"this {type(pipe.model).__name__} is being trained in another thread; wait until training ends"
     }
     ask(None)
     assert found[-1] == "served"

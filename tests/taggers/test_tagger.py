@@ -355,7 +355,7 @@ def test_files_of_other_kinds_and_hashes_are_refused(tmp_path):
     for change, message in [
         ({"kind": "parser"}, "is not a tagger"),
         ({"hashing": "md5"}, "differently"),
-        ({"layout": 3}, "has layout 3, but this version reads layout 2; train the model again"),
+        ({"layout": 3}, "has layout 3, but this version reads layout 2; retrain the model"),
         ({"labels": ["O"]}, "consistent tagger"),
         ({"template": "w[0"}, "consistent tagger"),
     ]:

@@ -95,7 +95,7 @@ def test_other_threads_are_refused_during_partial_fit_and_served_during_fit():
     assert set(found) == {True}  # the old model, until the new one is complete
     found.clear()
     tagger.partial_fit(X, Y)
-    assert set(found) == {"this Chunker is being trained in another thread: wait until training ends"}
+    assert set(found) == {"this Chunker is being trained in another thread; wait until training ends"}
 
 
 def test_a_callback_predicts_during_partial_fit_with_new_words_and_labels():
@@ -180,5 +180,5 @@ def test_a_tagger_that_is_trained_in_two_threads_refuses_the_second():
     tagger.callback = train
     tagger.fit(X, Y)
     assert set(errors) == {
-        "this SequenceTagger is being trained: wait until training ends, or use another one"
+        "this SequenceTagger is being trained; wait until training ends, or use another one"
     }
