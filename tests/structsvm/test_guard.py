@@ -49,7 +49,7 @@ def test_other_threads_are_refused_during_training_but_its_own_may_read():
     with training(model):
         assert model.predict() == 1
         assert str(in_thread(model.predict)) == (
-            "this Model is being trained in another thread: wait until training ends"
+            "this Model is being trained in another thread; wait until training ends"
         )
         assert "is being trained" in str(in_thread(lambda: train(model)))
         with pytest.raises(RuntimeError, match="is being trained"):
