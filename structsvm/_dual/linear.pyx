@@ -540,5 +540,6 @@ def check_state(state: dict, n_weights: int) -> None:
     if not fits:
         raise ValueError(INCONSISTENT)
     output = np.repeat(np.arange(n_outputs), lengths)
-    if ((indices[1:] <= indices[:-1]) & (output[1:] == output[:-1])).any():
+    last = max(n_entries - 1, 0)
+    if ((indices[1:] <= indices[:last]) & (output[1:] == output[:last])).any():
         raise ValueError(INCONSISTENT)

@@ -178,7 +178,8 @@ cdef class SparseInputs(Oracle):
 def check_pointers(pointers, Py_ssize_t n) -> np.ndarray:
     """Where the parts of an array of n values begin and end: from 0 to n, never back."""
     pointers = whole(pointers)
-    if not len(pointers) or pointers[0] != 0 or pointers[-1] != n or (pointers[1:] < pointers[:-1]).any():
+    last = len(pointers) - 1
+    if last < 0 or pointers[0] != 0 or pointers[last] != n or (pointers[1:] < pointers[:last]).any():
         raise ValueError("the arrays of the stored patterns do not fit each other")
     return np.ascontiguousarray(pointers, dtype=np.int64)
 

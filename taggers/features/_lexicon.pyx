@@ -159,7 +159,7 @@ cdef class Lexicon:
             self.recipes[i].n = int(affix[3]) if affix else 0
             # A user's own definition is not compiled, whatever its name.
             ours = ATTRIBUTES.get(name) is DEFINED.get(name)
-            self.recipes[i].kind = KINDS.get(name[:-1] if affix else name, PYTHON) if ours else PYTHON
+            self.recipes[i].kind = KINDS.get(name[:len(name) - 1] if affix else name, PYTHON) if ours else PYTHON
             self.compiled &= self.recipes[i].kind != PYTHON
 
     def __dealloc__(self):

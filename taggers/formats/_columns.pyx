@@ -254,8 +254,8 @@ cdef class Columns:
         ends_inside = np.all((self.ends >= 0) & (self.ends <= len(self.data)))
         if not inside or not ends_inside or len(self.lines) != self.n_tokens:
             raise ValueError("a span, an end or a line lies outside the data")
-        ptr = self.sentence_ptr
-        if ptr.ndim != 1 or not len(ptr) or ptr[0] or ptr[-1] != self.n_tokens or np.any(np.diff(ptr) < 0):
+        ptr, last = self.sentence_ptr, len(self.sentence_ptr) - 1
+        if ptr.ndim != 1 or last < 0 or ptr[0] or ptr[last] != self.n_tokens or np.any(np.diff(ptr) < 0):
             raise ValueError(f"sentence_ptr must rise from 0 to {self.n_tokens}, the number of tokens")
 
     def line(self, Py_ssize_t token):

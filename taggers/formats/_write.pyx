@@ -71,9 +71,10 @@ cdef inline char* put_score(char* out, double score) noexcept nogil:
 
 cdef inline char* put_misc(char* out, double score) noexcept nogil:
     """Add a score to the line's last column, which has just been written; `_` there means empty."""
-    if out[-1] == b"_" and out[-2] == b"\t":
-        out -= 1
-    elif out[-1] != b"\t":
+    cdef char* last = out - 1
+    if last[0] == b"_" and (last - 1)[0] == b"\t":
+        out = last
+    elif last[0] != b"\t":
         out[0] = b"|"
         out += 1
     return put_score(put(out, b"Margin=", 7), score)
