@@ -144,8 +144,8 @@ cdef class reading:
 cdef class training:
     """`with training(model):` claim the model for this thread, and wait until others have done reading it.
 
-    While another thread trains it, or this one reads it, raise RuntimeError. So does training within training,
-    except with nested=True, for what needs the model alone and may also be called by a callback.
+    While another thread trains it, or this one reads it, raise RuntimeError. So does training within
+    training, except with nested=True, for what needs the model alone and may be called by a callback.
     """
 
     cdef Guard guard

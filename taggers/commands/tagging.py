@@ -52,8 +52,10 @@ def tag(
     check_output(output, file, None if isinstance(model, TaggerModel) else model)
     model = opened(model)
     name = file_name(file)
-    if nbest > 1 and (replace or model.inference == "greedy"):
-        raise ValueError("--nbest needs a model with exact inference and cannot be combined with --replace")
+    if nbest > 1 and replace:
+        raise ValueError("--nbest cannot be combined with --replace; it appends columns")
+    if nbest > 1 and model.inference == "greedy":
+        raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
     parts: list[str | None] = []  # of the labels, for the columns that they replace
 
     def wanted(format: Format, n_columns: int) -> list[int]:

@@ -159,7 +159,8 @@ cdef class Lexicon:
             self.recipes[i].n = int(affix[3]) if affix else 0
             # A user's own definition is not compiled, whatever its name.
             ours = ATTRIBUTES.get(name) is DEFINED.get(name)
-            self.recipes[i].kind = KINDS.get(name[:len(name) - 1] if affix else name, PYTHON) if ours else PYTHON
+            plain = name[:len(name) - 1] if affix else name
+            self.recipes[i].kind = KINDS.get(plain, PYTHON) if ours else PYTHON
             self.compiled &= self.recipes[i].kind != PYTHON
 
     def __dealloc__(self):
@@ -222,6 +223,6 @@ cdef class Lexicon:
 
 
 def hash_string(str text not None):
-    """The 64-bit hash of a column value: that of spaCy, except for a few hundred predefined symbols of spaCy."""
+    """The 64-bit hash of a column value: that of spaCy, except for some predefined symbols of spaCy."""
     cdef bytes encoded = text.encode()
     return hash_text(encoded, len(encoded))

@@ -209,7 +209,8 @@ def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=Fa
                 break
     if bad >= 0:
         raise DataError(
-            "the value of a feature is not a number that fits 32 bits; write name:1.5, and \\: for a colon in a name",
+            "the value of a feature is not a number that fits 32 bits; write name:1.5, and \\: for a colon "
+            "in a name",
             columns.name, columns.line(bad),
         )
     rows, values = items.result()

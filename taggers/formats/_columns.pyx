@@ -204,7 +204,8 @@ cdef class Columns:
         self.sentence_ptr = ptr = np.ascontiguousarray(sentence_ptr, np.int64)
         inside = self.keys.ndim == 2 and len(ptr) and ptr[0] == 0 and ptr[len(ptr) - 1] == len(self.keys)
         if not inside or (ptr[1:] < ptr[:len(ptr) - 1]).any():
-            raise ValueError("keys must have two dimensions; sentence_ptr must increase from 0 to their number")
+            raise ValueError(
+                "keys must have two dimensions; sentence_ptr must increase from 0 to their number")
         if self.keys.shape[1] == 0:
             raise ValueError("keys have no columns; a token needs at least one")
         self.n_tokens, self.width = self.keys.shape
