@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span, Token
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_get_examples
 from spacy.util import registry
 
-from structsvm.integrations.spacy import EstimatorPipe, begin_losses
+from structsvm.integrations.spacy import EstimatorPipe, factory
 
 if TYPE_CHECKING:
     from semparse.ospas import Ospas
@@ -66,27 +66,18 @@ class OspasPipe(EstimatorPipe):
         validate_get_examples(get_examples, "OspasPipe.initialize")
         self._start()
 
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Any = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """Learn from the candidates of each example, in order; the loss counts wrong matches."""
-        losses = begin_losses(losses, self.name)
-        examples = list(examples)
-        validate_examples(examples, "OspasPipe.update")
+    def _learn(self, examples: list[Example]) -> float:
+        """Learn from the candidates of each example; return how many matches were wrong."""
+        wrong = 0
         for example in examples:
             words, candidates = words_of(example.predicted), example.reference._.mr_candidates
             if words and candidates:
                 tokens = [token.text for token in words]
                 if self.trained:
                     known = {str(parse.mr) for parse in self.model.parse(tokens)}
-                    losses[self.name] += known.isdisjoint(map(str, candidates))
+                    wrong += known.isdisjoint(map(str, candidates))
                 self.model.partial_fit(tokens, candidates)
-        return losses
+        return float(wrong)
 
     # -- parsing --------------------------------------------------------------------------------
 
@@ -138,25 +129,7 @@ def make_mr_scorer() -> Callable[..., dict[str, Any]]:
     return score_meanings
 
 
-@Language.factory(
-    "ospas",
-    assigns=[
-        "doc._.mr",
-        "doc._.mr_score",
-        "doc._.mr_margin",
-        "doc._.mr_match",
-        "doc.spans",
-        "token._.symbol",
-    ],
-    default_config={"model": None, "options": {}, "scorer": {"@scorers": "structsvm.mr_scorer.v1"}},
-    default_score_weights={"mr_acc": 1.0, "match_acc": None},
-)
-def make_ospas(
-    nlp: Language,
-    name: str,
-    model: str | None,
-    options: dict[str, Any],
-    scorer: Callable[..., Any] | None,
-) -> OspasPipe:
-    """A semantic parser for a pipeline; options are those of `semparse.Ospas`."""
-    return OspasPipe(nlp.vocab, name, model=model, options=options, scorer=scorer)
+make_ospas = factory(
+    "ospas", OspasPipe, scorer="structsvm.mr_scorer.v1", score_weights={"mr_acc": 1.0, "match_acc": None},
+    assigns=[*(f"doc._.{name}" for name in EXTENSIONS[:-1]), "doc.spans", "token._.symbol"],
+)  # fmt: skip

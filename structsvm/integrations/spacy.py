@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import srsly
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
+from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 
 from structsvm.files.persist import ModelFileError
@@ -77,6 +78,25 @@ class EstimatorPipe(TrainablePipe):
 
     # -- training -------------------------------------------------------------------------------
 
+    def update(
+        self,
+        examples: Iterable[Example],
+        *,
+        drop: float = 0.0,
+        sgd: Any = None,
+        losses: dict[str, float] | None = None,
+    ) -> dict[str, float]:
+        """Learn from the examples online, in their order; `drop` and `sgd` are ignored."""
+        losses = {} if losses is None else losses
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.update")
+        losses[self.name] = losses.get(self.name, 0.0) + self._learn(examples)
+        return losses
+
+    @abstractmethod
+    def _learn(self, examples: list[Example]) -> float:
+        """Learn from the examples, in their order, and return the loss that spaCy shows."""
+
     def finish_update(self, sgd: Any) -> None:
         """Do nothing: `update` has already changed the weights."""
 
@@ -122,11 +142,36 @@ class EstimatorPipe(TrainablePipe):
             return self.from_disk(folder, exclude=exclude)
 
 
-def begin_losses(losses: dict[str, float] | None, name: str) -> dict[str, float]:
-    """Return the losses to add to, with an entry for the component."""
-    losses = {} if losses is None else losses
-    losses.setdefault(name, 0.0)
-    return losses
+def factory(
+    name: str,
+    component: type[EstimatorPipe],
+    *,
+    scorer: str,
+    score_weights: dict[str, float | None],
+    assigns: Iterable[str],
+    requires: Iterable[str] = (),
+) -> Callable[..., Any]:
+    """Register a component with spaCy. Its settings are the keyword arguments of its constructors."""
+    settings: dict[str, inspect.Parameter] = {}
+    for base in reversed(component.__mro__):
+        if issubclass(base, EstimatorPipe) and "__init__" in vars(base):
+            arguments = inspect.signature(vars(base)["__init__"], eval_str=True).parameters.values()
+            settings |= {given.name: given for given in arguments if given.kind is given.KEYWORD_ONLY}
+
+    def make(nlp: Language, name: str, **values: Any) -> EstimatorPipe:
+        return component(nlp.vocab, name, **values)
+
+    make.__doc__ = component.__doc__
+    fixed = list(inspect.signature(make, eval_str=True).parameters.values())[:2]
+    make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*fixed, *(given.replace(default=inspect.Parameter.empty) for given in settings.values())]
+    )
+    defaults = {given.name: given.default for given in settings.values()}
+    made: Callable[..., Any] = Language.factory(
+        name, func=make, assigns=assigns, requires=requires, default_score_weights=score_weights,
+        default_config=defaults | {"options": {}, "scorer": {"@scorers": scorer}},
+    )  # fmt: skip
+    return made
 
 
 def _built_from_config() -> bool:

@@ -12,10 +12,10 @@ import numpy as np
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
+from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
-from structsvm.integrations.spacy import EstimatorPipe, begin_losses
+from structsvm.integrations.spacy import EstimatorPipe
 from taggers.formats._columns import Columns
 from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
@@ -25,11 +25,6 @@ from taggers.tagger import SequenceTagger
 
 FILE, SETTINGS = "model.ssvm", "cfg"
 WORDS = ("ORTH", "LOWER", "NORM")  # set by the tokenizer
-# The settings of every factory.
-OPTIONS: dict[str, Any] = {
-    "model": None, "columns": None, "options": {}, "keep_state": False, "prune": 0.0, "dtype": None,
-    "overwrite": True,
-}  # fmt: skip
 # Options of a tagger that `spacy train` replaces.
 REPLACED = {
     "epochs": "set max_epochs under [training]",
@@ -191,28 +186,16 @@ class SequencePipe(EstimatorPipe):
         docs = [example.predicted for example in examples]
         return read_docs(docs, self.columns[:1], self.vocab.strings).columns
 
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Any = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """Make one online pass over the examples, in their order; `drop` and `sgd` are ignored."""
-        losses = begin_losses(losses, self.name)
-        examples = list(examples)
-        validate_examples(examples, f"{type(self).__name__}.update")
-        golden = [self._gold(example) for example in examples]
-        known = [any(gold) for gold in golden]
-        if any(known):
-            self.require_model()
-            before = self._objective()
-            pairs = [pair for pair, use in zip(zip(examples, golden, strict=True), known, strict=True) if use]
-            batch = self._read([example.predicted for example, _ in pairs])
-            self.model.partial_fit(batch.columns, self._sentence_gold(batch, [gold for _, gold in pairs]))
-            losses[self.name] += self._objective() - before
-        return losses
+    def _learn(self, examples: list[Example]) -> float:
+        golden = [(example, self._gold(example)) for example in examples]
+        pairs = [(example.predicted, gold) for example, gold in golden if any(gold)]
+        if not pairs:
+            return 0.0
+        self.require_model()
+        before = self._objective()
+        batch = self._read([doc for doc, _ in pairs])
+        self.model.partial_fit(batch.columns, self._sentence_gold(batch, [gold for _, gold in pairs]))
+        return self._objective() - before
 
     def _sentence_gold(self, batch: Batch, golden: list[Gold]) -> list[Gold]:
         flat = list(chain.from_iterable(golden))

@@ -6,14 +6,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from spacy.language import Language
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span
 from spacy.training import Example
 from spacy.util import filter_spans, registry
 
+from structsvm.integrations.spacy import factory
 from taggers.labels import schemes
-from taggers.spacy.component import OPTIONS, SequencePipe
+from taggers.spacy.component import SequencePipe
 from taggers.spacy.gold import Gold, entity_gold, phrase_labels, phrase_types, span_gold
 from taggers.tagger import Chunker, NerTagger
 
@@ -106,53 +106,13 @@ def make_ner_scorer() -> Callable[..., dict[str, Any]]:
     return get_ner_prf
 
 
-@Language.factory(
-    "structsvm_chunker",
-    assigns=["doc.spans"],
-    requires=["token.tag"],
-    default_config={**OPTIONS, "spans_key": "chunks", "scorer": {"@scorers": "structsvm.chunk_scorer.v1"}},
-    default_score_weights={"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
-)
-def make_chunker(
-    nlp: Language,
-    name: str,
-    model: str | None,
-    spans_key: str,
-    columns: list[str] | None,
-    options: dict[str, Any],
-    keep_state: bool,
-    prune: float,
-    dtype: str | None,
-    overwrite: bool,
-    scorer: Callable[..., Any] | None,
-) -> StructSVMChunker:
-    """Return a chunker for a pipeline; options are those of `taggers.Chunker`."""
-    return StructSVMChunker(
-        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
-        dtype=dtype, overwrite=overwrite, spans_key=spans_key, scorer=scorer,
-    )  # fmt: skip
-
-
-@Language.factory(
-    "structsvm_ner",
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
-    default_config={**OPTIONS, "scorer": {"@scorers": "structsvm.ner_scorer.v1"}},
-    default_score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
-)
-def make_ner(
-    nlp: Language,
-    name: str,
-    model: str | None,
-    columns: list[str] | None,
-    options: dict[str, Any],
-    keep_state: bool,
-    prune: float,
-    dtype: str | None,
-    overwrite: bool,
-    scorer: Callable[..., Any] | None,
-) -> StructSVMNer:
-    """Return an entity recognizer for a pipeline; options are those of `taggers.NerTagger`."""
-    return StructSVMNer(
-        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
-        dtype=dtype, overwrite=overwrite, scorer=scorer,
-    )  # fmt: skip
+make_chunker = factory(
+    "structsvm_chunker", StructSVMChunker, assigns=["doc.spans"], requires=["token.tag"],
+    scorer="structsvm.chunk_scorer.v1",
+    score_weights={"spans_chunks_f": 1.0, "spans_chunks_p": 0.0, "spans_chunks_r": 0.0},
+)  # fmt: skip
+make_ner = factory(
+    "structsvm_ner", StructSVMNer, assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
+    scorer="structsvm.ner_scorer.v1",
+    score_weights={"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None},
+)  # fmt: skip

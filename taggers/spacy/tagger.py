@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from spacy.attrs import IDS
-from spacy.language import Language
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
 
+from structsvm.integrations.spacy import factory
 from taggers.formats.registry import FORMATS
-from taggers.spacy.component import OPTIONS, SequencePipe
+from taggers.spacy.component import SequencePipe
 from taggers.spacy.gold import Gold, attribute_gold
 from taggers.tagger import PosTagger
 
@@ -140,27 +140,7 @@ def make_tag_scorer() -> Callable[..., dict[str, Any]]:
     return score_tags
 
 
-@Language.factory(
-    "structsvm_tagger",
-    assigns=["token.tag", "token.pos"],
-    default_config={**OPTIONS, "target": None, "scorer": {"@scorers": "structsvm.tag_scorer.v1"}},
-    default_score_weights={"tag_acc": 0.5, "pos_acc": 0.5},
-)
-def make_tagger(
-    nlp: Language,
-    name: str,
-    model: str | None,
-    columns: list[str] | None,
-    options: dict[str, Any],
-    keep_state: bool,
-    prune: float,
-    dtype: str | None,
-    overwrite: bool,
-    target: str | None,
-    scorer: Callable[..., Any] | None,
-) -> StructSVMTagger:
-    """Return a tagger for a pipeline; options are those of `taggers.PosTagger`."""
-    return StructSVMTagger(
-        nlp.vocab, name, model=model, columns=columns, options=options, keep_state=keep_state, prune=prune,
-        dtype=dtype, overwrite=overwrite, target=target, scorer=scorer,
-    )  # fmt: skip
+make_tagger = factory(
+    "structsvm_tagger", StructSVMTagger, assigns=["token.tag", "token.pos"],
+    scorer="structsvm.tag_scorer.v1", score_weights={"tag_acc": 0.5, "pos_acc": 0.5},
+)  # fmt: skip
