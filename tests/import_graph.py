@@ -29,8 +29,16 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "taggers": ("structsvm", "corpora"),
     "semparse": ("structsvm", "corpora"),
 }
-# Optional dependencies: imported at module level only by modules that have this name in their path.
-OPTIONAL = ("spacy", "sklearn", "matplotlib")
+# Optional dependencies: imported at module level only by modules that have one of these names in their path.
+WEB = ("starlette", "serve", "teach")
+OPTIONAL = {
+    "spacy": ("spacy",),
+    "sklearn": ("sklearn",),
+    "matplotlib": ("matplotlib",),
+    "starlette": WEB,
+    "uvicorn": WEB,
+    "cassis": ("inception",),
+}
 # Private by their look, but documented by those who define them.
 FOREIGN = {
     "_": "spaCy keeps custom attributes in Doc._",
@@ -152,8 +160,8 @@ def cycles(edges: dict[str, set[str]]) -> list[str]:
 
 def layering(found: Import) -> str | None:
     """The violation of one import, or None."""
-    if found.base in OPTIONAL or top(found.base) in OPTIONAL:
-        adapter = top(found.base) in found.source.split(".")
+    if top(found.base) in OPTIONAL:
+        adapter = any(name in found.source.split(".") for name in OPTIONAL[top(found.base)])
         return None if adapter or not found.at_load else f"{found.where}: import {top(found.base)} lazily"
     if top(found.base) in ("tests", "benchmarks"):
         return f"{found.where}: {top(found.base)} is not installed"

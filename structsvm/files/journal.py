@@ -1,0 +1,104 @@
+"""An append-only file of JSON records that survives `kill -9`: what was appended is on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from structsvm.files.errors import DataError
+
+try:
+    import fcntl
+except ImportError:  # Windows has no advisory locks of this kind
+    fcntl = None  # type: ignore[assignment]
+
+
+class Journal:
+    """One JSON object per line; `append` returns when the line is on disk.
+
+    `records` holds the content of the file when it was opened. A last line without a line end is removed: a
+    crash interrupted its `append`, which never returned. Any other line that is not a JSON object raises
+    DataError with its number, because something else has changed the file. While a journal is open, no other
+    process can open it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._lock()
+            data = self._read()
+            whole = data[: data.rfind(b"\n") + 1]
+            self.records = [self._record(n, line) for n, line in enumerate(whole.split(b"\n")[:-1], 1)]
+            self._size = len(whole)
+            if len(whole) < len(data):
+                os.ftruncate(self._file, self._size)
+                os.fsync(self._file)
+            _sync_folder(self.path)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write a record and wait for the disk; on an error the file keeps its records without this one."""
+        line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            view = memoryview(line)
+            while view:
+                view = view[os.pwrite(self._file, view, self._size + len(line) - len(view)) :]
+            os.fsync(self._file)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+            raise
+        self._size += len(line)
+
+    def close(self) -> None:
+        """Close the file; further appends fail."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError("another program is using this journal; stop it first", str(self.path)) from None
+
+    def _read(self) -> bytes:
+        with open(self._file, "rb", closefd=False) as file:
+            file.seek(0)
+            return file.read()
+
+    def _record(self, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if not isinstance(record, dict):
+            raise DataError("not a record of a journal; restore the file", str(self.path), number)
+        return record
+
+
+def _sync_folder(path: Path) -> None:
+    """Make the name of a new file survive a crash too."""
+    with contextlib.suppress(OSError):  # Windows cannot open folders
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

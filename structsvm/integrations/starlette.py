@@ -1,0 +1,332 @@
+"""A web service for one machine: bound to loopback, behind a random token, with every request checked.
+
+`structsvm serve` and `structsvm teach` run on it. A request reaches a route only if
+
+* its Host header names this machine, so a web page cannot reach the service through a DNS name of its own;
+* its Origin, if it has one, is the service itself, so other pages cannot call it from a browser;
+* it has the token: as the first segment of the path, as a bearer token, or as the password of basic auth;
+* its head and body are not larger than the limits, and the body arrives in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import contextlib
+import errno
+import hmac
+import ipaddress
+import json
+import logging
+import re
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from typing import Any
+
+import uvicorn
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Router
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from structsvm.files.errors import DataError
+
+__all__ = ["LocalService", "Refused", "check_token", "read_json"]
+
+Message = MutableMapping[str, Any]
+log = logging.getLogger("structsvm.serve")
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::\d{1,5})?")
+TOKEN = re.compile(r"[\w-]{16,256}", re.ASCII)
+HEAD_BYTES = 1 << 16
+BODY_SECONDS = 30.0
+CONNECTIONS = 512
+HEADERS = [
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+]
+
+
+class Refused(DataError):
+    """A request that the service answers with an HTTP error and one sentence."""
+
+    def __init__(self, what: str, status: int = 400) -> None:
+        super().__init__(what)
+        self.status = status
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """The body of a request as a JSON object, or Refused."""
+    body = await request.body()
+    try:
+        text = body.decode("utf-8-sig")
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if "\\u" in text:  # half of a surrogate pair is valid JSON, but not text
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeDecodeError as error:
+        raise Refused(f"the body is not UTF-8: byte 0x{body[error.start]:02x} at {error.start}") from None
+    except UnicodeEncodeError:
+        raise Refused("the body has half of a surrogate pair (\\ud800 to \\udfff) in a string") from None
+    except RecursionError:
+        raise Refused("the body is nested too deeply") from None
+    except ValueError as error:
+        raise Refused(f"the body is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise Refused(f"the body must be a JSON object, got {type(value).__name__}")
+    return value
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def check_token(token: str) -> str:
+    """The token, or ValueError if it is too easy to guess or does not fit into a URL."""
+    if not TOKEN.fullmatch(token):
+        raise ValueError("a token must have 16 to 256 letters, digits, - or _")
+    return token
+
+
+class LocalService:
+    """Routes behind the checks of this module, on a port that is bound at once.
+
+    host: the address to listen on; others than loopback let other machines in.
+    port: 0 for any free one. token: None for a random one.
+    allow_hosts: names that the Host header may have besides this machine's addresses.
+    max_bytes: of the body of a request. lifespan: a context manager around the run, as Starlette defines it.
+    """
+
+    def __init__(
+        self,
+        routes: Sequence[BaseRoute],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        token: str | None = None,
+        allow_hosts: Collection[str] = (),
+        max_bytes: int = 1 << 20,
+        lifespan: Callable[[Any], Any] | None = None,
+    ) -> None:
+        self.token = secrets.token_urlsafe(24) if token is None else check_token(token)
+        self.max_bytes = max_bytes
+        self._hosts = {name.lower() for name in (*LOOPBACK, *allow_hosts)}
+        self._router = Router(routes, redirect_slashes=False, lifespan=lifespan)
+        self._socket = _bind(host, port)
+        self._any_address = not ipaddress.ip_address(self._socket.getsockname()[0]).is_loopback
+        self._server = _Server(
+            uvicorn.Config(
+                self, http=_BoundedHead, ws="none", lifespan="on", log_config=None, log_level="critical",
+                access_log=False, server_header=False, proxy_headers=False, limit_concurrency=CONNECTIONS,
+                timeout_graceful_shutdown=5,
+            )
+        )  # fmt: skip
+
+    @property
+    def url(self) -> str:
+        """The address of the service, with its token."""
+        name, port = self._socket.getsockname()[:2]
+        return f"http://{f'[{name}]' if ':' in name else name}:{port}/{self.token}/"
+
+    def run(self) -> None:
+        """Serve until Ctrl-C, SIGTERM or `stop`; requests under way are answered first."""
+        with self._socket:
+            self._server.run([self._socket])
+        if self._server.failed:
+            raise self._server.failed
+
+    def stop(self) -> None:
+        """End `run`, from any thread."""
+        self._server.should_exit = True
+
+    async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
+        """The ASGI application."""
+        if scope["type"] == "lifespan":
+            with self._server.noting_failure():
+                await self._router(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *HEADERS]
+            await send(message)
+
+        response: Response | None = None
+        try:
+            path = self._checked_path(scope)
+            if path == "":  # without the slash, the relative links of a page would lose the token
+                response = RedirectResponse(f"/{self.token}/")
+            else:
+                body = await _whole_body(scope, receive, self.max_bytes)
+                scope = {**scope, "path": path, "raw_path": path.encode(), "app": self}
+                await self._router(scope, body, send_safely)
+        except DataError as error:
+            response = JSONResponse({"error": str(error)}, getattr(error, "status", 400))
+        except HTTPException as error:
+            response = JSONResponse({"error": f"{scope['method']} {scope['path']}: {error.detail}"},
+                                    error.status_code, error.headers)  # fmt: skip
+        except Exception:
+            log.exception("internal error in %s", scope["path"])
+            response = JSONResponse({"error": "internal error; the service has logged it"}, 500)
+        if response is not None:
+            if response.status_code == 413:
+                response.headers["connection"] = "close"  # do not read the rest
+            await response(scope, receive, send_safely)
+
+    def _checked_path(self, scope: Message) -> str:
+        """The path without the token, or Refused; empty if there is only the token."""
+        headers: dict[bytes, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name, []).append(value)
+        hosts = headers.get(b"host", [])
+        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+            raise Refused("the Host header names another machine; see --allow-host", 403)
+        origins = headers.get(b"origin", [])
+        if any(origin.partition(b"://")[2] != hosts[0] for origin in origins):
+            raise Refused("requests from other web pages are not allowed", 403)
+        path: str = scope["path"]
+        first, slash, rest = path.removeprefix("/").partition("/")
+        if self._is_token(first):
+            return slash + rest
+        if any(self._is_token(given) for given in map(_credential, headers.get(b"authorization", []))):
+            return path
+        raise Refused("the token is missing or wrong; use the address that the service printed", 401)
+
+    def _is_ours(self, host: bytes) -> bool:
+        found = HOST.fullmatch(host)
+        if found is None:
+            return False
+        name = (found[1] or found[2]).decode("ascii", "replace").lower()
+        if name in self._hosts:
+            return True
+        if not self._any_address:
+            return False
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+
+def _credential(value: bytes) -> str:
+    """The token of an Authorization header."""
+    kind, _, text = value.decode("latin-1").partition(" ")
+    if kind.lower() == "bearer":
+        return text.strip()
+    with contextlib.suppress(binascii.Error, UnicodeDecodeError):
+        if kind.lower() == "basic":
+            return base64.b64decode(text.strip(), validate=True).decode().partition(":")[2]
+    return ""
+
+
+async def _whole_body(scope: Message, receive: Any, most: int) -> Callable[[], Any]:
+    """Read a body of at most `most` bytes, and return the function that passes it to the application."""
+    too_large = Refused(f"the request is too large; the limit is {most} bytes", 413)
+    for name, value in scope["headers"]:
+        if name == b"content-length" and (not value.isdigit() or int(value[:20]) > most):
+            raise too_large
+    parts, size, more = [], 0, True
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    break
+                parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                more = message.get("more_body", False)
+                if size > most:
+                    raise too_large
+    except TimeoutError:
+        raise Refused(f"the request did not arrive within {BODY_SECONDS:.0f} seconds", 408) from None
+    whole = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
+
+    async def receive_body() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return receive_body
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """A listening socket, or ValueError with one sentence."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            what = f"port {port} is in use; stop the program that uses it, or choose another --port"
+        else:
+            what = f"cannot listen on {host}, port {port}: {error.strerror or error}"
+        raise ValueError(what) from None
+    except (OverflowError, UnicodeError):
+        raise ValueError(f"cannot listen on {host}, port {port}: no such address") from None
+
+
+class _Server(uvicorn.Server):
+    """Ends without an error after Ctrl-C and SIGTERM, and keeps the exception of a failed start."""
+
+    failed: Exception | None = None
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.failed = error
+            raise
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        try:
+            await super().startup(sockets)
+        except SystemExit:  # the reason is in `failed`
+            self.should_exit = True
+
+
+class _BoundedHead(HttpToolsProtocol):
+    """Close connections whose request line and headers are too long: the parser has no limit."""
+
+    _head: int | None = None  # bytes so far, None outside of a head
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._head = 0
+
+    def on_headers_complete(self) -> None:
+        self._head = None
+        super().on_headers_complete()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._head is not None:
+            self._head += len(data)
+            if self._head > HEAD_BYTES:
+                self.send_400_response("The request line and headers are too long.")

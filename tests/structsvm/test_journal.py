@@ -1,0 +1,90 @@
+"""The journal: what was appended is read again, whatever a crash left at the end of the file."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structsvm.files import DataError
+from structsvm.files.journal import Journal
+
+RECORDS = st.lists(
+    st.dictionaries(st.text(max_size=3), st.text(max_size=9) | st.integers(), max_size=3), max_size=4
+)
+
+
+def written(path: Path, records: list[dict[str, Any]]) -> bytes:
+    path.unlink(missing_ok=True)
+    with Journal(path) as journal:
+        assert journal.records == []
+        for record in records:
+            journal.append(record)
+    return path.read_bytes()
+
+
+@settings(max_examples=25, deadline=None)
+@given(RECORDS, st.data())
+def test_a_journal_that_is_cut_anywhere_keeps_its_whole_records(
+    tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]], data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "cut.jsonl"
+    content = written(path, records)
+    cut = data.draw(st.integers(0, len(content)))
+    path.write_bytes(content[:cut])
+    whole = content[:cut].count(b"\n")
+    with Journal(path) as journal:
+        assert journal.records == records[:whole]
+        journal.append({"after": "the crash"})
+    with Journal(path) as journal:
+        assert journal.records == [*records[:whole], {"after": "the crash"}]
+
+
+@pytest.mark.parametrize("line", [b"{}x", b"[1]", b"\xff", b"", b"[" * 100_000])
+def test_a_changed_record_is_reported_with_its_line(tmp_path: Path, line: bytes) -> None:
+    path = tmp_path / "journal.jsonl"
+    before = written(path, [{"a": 1}]) + line + b"\n"
+    path.write_bytes(before)
+    with pytest.raises(DataError, match=r"journal\.jsonl:2: not a record of a journal"):
+        Journal(path)
+    assert path.read_bytes() == before
+
+
+def test_a_second_process_cannot_open_it(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    program = f"from structsvm.files.journal import Journal; Journal({str(path)!r})"
+    with Journal(path):
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        assert "another program is using this journal" in ended.stderr
+        with pytest.raises(DataError, match="another program is using this journal"):
+            Journal(path)
+    Journal(path).close()
+
+
+def test_a_failed_append_leaves_the_records_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        journal.append({"a": 1})
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", full)
+            with pytest.raises(OSError, match="No space"):
+                journal.append({"a": 2})
+        journal.append({"a": 3})
+    with Journal(path) as journal:
+        assert journal.records == [{"a": 1}, {"a": 3}]
+
+
+def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        assert journal.path.stat().st_mode & 0o077 == 0
