@@ -36,7 +36,7 @@ OPTIONAL = {
     "sklearn": ("sklearn",),
     "matplotlib": ("matplotlib",),
     "starlette": WEB,
-    "uvicorn": WEB,
+    "uvicorn": ("uvicorn",),
     "cassis": ("inception",),
 }
 # Private by their look, but documented by those who define them.

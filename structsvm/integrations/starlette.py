@@ -14,27 +14,22 @@ import asyncio
 import base64
 import binascii
 import contextlib
-import errno
 import hmac
 import ipaddress
 import json
 import logging
 import re
 import secrets
-import signal
-import socket
-import threading
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 from typing import Any
 
-import uvicorn
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Router
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from structsvm.files.errors import DataError
+from structsvm.integrations.uvicorn import BoundedHead, Config, Server, bind
 
 __all__ = ["LocalService", "Refused", "check_token", "read_json"]
 
@@ -44,7 +39,6 @@ log = logging.getLogger("structsvm.serve")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::\d{1,5})?")
 TOKEN = re.compile(r"[\w-]{16,256}", re.ASCII)
-HEAD_BYTES = 1 << 16
 BODY_SECONDS = 30.0
 CONNECTIONS = 512
 HEADERS = [
@@ -125,11 +119,11 @@ class LocalService:
         self.max_bytes = max_bytes
         self._hosts = {name.lower() for name in (*LOOPBACK, *allow_hosts)}
         self._router = Router(routes, redirect_slashes=False, lifespan=lifespan)
-        self._socket = _bind(host, port)
+        self._socket = bind(host, port)
         self._any_address = not ipaddress.ip_address(self._socket.getsockname()[0]).is_loopback
-        self._server = _Server(
-            uvicorn.Config(
-                self, http=_BoundedHead, ws="none", lifespan="on", log_config=None, log_level="critical",
+        self._server = Server(
+            Config(
+                self, http=BoundedHead, ws="none", lifespan="on", log_config=None, log_level="critical",
                 access_log=False, server_header=False, proxy_headers=False, limit_concurrency=CONNECTIONS,
                 timeout_graceful_shutdown=5,
             )
@@ -261,72 +255,3 @@ async def _whole_body(scope: Message, receive: Any, most: int) -> Callable[[], A
         return whole.pop() if whole else await receive()
 
     return receive_body
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    """A listening socket, or ValueError with one sentence."""
-    try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            what = f"port {port} is in use; stop the program that uses it, or choose another --port"
-        else:
-            what = f"cannot listen on {host}, port {port}: {error.strerror or error}"
-        raise ValueError(what) from None
-    except (OverflowError, UnicodeError):
-        raise ValueError(f"cannot listen on {host}, port {port}: no such address") from None
-
-
-class _Server(uvicorn.Server):
-    """Ends without an error after Ctrl-C and SIGTERM, and keeps the exception of a failed start."""
-
-    failed: Exception | None = None
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self.handle_exit) for number in numbers}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    @contextlib.contextmanager
-    def noting_failure(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            self.failed = error
-            raise
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        try:
-            await super().startup(sockets)
-        except SystemExit:  # the reason is in `failed`
-            self.should_exit = True
-
-
-class _BoundedHead(HttpToolsProtocol):
-    """Close connections whose request line and headers are too long: the parser has no limit."""
-
-    _head: int | None = None  # bytes so far, None outside of a head
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        self._head = 0
-
-    def on_headers_complete(self) -> None:
-        self._head = None
-        super().on_headers_complete()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._head is not None:
-            self._head += len(data)
-            if self._head > HEAD_BYTES:
-                self.send_400_response("The request line and headers are too long.")
