@@ -8,6 +8,7 @@ from corpora.readers.questions import load_trec
 from corpora.readers.treebank import load_treebank, read_trees
 from corpora.registry import CORPORA, Corpus, CorpusMissing, find, verify
 from corpora.simulators.child_world import simulate_child_world
+from corpora.simulators.home import simulate_home
 from corpora.simulators.house import simulate_house
 from corpora.simulators.sportscast import simulate_sportscast
 
@@ -34,6 +35,7 @@ __all__ = [
     "load_waveform",
     "read_trees",
     "simulate_child_world",
+    "simulate_home",
     "simulate_house",
     "simulate_sportscast",
     "tfidf",

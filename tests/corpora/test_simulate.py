@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from corpora.simulators.by_name import NAMES, simulate
+from corpora.simulators.by_name import SIMULATORS, simulate
 
 COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()", "simulate"]
 
@@ -16,7 +16,7 @@ def run(*arguments, cwd):
     return subprocess.run(command, cwd=cwd, capture_output=True, timeout=120, check=False)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SIMULATORS)
 def test_lines_are_objects_and_seeds_repeat(name, tmp_path):
     done = run(name, "-n", 20, "--seed", 3, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
@@ -31,8 +31,11 @@ def test_lines_are_objects_and_seeds_repeat(name, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["farm"], "simulator must be one of house, child-world, sportscast, got 'farm'"),
+        (["farm"], "simulator must be one of home, house, child-world, sportscast, got 'farm'"),
         (["sportscast", "--level", 2], "leave it out"),
+        (["house", "--off-topic", 0.2], "off_topic has no effect on the simulator house; leave it out"),
+        (["home", "--off-topic", 1.2], "off_topic must be between 0 and 1, got 1.2"),
+        (["home", "--order", "within"], "order must be one of before, after, mixed, got 'within'"),
         (["house", "--level", -1], "--level"),
         (["house", "-n", 0], "-n"),
         (["house", "-o", "no/such/out"], "there is no folder no/such"),
