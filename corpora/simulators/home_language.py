@@ -27,7 +27,12 @@ TYPES: dict[str, tuple[str, ...]] = {
     "degrees": tuple(map(str, range(14, 30))), "percent": tuple(map(str, range(5, 100, 5))),
     "minutes": tuple(map(str, range(2, 60))),
 }  # fmt: skip
-LONG: dict[str, tuple[str, ...]] = {"room": LONG_ROOMS, "device": LONG_DEVICES, "music": LONG_MUSIC, "person": LONG_PEOPLE}
+LONG: dict[str, tuple[str, ...]] = {
+    "room": LONG_ROOMS,
+    "device": LONG_DEVICES,
+    "music": LONG_MUSIC,
+    "person": LONG_PEOPLE,
+}
 NEW: dict[str, tuple[str, ...]] = {"music": NEW_MUSIC, "person": NEW_PEOPLE}
 NEW_LONG: dict[str, tuple[str, ...]] = {"music": NEW_LONG_MUSIC, "person": NEW_LONG_PEOPLE}
 NUMBERS = ("degrees", "percent", "minutes")
