@@ -280,10 +280,16 @@ class SequenceTagger(Estimator):
         """For each token the position of its label in `model_.names`; fast between calls of `partial_fit`."""
         return self.tag_with_names(columns)[0]
 
-    def tag_with_names(self, columns: Columns) -> tuple[np.ndarray, list[str]]:
-        """The same positions, with the labels that they point to."""
+    def tag_with_names(
+        self, columns: Columns, *, margins: np.ndarray | None = None, live: bool = False
+    ) -> tuple[np.ndarray, list[str]]:
+        """The same positions, with the labels that they point to.
+
+        margins: an array of float32 that receives the margin of each token. live: avoid the pause in which
+        many sentences after `partial_fit` fetch all weights; each sentence then takes longer.
+        """
         with reading(trainer := self._fitted(), self):
-            return trainer.tag(columns), trainer.model.names
+            return trainer.tag(columns, margins=margins, live=live), trainer.model.names
 
     def predict_margins(self, X: Any) -> list[list[float]]:
         """For each token the score of the best labelling minus that of the best with another label there.

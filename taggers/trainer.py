@@ -22,6 +22,7 @@ from structsvm.optimizers import (
     SVMStruct,
 )
 from structsvm.problems.sequence import (
+    Decoder,
     SequenceLabels,
     SequenceProblem,
     Sequences,
@@ -338,27 +339,31 @@ class Trainer:
             self._pending, self._words = False, KeyTable()
         return model
 
-    def tag(self, columns: Columns) -> np.ndarray:
+    def tag(
+        self, columns: Columns, *, margins: np.ndarray | None = None, live: bool = False
+    ) -> np.ndarray:
         """For each token the position of its label in the model's names.
 
         While weights are pending, a few sentences fetch only the weights that they need; once that has cost
-        as much as fetching all of them, all are fetched.
+        as much as fetching all of them, all are fetched. live: never fetch all, which takes a while, unless
+        the optimizer computes all of them anyway.
         """
         if not self._pending or self.model.label_bigrams is not None:
-            return self.finished().tag(columns)
+            return self.finished().tag(columns, margins=margins)
         model, problem = self.model, self.optimizer.problem
         features = model.features(columns)
-        self._fetched += 4 * len(features.rows)
-        if self._fetched > len(model.table):
-            return self.finished().tag(features)
-        used, rows = np.unique(features.rows, return_inverse=True)
-        wanted = np.concatenate([np.arange(problem.history), problem.history + used])
+        self._fetched += len(features.rows)
+        if isinstance(self.optimizer, Perceptron) if live else self._fetched > len(model.table):
+            return self.finished().tag(features, margins=margins)
+        wanted = np.concatenate([np.arange(problem.history), problem.history + features.rows])
         table = self.optimizer.weights_at(slice(None)).reshape(-1, problem.stride)
-        found = np.zeros((len(wanted), problem.stride), np.float32)
-        learned = wanted < len(table)  # an interrupted call may have left features without weights
-        found[learned] = table[wanted[learned]]
-        small = replace(model, weights=SparseRows.from_dense(found, problem.n_labels))
-        return small.tag(replace(features, rows=rows.astype(np.int32)))
+        if features.rows.max(initial=0) + problem.history < len(table):
+            found = table[wanted]
+        else:  # an interrupted call may have left features without weights
+            found = np.where((wanted < len(table))[:, None], table.take(wanted, 0, mode="clip"), 0.0)
+        few = replace(features, rows=np.arange(len(features.rows), dtype=np.int32))
+        ids = Decoder(problem, found, dense=True).labels(few, margins=margins)
+        return model.outward(ids, features.sentence_ptr)
 
     def _replace(self, model: TaggerModel, optimizer: Any, settings: Settings) -> None:
         """Continue with another model, and with an optimizer that was made with these settings."""

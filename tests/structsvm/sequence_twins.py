@@ -77,6 +77,9 @@ def check_decoder(problem, sentences, X, w):
     decoder = Decoder(problem, w)
     margins = np.zeros(len(X.token_ptr) - 1, np.float32)
     found = decoder.labels(X, margins=margins)
+    dense, dense_margins = Decoder(problem, w, dense=True), np.zeros_like(margins)
+    assert np.array_equal(dense.labels(X, margins=dense_margins), found)
+    assert np.array_equal(dense_margins, margins)
     for s, sentence in enumerate(sentences):
         start, stop = X.sentence_ptr[s], X.sentence_ptr[s + 1]
         best = ranked(problem, sentence, w)

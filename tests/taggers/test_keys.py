@@ -98,5 +98,21 @@ def test_labels_between_steps_are_those_of_the_whole_model(algorithm, inference)
         few = Columns.from_sentences(X[30:32])
         between = tagger.tag_columns(few)
         assert tagger._fitted()._pending  # not all weights were fetched
-        np.testing.assert_array_equal(between, tagger._fitted().finished().tag(few))
+        margins, whole_margins = np.zeros((2, few.n_tokens), np.float32)
+        live, _ = tagger.tag_with_names(few, margins=margins, live=True)
+        np.testing.assert_array_equal(between, live)
+        whole = tagger._fitted().finished()
+        np.testing.assert_array_equal(between, whole.tag(few, margins=whole_margins))
+        np.testing.assert_array_equal(margins, whole_margins)
     assert len(set(between.tolist())) > 1
+
+
+def test_live_labels_never_fetch_all_weights_of_larank():
+    X, y = chunk_data(60)
+    tagger = Chunker().partial_fit(X, y)
+    columns = Columns.from_sentences(X)
+    for _ in range(3):  # more features than the model has
+        tagger.tag_with_names(columns, live=True)
+        assert tagger._fitted()._pending
+    tagger.tag_with_names(columns)
+    assert not tagger._fitted()._pending

@@ -9,9 +9,11 @@ class Decoder:
     order: int
     n_rows: int
     greedy: bool
-    source: SparseRows
+    source: SparseRows | np.ndarray
 
-    def __init__(self, problem: SequenceProblem, weights: np.ndarray | SparseRows) -> None: ...
+    def __init__(
+        self, problem: SequenceProblem, weights: np.ndarray | SparseRows, *, dense: bool = False
+    ) -> None: ...
     def labels(
         self,
         X: Sequences,

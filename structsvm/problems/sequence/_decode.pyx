@@ -33,7 +33,8 @@ cdef struct Scratch:
 cdef class Decoder:
     """Finds labels for `Sequences` with the weights of a `SequenceProblem`.
 
-    weights: `SparseRows`, or an array of rows x stride.
+    weights: `SparseRows`, or an array of rows x stride. dense: keep an array as it is instead of dropping
+    its zeros, which pays for the weights of a few sentences.
     """
 
     cdef readonly Py_ssize_t n_labels, stride, order, n_rows
@@ -48,10 +49,11 @@ cdef class Decoder:
     cdef const float[::1] last              # penalty of a label that may not come last
     cdef const float[:, ::1] follow         # penalties of transitions, if greedy; else in `history`
 
-    def __init__(self, problem, weights):
+    def __init__(self, problem, weights, *, bint dense=False):
         if not isinstance(weights, SparseRows):
             weights = np.asarray(weights).reshape(-1, problem.stride)
-            weights = SparseRows.from_dense(weights, problem.n_labels)
+            if not dense:
+                weights = SparseRows.from_dense(weights, problem.n_labels)
         self.source, self.first = weights, problem.history
         self.n_rows = len(weights) - self.first
         if self.n_rows < 0:
@@ -61,11 +63,25 @@ cdef class Decoder:
         self.distances = np.array(problem.bigrams, dtype=np.int32)
         self.follow = problem.barred
         self.last = problem.barred_end
-        history = weights.kept(np.arange(len(weights)) < self.first).dense(self.stride)
+        history = self._arrange_dense() if dense else self._arrange()
         self.history = history if self.greedy else history + problem.barred
-        self._arrange()
+        self.rows.stride = self.stride
+        self.rows.wide = &self.wide[0, 0] if self.wide.shape[0] else NULL
+        self.rows.cells = <const Cell*>&self.cells[0] if self.cells.shape[0] else NULL
+        self.rows.spans = <const Span*>&self.spans[0] if self.spans.shape[0] else NULL
+
+    def _arrange_dense(self):
+        """Arrange all rows as wide ones; return those of the label history."""
+        table = np.zeros((len(self.source), self.stride), np.float32)
+        table[:, :self.n_labels] = self.source[:, :self.n_labels]
+        self.wide, self.cells = table[self.first:], np.zeros(0, np.uint64)
+        spans = np.empty(self.n_rows, SPAN)
+        spans["start"], spans["count"] = np.arange(self.n_rows), -1
+        self.spans = spans.view(np.uint64)
+        return table[:self.first]
 
     def _arrange(self):
+        """Arrange the rows by the number of their weights; return those of the label history."""
         counts = self.source.counts
         is_wide = counts > WIDE * self.stride
         is_wide[:self.first] = False
@@ -76,10 +92,7 @@ cdef class Decoder:
         spans["start"][is_wide], spans["count"][is_wide] = np.arange(is_wide.sum()), -1
         spans["start"][~is_wide], spans["count"][~is_wide] = sparse.ptr[:len(sparse)], sparse.counts
         self.spans = spans[self.first:].view(np.uint64)
-        self.rows.stride = self.stride
-        self.rows.wide = &self.wide[0, 0] if self.wide.shape[0] else NULL
-        self.rows.cells = <const Cell*>&self.cells[0] if self.cells.shape[0] else NULL
-        self.rows.spans = <const Span*>&self.spans[0] if self.spans.shape[0] else NULL
+        return self.source.kept(np.arange(len(counts)) < self.first).dense(self.stride)
 
     def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
         """Write the labels of sentences start .. stop - 1 to `out`, and the margins to `margins`.
