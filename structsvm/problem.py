@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ class Problem(ABC):
 
     Subclasses define `n_features` and `joint_feature`, usually `loss`, and either `candidates`, if there are
     few outputs to enumerate, or `argmax` and `loss_augmented_argmax`. `argmax` must return the output with
-    the highest <w, joint_feature(x, y)>.
+    the highest <w, joint_feature(x, y)>. Slack rescaling and L2 slacks need `candidates` or `most_violated`.
     """
 
     n_features: int  # the size of joint_feature and of w
@@ -37,7 +37,8 @@ class Problem(ABC):
         """All outputs that `x` may have; required unless both argmax methods are overridden."""
         raise TypeError(
             f"{type(self).__name__} needs either candidates(x), or both argmax(x, w) and "
-            "loss_augmented_argmax(x, y, w); slack rescaling and L2 slacks always need candidates(x)"
+            "loss_augmented_argmax(x, y, w); slack rescaling and L2 slacks need candidates(x), or "
+            "most_violated(x, y, w, violation)"
         )
 
     def argmax(self, x: Any, w: np.ndarray) -> Any:
@@ -47,6 +48,16 @@ class Problem(ABC):
     def loss_augmented_argmax(self, x: Any, y: Any, w: np.ndarray) -> Any:
         """The output with the highest loss(y, .) + score: the most violated one with margin rescaling."""
         return max(self.candidates(x), key=lambda other: self.loss(y, other) + self.score(x, other, w))
+
+    def most_violated(
+        self, x: Any, y: Any, w: np.ndarray, violation: Callable[[Any], float]
+    ) -> Any:
+        """The output with the highest violation(output), for slack rescaling and L2 slacks.
+
+        `violation` computes H of one output, as defined in `Optimizer`. Override this method to search a
+        large output space; the default tries all candidates.
+        """
+        return max(self.candidates(x), key=violation)
 
     def contains(self, x: Any, y: Any) -> bool:
         """Whether `y` is a valid output of `x`; used to check the data and the results of argmax."""

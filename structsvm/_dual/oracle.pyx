@@ -96,17 +96,22 @@ cdef class PythonOracle(Oracle):
         if type(problem).candidates is Problem.candidates and type(problem).argmax is Problem.argmax:
             problem.candidates(None)  # raises: there is no way to find an output
         # An argmax of the user's own may leave the output space; the enumerating default cannot.
-        self.guarded = (type(problem).argmax is not Problem.argmax
-                        or type(problem).loss_augmented_argmax is not Problem.loss_augmented_argmax)
+        self.guarded = any(
+            getattr(type(problem), name) is not getattr(Problem, name)
+            for name in ("argmax", "loss_augmented_argmax", "most_violated"))
         self.weights = None
         self.patterns = []
         self.free_slots = []
 
     def configure(self, *, rescaling, slack):
-        if (rescaling != "margin" or slack != "l1") and type(self.problem).candidates is Problem.candidates:
+        kind = type(self.problem)
+        searches = (kind.candidates is not Problem.candidates
+                    or kind.most_violated is not Problem.most_violated)
+        if (rescaling != "margin" or slack != "l1") and not searches:
             raise TypeError(
-                f"{type(self.problem).__name__} must define candidates(x) for {rescaling} rescaling with "
-                f"{slack.upper()} slacks: its loss_augmented_argmax knows margin rescaling only")
+                f"{kind.__name__} must define candidates(x) or most_violated(x, y, w, violation) for "
+                f"{rescaling} rescaling with {slack.upper()} slacks: its loss_augmented_argmax is for margin "
+                "rescaling with L1 slacks")
         super().configure(rescaling=rescaling, slack=slack)
 
     def attach(self, weights):
@@ -182,7 +187,7 @@ cdef class PythonOracle(Oracle):
         self.found.cost = n
 
     def answer(self, x, y, truth, bint augmented):
-        """The problem's argmax; candidates are enumerated here where its own margin rescaling won't do."""
+        """The problem's argmax, that of its violation for slack rescaling and L2 slacks."""
         if not augmented:
             return self.problem.argmax(x, self.weights)
         if not (self.slack_rescaling or self.squared):
@@ -193,7 +198,7 @@ cdef class PythonOracle(Oracle):
             margin = score - self.problem.score(x, c, self.weights)
             return self.violation(checked_loss(self.problem, y, c), margin)
 
-        return max(self.problem.candidates(x), key=violation)
+        return self.problem.most_violated(x, y, self.weights, violation)
 
 
 def checked_size(problem) -> int:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from structsvm import LaRank, Multiclass
+from structsvm import LaRank, Multiclass, Problem
 from tests.structsvm.helpers import DUAL_OPTIMIZERS, OPTIMIZERS, SlowMulticlass, noisy_classes
 
 
@@ -51,6 +51,30 @@ def test_both_doors_agree_on_every_form_of_the_problem(name, rescaling, slack):
     make = DUAL_OPTIMIZERS[name]
     fast = make(Multiclass(loss=loss), rescaling=rescaling, slack=slack).fit(X, y)
     slow = make(SlowMulticlass(loss=loss), rescaling=rescaling, slack=slack).fit(X, y)
+    assert_same_model(fast, slow, X, y)
+
+
+class Searching(SlowMulticlass):
+    """Finds outputs by its own search; there are no candidates to enumerate."""
+
+    candidates = Problem.candidates
+
+    def argmax(self, x, w):
+        return max(self.classes_, key=lambda y: self.score(x, y, w))
+
+    def loss_augmented_argmax(self, x, y, w):
+        return max(self.classes_, key=lambda other: self.loss(y, other) + self.score(x, other, w))
+
+    def most_violated(self, x, y, w, violation):
+        return max(self.classes_, key=violation)
+
+
+@pytest.mark.parametrize(("rescaling", "slack"), [("slack", "l1"), ("margin", "l2"), ("slack", "l2")])
+def test_an_own_search_serves_every_form_of_the_problem(rescaling, slack):
+    X, y = noisy_classes(20, seed=4)
+    loss = np.random.default_rng(4).uniform(0.3, 2, (4, 4)) * (1 - np.eye(4))
+    fast = LaRank(Multiclass(loss=loss), rescaling=rescaling, slack=slack).fit(X, y)
+    slow = LaRank(Searching(loss=loss), rescaling=rescaling, slack=slack).fit(X, y)
     assert_same_model(fast, slow, X, y)
 
 
