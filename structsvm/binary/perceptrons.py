@@ -18,16 +18,21 @@ class KernelPerceptron(KernelMachine):
 
     budget: the largest number of support vectors (Algorithm 4, Crammer, Kandola and Singer 2004). If there
     are more, the one that is classified best without itself is removed. margin: 0 for the plain perceptron.
+    average: predict with the mean of all coefficients that training went through, as Freund and Schapire
+    (1999) do; not with a budget.
     """
 
     _: KW_ONLY
     margin: float = 0.0
     budget: int | None = None
+    average: bool = False
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.budget is not None:
             check_count(budget=self.budget, low=1)
+            if self.average:
+                raise ValueError("average does not support a budget; set budget=None or average=False")
         number = isinstance(self.margin, NUMBERS) and not isinstance(self.margin, bool)
         if not number or not 0 <= self.margin < 1e100:
             raise ValueError(f"margin must be a number of at least 0, got {self.margin!r}")
@@ -35,7 +40,7 @@ class KernelPerceptron(KernelMachine):
     def _machine(self, inputs: Inputs, seed: int) -> OnlinePerceptron:
         return OnlinePerceptron(
             inputs, margin=self.margin, aggressive=False, budget=self.budget or sys.maxsize,
-            cache_mb=self.cache_size, seed=seed,
+            cache_mb=self.cache_size, seed=seed, average=self.average,
         )  # fmt: skip
 
 

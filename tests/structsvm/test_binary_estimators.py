@@ -30,6 +30,7 @@ ESTIMATORS = {
     "huller": HullerClassifier(),
     "perceptron": KernelPerceptron(epochs=2),
     "budget": KernelPerceptron(budget=40, margin=0.1),
+    "averaged": KernelPerceptron(average=True),
     "passive-aggressive": KernelPassiveAggressive(),
     "tracking": TrackingClassifier(K=2),
     "sgdqn": SGDQNClassifier(algorithm="sgdqn"),
@@ -45,7 +46,7 @@ NOT_ALL = {
     "huller": {"check_classifiers_train": "its blobs overlap, and the Huller has a hard margin"},
     "sgdqn": {"check_class_weight_classifiers": "weights of 1 to 10^7 take more than five epochs of 50 rows"},
 }
-UNCHECKED = ("active", "linear", "perceptron", "small cache")  # the same classes as others
+UNCHECKED = ("active", "averaged", "linear", "perceptron", "small cache")  # the same classes as others
 
 
 def fresh(name, **change):

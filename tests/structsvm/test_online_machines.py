@@ -40,6 +40,18 @@ def test_perceptrons_are_the_papers(epochs):
         order = np.tile(np.arange(150), epochs)
 
 
+def test_the_averaged_perceptron_predicts_with_the_mean_of_all_coefficients():
+    X, y = curved(80)
+    K = rbf(X, 1.0)
+    model = KernelPerceptron(gamma=1.0, average=True)
+    for part in (slice(0, 30), slice(30, 80)):
+        model.partial_fit(X[part], y[part], classes=[-1, 1])
+    each = [perceptron_twin(K, y, np.arange(t), margin=0.0) for t in range(1, 81)]
+    np.testing.assert_allclose(by_row(model, X), np.mean(each, axis=0), atol=1e-9)
+    with pytest.raises(ValueError, match="average does not support a budget"):
+        KernelPerceptron(average=True, budget=5).fit(X, y)
+
+
 def test_a_budget_is_kept():
     X, y = curved(300)
     model = KernelPerceptron(gamma=1.0, budget=12, margin=0.5).fit(X, y)
