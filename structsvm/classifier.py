@@ -10,6 +10,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from structsvm import active
 from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import TrainedEstimator
 from structsvm.kernels.functions import gamma_value
@@ -213,6 +214,34 @@ class LaRankClassifier(TrainedEstimator):
         """The class with the highest score for each row."""
         scores = self._scores(X)
         return self.classes_[np.argmax(scores, axis=1)]
+
+    def query(
+        self, pool: Any, n: int = 1, *, strategy: str = "margin", sample: int | None = None
+    ) -> np.ndarray:
+        """The positions of at most n unlabelled rows that should be labelled next, best first.
+
+        These are rows within the margin: the best class leads the second best by less than 1. If there are
+        none, you can stop labelling. strategy: "margin" or "random"; with one decision per row, the other
+        strategies of `structsvm.active` equal "margin". sample: consider only this many random rows. An
+        untrained classifier returns random ones.
+        """
+        fitted = self.__sklearn_is_fitted__()
+        pool = check_matrix(
+            pool, n_features=self.n_features_in_ if fitted else None, owner=type(self).__name__
+        )
+
+        def margins_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            ptr = np.arange(len(places) + 1)
+            if len(self.classes_) == 1:
+                return np.full(len(places), np.inf), ptr
+            best = np.sort(self._scores(pool[places]), axis=1)[:, -2:]
+            return best[:, 1] - best[:, 0], ptr
+
+        with reading(self):
+            return active.query(
+                pool.shape[0], n, margins_of if fitted else None, strategy=strategy, sample=sample,
+                random_state=self.random_state,
+            )  # fmt: skip
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy."""

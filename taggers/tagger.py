@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from structsvm import active
 from structsvm.files import SparseRows
 from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
@@ -60,6 +61,7 @@ class SequenceTagger(Estimator):
 
     keep_names: bool
     jobs: int
+    random_state: Any
     callback: Any
     _trainer: Trainer | None = None
 
@@ -309,6 +311,28 @@ class SequenceTagger(Estimator):
             model, features = self._features(X, trainer)
             best = [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
             return [[(score, [model.names[k] for k in path]) for score, path in one] for one in best]
+
+    def query(
+        self, pool: Any, n: int = 1, *, strategy: str = "margin", sample: int | None = None
+    ) -> np.ndarray:
+        """The positions of at most n unlabelled sentences that should be labelled next, best first.
+
+        They have a token within the margin, and no two of them share most of their words. If there are none,
+        you can stop labelling. strategy: "margin", "smallest", "total" or "random"; see `structsvm.active`.
+        sample: consider only this many random sentences. An untrained tagger returns random ones.
+        """
+        pool = encoding.as_sentences(pool)
+        words = pool.sentences() if isinstance(pool, Columns) else pool
+
+        def margins_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            chosen = pool if len(places) == len(words) else [words[place] for place in places]
+            margins = self.predict_margins(chosen)
+            return np.concatenate([np.zeros(0), *margins]), np.cumsum([0, *map(len, margins)])
+
+        return active.query(
+            len(words), n, None if self._trainer is None else margins_of, strategy=strategy, sample=sample,
+            contents=None if encoding.has_ready_features(pool) else words, random_state=self.random_state,
+        )  # fmt: skip
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
         """For each token of a sentence its label, and the features that support it with their weights."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,10 +33,8 @@ class Journal:
         try:
             self._lock()
             data = self._read()
-            whole = data[: data.rfind(b"\n") + 1]
-            self.records = [self._record(n, line) for n, line in enumerate(whole.split(b"\n")[:-1], 1)]
-            self._size = len(whole)
-            if len(whole) < len(data):
+            self.records, self._size = _parse(data, str(path))
+            if self._size < len(data):
                 os.ftruncate(self._file, self._size)
                 os.fsync(self._file)
             _sync_folder(self.path)
@@ -45,7 +44,12 @@ class Journal:
 
     def append(self, record: dict[str, Any]) -> None:
         """Write a record and wait for the disk; on an error the file keeps its records without this one."""
-        line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        self.extend([record])
+
+    def extend(self, records: Iterable[dict[str, Any]]) -> None:
+        """Write several records and wait for the disk once; on an error the file keeps none of them."""
+        lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode() for one in records]
+        line = b"".join(one + b"\n" for one in lines)
         try:
             view = memoryview(line)
             while view:
@@ -84,14 +88,28 @@ class Journal:
             file.seek(0)
             return file.read()
 
-    def _record(self, number: int, line: bytes) -> dict[str, Any]:
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            record = None
-        if not isinstance(record, dict):
-            raise DataError("not a record of a journal; restore the file", str(self.path), number)
-        return record
+
+def read_journal(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The records of a journal that another program may be using; the file does not change."""
+    return _parse(Path(path).read_bytes(), str(path))[0]
+
+
+def _parse(data: bytes, name: str) -> tuple[list[dict[str, Any]], int]:
+    """The records of the complete lines, and the bytes that these lines have."""
+    if data and not data.startswith(b"{"):  # then a last line without a line end is not ours to remove
+        raise DataError("not a journal; choose another file", name, 1)
+    size = data.rfind(b"\n") + 1
+    return [_record(line, name, n) for n, line in enumerate(data[:size].split(b"\n")[:-1], 1)], size
+
+
+def _record(line: bytes, name: str, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict):
+        raise DataError("not a record of a journal; restore the file", name, number)
+    return record
 
 
 def _sync_folder(path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structsvm.files import DataError
-from structsvm.files.journal import Journal
+from structsvm.files.journal import Journal, read_journal
 
 RECORDS = st.lists(
     st.dictionaries(st.text(max_size=3), st.text(max_size=9) | st.integers(), max_size=3), max_size=4
@@ -88,3 +88,27 @@ def test_a_failed_append_leaves_the_records_before_it(
 def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
     with Journal(tmp_path / "journal.jsonl") as journal:
         assert journal.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_is_no_journal_is_refused_and_unchanged(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("one line without an end")
+    for opened in (Journal, read_journal):
+        with pytest.raises(DataError, match=r"notes\.txt:1: not a journal"):
+            opened(path)
+    assert path.read_text() == "one line without an end"
+
+
+def test_several_records_are_written_together_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with Journal(tmp_path / "journal") as journal:
+        journal.extend([{"a": 1}, {"a": 2}])
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(OSError, match="No space"):
+                journal.extend([{"a": 3}, {"a": 4}])
+        assert read_journal(tmp_path / "journal") == [{"a": 1}, {"a": 2}]

@@ -1,0 +1,175 @@
+"""The answers of annotators: what a journal of them says, with undo, and how far two journals agree."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from structsvm.files.errors import DataError
+
+VERSION = 1
+Record = dict[str, Any]
+
+
+def item_id(item: Any) -> str:
+    """A name for what is asked, the same in every journal; items with the same content share it."""
+    text = json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=9).hexdigest()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer.
+
+    item: what was asked, as JSON. value: the answer, None if it was skipped. guess: the model's answer before
+    it learned this one, None if it had none. why: what the question was chosen for. by: the annotator.
+    time: seconds since 1970.
+    """
+
+    id: str
+    item: Any
+    value: Any
+    guess: Any = None
+    why: str = ""
+    by: str = ""
+    time: float = 0.0
+
+    def record(self, key: str) -> Record:
+        """The record of a journal."""
+        return {"do": "answer", "key": key, **vars(self)}
+
+
+FIELDS = {"id": str, "item": object, "value": object, "guess": object, "why": str, "by": str, "time": float}
+
+
+@dataclass
+class Answers:
+    """The state that the records of a journal describe.
+
+    task: the kind of answers, for the first record. current: the last answer to each item. history: each
+    answer that was given and not undone, with the one that it replaced. names: labels in the order in which
+    they were added. keys: those of all requests, so that none counts twice.
+    """
+
+    task: str
+    current: dict[str, Answer] = field(default_factory=dict)
+    history: list[tuple[Answer, Answer | None]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    keys: set[str] = field(default_factory=set)
+
+    def first(self) -> Record:
+        """The first record of a journal."""
+        return {"teach": self.task, "version": VERSION}
+
+    def load(self, records: Sequence[Record], name: str) -> None:
+        """Apply the records of a journal; DataError names the line of a wrong one."""
+        if records:
+            self._check_first(records[0], name)
+        for line, record in enumerate(records[1:], start=2):
+            try:
+                self.apply(record)
+            except (LookupError, TypeError, ValueError) as error:
+                raise DataError(
+                    f"not a record of an answer ({error}); restore the file", name, line
+                ) from None
+
+    def _check_first(self, record: Record, name: str) -> None:
+        task, version = record.get("teach"), record.get("version")
+        if task is None:
+            raise DataError("is not a journal of structsvm teach; choose another file", name, 1)
+        if task != self.task:
+            raise DataError(f"is a journal of {task}, not of {self.task}; choose another file", name, 1)
+        if version != VERSION:
+            raise DataError(f"has version {version}, expected {VERSION}; update structsvm", name, 1)
+
+    def apply(self, record: Record) -> Answer | None:
+        """Change the state by a record; return the answer that it gives or takes back."""
+        kind = record["do"]
+        if kind == "answer":
+            answer = Answer(**{name: _typed(record, name) for name in FIELDS})
+            self.history.append((answer, self.current.get(answer.id)))
+            self.current[answer.id] = answer
+        elif kind == "undo":
+            answer, before = self.history.pop()
+            if before is None:
+                del self.current[answer.id]
+            else:
+                self.current[answer.id] = before
+        elif kind == "name":
+            answer = None
+            name = record["name"]
+            if not isinstance(name, str):
+                raise TypeError("name must be a string")
+            if name not in self.names:
+                self.names.append(name)
+        else:
+            raise ValueError(f"unknown kind {kind!r}")
+        if key := record.get("key"):
+            self.keys.add(str(key))
+        return answer
+
+    def given(self) -> list[Answer]:
+        """The current answers, without those that were skipped."""
+        return [answer for answer in self.current.values() if answer.value is not None]
+
+
+def _typed(record: Record, name: str) -> Any:
+    value = record[name]
+    kind = FIELDS[name]
+    if not isinstance(value, (int, float) if kind is float else kind):
+        raise TypeError(f"{name} must be {kind.__name__}")
+    return value
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far two annotators agree on the items that both have answered.
+
+    units: what they decided on in these items. observed: the share of equal decisions. kappa: Cohen's kappa,
+    which is 0 for the agreement that is expected by chance and 1 for full agreement; nan without units.
+    conflicts: the items that they answered differently, as pairs of answers.
+    """
+
+    items: int
+    units: int
+    observed: float
+    kappa: float
+    conflicts: list[tuple[Answer, Answer]]
+
+
+def agreement(
+    one: Answers, two: Answers, units: Callable[[Answer, Answer], Iterable[tuple[Hashable, Hashable]]]
+) -> Agreement:
+    """Compare two journals; `units` pairs the single decisions of two answers to the same item."""
+    pairs: Counter[tuple[Hashable, Hashable]] = Counter()
+    conflicts, items = [], 0
+    for answer in one.given():
+        other = two.current.get(answer.id)
+        if other is None or other.value is None:
+            continue
+        items += 1
+        pairs.update(units(answer, other))
+        if answer.value != other.value:
+            conflicts.append((answer, other))
+    total = sum(pairs.values())
+    if not total:
+        return Agreement(items, 0, float("nan"), float("nan"), conflicts)
+    observed = sum(count for (a, b), count in pairs.items() if a == b) / total
+    first: Counter[Hashable] = Counter()
+    second: Counter[Hashable] = Counter()
+    for (a, b), count in pairs.items():
+        first[a] += count
+        second[b] += count
+    chance = sum(first[name] * second[name] for name in first) / total**2
+    kappa = 1.0 if chance == 1 else (observed - chance) / (1 - chance)
+    return Agreement(items, total, observed, kappa, conflicts)
+
+
+def merged(mine: Answers, theirs: Answers) -> list[Answer]:
+    """Their answers that are new here: where both have answered, mine stay."""
+    kept = {id for id, answer in mine.current.items() if answer.value is not None}
+    return [answer for answer in theirs.given() if answer.id not in kept]

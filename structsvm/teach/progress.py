@@ -1,0 +1,79 @@
+"""Figures of a session: how fast the answers are given, and how many guesses were right before them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+PAUSE = 120.0  # a longer gap between two answers is a pause
+RECENT = 20  # answers that the speed is computed from
+WINDOW = 50  # answers that a point of the curve is computed from
+POINTS = 120  # of the curve, at most
+
+
+class Step(NamedTuple):
+    """One answer: whether its question was drawn at random, and (right, guessed, wanted) decisions."""
+
+    time: float
+    random: bool
+    counts: tuple[int, int, int] | None
+
+
+class Progress:
+    """The progressive score: each question is answered by the model before it learns the right answer.
+
+    It is the F1 of the decisions: entities, or tokens, for which it is the accuracy.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    def add(self, time: float, why: str, counts: tuple[int, int, int] | None) -> None:
+        """Add an answer; without counts, it does not enter the score."""
+        self.steps.append(Step(time, why == "random", counts))
+
+    def undo(self) -> None:
+        """Remove the last answer."""
+        self.steps.pop()
+
+    def summary(self) -> dict[str, Any]:
+        """Answers per minute, the curve of the score, and its estimate from random questions."""
+        return {"per_minute": self.per_minute(), "curve": self.curve(), "estimate": self.estimate()}
+
+    def per_minute(self) -> float | None:
+        """The speed of the last answers, without pauses."""
+        times = np.array([step.time for step in self.steps[-RECENT - 1 :]])
+        gaps = np.diff(times)
+        gaps = gaps[(gaps >= 0) & (gaps < PAUSE)]
+        return None if not len(gaps) else round(60 / max(float(gaps.mean()), 0.05), 1)
+
+    def curve(self) -> list[tuple[int, float]]:
+        """(answers, score of the last WINDOW of them), at most POINTS points."""
+        scored = [(number, step.counts) for number, step in enumerate(self.steps, 1) if step.counts]
+        if not scored:
+            return []
+        sums = np.cumsum([(0, 0, 0), *[counts for _, counts in scored]], axis=0)
+        ends = np.unique(np.linspace(1, len(scored), min(POINTS, len(scored))).round().astype(int))
+        points = []
+        for end in ends.tolist():
+            right, guessed, wanted = (sums[end] - sums[max(0, end - WINDOW)]).tolist()
+            if guessed + wanted:
+                points.append((scored[end - 1][0], round(2 * right / (guessed + wanted), 4)))
+        return points
+
+    def estimate(self) -> dict[str, float] | None:
+        """The score of the last WINDOW random questions, with a 95% interval (Wilson's)."""
+        counts = [step.counts for step in self.steps if step.random and step.counts][-WINDOW:]
+        right, guessed, wanted = np.sum([(0, 0, 0), *counts], axis=0).tolist()
+        n = (guessed + wanted) / 2
+        if not n:
+            return None
+        p, z = right / n, 1.96
+        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+        half = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+        return {
+            "score": round(p, 4), "low": round(max(middle - half, 0), 4),
+            "high": round(min(middle + half, 1), 4), "questions": len(counts),
+        }  # fmt: skip

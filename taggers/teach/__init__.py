@@ -1,0 +1,1 @@
+"""Teach a tagger: `structsvm teach`, and the same in Python."""

@@ -1,0 +1,163 @@
+"""Files of a session of teaching: sentences to label, labelled files to begin with, and exports."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name
+from structsvm.teach.answers import Answer, item_id
+from taggers.commands.training import read_labelled
+from taggers.formats.base import Format
+from taggers.formats.files import read_all
+from taggers.labels import schemes
+from taggers.teach.learner import PHRASES, SCHEME, in_scheme
+
+MOST_TOKENS = 500  # of a sentence: more do not fit on a page
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+
+
+def read_pool(
+    path: str | Path, *, inputs: Sequence[int] | None = None, format: str = "auto", encoding: str = "utf-8"
+) -> list[dict[str, Any]]:
+    """The sentences of a file without labels: plain text, columns or CoNLL-U."""
+
+    def wanted(format: Format, n_columns: int) -> list[int]:
+        if format.ready:
+            raise DataError(f"{format.title} has features, not words; use text or columns", file_name(path))
+        if inputs is not None:
+            return list(inputs)
+        return [format.words] if format.names else list(range(n_columns))
+
+    columns = read_all(path, format, wanted=wanted, encoding=encoding)
+    parts = [columns.sentences(column) for column in range(columns.width)]
+    return _items(parts, columns.name)
+
+
+def _items(parts: list[list[list[str]]], name: str) -> list[dict[str, Any]]:
+    """Questions from columns of words and other inputs; sentences that are too long are left out."""
+    items = []
+    for words, *more in zip(*parts, strict=True):
+        if 0 < len(words) <= MOST_TOKENS:
+            items.append({"tokens": words, "columns": more} if more else {"tokens": words})
+    left_out = sum(len(words) > MOST_TOKENS for words in parts[0])
+    if left_out:
+        warnings.warn(
+            f"{name}: {left_out} sentences of more than {MOST_TOKENS} tokens are left out", stacklevel=3
+        )
+    if not items:
+        raise DataError("has no sentence to label", name)
+    return items
+
+
+def read_answers(
+    path: str | Path,
+    task: str,
+    *,
+    inputs: Sequence[int] | None = None,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+) -> list[Answer]:
+    """The sentences of a labelled file, as answers."""
+    columns = read_labelled(path, format=format, encoding=encoding, inputs=inputs, label=label)
+    *parts, y = (columns.sentences(column) for column in range(columns.width))
+    missing = columns.format.missing
+    values = [[None if one == missing else one for one in labels] for labels in y]
+    if task in PHRASES:
+        found = schemes.detect([label for label in labels if label is not None] for labels in values)
+        if found == "none" and any(label not in ("O", None) for labels in values for label in labels):
+            raise DataError(
+                f"the labels mark no phrases, as {task} needs; choose another --column", columns.name
+            )
+        if found not in ("none", SCHEME):
+            values = [in_scheme(labels, found, SCHEME) for labels in values]
+    items = _items(parts, columns.name)
+    values = [labels for labels in values if 0 < len(labels) <= MOST_TOKENS]
+    pairs = {item_id(item): (item, value) for item, value in zip(items, values, strict=True) if any(value)}
+    now = round(time.time(), 3)
+    return [Answer(id, item, value, None, "import", "", now) for id, (item, value) in pairs.items()]
+
+
+# -- exports ------------------------------------------------------------------------------------
+
+
+def export(answers: Sequence[Answer], task: str, format: str) -> tuple[bytes, int]:
+    """The labelled sentences as a file, and how many were left out.
+
+    Columns have no room for unknown labels, so they leave out sentences with some.
+    """
+    if format not in EXPORTS:
+        raise DataError(f"the export format must be one of {', '.join(EXPORTS)}, got {format!r}")
+    kept = [answer for answer in answers if answer.value is not None]
+    if format == "columns":
+        kept = [answer for answer in kept if None not in answer.value]
+    return EXPORTS[format](kept, task), len(answers) - len(kept)
+
+
+def _columns(answers: Sequence[Answer], task: str) -> bytes:
+    sentences = []
+    for answer in answers:
+        rows = zip(answer.item["tokens"], *answer.item.get("columns", ()), answer.value, strict=True)
+        sentences.append("".join("\t".join(row) + "\n" for row in rows) + "\n")
+    return "".join(sentences).encode()
+
+
+def _conllu(answers: Sequence[Answer], task: str) -> bytes:
+    """Parts of speech are in UPOS, other labels in MISC as ``NER=B-PER``, ``Chunk=`` or ``Label=``."""
+    key = {"ner": "NER", "chunk": "Chunk", "label": "Label"}.get(task)
+    sentences = []
+    for number, answer in enumerate(answers, start=1):
+        lines = [f"# sent_id = {number}", f"# text = {' '.join(answer.item['tokens'])}"]
+        for at, (word, label) in enumerate(zip(answer.item["tokens"], answer.value, strict=True), start=1):
+            row = dict.fromkeys(COLUMNS, "_") | {"ID": str(at), "FORM": word}
+            if label is not None:
+                row["MISC" if key else "UPOS"] = f"{key}={label}" if key else label
+            lines.append("\t".join(row.values()))
+        sentences.append("\n".join(lines) + "\n\n")
+    return "".join(sentences).encode()
+
+
+def _jsonl(answers: Sequence[Answer], task: str) -> bytes:
+    lines = []
+    for answer in answers:
+        line = {**answer.item, "labels": answer.value, "by": answer.by, "time": answer.time}
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    return "".join(lines).encode()
+
+
+def _docbin(answers: Sequence[Answer], task: str) -> bytes:
+    """spaCy's DocBin: entities for ner, spans called "chunks" for chunk, tags for pos and label."""
+    from spacy.tokens import Doc, DocBin, Span
+    from spacy.vocab import Vocab
+
+    vocab, docs = Vocab(), []
+    for answer in answers:
+        words, value = answer.item["tokens"], answer.value
+        if task not in PHRASES:
+            docs.append(Doc(vocab, words=words, tags=[label or "" for label in value]))
+            continue
+        doc = Doc(vocab, words=words, sent_starts=[at == 0 for at in range(len(words))])
+        known = [label or "O" for label in value]
+        spans = [Span(doc, start, end, type_) for type_, start, end in schemes.spans(known, SCHEME)]
+        if task == "chunk":
+            doc.spans["chunks"] = spans
+        else:
+            missing = [doc[at : at + 1] for at, label in enumerate(value) if label is None]
+            doc.set_ents(spans, missing=missing, default="outside")
+        docs.append(doc)
+    return DocBin(docs=docs, store_user_data=True).to_bytes()
+
+
+EXPORTS: dict[str, Callable[[Sequence[Answer], str], bytes]] = {
+    "columns": _columns,
+    "conllu": _conllu,
+    "jsonl": _jsonl,
+    "spacy": _docbin,
+}
+SUFFIXES = {"columns": "txt", "conllu": "conllu", "jsonl": "jsonl", "spacy": "spacy"}
