@@ -17,14 +17,19 @@ KERNELS = ("linear", "rbf", "poly")  # kernels that a file can name
 
 
 def save_kernel_machine(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted kernel machine."""
-    machine, fitted = model._fitted_machine(), model._fitted_params
+    """Write a fitted kernel machine, or the machines of all classes with numbers before their names."""
+    machines, fitted = model._machines(), model._fitted_params
     if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
         raise ValueError("only classifiers with a built-in kernel can be saved; use linear, rbf or poly")
-    machine.rows.forget()
-    arrays = {f"state.{name}": value for name, value in machine.state().items()}
-    arrays |= support_arrays(machine.rows.inputs.vectors())
-    save(model, path, arrays, {"gamma": model.gamma_, "n_labels": getattr(model, "n_labels_", None)})
+    arrays = {}
+    for number, machine in enumerate(machines):
+        machine.rows.forget()
+        own = {f"state.{name}": value for name, value in machine.state().items()}
+        own |= support_arrays(machine.rows.inputs.vectors())
+        prefix = f"{number}." if len(machines) > 1 else ""
+        arrays |= {prefix + name: value for name, value in own.items()}
+    gamma = getattr(model, "estimators_", [model])[0].gamma_
+    save(model, path, arrays, {"gamma": gamma, "n_labels": getattr(model, "n_labels_", None)})
 
 
 def load_kernel_machine(cls: type, path: str | os.PathLike[str]) -> Any:
@@ -86,6 +91,28 @@ def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> 
 
 
 def rebuilt_kernel_machine(model: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:
+    """Give a model its machine, or a machine for each class if there are more than two."""
+    if len(model.classes_) == 2:
+        return rebuilt_machine(model, arrays, meta)
+    width = np.zeros((0, meta["n_features_in"]))
+    model.estimators_ = []
+    for number in range(len(model.classes_)):
+        prefix = f"{number}."
+        own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        one = model._against_the_rest(width)
+        model.estimators_.append(rebuilt_machine(one, own, meta | {"n_labels": None}))
+    if meta["n_labels"] is not None:
+        model.n_labels_ = checked_count(meta["n_labels"])
+    return model
+
+
+def checked_count(value: Any) -> Any:
+    if not isinstance(value, NUMBERS):
+        raise ValueError(f"n_labels is {value!r}")
+    return value
+
+
+def rebuilt_machine(model: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:
     if model.kernel not in KERNELS:
         raise ValueError(f"kernel is {model.kernel!r}")
     check_positive(gamma=meta["gamma"])
@@ -110,8 +137,6 @@ def rebuilt_kernel_machine(model: Any, arrays: dict[str, np.ndarray], meta: dict
         raise ValueError("state.diagonal is not the kernel of the support vectors")
     model.gamma_ = meta["gamma"]
     if meta["n_labels"] is not None:
-        if not isinstance(meta["n_labels"], NUMBERS):
-            raise ValueError(f"n_labels is {meta['n_labels']!r}")
-        model.n_labels_ = meta["n_labels"]
+        model.n_labels_ = checked_count(meta["n_labels"])
     model.machine_ = model._rebuilt(state, support, support.dtype)
     return model

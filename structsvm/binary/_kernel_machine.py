@@ -135,10 +135,22 @@ class KernelMachine(BinaryClassifier):
         products = [inputs.with_support(part, squared_norms(part)) @ alpha for part in parts]
         return np.concatenate(products) + self.machine_.bias
 
-    def _fitted_machine(self) -> Any:
+    def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise self.not_fitted()
+
+    def _fitted_machine(self) -> Any:
+        self._check_fitted()
+        if not hasattr(self, "machine_"):
+            raise AttributeError(
+                f"this {type(self).__name__} has a model for each of {len(self.classes_)} classes; "
+                "see its estimators_"
+            )
         return self.machine_
+
+    def _machines(self) -> list[Any]:
+        """The compiled machines: one, or one for each class."""
+        return [self._fitted_machine()]
 
     @property
     @reads
@@ -161,20 +173,20 @@ class KernelMachine(BinaryClassifier):
     @property
     @reads
     def n_support_vectors_(self) -> int:
-        """Examples in the kernel expansion."""
-        return self._fitted_machine().rows.n
+        """Examples in the kernel expansion, counted once for each model."""
+        return sum(machine.rows.n for machine in self._machines())
 
     @property
     @reads
     def n_kernels_(self) -> int:
         """Kernel values computed in training."""
-        return self._fitted_machine().rows.n_kernels
+        return sum(machine.rows.n_kernels for machine in self._machines())
 
     @property
     @reads
     def n_steps_(self) -> int:
         """Updates of the coefficients in training."""
-        return self._fitted_machine().n_steps
+        return sum(machine.n_steps for machine in self._machines())
 
     # -- copies and files -----------------------------------------------------------------------
 
@@ -186,8 +198,8 @@ class KernelMachine(BinaryClassifier):
             rows = self.machine_.rows
             vectors = rows.inputs.vectors().copy()
             state["machine_"] = (self.machine_.state(), vectors, rows.inputs.dtype), rows.cached()
-            if "callback" in state:
-                state["callback"] = None
+        if "callback" in state and self.__sklearn_is_fitted__():
+            state["callback"] = None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -23,7 +23,7 @@ MOST_STEPS = 1_000_000  # of the finishing step, and 100 more for each support v
 
 @dataclass(eq=False, repr=False)
 class LaSVMClassifier(KernelMachine):
-    """Binary SVM with kernel and bias, trained by LASVM (Bordes, Ertekin, Weston and Bottou 2005).
+    """SVM with kernel and bias, trained by LASVM (Bordes, Ertekin, Weston and Bottou 2005).
 
         min ||w||^2 / 2 + C sum_i max(0, 1 - y_i (<w, Phi(x_i)> + b))
 
@@ -46,11 +46,15 @@ class LaSVMClassifier(KernelMachine):
 
     callback(model): called after each block of examples, with a model that can predict and be copied.
 
-    After fit: classes_, support_vectors_, dual_coef_, intercept_, dual_, delta_, n_labels_ (examples taken),
-    n_kernels_, n_steps_, n_support_vectors_.
+    With more than two classes, one model for each class separates it from the rest, and the highest f wins.
+    `estimators_` holds these models, in the order of classes_; the callback gets the one that is trained.
+
+    After fit: classes_, support_vectors_, dual_coef_, intercept_ (two classes), estimators_ (more classes),
+    dual_, delta_, n_labels_ (examples taken), n_kernels_, n_steps_, n_support_vectors_.
     """
 
     _bounded = True
+    _multiclass = True
     _free = (*KernelMachine._free, "callback", "finish_fit", "max_labels", "sample", "selection")
 
     C: float = 1.0
@@ -63,6 +67,7 @@ class LaSVMClassifier(KernelMachine):
     finish_fit: bool = True
     class_weight: Any = None
     callback: Callable[[Any], Any] | None = None
+    estimators_: list[LaSVMClassifier] = field(init=False)
 
     # -- training -------------------------------------------------------------------------------
 
@@ -83,6 +88,38 @@ class LaSVMClassifier(KernelMachine):
         most = np.inf if self.delta_max is None else self.delta_max
         return LaSVM(inputs, tau=self.tau, delta_max=most, cache_mb=self.cache_size, seed=seed)
 
+    def _encoded(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+        """Labels -1 and +1; with more than two classes, a row for each of them."""
+        if len(classes) == 2:
+            return super()._encoded(y, classes)
+        return np.where(y == classes[:, None], 1.0, -1.0)
+
+    def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
+        if labels.ndim == 1:
+            super()._fit(X, labels, weight)
+            return
+        self.estimators_ = [self._against_the_rest(X) for _ in labels]
+        for one, signs in zip(self.estimators_, labels, strict=True):
+            one._fit(X, signs, weight)
+        self.n_labels_ = sum(one.n_labels_ for one in self.estimators_)
+
+    def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
+        if labels.ndim == 1:
+            super()._continue(X, labels, weight, first)
+            return
+        if first:
+            self.estimators_ = [self._against_the_rest(X) for _ in labels]
+        for one, signs in zip(self.estimators_, labels, strict=True):
+            one._continue(X, signs, weight, first)
+
+    def _against_the_rest(self, X: Any) -> LaSVMClassifier:
+        """An untrained model for one class."""
+        return type(self)(**self.get_params())._prepared(X, np.array([-1, 1]))
+
+    def _machines(self) -> list[Any]:
+        self._check_fitted()
+        return [one.machine_ for one in self.estimators_] if len(self.classes_) > 2 else [self.machine_]
+
     def _train(self, labels: np.ndarray, rng: np.random.Generator) -> None:
         seen = np.zeros(len(labels), dtype=bool)
         for _ in range(self.epochs):
@@ -93,7 +130,7 @@ class LaSVMClassifier(KernelMachine):
                 if self.callback is not None:
                     self.callback(self)
         if self.finish_fit:
-            self._finish()
+            self._finish(self.machine_)
 
     def _blocks(self, labels: np.ndarray, rng: np.random.Generator) -> Iterable[np.ndarray]:
         """The examples to take, block by block."""
@@ -104,23 +141,23 @@ class LaSVMClassifier(KernelMachine):
 
     def finish(self) -> Self:
         """Make the finishing step, which partial_fit omits: repeat REPROCESS until no pair in S violates."""
-        self._fitted_machine()
+        machines = self._machines()
         with training(self):
-            return self._finish()
+            for machine in machines:
+                self._finish(machine)
+        return self
 
-    def _finish(self) -> Self:
-        machine = self.machine_
+    def _finish(self, machine: Any) -> None:
         most = MOST_STEPS + 100 * machine.rows.n
         for _ in range(0, most, STEPS):
             if machine.finish(STEPS):
-                return self
+                return
         warnings.warn(
             f"finishing LASVM stopped after {most:,} REPROCESS with delta_ = {machine.delta:.3g}, above "
             f"tau = {self.tau:g}: scale the inputs, or take a smaller C or a larger tau",
             ConvergenceWarning,
             stacklevel=3,
         )
-        return self
 
     # -- active learning ------------------------------------------------------------------------
 
@@ -128,9 +165,9 @@ class LaSVMClassifier(KernelMachine):
     def query(self, pool: Any, n: int = 1, *, sample: int | None = None) -> np.ndarray:
         """Return the positions of unlabelled patterns in a pool that should be labelled next.
 
-        These are at most n patterns within the margin, the nearest to the boundary first. If there are none,
-        you can stop labelling. sample: consider only this many random rows. An untrained model returns random
-        rows.
+        These are at most n patterns within the margin, the nearest to the boundary first (with more than two
+        classes: to any boundary). If there are none, you can stop labelling. sample: consider only this many
+        random rows. An untrained model returns random rows.
         """
         check_count(n=n, low=1)
         fitted = self.__sklearn_is_fitted__()
@@ -143,20 +180,26 @@ class LaSVMClassifier(KernelMachine):
             rows = rng.permutation(len(rows))[:sample]
         if not fitted:
             return rng.permutation(rows)[:n]
-        distance = np.abs(self._values(pool[rows]))
-        nearest = np.argsort(distance, kind="stable")[:n]
-        return rows[nearest[distance[nearest] < 1 + self.delta_ / 2]]
+        distances = np.abs(self._values(pool[rows])).reshape(len(rows), -1)
+        room = (1 + np.array([machine.delta for machine in self._machines()]) / 2) - distances
+        nearest = np.argsort(distances.min(axis=1), kind="stable")[:n]
+        return rows[nearest[room[nearest].max(axis=1) > 0]]
 
     # -- results --------------------------------------------------------------------------------
+
+    def _values(self, X: Any) -> np.ndarray:
+        if len(self.classes_) == 2:
+            return super()._values(X)
+        return np.stack([one._values(X) for one in self.estimators_], axis=1)
 
     @property
     @reads
     def dual_(self) -> float:
-        """The dual objective."""
-        return self._fitted_machine().dual
+        """The dual objective, summed over the models of all classes."""
+        return float(sum(machine.dual for machine in self._machines()))
 
     @property
     @reads
     def delta_(self) -> float:
-        """The uncertainty of the bias; at most tau after the finishing step."""
-        return self._fitted_machine().delta
+        """The uncertainty of the bias, the largest of all models; at most tau after the finishing step."""
+        return float(max(machine.delta for machine in self._machines()))

@@ -212,3 +212,41 @@ def test_a_finishing_step_that_does_not_end_warns(monkeypatch):
     y = X[:, 0] + 2e4 * rng.normal(size=200) > 0
     with pytest.warns(ConvergenceWarning, match="scale the inputs"):
         LaSVMClassifier(kernel="linear", C=1e3).fit(X, y)
+
+
+def three_classes(n=120):
+    rng = np.random.default_rng(4)
+    y = np.array(["a", "b", "c"])[np.arange(n) % 3]
+    return np.eye(3)[np.arange(n) % 3] * 2 + rng.normal(size=(n, 3)), y
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_more_than_two_classes_are_one_against_the_rest(online, tmp_path):
+    X, y = three_classes()
+    model = LaSVMClassifier(gamma=0.5, random_state=3)
+    model = model.partial_fit(X[:60], y[:60]).partial_fit(X[60:], y[60:]) if online else model.fit(X, y)
+    for name, values in zip("abc", model.decision_function(X).T, strict=True):
+        one = LaSVMClassifier(gamma=0.5, random_state=3)
+        for part in (slice(60), slice(60, 120)) if online else ():
+            one.partial_fit(X[part], y[part] == name)
+        if not online:
+            one.fit(X, y == name)
+        np.testing.assert_array_equal(values, one.decision_function(X))
+    assert np.array_equal(model.predict(X), np.array(["a", "b", "c"])[model.decision_function(X).argmax(1)])
+    model.finish()
+    assert model.delta_ <= model.tau
+    model.save(tmp_path / "model.ssvm")
+    loaded, copied = LaSVMClassifier.load(tmp_path / "model.ssvm"), copy.deepcopy(model)
+    for other in (loaded, copied):
+        np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+        assert (other.dual_, other.n_support_vectors_) == (model.dual_, model.n_support_vectors_)
+    with pytest.raises(AttributeError, match="a model for each of 3 classes"):
+        model.dual_coef_  # noqa: B018
+
+
+def test_a_query_for_more_classes_asks_for_what_is_near_any_boundary():
+    X, y = three_classes()
+    model = LaSVMClassifier(gamma=0.5).fit(X[:90], y[:90])
+    asked = model.query(X[90:], 5)
+    distance = np.abs(model.decision_function(X[90:])).min(axis=1)
+    np.testing.assert_array_equal(asked, np.argsort(distance, kind="stable")[:5])
