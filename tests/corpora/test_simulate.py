@@ -1,19 +1,15 @@
 """`structsvm simulate`: JSONL of any world, complete or not at all."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from corpora.simulators.by_name import SIMULATORS, simulate
-
-COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()", "simulate"]
+from tests.taggers import command_line
 
 
 def run(*arguments, cwd):
-    command = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, timeout=120, check=False)
+    return command_line.run("simulate", *arguments, cwd=cwd)
 
 
 @pytest.mark.parametrize("name", SIMULATORS)

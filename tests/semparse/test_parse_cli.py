@@ -10,15 +10,13 @@ import pytest
 
 from corpora.simulators.by_name import simulate
 from semparse import Ospas, commands
-
-COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()"]
+from tests.taggers import command_line
 
 
 def run(*arguments, cwd, stdin=""):
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)], cwd=cwd, input=stdin, capture_output=True, text=True, timeout=300,
-        check=False,
-    )  # fmt: skip
+    done = command_line.run(*arguments, cwd=cwd, stdin=stdin.encode())
+    done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+    return done
 
 
 @pytest.fixture(scope="module")
@@ -300,8 +298,8 @@ def test_tagging_does_not_import_the_parser():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_demo_parses_sentences():
-    done = run("demo", cwd=None)
+def test_the_demo_parses_sentences(tmp_path):
+    done = run("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "lighthouse" in done.stdout
     assert "accuracy:" in done.stdout
@@ -331,9 +329,8 @@ def test_standard_input_is_read_like_a_file(command, content, code, folder, tmp_
     (tmp_path / "text").write_bytes(content)
     found = []
     for name in ("text", "-"):
-        done = subprocess.run(
-            [*COMMAND, "parse", command, str(folder / "game.ssvm"), name], cwd=tmp_path, input=content,
-            capture_output=True, timeout=300, check=False,
+        done = command_line.run(
+            "parse", command, folder / "game.ssvm", name, cwd=tmp_path, stdin=content,
             env={**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
         )  # fmt: skip
         assert (done.returncode, b"Traceback" in done.stderr) == (code, False)

@@ -3,12 +3,18 @@
 import subprocess
 import sys
 
+from tests import command_server
+
 COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()"]
 
 
 def run(*arguments, cwd, stdin=b"", **options):
+    """Run a command; with `options` of subprocess.run, in a new interpreter."""
+    arguments = list(map(str, arguments))
+    if not options:
+        return command_server.run(arguments, cwd, stdin)
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
+        [*COMMAND, *arguments],
         cwd=cwd,
         input=stdin,
         capture_output=True,
