@@ -21,7 +21,7 @@ def save_kernel_machine(model: Any, path: str | os.PathLike[str]) -> None:
     machines, fitted = model._machines(), model._fitted_params
     if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
         raise ValueError("only classifiers with a built-in kernel can be saved; use linear, rbf or poly")
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for number, machine in enumerate(machines):
         machine.rows.forget()
         own = {f"state.{name}": value for name, value in machine.state().items()}

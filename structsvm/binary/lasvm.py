@@ -68,6 +68,7 @@ class LaSVMClassifier(KernelMachine):
     class_weight: Any = None
     callback: Callable[[Any], Any] | None = None
     estimators_: list[LaSVMClassifier] = field(init=False)
+    n_labels_: int = field(init=False)
 
     # -- training -------------------------------------------------------------------------------
 
