@@ -184,7 +184,7 @@ def private_names(package: str) -> set[str]:
             names |= set(re.findall(r"\b(_[a-z]\w*)", path.read_text(encoding="utf-8")))
         elif path.suffix == ".py":
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                     names.add(node.name)
                 elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     names.add(node.id)

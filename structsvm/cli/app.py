@@ -25,6 +25,7 @@ COMMANDS = {
     "evaluate": "Compare labels with gold labels, as conlleval does.",
     "inspect": "Show the content of a model and its strongest features.",
     "parse": "Train and apply a semantic parser.",
+    "serve": "Serve a model over HTTP: tag, learn, Label Studio, INCEpTION.",
     "simulate": "Generate sentences with candidate meanings, as JSONL.",
     "tag": "Label the tokens of a file and keep every other byte.",
     "train": "Train a tagger on a labelled file.",

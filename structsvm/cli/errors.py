@@ -42,13 +42,13 @@ class Terminated(BaseException):
 
 
 @contextlib.contextmanager
-def told_in_one_sentence(module: str) -> Iterator[Any]:
+def told_in_one_sentence(module: str, *, extra: str | None = None) -> Iterator[Any]:
     """Import the module that implements a command; report errors as one line and an exit code.
 
     The codes are 1 for data, 2 for usage and model files, 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP and
     141 for a closed pipe, as in `structsvm tag en-pos book.txt | head`. Signals become exceptions, so
     temporary files are removed. Output that fits into the pipe (64 KB on Linux) is written before the reader
-    can close it; then there is no error.
+    can close it; then there is no error. extra: the optional dependencies that the module needs.
     """
     import warnings
 
@@ -62,6 +62,11 @@ def told_in_one_sentence(module: str) -> Iterator[Any]:
     except BrokenPipeError:
         no_more_output()
         code = BROKEN_PIPE
+    except ModuleNotFoundError as error:
+        if extra is None:
+            raise
+        report(f'error: this command needs {error.name}; run pip install "structsvm-nlp[{extra}]"')
+        code = USAGE
     except KeyboardInterrupt:
         report("interrupted")
         code = INTERRUPTED

@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from typing import Any
@@ -25,6 +24,7 @@ from starlette.routing import Route
 
 from structsvm.integrations import starlette as web
 from structsvm.integrations.starlette import LocalService, Refused, read_json
+from tests.web import call, running
 
 TOKEN = "a-token-of-the-tests"
 
@@ -50,36 +50,10 @@ ROUTES = [
 ]  # fmt: skip
 
 
-@contextlib.contextmanager
-def running(service: LocalService) -> Iterator[int]:
-    """Serve in a thread; the port."""
-    thread = threading.Thread(target=service.run)
-    thread.start()
-    try:
-        yield int(service.url.split(":")[2].split("/")[0])
-    finally:
-        service.stop()
-        thread.join(20)
-        assert not thread.is_alive()
-
-
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
     with running(LocalService(ROUTES, token=TOKEN, max_bytes=1000, allow_hosts=["box.lan"])) as number:
         yield number
-
-
-def call(
-    port: int, path: str, body: bytes | str | None = None, method: str | None = None, **headers: str
-) -> tuple[int, Any]:
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
-    with contextlib.closing(connection):
-        connection.request(method or ("GET" if body is None else "POST"), path, body, headers)
-        answer = connection.getresponse()
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert "default-src 'none'" in answer.headers["content-security-policy"]
-        assert answer.headers["cache-control"] == "no-store"
-        return answer.status, json.loads(answer.read() or b"null")
 
 
 def basic(password: str) -> str:

@@ -1,0 +1,45 @@
+"""`structsvm serve`."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from structsvm.cli.errors import told_in_one_sentence
+
+
+def serve(
+    model: Annotated[str, typer.Argument(help="Model file, or en-pos for English parts of speech.")],
+    journal: Annotated[
+        str | None,
+        typer.Option(help="Learn from requests, and keep them in this file; it is read after a restart."),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", help="Write the learned model to this file when the service stops."),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
+    ] = 9090,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Name that clients may use for this machine, such as host.docker.internal."),
+    ] = None,
+) -> None:
+    """Serve a model over HTTP: tag, learn, Label Studio, INCEpTION.
+
+    structsvm serve people.ssvm --journal people.jsonl
+
+    The service prints its address, which ends in a random token; requests without the token are refused. Set
+    the environment variable STRUCTSVM_TOKEN to keep the token over restarts.
+    """
+    with told_in_one_sentence("taggers.serve.service", extra="serve") as work:
+        work.serve(
+            model, journal=journal, output=output, host=host, port=port, allow_hosts=allow_host or (),
+            token=os.environ.get("STRUCTSVM_TOKEN") or None,
+        )  # fmt: skip

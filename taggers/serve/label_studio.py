@@ -1,0 +1,212 @@
+"""The protocol of Label Studio's machine-learning backends: health, setup, predict and webhook."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from structsvm.integrations.starlette import Refused, read_json
+from taggers.serve.api import Api, Tagged
+from taggers.serve.sentences import (
+    Sentence,
+    Span,
+    characters,
+    field,
+    labels_of_spans,
+    spans_of_labels,
+    utf16_offsets,
+)
+from taggers.serve.xml import safe_xml
+
+PREFIX = "/label-studio"
+PROJECTS = 1000  # whose label configurations are remembered
+LEARNED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
+
+
+@dataclass(frozen=True)
+class Config:
+    """The content of a label configuration: the names of the two tags, the field of the text, the labels."""
+
+    from_name: str
+    to_name: str
+    field: str
+    labels: frozenset[str]
+
+
+def read_config(xml: str) -> Config:
+    """Find `<Labels>` and the `<Text>` that it belongs to."""
+    try:
+        root = ElementTree.fromstring(safe_xml(xml, "the label configuration"))
+    except ElementTree.ParseError as error:
+        raise Refused(f"the label configuration is not XML: {error}") from None
+    texts = {tag.get("name"): tag.get("value", "") for tag in root.iter("Text")}
+    for tag in root.iter("Labels"):
+        value = re.fullmatch(r"\$(\w+)", texts.get(tag.get("toName"), ""))
+        if tag.get("name") and value:
+            labels = frozenset(label.get("value", "") for label in tag.iter("Label"))
+            return Config(tag.get("name", ""), tag.get("toName", ""), value[1], labels)
+    raise Refused(
+        'the label configuration needs <Labels name="label" toName="text"> and <Text name="text" '
+        'value="$text">'
+    )
+
+
+class LabelStudio:
+    """The routes of the protocol."""
+
+    def __init__(self, api: Api) -> None:
+        self.api = api
+        self._configs: dict[str, Config] = {}  # by project
+
+    def routes(self) -> list[Route]:
+        """The routes; the address for Label Studio ends in /label-studio."""
+        api = self.api
+        return [
+            api.route(PREFIX, api.health, "GET"),
+            api.route(f"{PREFIX}/", api.health, "GET"),
+            api.route(f"{PREFIX}/health", api.health, "GET"),
+            api.route(f"{PREFIX}/metrics", self.metrics, "GET"),
+            api.route(f"{PREFIX}/setup", self.setup, "POST"),
+            api.route(f"{PREFIX}/predict", self.predict, "POST"),
+            api.route(f"{PREFIX}/webhook", self.webhook, "POST"),
+        ]
+
+    async def metrics(self, request: Request) -> Response:
+        """Label Studio expects an object; the figures are in /metrics of the service."""
+        return JSONResponse({})
+
+    async def setup(self, request: Request) -> Response:
+        """Remember the label configuration of a project."""
+        body = await read_json(request)
+        self._config(body.get("project"), field(body, "schema", str))
+        return JSONResponse({"model_version": self.api.version})
+
+    async def predict(self, request: Request) -> Response:
+        """Label the texts of tasks, with an entry for each task."""
+        body = await read_json(request)
+        config = self._config(body.get("project"), body.get("label_config"))
+        results = []
+        for number, task in enumerate(field(body, "tasks", list)):
+            text = _text(task, config, f"tasks[{number}].")
+            sentences = await self.api.split(text)
+            found = await self.api.tag(sentences)
+            results.append(self._prediction(text, sentences, found, config))
+        return JSONResponse({"results": results, "model_version": self.api.version})
+
+    async def webhook(self, request: Request) -> Response:
+        """Learn an annotation that was created or updated."""
+        body = await read_json(request)
+        action = body.get("action")
+        if action not in LEARNED:
+            # every annotation is learned when it is made, so there is nothing to train
+            started = action == "START_TRAINING"
+            return JSONResponse({"result": {}, "status": "ok"}, 201 if started else 200)
+        project, annotation = field(body, "project", dict), field(body, "annotation", dict)
+        config = self._config(project.get("id"), project.get("label_config"))
+        text = _text(field(body, "task", dict), config, "task.")
+        if annotation.get("was_cancelled"):
+            return JSONResponse({"result": {}, "status": "ok"}, 201)
+        spans = _spans(field(annotation, "result", list, "annotation."), text, config)
+        sentences = await self.api.split(text)
+        y = labels_of_spans(spans, sentences, self.api.learner.scheme)
+        known = [(sentence.tokens, labels) for sentence, labels in zip(sentences, y, strict=True)
+                 if any(label is not None for label in labels)]  # fmt: skip
+        if not known:
+            return JSONResponse({"result": {"learned": 0}, "status": "ok"}, 201)
+        answer = await self.api.learn(
+            [X for X, _ in known], [labels for _, labels in known], _key(annotation)
+        )
+        if answer.status != 200:
+            return JSONResponse(answer.content, answer.status)
+        return JSONResponse({"result": answer.content, "status": "ok"}, 201)
+
+    def _config(self, project: Any, xml: Any) -> Config:
+        """The configuration in a request, or the last one of its project."""
+        name = str(project)[:100].partition(".")[0]
+        if isinstance(xml, str) and xml:
+            config = self._configs.pop(name, None)
+            self._configs[name] = config = read_config(xml)
+            while len(self._configs) > PROJECTS:
+                del self._configs[next(iter(self._configs))]
+        elif name in self._configs:
+            config = self._configs[name]
+        else:
+            raise Refused(f"no label configuration of project {name!r}; send label_config, or call setup")
+        return config
+
+    def _prediction(
+        self, text: str, sentences: list[Sentence], found: list[Tagged], config: Config
+    ) -> dict[str, Any]:
+        """The spans of a text; labels that the configuration does not have are left out."""
+        place = utf16_offsets(text)
+        result: list[dict[str, Any]] = []
+        for sentence, (labels, margins) in zip(sentences, found, strict=True):
+            assert sentence.offsets is not None
+            for label, first, end in spans_of_labels(labels, self.api.learner.scheme):
+                if label not in config.labels:
+                    continue
+                start, stop = sentence.offsets[first][0], sentence.offsets[end - 1][1]
+                value = {
+                    "start": place(start),
+                    "end": place(stop),
+                    "text": text[start:stop],
+                    "labels": [label],
+                }
+                result.append({
+                    "from_name": config.from_name, "to_name": config.to_name, "type": "labels",
+                    "value": value, "score": confidence(min(margins[first:end])),
+                })  # fmt: skip
+        least = min((margin for _, margins in found for margin in margins), default=float("inf"))
+        return {"result": result, "score": confidence(least), "model_version": self.api.version}
+
+
+def confidence(margin: float) -> float:
+    """A margin as a number from 0 to 1; it orders predictions, but is not a probability."""
+    return 1.0 if margin == float("inf") else round(margin / (1.0 + margin), 4)
+
+
+def _text(task: Any, config: Config, where: str) -> str:
+    if not isinstance(task, dict):
+        raise Refused(f"{where[:-1]} must be an object")
+    return field(field(task, "data", dict, where), config.field, str, f"{where}data.")
+
+
+def _spans(result: list[Any], text: str, config: Config) -> list[Span]:
+    """The labelled spans of an annotation, in characters of the text."""
+    spans = []
+    for number, region in enumerate(result):
+        where = f"annotation.result[{number}]."
+        if not isinstance(region, dict):
+            raise Refused(f"{where[:-1]} must be an object")
+        if region.get("type") != "labels" or region.get("from_name") != config.from_name:
+            continue
+        value = field(region, "value", dict, where)
+        start, end = field(value, "start", int, f"{where}value."), field(value, "end", int, f"{where}value.")
+        labels = field(value, "labels", list, f"{where}value.")
+        if not labels or not all(isinstance(label, str) and label.strip() for label in labels):
+            raise Refused(f"{where}value.labels must be a list of labels")
+        spans.append(Span(*_place(text, start, end, value.get("text"), where), tuple(labels)))
+    return spans
+
+
+def _place(text: str, start: int, end: int, quoted: Any, where: str) -> tuple[int, int]:
+    """Offsets in characters: the front end counts UTF-16 units, programs may count characters."""
+    if 0 <= start < end:
+        for a, b in (characters(text, start, end), (start, end)):
+            if b <= len(text) and (not isinstance(quoted, str) or text[a:b] == quoted):
+                return a, b
+    raise Refused(f"{where}value: start and end do not fit the text")
+
+
+def _key(annotation: dict[str, Any]) -> str | None:
+    """The idempotency key of an annotation: Label Studio repeats a webhook that was not answered."""
+    number, updated = annotation.get("id"), annotation.get("updated_at")
+    if isinstance(number, int) and isinstance(updated, str):
+        return f"label-studio {number} {updated[:40]}"
+    return None

@@ -1,0 +1,145 @@
+"""A tagger that tags and learns at the same time, and repeats what it has learned after a restart."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structsvm.files import DataError
+from structsvm.files.journal import Journal
+from taggers.bundled import find_model
+from taggers.formats._columns import Columns
+from taggers.serve.sentences import Label, Token
+from taggers.tagger import SequenceTagger
+
+FORMAT = "structsvm serve 1"
+MOST_LABELS = 1000  # a request must not make the model grow without limit
+
+
+class Answer(NamedTuple):
+    """The answer to a request to learn; `digest` identifies its content."""
+
+    digest: str
+    status: int
+    content: dict[str, Any]
+
+
+class Learner:
+    """A tagger with a journal of everything that it was asked to learn.
+
+    A request is in the journal before it is learned, and learned before it is answered. Opening the journal
+    learns its records again in the same order, so the model and the answers are those before the restart.
+    All methods must be called from one thread, except `journal.append`.
+
+    model: a file, or the name of an included model. journal: None for a model that does not learn.
+    """
+
+    def __init__(self, model: str | os.PathLike[str], journal: str | os.PathLike[str] | None = None) -> None:
+        self.tagger = SequenceTagger.load(model)
+        template = self.tagger.model_.template
+        if template is None:
+            raise ValueError(f"{model} has no template for features of words, so it cannot be served")
+        self.width = max(template.width, 1)
+        self.scheme = self.tagger.model_.outer
+        self.task = str(self.tagger.model_.parameters.get("class", "SequenceTagger"))
+        self.n_learned = 0  # sentences
+        self._answers: dict[str, Answer] = {}  # by idempotency key
+        self._seen: set[str] = set()  # digests of sentences with their labels
+        self.journal = None if journal is None else Journal(journal)
+        if self.journal is not None:
+            try:
+                self._replay(self.journal, model)
+            except BaseException:
+                self.close()
+                raise
+
+    def _replay(self, journal: Journal, model: str | os.PathLike[str]) -> None:
+        with open(find_model(model), "rb") as file:
+            head = {"format": FORMAT, "model": hashlib.file_digest(file, "sha256").hexdigest()}
+        if not journal.records:
+            journal.append(head)
+        elif journal.records[0] != head:
+            raise DataError(
+                f"this journal does not belong to the model {model}; use the model that it was started with, "
+                "or a new journal", str(journal.path), 1,
+            )  # fmt: skip
+        self.tagger.declare([], width=self.width)  # prepares to learn, so that the first request need not
+        for number, record in enumerate(journal.records[1:], 2):
+            try:
+                self.apply(record)
+            except (KeyError, TypeError, AttributeError):
+                raise DataError(
+                    "not a record of structsvm serve; restore the file", str(journal.path), number
+                ) from None
+        journal.records.clear()
+
+    def tag(self, sentences: list[list[Token]]) -> list[tuple[list[str], list[float]]]:
+        """The labels and margins of each sentence."""
+        columns = Columns.from_sentences(sentences)
+        margins = np.zeros(columns.n_tokens, np.float32)
+        ids, names = self.tagger.tag_with_names(columns, margins=margins, live=True)
+        labels = [names[k] for k in ids.tolist()]
+        scores = margins.tolist()
+        return [(labels[a:b], scores[a:b]) for a, b in pairwise(columns.sentence_ptr.tolist())]
+
+    def answered(self, record: dict[str, Any]) -> Answer | None:
+        """The answer that a request with this key has got; its digest may differ."""
+        return self._answers.get(record["key"]) if record.get("key") else None
+
+    def apply(self, record: dict[str, Any]) -> Answer:
+        """Learn a record of the journal."""
+        X, y = sentences_of(record)
+        try:
+            self._check_labels(y)
+            self.tagger.partial_fit(X, y)
+        except ValueError as error:  # the tagger is unchanged, and would be after a restart
+            answer = Answer(digest(record), 400, {"error": str(error)})
+        else:
+            self.n_learned += len(X)
+            self._seen.update(map(digest, zip(record["X"], record["y"], strict=True)))
+            answer = Answer(digest(record), 200, {"learned": len(X), "version": self.n_learned})
+        if record.get("key"):
+            self._answers[record["key"]] = answer
+        return answer
+
+    def knows(self, X: list[Token], y: list[Label]) -> bool:
+        """Whether this sentence was learned with these labels."""
+        return digest((X, y)) in self._seen
+
+    def save(self, path: str) -> None:
+        """Write the model with all that it has learned, and with its training state."""
+        self.tagger.save(path, training_state=True)
+
+    def close(self) -> None:
+        """Close the journal."""
+        if self.journal is not None:
+            self.journal.close()
+
+    def _check_labels(self, y: list[list[Any]]) -> None:
+        names = {
+            name
+            for labels in y
+            for label in labels
+            if label
+            for name in ([label] if isinstance(label, str) else label)
+        }
+        if len(names.union(self.tagger.model_.labels)) > MOST_LABELS:
+            raise ValueError(f"the model would have more than {MOST_LABELS} labels")
+
+
+def sentences_of(record: dict[str, Any]) -> tuple[list[list[Token]], list[list[Any]]]:
+    """X and y of a record, as taggers take them."""
+    X = [[token if isinstance(token, str) else tuple(token) for token in tokens] for tokens in record["X"]]
+    y = [[set(label) if isinstance(label, list) else label for label in labels] for labels in record["y"]]
+    return X, y
+
+
+def digest(value: Any) -> str:
+    """A short name of a JSON value."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True).encode()
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
