@@ -47,14 +47,18 @@ def meaning_text(rel: str, args: Iterable[str]) -> str:
     return f"{rel}({inside})" if inside else rel
 
 
-def windows(texts: Iterable[tuple[float, str]], events: Iterable[Event], width: float = 5) -> list[Bag]:
-    """Build the bag of each (time, text): the distinct meanings of all events that overlap [time - width,
-    time].
+def windows(
+    texts: Iterable[tuple[float, str]], events: Iterable[Event], before: float = 5, after: float = 2
+) -> list[Bag]:
+    """Build the bag of each (time, text): the distinct meanings of the events that overlap its window.
 
-    Events may come in any order, and so may texts; candidates keep the order of the events.
+    The window is [time - before, time + after]: people comment on what happened, and a home does what people
+    said. A text without an event gets a bag without candidates. Events may come in any order, and so may
+    texts; candidates keep the order of the events.
     """
-    if not width >= 0:
-        raise ValueError(f"width must be at least 0, got {width}")
+    for name, value in (("before", before), ("after", after)):
+        if not value >= 0:
+            raise ValueError(f"{name} must be at least 0, got {value}")
     timed = sorted(enumerate(events), key=lambda pair: pair[1].start)
     for number, event in timed:
         if not event.end >= event.start:
@@ -65,10 +69,10 @@ def windows(texts: Iterable[tuple[float, str]], events: Iterable[Event], width: 
     arriving = iter([*timed, None])
     following = next(arriving)
     for place, (time, text) in wanted:
-        while following is not None and following[1].start <= time:
+        while following is not None and following[1].start <= time + after:
             alive.append(following)
             following = next(arriving)
-        alive = [pair for pair in alive if pair[1].end >= time - width]
+        alive = [pair for pair in alive if pair[1].end >= time - before]
         meanings = dict.fromkeys(event.meaning for _, event in sorted(alive, key=lambda pair: pair[0]))
         bags[place] = Bag(text, tuple(meanings), time=time)
     return [bag for bag in bags if bag is not None]

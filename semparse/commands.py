@@ -11,6 +11,7 @@ from corpora.bags import Bag
 from semparse.evaluation import Progress, Score, matches, score_matches, score_parses, seen
 from semparse.examples import as_tokens
 from semparse.io import read_bags, read_tests, tab_line
+from semparse.logs import read_windows
 from semparse.meaning import as_mr
 from semparse.ospas import Ospas
 from semparse.parse import Parse
@@ -58,17 +59,16 @@ def train(
 
 
 def training_bags(file: str | Path, format: str | None, schema: Schema | None) -> list[Bag]:
-    """The bags of a file; raises DataError for a bag without words or candidates."""
-    bags = read_bags(file, format)
+    """The bags of a file, some of them without candidates; raises DataError for a bag without words."""
+    bags = sentences(file, format)
     told = format is not None or str(file).removesuffix(".gz").endswith((".jsonl", ".json"))
-    if bags and (not any(bag.candidates for bag in bags) or (not told and _are_columns(bags))):
+    if not any(bag.candidates for bag in bags) or (not told and _are_columns(bags)):
         what = "this does not look like a file of sentences with candidate meanings"
         hint = "" if told else "; if it has this format, specify it with --format"
         raise DataError(f"{what}; {EXPECTED}{hint}", str(file), bags[0].line)
-    for bag in _with_words(bags, file):
-        if not bag.candidates:
-            what = "the sentence has no candidates; remove it"
-            raise DataError(what, str(file), bag.line)
+    for bag in bags:
+        if not as_tokens(bag.sentence):
+            raise DataError("the sentence has no words; remove it", str(file), bag.line)
         for candidate in bag.candidates if schema is not None else ():
             fault = schema.fault(as_mr(candidate)) if schema is not None else None
             if fault:
@@ -83,21 +83,19 @@ def _are_columns(bags: list[Bag]) -> bool:
     )
 
 
-def sentences(file: str | Path, format: str | None = None) -> list[Bag]:
-    """The bags of a file, each with at least one word."""
-    return _with_words(read_bags(file, format), file)
+def sentences(file: str | Path, format: str | None = None, *, blank: bool = False) -> list[Bag]:
+    """The bags of a file, also those without words; blank: also for blank lines."""
+    return _checked(read_bags(file, format, blank=blank), file)
 
 
-def _with_words(bags: list[Bag], file: str | Path) -> list[Bag]:
-    if not bags:
+def _checked(bags: list[Bag], file: str | Path) -> list[Bag]:
+    if not any(bag.text for bag in bags):
         raise DataError("contains no sentences; is this the right file?", str(file))
     for bag in bags:
         try:
-            words = as_tokens(bag.sentence)
+            as_tokens(bag.sentence)
         except ValueError as error:
             raise DataError(str(error), str(file), bag.line) from None
-        if not words:
-            raise DataError("the sentence has no words; remove it", str(file), bag.line)
     return bags
 
 
@@ -125,6 +123,7 @@ def apply(
 ) -> int:
     """Write the n best meanings of each sentence of a file; return how many sentences had one.
 
+    Blank lines and sentences without words have no meaning, so that output lines are those of the input.
     show: "mr" (a line `text TAB mr;mr` per sentence), "json" (an object per line), "picture" (words in
     columns above their symbols and roles, wrapped at `width`) or "html" (a page of such pictures).
     """
@@ -132,7 +131,7 @@ def apply(
         raise ValueError(f"show must be one of {', '.join(SHOWN)}, got {show!r}")
     check_output(output, file, None if isinstance(model, Ospas) else model)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
-    found = [(bag, parser.parse(bag.sentence, n)) for bag in sentences(file, format)]
+    found = [(bag, parser.parse(bag.sentence, n)) for bag in sentences(file, format, blank=True)]
     _write(output, _shown(found, show, width))
     return sum(bool(parses) for _, parses in found)
 
@@ -166,7 +165,7 @@ def match(
     """
     check_output(output, file, None if isinstance(model, Ospas) else model)
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
-    bags = sentences(file, format)
+    bags = sentences(file, format, blank=True)
     held = [bag for bag in bags if bag.candidates]
     found = iter(matches(parser, held, parts))
     answers = [next(found) if bag.candidates else None for bag in bags]
@@ -184,17 +183,36 @@ def evaluate(
 ) -> dict[str, Score]:
     """Compare with the right meanings of a file: `parsing` and, if sentences have candidates, `matching`.
 
+    If some sentences mean nothing (their gold is empty), `parsing` leaves them out, and `overall` counts
+    answers to them as wrong.
     A RoboCup folder is scored as in the literature (see `read_tests`). parts: match as `match` does.
     """
     parser = model if isinstance(model, Ospas) else Ospas.load(model)
     parsed, matched, n_gold = read_tests(file, format)
-    if not any(bag.gold for bag in _with_words(parsed, file)):
+    if not any(bag.gold for bag in _checked(parsed, file)):
         what = 'no sentence has a right meaning; add "gold" in JSONL, {"text": ..., "gold": ["mr"]}'
         raise DataError(what, str(file))
     scores = {"parsing": score_parses(parser, seen(parsed, progress))}
+    if scores["parsing"].nothing:
+        scores["overall"] = scores["parsing"].overall
     if any(bag.candidates for bag in matched):
         scores["matching"] = score_matches(parser, matched, n_gold, parts=parts, progress=progress)
     return scores
+
+
+def windows(
+    texts: str | Path,
+    events: str | Path,
+    output: str | Path = "-",
+    *,
+    before: float = 5,
+    after: float = 2,
+) -> list[Bag]:
+    """Write the bags of texts and events with times as JSONL, and return them (see `semparse.logs`)."""
+    check_output(output, texts, events)
+    bags = read_windows(texts, events, before=before, after=after)
+    _write(output, (bag.to_jsonl() for bag in bags))
+    return bags
 
 
 def _write(output: str | Path, parts: Iterable[str]) -> None:

@@ -14,11 +14,22 @@ Progress = Callable[[int, int], Any]  # how many are done, of how many
 
 @dataclass(frozen=True)
 class Score:
-    """Counts with precision, recall and F1; a meaning counts only if it is completely right."""
+    """Counts with precision, recall and F1; a meaning counts only if it is completely right.
+
+    The counts are of sentences that mean something. `nothing` is the number of the other sentences, and
+    `spurious` the number of meanings that were found in these; `overall` counts them as wrong answers.
+    """
 
     correct: int
     answered: int
     gold: int
+    nothing: int = 0
+    spurious: int = 0
+
+    @property
+    def overall(self) -> Score:
+        """The score over all sentences, also those that mean nothing."""
+        return Score(self.correct, self.answered + self.spurious, self.gold)
 
     @property
     def precision(self) -> float:
@@ -37,16 +48,23 @@ class Score:
 
 
 def score_parses(parser: Any, bags: Iterable[Bag]) -> Score:
-    """Parse every sentence that has a gold meaning, and count correct, predicted and gold meanings."""
-    correct = answered = meant = 0
+    """Parse every sentence whose meanings are known, also if it has none; count correct, predicted and gold
+    meanings.
+    """
+    correct = answered = meant = nothing = spurious = 0
     for bag in bags:
-        if bag.gold:
-            gold = {as_mr(mr) for mr in bag.gold}
-            found = {parse.mr for parse in parser.parse(bag.sentence)}
+        if bag.gold is None:
+            continue
+        gold = {as_mr(mr) for mr in bag.gold}
+        found = {parse.mr for parse in parser.parse(bag.sentence)}
+        if gold:
             correct += len(gold & found)
             answered += len(found)
             meant += len(gold)
-    return Score(correct, answered, meant)
+        else:
+            nothing += 1
+            spurious += len(found)
+    return Score(correct, answered, meant, nothing, spurious)
 
 
 def seen(bags: Sequence[Bag], progress: Progress | None) -> Iterator[Bag]:

@@ -33,14 +33,17 @@ def as_tokens(sentence: Sentence) -> list[str]:
 def checked_examples(
     sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]], schema: Schema | None
 ) -> tuple[list[list[str]], list[list[MR]]]:
-    """The words of each sentence and its candidates; raises ValueError if there are none."""
+    """The words of each sentence and its candidates; raises ValueError if there are none at all."""
     if len(sentences) != len(candidates):
         raise ValueError(f"{len(sentences)} sentences but {len(candidates)} lists of candidates")
     if not len(sentences):
         raise ValueError("there are no sentences; pass at least one")
     names = [f"sentence {number}" for number in range(len(sentences))]
     X = [checked_tokens(sentence, name) for sentence, name in zip(sentences, names, strict=True)]
-    return X, [checked_bag(bag, name, schema) for bag, name in zip(candidates, names, strict=True)]
+    bags = [checked_bag(bag, name, schema) for bag, name in zip(candidates, names, strict=True)]
+    if not any(bags):
+        raise ValueError("no sentence has candidates; pass a list of meanings for each, some of them empty")
+    return X, bags
 
 
 def checked_tokens(sentence: Sentence, what: str) -> list[str]:
@@ -57,8 +60,6 @@ def checked_bag(candidates: Sequence[Any], what: str, schema: Schema | None) -> 
         bag = [as_mr(candidate) for candidate in candidates]
     except MeaningError as error:
         raise MeaningError(f"{what}: {error}") from None
-    if not bag:
-        raise ValueError(f"{what} has no candidates; remove it")
     for mr in bag if schema is not None else ():
         schema.check(mr)  # type: ignore[union-attr]
     return bag

@@ -26,9 +26,10 @@ FORMATS = ("jsonl", "tab", "robocup")
 KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
 
 
-def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[Bag]:
+def read_bags(path: str | os.PathLike[str], format: str | None = None, *, blank: bool = False) -> list[Bag]:
     """Read a file of bags, or the bags of a RoboCup folder; "-" is standard input, `.gz` is unpacked.
 
+    blank: return an empty bag for each blank line, instead of skipping it.
     Without a format, a folder is read as RoboCup data. Files that end in `.jsonl` or `.json`, or begin with
     "{", are JSONL. All other files are `text TAB mr;mr`.
     """
@@ -36,12 +37,12 @@ def read_bags(path: str | os.PathLike[str], format: str | None = None) -> list[B
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     if _is_robocup(path, format):
         return [bag for game in _games(path) for bag in game.bags]
-    lines = _lines(path)
+    lines = read_lines(path)
     if format is None:
         first = next((line for line in lines if line.strip()), "")
         named = str(path).removesuffix(".gz").endswith((".jsonl", ".json"))
         format = "jsonl" if named or first.lstrip().startswith("{") else "tab"
-    return list((read_jsonl if format == "jsonl" else read_tab)(lines, str(path)))
+    return list((read_jsonl if format == "jsonl" else read_tab)(lines, str(path), blank=blank))
 
 
 def read_tests(
@@ -50,13 +51,14 @@ def read_tests(
     """Bags to parse, bags to match, and the number of meanings that matching can find (None: count them).
 
     For a file, both are its sentences. For RoboCup, the sentences to parse are those with a gold meaning,
-    even if no event fell in their window. Its bags are matched, so the meanings of comments without a bag
-    are missed.
+    even if no event fell in their window, and those with a bag that mean no event. Its bags are matched, so
+    the meanings of comments without a bag are missed.
     """
     if _is_robocup(path, format):
         games = _games(path)
         gold = [bag for game in games for bag in game.gold]
-        return gold, [bag for game in games for bag in game.bags], len(gold)
+        bags = [bag for game in games for bag in game.bags]
+        return [*gold, *(bag for bag in bags if not bag.gold)], bags, len(gold)
     bags = read_bags(path, format)
     return bags, bags, None
 
@@ -72,10 +74,12 @@ def _games(path: str | os.PathLike[str]) -> list[Game]:
     return [read_game(path, year) for year in years]
 
 
-def read_jsonl(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
-    """Bags from lines of JSONL; blank lines are skipped."""
+def read_jsonl(lines: Iterable[str], file: str = "", *, blank: bool = False) -> Iterator[Bag]:
+    """Bags from lines of JSONL; blank lines are skipped, or become bags without a text."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
+            if blank:
+                yield Bag("", line=number)
             continue
         try:
             value = json.loads(line)
@@ -127,11 +131,16 @@ def _meanings(value: dict[str, Any], key: str) -> tuple[str, ...] | None:
     return tuple(str(as_mr(item)) for item in given)
 
 
-def read_tab(lines: Iterable[str], file: str = "") -> Iterator[Bag]:
-    """Bags from lines `text TAB mr;mr`; without a tab, or with nothing after it, there are no candidates."""
+def read_tab(lines: Iterable[str], file: str = "", *, blank: bool = False) -> Iterator[Bag]:
+    """Bags from lines `text TAB mr;mr`; without a tab, or with nothing after it, there are no candidates.
+
+    Blank lines are skipped, or become bags without a text.
+    """
     for number, line in enumerate(lines, 1):
         text, *rest = line.rstrip("\r\n").split("\t")
         if not line.strip():
+            if blank:
+                yield Bag("", line=number)
             continue
         if len(rest) > 1:
             what = "write `text TAB mr;mr`, sentences with their candidate meanings"
@@ -150,7 +159,7 @@ def tab_line(bag: Bag, meanings: Iterable[str] | None = None) -> str:
     return f"{' '.join(bag.text.split())}\t{';'.join(bag.candidates if meanings is None else meanings)}\n"
 
 
-def _lines(path: str | os.PathLike[str]) -> list[str]:
+def read_lines(path: str | os.PathLike[str]) -> list[str]:
     """The lines of a file or of standard input ("-"), which may be compressed and start with a BOM."""
     name = file_name(path)
     try:

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from semparse.examples import Sentence, checked_bag, checked_examples, checked_tokens
+from semparse.examples import Sentence, as_tokens, checked_bag, checked_examples, checked_tokens
 from semparse.latent.features import FEATURES
 from semparse.latent.learner import LatentParser
 from semparse.meaning import MR, as_mr
@@ -105,6 +105,7 @@ class Ospas(Estimator):
         """Train from scratch; `progress` is called with the number of sentences done and the total."""
         with training(self):
             X, bags = checked_examples(sentences, candidates, self._given_schema())
+            X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
             model, rng = self._new_model()
             self._check_used()
             passes = self.passes or DEFAULTS[self.algorithm]["passes"]
@@ -123,7 +124,9 @@ class Ospas(Estimator):
             model, rng = self._new_model() if fresh else (self.model_, self._rng)
             self._check_used()
             x = checked_tokens(sentence, "the sentence")
-            model.learn(x, checked_bag(candidates, "the sentence", model.given), rng)
+            bag = checked_bag(candidates, "the sentence", model.given)
+            if bag:
+                model.learn(x, bag, rng)
             if fresh:
                 self._adopt(model, rng)
         return self
@@ -221,10 +224,12 @@ class Ospas(Estimator):
     def parse(self, sentence: Sentence, n: int = 1) -> list[Parse]:
         """The n best meanings of a sentence, best first; empty if the best one is below the threshold.
 
+        A sentence without words has no meaning.
         With "paper", all meanings in the labelling, because one labelling may contain several.
         """
         check_count(n=n, low=1)
-        parses = self._fitted().parse(checked_tokens(sentence, "the sentence"), n)
+        tokens = as_tokens(sentence)
+        parses = self._fitted().parse(tokens, n) if tokens else []
         return parses if parses and parses[0].margin >= self.threshold else []
 
     def match(self, sentence: Sentence, candidates: Sequence[Any]) -> MR | None:
@@ -236,7 +241,8 @@ class Ospas(Estimator):
             if unknown:
                 message = f"{unknown[0]!r} was in no candidate so far, so it cannot be matched"
                 warnings.warn(message, stacklevel=2)
-            return self._salient(model.match(checked_tokens(sentence, "the sentence"), bag))
+            tokens = as_tokens(sentence)
+            return self._salient(model.match(tokens, bag)) if tokens and bag else None
 
     def match_apart(
         self, sentences: Sequence[Sentence], candidates: Sequence[Sequence[Any]], *, parts: int = 5
@@ -272,13 +278,15 @@ class Ospas(Estimator):
     @reads
     def align(self, sentence: Sentence, candidate: Any) -> Parse | None:
         """Align a meaning with the words of a sentence; None if that is impossible."""
-        return self._fitted().align(checked_tokens(sentence, "the sentence"), as_mr(candidate))
+        tokens, mr = as_tokens(sentence), as_mr(candidate)
+        return self._fitted().align(tokens, mr) if tokens else None
 
     @reads
     def explain(self, sentence: Sentence, candidate: Any = None) -> list[tuple[str, str, float]]:
         """Explain the score of the best or a given meaning: (label, feature, weight), largest first."""
         given = None if candidate is None else as_mr(candidate)
-        return self._fitted().explain(checked_tokens(sentence, "the sentence"), given)
+        tokens = as_tokens(sentence)
+        return self._fitted().explain(tokens, given) if tokens else []
 
     @reads
     def lexicon(self) -> dict[str, dict[str, float]]:

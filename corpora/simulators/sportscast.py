@@ -219,7 +219,8 @@ def simulate_sportscast(n: int, *, seed: int = 0) -> list[Bag]:
     while True:
         actions, comments = broadcast(wanted, seed=seed)
         events = [Event(action.start, action.end, str(action)) for action in actions]
-        found = zip(windows([(c.time, c.text) for c in comments], events, WINDOW), comments, strict=True)
+        texts = [(comment.time, comment.text) for comment in comments]
+        found = zip(windows(texts, events, before=WINDOW, after=0), comments, strict=True)
         bags = [replace(bag, gold=(str(c.about),) if c.about else ()) for bag, c in found if bag.candidates]
         if len(bags) >= n:
             return bags[:n]

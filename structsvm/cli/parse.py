@@ -55,6 +55,33 @@ def progress(quiet: bool) -> Iterator[Callable[[int, int], Any] | None]:
 
 
 @app.command()
+def windows(
+    texts: Annotated[str, typer.Argument(help="Texts with times: CSV or JSONL with time and text.")],
+    events: Annotated[
+        str, typer.Argument(help="Events with times: CSV or JSONL with time (or start and end) and meaning.")
+    ],
+    output: Output = "-",
+    before: Annotated[float, typer.Option(help="Seconds before a text that its window includes.")] = 5,
+    after: Annotated[float, typer.Option(help="Seconds after a text that its window includes.")] = 2,
+    quiet: Quiet = False,
+) -> None:
+    """Join texts and events with timestamps to sentences with candidates.
+
+    structsvm parse windows texts.csv events.jsonl --before 0 --after 10 > home.jsonl
+
+    A time is a number or a date such as 2026-05-01T18:30:05. A text without an event in its window has no
+    candidates. Columns or keys named gold and id are kept, others are ignored.
+    """
+    with told_in_one_sentence("semparse.commands") as commands:
+        bags = commands.windows(texts, events, output, before=before, after=after)
+        if not quiet:
+            count = sum(len(bag.candidates) for bag in bags)
+            empty = sum(not bag.candidates for bag in bags)
+            told = f"{len(bags)} sentences with {count} candidates; {empty} sentences have none"
+            print(f"{'' if output == '-' else f'{output}: '}{told}", file=sys.stderr)
+
+
+@app.command()
 def train(
     files: Annotated[list[str], typer.Argument(help="Sentences with candidates; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
@@ -107,7 +134,9 @@ def train(
             symbols = len(set().union(known.relations, *known.types.values()))
             seen = f"{len(bags)} sentences with {sum(len(bag.candidates) for bag in bags)} candidates"
             counts = f"{len(known.relations)} relations, {symbols} symbols, {len(parser.lexicon())} words"
-            print(f"{output}: learned {counts} from {seen}", file=sys.stderr)
+            empty = sum(not bag.candidates for bag in bags)
+            skipped = f"; {empty} sentences without candidates were skipped" if empty else ""
+            print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)
 
 
 @app.command()
@@ -166,16 +195,20 @@ def evaluate(
 
     structsvm parse evaluate game.ssvm test.jsonl
 
-    Sentences with candidates are also matched. In a RoboCup folder, all sentences with a right meaning are
-    parsed, and comments without an event in their window count as not matched.
+    If some sentences mean nothing ("gold": []), overall counts answers to them as wrong, and parsing leaves
+    them out. Sentences with candidates are also matched. In a RoboCup folder, all sentences with a right
+    meaning are parsed, and comments without an event in their window count as not matched.
     """
     with told_in_one_sentence("semparse.commands") as commands:
         with progress(quiet) as bar:
             scores = commands.evaluate(model, file, parts=parts, format=format, progress=bar)
         if as_json:
-            names = ("correct", "answered", "gold", "precision", "recall", "f1")
+            names = ("correct", "answered", "gold", "precision", "recall", "f1", "nothing", "spurious")
             found = {key: {name: getattr(score, name) for name in names} for key, score in scores.items()}
             print(json.dumps(found, indent=1))
             return
         for key, score in scores.items():
             print(f"{key:10} {score} ({score.correct} right, {score.answered} given, {score.gold} wanted)")
+        nothing, spurious = scores["parsing"].nothing, scores["parsing"].spurious
+        if nothing:
+            print(f"{nothing} sentences mean nothing; {spurious} answers to them count in overall only")

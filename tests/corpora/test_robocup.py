@@ -107,7 +107,7 @@ def test_a_missing_file_is_named(folder):
 
 def test_windows_hold_what_touches_the_last_steps():
     events = [Event(0, 4, "a"), Event(5, 5, "b"), Event(5, 5, "b"), Event(9, 12, "c"), Event(11, 11, "d")]
-    found = windows([(10, "later"), (4, "first"), (16, "last")], events, width=5)
+    found = windows([(10, "later"), (4, "first"), (16, "last")], events, before=5, after=0)
     assert [bag.candidates for bag in found] == [("b", "c"), ("a",), ("c", "d")]
     assert [bag.time for bag in found] == [10, 4, 16]
 
@@ -116,13 +116,17 @@ def test_windows_are_those_of_brute_force():
     rng = random.Random(0)
     events = [Event(s, s + rng.randint(0, 9), str(rng.randint(0, 9))) for s in rng.choices(range(50), k=40)]
     texts = [(rng.randint(0, 60), "x") for _ in range(30)]
-    for (time, _), bag in zip(texts, windows(texts, events, width=3), strict=True):
-        assert set(bag.candidates) == {e.meaning for e in events if e.start <= time and e.end >= time - 3}
+    for after in (0, 4):
+        for (time, _), bag in zip(texts, windows(texts, events, before=3, after=after), strict=True):
+            near = {e.meaning for e in events if e.start <= time + after and e.end >= time - 3}
+            assert set(bag.candidates) == near
 
 
 def test_windows_refuse_what_cannot_be():
-    with pytest.raises(ValueError, match="width must be at least 0"):
-        windows([], [], width=-1)
+    with pytest.raises(ValueError, match="before must be at least 0"):
+        windows([], [], before=-1)
+    with pytest.raises(ValueError, match="after must be at least 0"):
+        windows([], [], after=float("nan"))
     with pytest.raises(ValueError, match="before it starts"):
         windows([(1, "x")], [Event(3, 2, "a")])
 
@@ -190,7 +194,7 @@ def test_windows_rebuild_the_real_candidate_sets():
     same = 0
     for game in load_robocup():
         bags = {bag.id: set(bag.candidates) for bag in game.bags}
-        for number, bag in enumerate(windows(game.comments, game.events)):
+        for number, bag in enumerate(windows(game.comments, game.events, after=0)):
             same += set(bag.candidates) == bags.get(f"{game.year}-{number}", set())
     assert same >= 2024
 
@@ -216,6 +220,7 @@ def test_no_sentence_of_the_corpus_is_in_the_repository():
 
 def test_all_gold_sentences_are_parsed_and_those_without_a_bag_count_as_not_matched(folder):
     parsed, matched, n_gold = read_tests(folder)
-    assert [bag.text for bag in parsed] == ["Red4's lob finds Red2", "nothing at all"]
+    assert [bag.text for bag in parsed] == ["Red4's lob finds Red2", "nothing at all", "And off we go"]
+    assert [bool(bag.gold) for bag in parsed] == [True, True, False]
     assert [len(bag.candidates) for bag in matched] == [1, 2]
     assert n_gold == 2

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz readers|models|templates|parse|commands --seconds 60 --seed 0`
+"""`python -m tests.fuzz readers|models|templates|parse|logs|commands --seconds 60 --seed 0`
 
 A worker process runs the cases. A crash, an exception that is not one sentence, a case of more than 20
 seconds or of more than a gigabyte (of 256 MB for a model file, of a few KB) is a finding: it is printed with

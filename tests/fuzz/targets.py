@@ -344,6 +344,38 @@ def parse(folder: Path) -> Case:
     return case
 
 
+def logs(folder: Path) -> Case:
+    """Mutated files of texts and events with times through parse windows."""
+    from semparse import commands
+
+    texts = [
+        b"time,text,gold,id\n2,good morning,,1\n10,it is too dark,turn_on(lamp);ring,2\n" * 2,
+        b'{"time": "2026-05-01T10:00:10", "text": "it is too dark", "gold": ["turn_on(lamp)"]}\n' * 2,
+    ]
+    events = [
+        b'{"time": 11.5, "meaning": "turn_on(lamp)"}\n{"start": 3, "end": 5, "rel": "open", "args": ["a"]}\n',
+        b'start;end;meaning\n2026-05-01T10:00:11Z;;turn_on(lamp)\n2026-05-01;2026-05-02;"say(""a;b"")"\n',
+    ]
+    (folder / "texts").write_bytes(texts[0])
+    (folder / "events").write_bytes(events[0])
+
+    def case(rng: random.Random) -> None:
+        out = folder / "output"
+        paths = {"texts": folder / "texts", "events": folder / "events"}
+        name = rng.choice(sorted(paths))
+        (folder / "input").write_bytes(mutated(rng, rng.choice(texts if name == "texts" else events)))
+        paths[name] = folder / "input"
+        out.unlink(missing_ok=True)
+        refused = True
+        with one_sentence(ValueError, OSError):
+            commands.windows(paths["texts"], paths["events"], out)
+            refused = False
+        if refused == out.exists():
+            raise Finding("refused, but with output" if refused else "no output")
+
+    return case
+
+
 def command_line(folder: Path) -> Case:
     """Random arguments and mutated files on the command line: exit codes 0, 1 and 2, no traceback."""
     runner = cli_runner()
@@ -382,5 +414,6 @@ TARGETS: dict[str, Callable[[Path], Case]] = {
     "models": models,
     "templates": templates,
     "parse": parse,
+    "logs": logs,
     "commands": command_line,
 }

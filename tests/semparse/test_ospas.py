@@ -186,7 +186,7 @@ def test_matching_apart_finds_what_is_meant_and_keeps_to_salience():
     assert Ospas(salience=2).match_apart(sentences, bags) == [None] * len(gold)
     with pytest.raises(ValueError, match="2 sentences cannot be split into 5 parts"):
         Ospas().match_apart(sentences[:2], bags[:2])
-    with pytest.raises(ValueError, match="sentence 1 has no candidates"):
+    with pytest.raises(ValueError, match="no sentence has candidates"):
         Ospas().match_apart(sentences[:2], [bags[0], []], parts=2)
 
 
@@ -300,7 +300,7 @@ def test_forged_files_are_refused_not_trusted(parser, tmp_path):
         (["a b"], [], "1 sentences but 0 lists"),
         ([], [], "no sentences"),
         (["a b", "..."], [["f(a)"], ["f(b)"]], "sentence 1 has no words"),
-        (["a b"], [[]], "sentence 0 has no candidates"),
+        (["a b"], [[]], "no sentence has candidates"),
         (["a b"], ["f(a)"], "must be a list"),
         (["a b"], [["f(a"]], "sentence 0: 'f\\(a' is not a meaning"),
         ([[1, 2]], [["f(a)"]], "1 is not a word"),
@@ -318,8 +318,8 @@ def test_bad_training_data_are_told_and_change_nothing(algorithm, sentences, can
 def test_bad_candidates_do_not_harm_a_parser_that_learns_online(algorithm, tmp_path):
     parser = Ospas(algorithm=algorithm).fit(*DATA[:2])
     parser.save(tmp_path / "before.ssvm")
-    for sentence, bag in (("anna shoots", ["shot(("]), ("anna shoots", []), ("", ["shot(anna)"])):
-        with pytest.raises(ValueError, match=r"is not a meaning|no candidates|no words"):
+    for sentence, bag in (("anna shoots", ["shot(("]), ("", ["shot(anna)"])):
+        with pytest.raises(ValueError, match=r"is not a meaning|no words"):
             parser.partial_fit(sentence, bag)
     parser.save(tmp_path / "after.ssvm")
     assert (tmp_path / "before.ssvm").read_bytes() == (tmp_path / "after.ssvm").read_bytes()
@@ -345,10 +345,30 @@ def test_unknown_words_and_symbols_at_prediction_do_no_harm(parser):
     assert isinstance(parser.parse("xyzzy plugh"), list)
     with pytest.warns(UserWarning, match="'zed' was in no candidate"):
         assert parser.match("zed shoots", ["shot(zed)"]) is None
-    with pytest.raises(ValueError, match="no words"):
-        parser.parse(" .")
     with pytest.raises(MeaningError):
         parser.align("anna shoots", "shot(")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("sentence", ["!!!", " .", "", []])
+def test_a_sentence_without_words_means_nothing(algorithm, sentence):
+    parser = Ospas(algorithm=algorithm).fit(*DATA[:2])
+    assert parser.parse(sentence) == []
+    assert parser.predict([sentence]).tolist() == [None]
+    assert parser.match(sentence, ["shot(anna)"]) is None
+    assert parser.align(sentence, "shot(anna)") is None
+    assert parser.explain(sentence) == []
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_sentences_without_candidates_are_accepted(algorithm):
+    sentences, bags = DATA[:2]
+    parser = Ospas(algorithm=algorithm).fit([*sentences, "nice weather today"], [*bags, []])
+    parser.partial_fit("hello again", [])
+    assert parser.match(sentences[0], []) is None
+    found = Ospas(algorithm=algorithm).match_apart([*sentences, "nice day"], [*bags, []], parts=2)
+    assert found[-1] is None
+    assert any(found)
 
 
 @pytest.mark.parametrize(

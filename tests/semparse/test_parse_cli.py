@@ -48,6 +48,27 @@ def test_apply_writes_a_line_for_each_sentence(folder):
     assert done.stdout == "purple3 feeds purple7\tpass(purple3, purple7)\npink2 strikes\tkick(pink2)\n"
 
 
+@pytest.mark.parametrize("show", ["mr", "json"])
+def test_output_lines_are_those_of_the_input(show, folder):
+    """Also if a line is blank or has no words."""
+    lines = ["purple3 feeds purple7", "", "!!!", "  ", "pink2 strikes", ""]
+    done = run("parse", "apply", "game.ssvm", "--show", show, cwd=folder, stdin="\n".join([*lines, ""]))
+    assert (done.returncode, done.stderr) == (0, "")
+    found = done.stdout.splitlines()
+    if show == "json":
+        values = [json.loads(line) for line in found]
+        found = [f"{v['text']}\t{';'.join(p['mr'] for p in v['parses'])}" for v in values]
+    meant = {0: "pass(purple3, purple7)", 4: "kick(pink2)"}
+    assert found == [f"{line.strip()}\t{meant.get(k, '')}" for k, line in enumerate(lines)]
+
+
+def test_matches_are_aligned_with_the_input_too(folder):
+    stdin = "pink2 strikes\tkick(pink2)\n\n...\tkick(pink2)\npink3 strikes\tkick(pink3)\n"
+    done = run("parse", "match", "game.ssvm", cwd=folder, stdin=stdin)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 4), done.stderr
+    assert done.stdout.splitlines()[1:3] == ["\t", "...\t"]
+
+
 def test_apply_shows_pictures(folder):
     done = run(
         "parse", "apply", "game.ssvm", "--show", "picture", cwd=folder, stdin="purple3 feeds purple7\n"
@@ -100,8 +121,18 @@ def test_evaluate_reports_parsing_and_matching(folder):
     assert scores["parsing"]["f1"] > 0.7
     assert scores["matching"]["f1"] > 0.6
     text = run("parse", "evaluate", "game.ssvm", "test.jsonl", cwd=folder).stdout.splitlines()
-    assert [line.split()[0] for line in text] == ["parsing", "matching"]
+    assert [line.split()[0] for line in text[:3]] == ["parsing", "overall", "matching"]
     assert f"F1 {scores['parsing']['f1']:.3f}" in text[0]
+    # Answers to sentences that mean nothing are wrong ones.
+    nothing = [bag["text"] for bag in bags if not bag["gold"]]
+    parser = Ospas.load(folder / "game.ssvm")
+    spurious = sum(len(parser.parse(sentence)) for sentence in nothing)
+    assert (scores["parsing"]["nothing"], scores["parsing"]["spurious"]) == (len(nothing), spurious)
+    assert scores["overall"]["answered"] == scores["parsing"]["answered"] + spurious
+    assert scores["overall"]["gold"] == scores["parsing"]["gold"]
+    assert (
+        text[3] == f"{len(nothing)} sentences mean nothing; {spurious} answers to them count in overall only"
+    )
 
 
 ROBOCUP = {
@@ -169,10 +200,19 @@ def test_resume_goes_on_with_new_sentences(folder):
         commands.train([folder / "more.tsv"], folder / "no.ssvm", resume=folder / "game.ssvm", passes=2)
 
 
+def test_sentences_without_candidates_are_skipped_and_counted(tmp_path):
+    lines = ["ann runs\trun(ann)", "bob runs\trun(bob)", "what a day", "hm\t"]
+    (tmp_path / "data.tsv").write_text("\n".join(lines) + "\n")
+    done = run("parse", "train", "data.tsv", "-o", "out.ssvm", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "from 4 sentences with 2 candidates; 2 sentences without candidates were skipped" in done.stderr
+    done = run("parse", "train", "data.tsv", "-o", "out.ssvm", "--resume", "out.ssvm", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("lines", "parts"),
     [
-        (['{"text": "a", "candidates": ["r"]}', '{"text": "b", "candidates": []}'], ["l:2:", "candidates"]),
         (['{"text": "a b"}'], ["bad.jsonl:1:", "candidates"]),
         (["", '{"text": "a b", "candidates": ["r(x"]}'], ["bad.jsonl:2:", "r(x"]),
         (['{"text": "a b", "candidates": ["r(x)"]'], ["bad.jsonl:1:"]),

@@ -130,7 +130,9 @@ def test_scores_count_whole_meanings_only():
     parser = Answers(
         {"right": parse_mr("kick(ann)"), "wrong": parse_mr("kick(ann)"), "no gold": parse_mr("halt")}
     )
-    assert score_parses(parser, found) == Score(1, 2, 3)
+    found.append(Bag("unknown", ("halt",)))
+    assert score_parses(parser, found) == Score(1, 2, 3, nothing=1, spurious=1)
+    assert score_parses(parser, found).overall == Score(1, 3, 3)
     assert score_matches(parser, found) == Score(1, 3, 3)
     assert score_matches(parser, found, n_gold=5).recall == 0.2
     assert Score(1, 2, 3).f1 == pytest.approx(0.4)

@@ -1,0 +1,181 @@
+"""Two streams of a log, what was said and what happened, as CSV or JSONL files with times.
+
+    time,text                                    {"time": 12.5, "text": "it is too dark"}
+    12.5,it is too dark
+
+    time,meaning                                 {"start": 13, "end": 14, "meaning": "turn_on(lamp)"}
+    13,"turn_on(lamp, hall)"                     {"time": 13, "rel": "turn_on", "args": ["lamp", "hall"]}
+
+A time is a number (of seconds, for example) or a date such as 2026-05-01T18:30:05; all times of both files
+must be of one kind. Other columns and keys are ignored. Readers raise DataError with file and line.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from corpora.bags import Bag, Event, windows
+from semparse.io import read_lines
+from semparse.meaning import MR, as_mr, parse_mrs
+from structsvm.files import DataError, file_name
+
+
+@dataclass
+class Row:
+    """The values of a line, and its times in seconds."""
+
+    line: int
+    values: dict[str, Any]
+    start: float = 0.0
+    end: float = 0.0
+
+
+def read_windows(
+    texts: str | os.PathLike[str], events: str | os.PathLike[str], *, before: float = 5, after: float = 2
+) -> list[Bag]:
+    """The bag of each text of a file, with the events of the other file in its window (`corpora.windows`).
+
+    With dates as times, `before` and `after` are seconds. A column `gold` (meanings separated by semicolons,
+    none for a text that means nothing) and a column `id` are kept.
+    """
+    spoken, kind = _timed(texts)
+    happened, other = _timed(events)
+    if kind != other:
+        what = f"its times are {other}, but those of {file_name(texts)} are {kind}; use one kind"
+        raise DataError(what, file_name(events))
+    said = [_told(_text, row, texts) for row in spoken]
+    found = windows(
+        [(bag.time, bag.text) for bag in said],
+        [_told(_event, row, events) for row in happened],
+        before=before,
+        after=after,
+    )
+    return [replace(bag, candidates=window.candidates) for bag, window in zip(said, found, strict=True)]
+
+
+def _told(convert: Any, row: Row, path: str | os.PathLike[str]) -> Any:
+    """Convert a row; its ValueError becomes a DataError with file and line."""
+    try:
+        return convert(row)
+    except ValueError as error:
+        raise DataError(str(error), file_name(path), row.line) from None
+
+
+def _timed(path: str | os.PathLike[str]) -> tuple[list[Row], str]:
+    """All rows with their times, and the kind of these."""
+    lines = read_lines(path)
+    first = next((line for line in lines if line.strip()), "")
+    if not first:
+        raise DataError("is empty; is this the right file?", file_name(path))
+    rows = list((_objects if first.lstrip().startswith("{") else _table)(lines, file_name(path)))
+    kinds = {kind: row for row in rows for kind in _told(_set_times, row, path)}
+    if len(kinds) > 1:
+        last = max(row.line for row in kinds.values())
+        raise DataError("some times are numbers and some are dates; use one kind", file_name(path), last)
+    if not rows:
+        raise DataError("has a header only; is this the right file?", file_name(path))
+    return rows, next(iter(kinds))
+
+
+def _objects(lines: list[str], file: str) -> Iterator[Row]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise DataError(f"no JSON ({error}); write one JSON object per line", file, number) from None
+            if not isinstance(value, dict):
+                raise DataError("is not a JSON object; write one object per line", file, number)
+            yield Row(number, value)
+
+
+def _table(lines: list[str], file: str) -> Iterator[Row]:
+    """The rows of a CSV file with a header; values are separated by commas, semicolons or tabs."""
+    header = next(line for line in lines if line.strip())
+    mark = max(",;\t", key=header.count)
+    reader = csv.reader(lines, delimiter=mark, strict=True)
+    names: list[str] = []
+    try:
+        for row in reader:
+            if row and not names:
+                names = [name.strip().lower() for name in row]
+            elif row:
+                if len(row) != len(names):
+                    what = f"the row has {len(row)} values, but the header has {len(names)} names"
+                    raise DataError(
+                        f"{what}; put a value that contains {mark!r} in quotes", file, reader.line_num
+                    )
+                yield Row(reader.line_num, dict(zip(names, row, strict=True)))
+    except csv.Error as error:
+        raise DataError(f"no CSV ({error}); close all quotes", file, reader.line_num) from None
+
+
+def _set_times(row: Row) -> set[str]:
+    """Convert the times of a row to seconds; return their kinds."""
+    given = row.values
+    name = "start" if given.get("time") in (None, "") else "time"
+    if given.get(name) in (None, ""):
+        raise ValueError("has no 'time'; name the columns in the first line, or the keys of each object")
+    row.start, kind = _seconds(given[name])
+    row.end, other = (row.start, kind) if given.get("end") in (None, "") else _seconds(given["end"])
+    return {kind, other}
+
+
+def _seconds(value: Any) -> tuple[float, str]:
+    """A number, or a date as seconds since 1970 (in UTC if it has no time zone), and which of them it is."""
+    try:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            seconds, kind = float(value), "numbers"
+        else:
+            seconds, kind = _date_or_number(str(value).strip())
+    except (ValueError, OverflowError):
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise ValueError(f"{value!r} is not a time; use a number or a date such as 2026-05-01T18:30:05")
+    return seconds, kind
+
+
+def _date_or_number(text: str) -> tuple[float, str]:
+    try:
+        return float(text), "numbers"
+    except ValueError:
+        date = datetime.fromisoformat(text)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp(), "dates"
+
+
+def _text(row: Row) -> Bag:
+    text, gold = row.values.get("text"), row.values.get("gold")
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError("has no 'text'; name the column in the first line, or remove the row")
+    meant = None if gold is None else tuple(map(str, _meanings(gold)))
+    name = row.values.get("id")
+    return Bag(" ".join(text.split()), (), meant, row.start, "" if name is None else str(name), line=row.line)
+
+
+def _meanings(value: Any) -> list[MR]:
+    if isinstance(value, str):
+        return parse_mrs(value)
+    if not isinstance(value, list):
+        raise ValueError(f"gold must be a list of meanings, got {value!r}")
+    return [as_mr(one) for one in value]
+
+
+def _event(row: Row) -> Event:
+    given = row.values
+    value = (
+        {key: given[key] for key in ("rel", "args") if key in given}
+        if "rel" in given
+        else given.get("meaning")
+    )
+    if value in (None, ""):
+        raise ValueError("has no 'meaning', such as turn_on(lamp); name the column in the first line")
+    if row.end < row.start:
+        raise ValueError("the event ends before it starts; swap its times")
+    return Event(row.start, row.end, str(as_mr(value)))

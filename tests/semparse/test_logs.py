@@ -1,0 +1,107 @@
+"""Texts and events with times: CSV and JSONL become bags, and wrong rows are told by file and line."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from semparse import commands
+from semparse.logs import read_windows
+from structsvm.files import DataError
+
+TEXTS = "time,text,gold,id\n10,it is too dark,turn_on(lamp);open(blinds),7\n\n2,good morning,,8\n"
+EVENTS = (
+    '{"time": 11.5, "meaning": "turn_on(lamp)", "user": "anna"}\n'
+    '{"start": 3, "end": 5, "rel": "open", "args": ["blinds"]}\n'
+    '{"time": "12.5", "meaning": "ring"}\n'
+)
+COMMAND = [sys.executable, "-c", "from structsvm.cli.entry import main; main()", "parse"]
+
+
+def run(*arguments, cwd):
+    command = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "texts.csv").write_text(TEXTS)
+    (tmp_path / "events.jsonl").write_text(EVENTS)
+    return tmp_path
+
+
+def test_windows_reach_before_and_after_a_text(folder):
+    bags = read_windows(folder / "texts.csv", folder / "events.jsonl")
+    assert [bag.text for bag in bags] == ["it is too dark", "good morning"]
+    assert [bag.candidates for bag in bags] == [("turn_on(lamp)", "open(blinds)"), ("open(blinds)",)]
+    assert [bag.gold for bag in bags] == [("turn_on(lamp)", "open(blinds)"), ()]
+    assert [(bag.time, bag.id) for bag in bags] == [(10, "7"), (2, "8")]
+    bags = read_windows(folder / "texts.csv", folder / "events.jsonl", before=0, after=0.5)
+    assert [bag.candidates for bag in bags] == [(), ()]
+
+
+def test_tables_and_objects_dates_and_marks_say_the_same(folder):
+    said = [("2026-05-01T10:00:10", "it is too dark"), ("2026-05-01 10:00:02Z", "good morning")]
+    (folder / "texts.jsonl").write_text("".join(json.dumps({"time": t, "text": x}) + "\n" for t, x in said))
+    (folder / "events.tsv").write_text(
+        "Meaning\tTime\tEnd\nturn_on(lamp)\t2026-05-01T12:00:11.5+02:00\t\n"
+        "open(blinds)\t2026-05-01T10:00:03\t2026-05-01T10:00:05\n"
+    )
+    (folder / "events.csv").write_text(
+        "time;end;meaning\n2026-05-01T10:00:11.5;;turn_on(lamp)\n"
+        "2026-05-01T10:00:03;2026-05-01T10:00:05;open(blinds)\n"
+    )
+    for name in ("events.tsv", "events.csv"):
+        bags = read_windows(folder / "texts.jsonl", folder / name)
+        assert [bag.candidates for bag in bags] == [("turn_on(lamp)", "open(blinds)"), ("open(blinds)",)]
+        assert [bag.gold for bag in bags] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("texts.csv", "", "texts.csv: is empty"),
+        ("texts.csv", "time,text\n", "texts.csv: has a header only"),
+        ("texts.csv", "when,text\n1,a b\n", "texts.csv:2: has no 'time'"),
+        ("texts.csv", "time,words\n1,a b\n", "texts.csv:2: has no 'text'"),
+        ("texts.csv", "time,text\n1,yes, please\n", "texts.csv:2: the row has 3 values.*in quotes"),
+        ("texts.csv", 'time,text\n1,"a b\n', "texts.csv:2: no CSV"),
+        ("texts.csv", "time,text\nnoon,a b\n", "texts.csv:2: 'noon' is not a time"),
+        ("texts.csv", "time,text\nnan,a b\n", "texts.csv:2: 'nan' is not a time"),
+        ("texts.csv", "time,text\n1,a\n2026-05-01,b\n", "texts.csv:3: some times are numbers"),
+        ("texts.csv", "time,text\n2026-05-01,b\n", "events.jsonl: its times are numbers.*are dates"),
+        ("texts.csv", "time,text,gold\n1,a,f(\n", "texts.csv:2: 'f\\(' is not a meaning"),
+        ("texts.csv", '{"time": 1, "text": "a", "gold": 3}\n', "texts.csv:1: gold must be a list"),
+        ("texts.csv", '{"time": true, "text": "a"}\n', "texts.csv:1: True is not a time"),
+        ("texts.csv", '{"time": 1e999, "text": "a"}\n', "texts.csv:1: inf is not a time"),
+        ("texts.csv", '{"time": 1, "text": "a"}\n[1]\n', "texts.csv:2: is not a JSON object"),
+        ("events.jsonl", '{"time": 1}\n', "events.jsonl:1: has no 'meaning'"),
+        ("events.jsonl", '{"time": 1, "meaning": "f("}\n', "events.jsonl:1: 'f\\(' is not a meaning"),
+        ("events.jsonl", '{"start": 2, "end": 1, "meaning": "f"}\n', "events.jsonl:1: the event ends before"),
+        ("events.jsonl", '{"time": 1, "meaning": "f"\n', "events.jsonl:1: no JSON"),
+        ("events.jsonl", '{"time": 1, "rel": "f", "args": "a"}\n', "events.jsonl:1: .* args a list"),
+    ],
+)
+def test_wrong_rows_are_told_by_file_and_line(name, content, what, folder):
+    (folder / name).write_text(content)
+    with pytest.raises(DataError, match=what):
+        commands.windows(folder / "texts.csv", folder / "events.jsonl", folder / "out.jsonl")
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_the_command_writes_bags_that_train_reads(folder):
+    done = run("windows", "texts.csv", "events.jsonl", "-o", "bags.jsonl", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert done.stderr == "bags.jsonl: 2 sentences with 3 candidates; 0 sentences have none\n"
+    lines = [json.loads(line) for line in (folder / "bags.jsonl").read_text().splitlines()]
+    assert [line["candidates"] for line in lines] == [["turn_on(lamp)", "open(blinds)"], ["open(blinds)"]]
+    assert run("train", "bags.jsonl", "-o", "m.ssvm", cwd=folder).returncode == 0
+    done = run("windows", "texts.csv", "events.jsonl", "--after", -1, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "after must be at least 0" in done.stderr
+    done = run("windows", "texts.csv", "texts.csv", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    done = run("windows", "texts.csv", "events.jsonl", "-o", "texts.csv", cwd=folder)
+    assert done.returncode == 2
+    assert (folder / "texts.csv").read_text() == TEXTS
