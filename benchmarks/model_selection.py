@@ -40,7 +40,10 @@ STAGES: dict[str, list[Options]] = {
     "passes": [{"passes": 2}, {"passes": 4}],
     "C": [{"C": 0.03}, {"C": 0.3}],
     "average": [{"average": False}],
-    "solver": [{"solver": "larank", "passes": 1}, {"solver": "larank", "passes": 2, "reprocess": 1}],
+    "solver": [
+        {"solver": "larank", "average": True, "passes": 1},
+        {"solver": "larank", "average": True, "passes": 2, "reprocess": 1},
+    ],
 }
 READINGS: list[Options] = [
     {"algorithm": "paper", "strategy": strategy, "empties": empties, "average": average}

@@ -44,6 +44,9 @@ def train(
     chosen = {name: value for name, value in options.items() if value is not None}
     if resume is not None and (chosen or schema is not None):
         raise ValueError("options cannot change with --resume; leave them out")
+    solver = options.get("solver") or "larank"
+    if options.get("average") is not None and options.get("algorithm") != "paper" and solver == "larank":
+        raise ValueError("average has no effect with the solver larank; leave it out, or use the solver pa")
     check_output(output, *files, schema)
     given = None if schema is None else read_schema(schema)
     bags = [bag for file in files for bag in training_bags(file, format, given)]
@@ -119,21 +122,30 @@ def apply(
     n: int = 1,
     show: str = "mr",
     width: int | None = None,
+    threshold: float | None = None,
     format: str | None = None,
 ) -> int:
     """Write the n best meanings of each sentence of a file; return how many sentences had one.
 
     Blank lines and sentences without words have no meaning, so that output lines are those of the input.
     show: "mr" (a line `text TAB mr;mr` per sentence), "json" (an object per line), "picture" (words in
-    columns above their symbols and roles, wrapped at `width`) or "html" (a page of such pictures).
+    columns above their symbols and roles, wrapped at `width`) or "html" (a page of such pictures). threshold:
+    replaces that of the model.
     """
     if show not in SHOWN:
         raise ValueError(f"show must be one of {', '.join(SHOWN)}, got {show!r}")
     check_output(output, file, None if isinstance(model, Ospas) else model)
-    parser = model if isinstance(model, Ospas) else Ospas.load(model)
+    parser = _loaded(model, threshold=threshold)
     found = [(bag, parser.parse(bag.sentence, n)) for bag in sentences(file, format, blank=True)]
     _write(output, _shown(found, show, width))
     return sum(bool(parses) for _, parses in found)
+
+
+def _loaded(model: Ospas | str | Path, **chosen: float | None) -> Ospas:
+    """A parser, with options that only select its answers."""
+    parser = model if isinstance(model, Ospas) else Ospas.load(model)
+    changed = {name: value for name, value in chosen.items() if value is not None}
+    return parser.with_options(**changed) if changed else parser
 
 
 def _shown(found: Sequence[tuple[Bag, list[Parse]]], show: str, width: int | None) -> Iterator[str]:
@@ -157,14 +169,16 @@ def match(
     output: str | Path = "-",
     *,
     parts: int | None = None,
+    salience: float | None = None,
     format: str | None = None,
 ) -> int:
     """Write the candidate that each sentence means as `text TAB mr`, with no mr for none; return the count.
 
-    parts: train new parsers on the file, with the options of the model (see `Ospas.match_apart`).
+    parts: train new parsers on the file, with the options of the model (see `Ospas.match_apart`). salience:
+    replaces that of the model.
     """
     check_output(output, file, None if isinstance(model, Ospas) else model)
-    parser = model if isinstance(model, Ospas) else Ospas.load(model)
+    parser = _loaded(model, salience=salience)
     bags = sentences(file, format, blank=True)
     held = [bag for bag in bags if bag.candidates]
     found = iter(matches(parser, held, parts))
@@ -178,6 +192,8 @@ def evaluate(
     file: str | Path,
     *,
     parts: int | None = None,
+    threshold: float | None = None,
+    salience: float | None = None,
     format: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Score]:
@@ -186,8 +202,9 @@ def evaluate(
     If some sentences mean nothing (their gold is empty), `parsing` leaves them out, and `overall` counts
     answers to them as wrong.
     A RoboCup folder is scored as in the literature (see `read_tests`). parts: match as `match` does.
+    threshold and salience replace those of the model.
     """
-    parser = model if isinstance(model, Ospas) else Ospas.load(model)
+    parser = _loaded(model, threshold=threshold, salience=salience)
     parsed, matched, n_gold = read_tests(file, format)
     if not any(bag.gold for bag in _checked(parsed, file)):
         what = 'no sentence has a right meaning; add "gold" in JSONL, {"text": ..., "gold": ["mr"]}'

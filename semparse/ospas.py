@@ -51,7 +51,8 @@ class Ospas(Estimator):
       from the candidates.
     * threshold: return no meaning if the best one leads the next by less than this.
     * random_state: the seed.
-    * average: predict with the mean of all weights so far, or with the last ones.
+    * average: predict with the mean of all weights so far, or with the last ones. LaRank's `fit` ends with
+      one solution and has no mean; use it with "pa", "paper" and `partial_fit`.
 
     Options of "latent":
 
@@ -69,7 +70,8 @@ class Ospas(Estimator):
 
     Options of "paper":
 
-    * strategy: the order in which words are labelled (random, left-right or order-free).
+    * strategy: the order in which words are labelled: "random" as printed in the thesis, "left-right" or
+      "order-free" (the surest word first). With "random" and average=False, this is the literal reading.
     * empties: the number of empty labels that complete a bag (min, max or total).
     """
 
@@ -108,6 +110,9 @@ class Ospas(Estimator):
             X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
             model, rng = self._new_model()
             self._check_used()
+            if self.algorithm == "latent" and self.solver == "larank" and not self.average:
+                what = "average=False has no effect on fit with solver='larank'"
+                raise ValueError(f"{what}; leave it out, or use solver='pa'")
             passes = self.passes or DEFAULTS[self.algorithm]["passes"]
             model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
             self._adopt(model, rng)
@@ -271,6 +276,15 @@ class Ospas(Estimator):
             for i in outside:
                 found[i] = parser.model_.match(X[i], bags[i])
         return found
+
+    def with_options(self, *, threshold: float | None = None, salience: float | None = None) -> Self:
+        """A parser that shares this model and has other options for selecting answers."""
+        chosen = {"threshold": threshold, "salience": salience}
+        parameters = self._trained_with | {"threshold": self.threshold, "salience": self.salience}
+        parser = type(self)(**(parameters | {k: v for k, v in chosen.items() if v is not None}))
+        parser._check_options()
+        parser._adopt(self._fitted(), self._rng)
+        return parser
 
     def _salient(self, found: Match | None) -> MR | None:
         return found.mr if found is not None and found.salience >= self.salience else None

@@ -34,6 +34,14 @@ Parts = Annotated[
         help="Split the file into this many parts; match each part with a parser trained on the others.",
     ),
 ]
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="Return no meaning if the best one leads by less; default: as trained."),
+]
+Salience = Annotated[
+    float | None,
+    typer.Option(help="Match no relation that is meant less often; default: as trained."),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]
 
 
@@ -86,7 +94,10 @@ def train(
     files: Annotated[list[str], typer.Argument(help="Sentences with candidates; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     algorithm: Annotated[
-        str | None, typer.Option(help="latent (default), or paper: OSPAS as described in Bordes' thesis.")
+        str | None,
+        typer.Option(
+            help="latent (default), or paper: OSPAS of Bordes' thesis (literally with random and last)."
+        ),
     ] = None,
     passes: Annotated[int | None, typer.Option(min=1, help="Number of passes over the sentences.")] = None,
     c: Annotated[float | None, typer.Option("-C", help="The C of the SVM: the largest step.")] = None,
@@ -102,10 +113,46 @@ def train(
         float | None,
         typer.Option(help="For latent: allow nested relations that no word names (try 0.2; slower)."),
     ] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(
+            show_default="pairs,neighbours",
+            help="For latent: features besides words, separated by commas: classes, pairs, neighbours, "
+            "order, sentence; none for words only.",
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(min=1, show_default="8", help="For latent: EM iterations of the alignment."),
+    ] = None,
+    prior: Annotated[
+        float | None,
+        typer.Option(show_default="0.001", help="For latent: weight of the alignment in scores."),
+    ] = None,
+    reprocess: Annotated[
+        int | None,
+        typer.Option(min=0, show_default="2", help="For latent: old sentences to revisit after each one."),
+    ] = None,
+    on_topic: Annotated[
+        bool | None,
+        typer.Option(
+            "--on-topic", help="For latent: learn only from candidates about things that a sentence names."
+        ),
+    ] = None,
+    salience: Annotated[
+        float | None,
+        typer.Option(
+            show_default="0.3",
+            help="Match no relation that is meant in a smaller share of the bags that contain it.",
+        ),
+    ] = None,
     strategy: Annotated[str | None, typer.Option(help="For paper: random, left-right or order-free.")] = None,
     empties: Annotated[str | None, typer.Option(help="For paper: min, max or total.")] = None,
     average: Annotated[
-        bool | None, typer.Option("--average/--last", help="Predict with the averaged or the last weights.")
+        bool | None,
+        typer.Option(
+            "--average/--last", help="For pa and paper: predict with the mean of the weights or the last."
+        ),
     ] = None,
     seed: Annotated[
         int | None,
@@ -122,7 +169,9 @@ def train(
     with told_in_one_sentence("semparse.commands") as commands:
         options = {
             "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "solver": solver,
-            "unnamed": unnamed, "strategy": strategy, "empties": empties, "average": average,
+            "unnamed": unnamed, "features": None if features is None else _listed(features),
+            "iterations": iterations, "prior": prior, "reprocess": reprocess, "on_topic": on_topic,
+            "salience": salience, "strategy": strategy, "empties": empties, "average": average,
             "random_state": seed,
         }  # fmt: skip
         with progress(quiet) as bar:
@@ -139,6 +188,10 @@ def train(
             print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)
 
 
+def _listed(names: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in names.split(",") if name.strip() not in ("", "none"))
+
+
 @app.command()
 def apply(
     model: Model,
@@ -151,6 +204,7 @@ def apply(
         str,
         typer.Option(help="Output: mr (text TAB mr;mr), json, picture (for the terminal) or html (a page)."),
     ] = "mr",
+    threshold: Threshold = None,
     format: Format = None,
 ) -> None:
     """Parse sentences.
@@ -159,7 +213,7 @@ def apply(
     """
     with told_in_one_sentence("semparse.commands") as commands:
         width = shutil.get_terminal_size().columns if output == "-" and sys.stdout.isatty() else None
-        commands.apply(model, file, output, n=n, show=show, width=width, format=format)
+        commands.apply(model, file, output, n=n, show=show, width=width, threshold=threshold, format=format)
 
 
 @app.command()
@@ -168,6 +222,7 @@ def match(
     file: Annotated[str, typer.Argument(help="Sentences with candidates; - for standard input.")] = "-",
     output: Output = "-",
     parts: Parts = None,
+    salience: Salience = None,
     format: Format = None,
 ) -> None:
     """Find the candidate that each sentence means, if any.
@@ -179,7 +234,7 @@ def match(
     structsvm parse match game.ssvm game.jsonl --parts 5
     """
     with told_in_one_sentence("semparse.commands") as commands:
-        commands.match(model, file, output, parts=parts, format=format)
+        commands.match(model, file, output, parts=parts, salience=salience, format=format)
 
 
 @app.command()
@@ -188,6 +243,8 @@ def evaluate(
     file: Annotated[str, typer.Argument(help="Sentences with their right meanings (gold).")],
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
     parts: Parts = None,
+    threshold: Threshold = None,
+    salience: Salience = None,
     format: Format = None,
     quiet: Quiet = False,
 ) -> None:
@@ -201,7 +258,9 @@ def evaluate(
     """
     with told_in_one_sentence("semparse.commands") as commands:
         with progress(quiet) as bar:
-            scores = commands.evaluate(model, file, parts=parts, format=format, progress=bar)
+            scores = commands.evaluate(
+                model, file, parts=parts, threshold=threshold, salience=salience, format=format, progress=bar
+            )
         if as_json:
             names = ("correct", "answered", "gold", "precision", "recall", "f1", "nothing", "spurious")
             found = {key: {name: getattr(score, name) for name in names} for key, score in scores.items()}

@@ -360,6 +360,13 @@ def test_a_sentence_without_words_means_nothing(algorithm, sentence):
     assert parser.explain(sentence) == []
 
 
+def test_averaging_has_an_effect_or_is_refused():
+    with pytest.raises(ValueError, match="average=False has no effect on fit with solver='larank'"):
+        Ospas(average=False).fit(*DATA[:2])
+    mean, last = (Ospas(solver="pa", average=average).fit(*DATA[:2]) for average in (True, False))
+    assert mean.parse("anna shoots")[0].score != last.parse("anna shoots")[0].score
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_sentences_without_candidates_are_accepted(algorithm):
     sentences, bags = DATA[:2]

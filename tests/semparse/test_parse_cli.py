@@ -187,6 +187,45 @@ def test_a_seed_repeats_to_the_byte_and_the_paper_s_algorithm_has_its_options(fo
     )
 
 
+def test_options_of_python_are_options_of_the_command_line(folder):
+    options = ["--features", "pairs, order", "--iterations", 4, "--prior", 0.5, "--reprocess", 1]
+    options += ["--on-topic", "--salience", 0.2, "--solver", "pa", "--last", "-q"]
+    done = run("parse", "train", "train.jsonl", "-o", "options.ssvm", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    parser = Ospas.load(folder / "options.ssvm")
+    given = {
+        "features": ("pairs", "order"), "iterations": 4, "prior": 0.5, "reprocess": 1, "on_topic": True,
+        "salience": 0.2, "solver": "pa", "average": False,
+    }  # fmt: skip
+    assert {name: value for name, value in parser.get_params().items() if name in given} == given
+    refused(run("parse", "train", "train.jsonl", "-o", "no.ssvm", "--features", "hue", cwd=folder), 2, "hue")
+
+
+def test_every_option_of_the_parser_has_one_on_the_command_line(folder):
+    shown = run("parse", "train", "--help", cwd=folder).stdout
+    renamed = {"C": "-C", "random_state": "--seed"}
+    for name in Ospas().get_params():
+        assert renamed.get(name, f"--{name.replace('_', '-')}") in shown, name
+
+
+@pytest.mark.parametrize("option", ["--average", "--last"])
+def test_averaging_is_refused_where_it_has_no_effect(option, folder):
+    refused(
+        run("parse", "train", "train.jsonl", "-o", "no.ssvm", option, cwd=folder), 2, "average has no effect"
+    )
+    assert not (folder / "no.ssvm").exists()
+
+
+def test_answers_can_be_selected_after_training(folder):
+    for command, option in (("apply", "--threshold"), ("match", "--salience")):
+        done = run("parse", command, "game.ssvm", "test.jsonl", option, 1e9, cwd=folder)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert all(line.endswith("\t") for line in done.stdout.splitlines())
+    done = run("parse", "evaluate", "game.ssvm", "test.jsonl", "--threshold", 1e9, "--json", cwd=folder)
+    assert json.loads(done.stdout)["parsing"]["answered"] == 0
+    refused(run("parse", "apply", "game.ssvm", "test.jsonl", "--threshold", -1, cwd=folder), 2, "threshold")
+
+
 def test_resume_goes_on_with_new_sentences(folder):
     (folder / "more.tsv").write_text("purple3 telegraphs purple7\tpass(purple3, purple7)\n" * 3)
     done = run("parse", "train", "more.tsv", "--resume", "game.ssvm", "-o", "newer.ssvm", cwd=folder)
