@@ -32,6 +32,7 @@ BENCHMARKS = {
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
     "streams": ("streams", ()),
+    "serve": ("serve", ("ud_english_ewt",)),
 }
 
 WHOLE = ("guard", "pages", "picture")  # those without a quick run

@@ -195,6 +195,18 @@ def test_a_body_that_does_not_arrive_is_refused(port: int, monkeypatch: pytest.M
         assert raw.recv(100).startswith(b"HTTP/1.1 408")
 
 
+def test_answers_are_sent_without_delay() -> None:
+    service = LocalService(ROUTES, token=TOKEN)
+    with (
+        running(service) as port,
+        contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection,
+    ):
+        connection.request("GET", f"/{TOKEN}/")
+        assert connection.getresponse().status == 200
+        (open_one,) = service._server.server_state.connections
+        assert open_one.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_errors_are_json_with_one_sentence(port: int, caplog: pytest.LogCaptureFixture) -> None:
     assert call(port, f"/{TOKEN}/refuse") == (409, {"error": "this is refused"})
     assert call(port, f"/{TOKEN}/nothing") == (404, {"error": "GET /nothing: Not Found"})
