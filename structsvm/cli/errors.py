@@ -28,6 +28,12 @@ Column = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of threads.")]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")]
+AllowHost = Annotated[
+    list[str] | None,
+    typer.Option(help="Name that clients may use for this machine, such as host.docker.internal."),
+]
 
 # Exit codes; signals give 128 + their number, as in shells.
 DATA, USAGE, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
@@ -103,6 +109,11 @@ def _signals_as_exceptions() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def service_token() -> str | None:
+    """The token of web services: STRUCTSVM_TOKEN, or None for a random one."""
+    return os.environ.get("STRUCTSVM_TOKEN") or None
 
 
 def no_more_output() -> None:

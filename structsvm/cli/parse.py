@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structsvm.cli.errors import told_in_one_sentence
+from structsvm.cli.errors import AllowHost, Host, Port, service_token, told_in_one_sentence
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -214,6 +214,19 @@ def apply(
     with told_in_one_sentence("semparse.commands") as commands:
         width = shutil.get_terminal_size().columns if output == "-" and sys.stdout.isatty() else None
         commands.apply(model, file, output, n=n, show=show, width=width, threshold=threshold, format=format)
+
+
+@app.command()
+def serve(model: Model, host: Host = "127.0.0.1", port: Port = 9090, allow_host: AllowHost = None) -> None:
+    """Parse sentences over HTTP.
+
+    structsvm parse serve game.ssvm
+
+    The service prints its address, which ends in a random token; requests without the token are refused. Set
+    the environment variable STRUCTSVM_TOKEN to keep the token over restarts.
+    """
+    with told_in_one_sentence("semparse.serve", extra="serve") as work:
+        work.serve(model, host=host, port=port, allow_hosts=allow_host or (), token=service_token())
 
 
 @app.command()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import told_in_one_sentence
+from structsvm.cli.errors import AllowHost, Host, Port, service_token, told_in_one_sentence
 
 
 def serve(
@@ -20,16 +19,9 @@ def serve(
         str | None,
         typer.Option("-o", "--output", help="Write the learned model to this file when the service stops."),
     ] = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
-    ] = 9090,
-    allow_host: Annotated[
-        list[str] | None,
-        typer.Option(help="Name that clients may use for this machine, such as host.docker.internal."),
-    ] = None,
+    host: Host = "127.0.0.1",
+    port: Port = 9090,
+    allow_host: AllowHost = None,
 ) -> None:
     """Serve a model over HTTP: tag, learn, Label Studio, INCEpTION.
 
@@ -41,5 +33,5 @@ def serve(
     with told_in_one_sentence("taggers.serve.service", extra="serve") as work:
         work.serve(
             model, journal=journal, output=output, host=host, port=port, allow_hosts=allow_host or (),
-            token=os.environ.get("STRUCTSVM_TOKEN") or None,
+            token=service_token(),
         )  # fmt: skip

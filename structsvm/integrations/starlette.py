@@ -21,7 +21,7 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Collection, MutableMapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -31,15 +31,23 @@ from starlette.routing import BaseRoute, Router
 from structsvm.files.errors import DataError
 from structsvm.integrations.uvicorn import BoundedHead, Config, Server, bind
 
-__all__ = ["LocalService", "Refused", "check_token", "read_json"]
+__all__ = ["LocalService", "Refused", "check_fields", "check_token", "field", "read_json"]
 
 Message = MutableMapping[str, Any]
+Kind = TypeVar("Kind")
 log = logging.getLogger("structsvm.serve")
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 HOST = re.compile(rb"(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::\d{1,5})?")
 TOKEN = re.compile(r"[\w-]{16,256}", re.ASCII)
 BODY_SECONDS = 30.0
+KINDS: dict[Any, str] = {
+    str: "a string",
+    list: "a list",
+    dict: "an object",
+    bool: "true or false",
+    int: "a number",
+}
 CONNECTIONS = 512
 HEADERS = [
     (
@@ -86,6 +94,21 @@ async def read_json(request: Request) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def field(body: dict[str, Any], name: str, kind: type[Kind], where: str = "") -> Kind:
+    """A field of an object, or Refused if it is missing or of another type."""
+    value = body.get(name)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise Refused(f"{where}{name} must be {KINDS[kind]}")
+    return value
+
+
+def check_fields(body: dict[str, Any], *known: str) -> None:
+    """Refuse fields without a meaning: they are probably misspelt."""
+    for name in body:
+        if name not in known:
+            raise Refused(f"unknown field {name[:40]!r}; the fields are {', '.join(known)}")
 
 
 def check_token(token: str) -> str:

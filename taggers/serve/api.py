@@ -10,16 +10,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from structsvm.integrations.starlette import Refused, read_json
+from structsvm.integrations.starlette import Refused, check_fields, field, read_json
 from taggers.serve.learner import Answer, Learner, digest
 from taggers.serve.metrics import Endpoint, Metrics
 from taggers.serve.sentences import (
     Label,
     Sentence,
     Span,
-    check_fields,
     check_labels,
-    field,
     labels_of_spans,
     sentence_of_tokens,
     sentences_of_text,

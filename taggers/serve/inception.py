@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from structsvm.integrations.starlette import Refused, read_json
+from structsvm.integrations.starlette import Refused, field, read_json
 from taggers.labels.schemes import OUTSIDE
 from taggers.serve.api import Api, Tagged
-from taggers.serve.sentences import Label, Sentence, Span, characters, field, labels_of_spans, spans_of_labels
+from taggers.serve.sentences import Label, Sentence, Span, characters, labels_of_spans, spans_of_labels
 from taggers.serve.xml import safe_xml
 
 PREFIX = "/inception"

@@ -11,13 +11,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from structsvm.integrations.starlette import Refused, read_json
+from structsvm.integrations.starlette import Refused, field, read_json
 from taggers.serve.api import Api, Tagged
 from taggers.serve.sentences import (
     Sentence,
     Span,
     characters,
-    field,
     labels_of_spans,
     spans_of_labels,
     utf16_offsets,

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from structsvm.integrations.starlette import Refused
 from taggers.formats.tokenizer import split_sentences
@@ -16,15 +16,6 @@ LONGEST = 10_000  # tokens of a sentence
 Token = str | tuple[str, ...]
 Label = str | list[str] | None  # several allowed labels; None if unknown
 Offset = tuple[int, int]
-Kind = TypeVar("Kind")
-
-KINDS: dict[Any, str] = {
-    str: "a string",
-    list: "a list",
-    dict: "an object",
-    bool: "true or false",
-    int: "a number",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +33,6 @@ class Span:
     start: int
     end: int
     labels: tuple[str, ...]
-
-
-def field(body: dict[str, Any], name: str, kind: type[Kind], where: str = "") -> Kind:
-    """A field of an object, or Refused if it is missing or of another type."""
-    value = body.get(name)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise Refused(f"{where}{name} must be {KINDS[kind]}")
-    return value
-
-
-def check_fields(body: dict[str, Any], *known: str) -> None:
-    """Refuse fields without a meaning: they are probably misspelt."""
-    for name in body:
-        if name not in known:
-            raise Refused(f"unknown field {name[:40]!r}; the fields are {', '.join(known)}")
 
 
 def sentences_of_text(text: str, width: int) -> list[Sentence]:
