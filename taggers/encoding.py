@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from structsvm.problems.sequence import Bigrams, SequenceLabels, Sequences
+from taggers.features.attributes import CLUSTER
 from taggers.features.extract import cut, encode
+from taggers.features.knowledge import Knowledge, read_knowledge, warn_of_strangers
 from taggers.features.ready_features import encode_dicts, encode_items
-from taggers.features.word_classes import WORDS
+from taggers.features.template import Template, fitting_template
+from taggers.features.word_classes import WORDS, find_word_classes
 from taggers.formats._columns import Columns
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
@@ -18,7 +23,11 @@ from taggers.model import TaggerModel
 
 def as_sentences(X: Any) -> Any:
     """X with lengths: generators become lists."""
-    return X if isinstance(X, Columns) else [as_tokens(sentence) for sentence in X]
+    if isinstance(X, Columns):
+        return X
+    if not isinstance(X, Iterable):
+        raise TypeError(f"X must be a list of sentences, got {X!r}"[:300])
+    return [as_tokens(sentence) for sentence in X]
 
 
 def as_tokens(sentence: Any) -> list[Any]:
@@ -28,6 +37,8 @@ def as_tokens(sentence: Any) -> list[Any]:
             f"a sentence must be a list of tokens, got the string {sentence[:40]!r}; split it into words "
             "(structsvm tag does this for plain text files)"
         )
+    if not isinstance(sentence, Iterable):
+        raise TypeError(f"a sentence must be a list of tokens, got {sentence!r}"[:300])
     return list(sentence)
 
 
@@ -48,7 +59,37 @@ def input_width(X: Any, gold: GoldLabels) -> int:
     if isinstance(X, Columns):
         return X.width if gold.column is None else gold.column
     first = _first_token(X)
-    return 1 if isinstance(first, str) else len(first)
+    return len(first) if isinstance(first, tuple) else 1
+
+
+def new_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Template, Knowledge]:
+    """The template of new training data, and the knowledge that it uses; X may be empty."""
+    knowledge = read_knowledge(
+        settings["classes"], settings["gazetteers"], folded=settings["fold_gazetteers"],
+        most=settings["class_words"], n_classes=settings["n_classes"],
+    )  # fmt: skip
+    template = fitting_template(settings["template"], width, knowledge)
+    if unread := template.unread(width):
+        warnings.warn(
+            f"no pattern of the template reads the input {'column' if len(unread) == 1 else 'columns'} "
+            f"{', '.join(unread)} (w is the first, p the second, c2 the third); extend the template, as in "
+            f"'ner + {unread[0]}[0]', or leave the column out",
+            stacklevel=5,
+        )
+    unused = template.unused(knowledge)
+    if unused:
+        warnings.warn(
+            f"no pattern of the template reads {', '.join(unused)}; extend the template, as in "
+            f"'{unused[0]}[-1..1]'",
+            stacklevel=5,
+        )
+    knowledge = knowledge.without(unused)
+    columns = as_columns(X)
+    if columns.n_tokens:
+        warn_of_strangers(knowledge, columns)
+    if template.needs_word_classes:
+        knowledge = knowledge.with_classes({CLUSTER: find_word_classes(columns)})
+    return template, knowledge
 
 
 def _first_token(X: Any) -> Any:

@@ -53,7 +53,7 @@ def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> li
     return [
         [
             pattern.name(
-                [cell_value(cell, texts, at, span, model.word_classes) or "" for cell in pattern.cells]
+                [cell_value(cell, texts, at, span, model.knowledge) or "" for cell in pattern.cells]
             )
             for pattern, row in zip(model.template.patterns, rows[at], strict=True)
             if row >= 0
@@ -91,7 +91,7 @@ def _bigrams(
         row = features.bigrams.rows[number, before] if number >= 0 else -1
         if row >= 0:
             span = range(len(labels))
-            values = [cell_value(cell, texts, at, span, model.word_classes) or "" for cell in pattern.cells]
+            values = [cell_value(cell, texts, at, span, model.knowledge) or "" for cell in pattern.cells]
             name = pattern.name(values, [*model.labels, "<start>"][before])
             found.append((name, float(model.weights[[model.problem().history + row]][0, labels[at]])))
     return found

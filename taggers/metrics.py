@@ -1,21 +1,37 @@
 """Scores of predicted labels, also as scorers for scikit-learn's model selection.
 
+`accuracy_score`, `precision_score`, `recall_score`, `f1_score` and `classification_report` have the
+names, arguments and results of seqeval, so that you can change the import and nothing else.
+
 >>> span_f1([["B-NP", "I-NP", "O"]], [["B-NP", "I-NP", "O"]])
 1.0
+>>> precision_score([["B-NP", "I-NP", "O"]], [["B-NP", "I-NP", "B-NP"]])
+0.5
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from taggers.conlleval import count_phrases, evaluate
+from taggers.conlleval import Counts, count_phrases, evaluate
+from taggers.labels import schemes
 from taggers.labels.label_encoding import GoldLabels, choices, split_by_sentence
+from taggers.options import SCHEMES
 
 Labels = Sequence[Sequence[Any]]
+Figures = tuple[float, float, float, int]  # precision, recall, F1 and the number of gold phrases
+
+AVERAGES = ("micro", "macro", "weighted")
+COLUMNS = ("precision", "recall", "f1-score", "support")
+
+
+class UndefinedMetricWarning(UserWarning):
+    """Warned of where a precision or recall is a division by zero."""
 
 
 def token_accuracy(y: Labels, predicted: Labels) -> float:
@@ -53,6 +69,157 @@ def score_ids(gold: GoldLabels, ids: np.ndarray, names: Sequence[str], *, phrase
         return count_phrases(right, found, list(number), gold.sentence_ptr).f1
     known = right >= 0
     return int((right == found)[known].sum()) / max(int(known.sum()), 1)
+
+
+# -- the functions of seqeval -------------------------------------------------------------------
+
+
+def accuracy_score(y_true: Labels, y_pred: Labels) -> float:
+    """The share of tokens with the right label."""
+    return token_accuracy(y_true, y_pred)
+
+
+def precision_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
+    """The share of the predicted phrases that are correct; for the options see `f1_score`."""
+    return _score(0, y_true, y_pred, **options)
+
+
+def recall_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
+    """The share of the gold phrases that are predicted; for the options see `f1_score`."""
+    return _score(1, y_true, y_pred, **options)
+
+
+def f1_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
+    """The harmonic mean of precision and recall of phrases.
+
+    average: "micro" counts all phrases together, "macro" takes the mean over the types of phrases,
+    "weighted" weights this mean by the gold phrases of each type, and None returns an array with a score
+    for each type, in alphabetical order.
+
+    suffix: labels are written PER-B instead of B-PER.
+
+    mode: "strict" counts only phrases whose labels are all valid in the scheme; by default labels out of
+    place count, by the rules of conlleval.
+
+    scheme: for mode="strict", IOB1, IOB2, IOBES or BILUO (or BILOU), as a name or as the class of seqeval;
+    by default it is detected.
+
+    zero_division: the precision where nothing was predicted, and the recall where there is nothing to
+    predict; "warn" means 0 with a warning.
+    """
+    return _score(2, y_true, y_pred, **options)
+
+
+def classification_report(
+    y_true: Labels,
+    y_pred: Labels,
+    *,
+    digits: int = 2,
+    suffix: bool = False,
+    output_dict: bool = False,
+    mode: str | None = None,
+    sample_weight: Any = None,
+    zero_division: str | float = "warn",
+    scheme: Any = None,
+) -> str | dict[str, dict[str, Any]]:
+    """Precision, recall, F1 and support of each type of phrases, as a text; with `output_dict`, as a dict.
+
+    digits: decimal places in the text. The other options are those of `f1_score`.
+    """
+    types = _counts(y_true, y_pred, suffix, mode, sample_weight, scheme)
+    lines = {name: _figures(counts, zero_division) for name, counts in types.items()}
+    averages = {f"{average} avg": _averaged(types, average, zero_division) for average in AVERAGES}
+    if output_dict:
+        return {name: dict(zip(COLUMNS, line, strict=True)) for name, line in (lines | averages).items()}
+    width = max(map(len, (*lines, *averages)))
+    text = f"{'':>{width}}  " + " ".join(f"{column:>9}" for column in COLUMNS) + "\n"
+    for group in (lines, averages):
+        text += "\n"
+        for name, (*scores, support) in group.items():
+            shown = [*(f"{score:>9.{digits}f}" for score in scores), f"{support:>9}"]
+            text += f"{name:>{width}}  {' '.join(shown)}\n"
+    return text
+
+
+def _score(
+    which: int,
+    y_true: Labels,
+    y_pred: Labels,
+    *,
+    average: str | None = "micro",
+    suffix: bool = False,
+    mode: str | None = None,
+    sample_weight: Any = None,
+    zero_division: str | float = "warn",
+    scheme: Any = None,
+) -> Any:
+    """One of the figures: an average, or an array with one for each type."""
+    types = _counts(y_true, y_pred, suffix, mode, sample_weight, scheme)
+    if average is None:
+        return np.array([_figures(counts, zero_division)[which] for counts in types.values()])
+    return float(_averaged(types, average, zero_division)[which])
+
+
+def _counts(
+    y_true: Labels, y_pred: Labels, suffix: bool, mode: str | None, sample_weight: Any, scheme: Any
+) -> dict[str, Counts]:
+    """The counts of each type of phrases; the empty type is called _, as in seqeval."""
+    if sample_weight is not None:
+        raise ValueError("sample_weight has no effect on the scores of phrases; leave it out")
+    if mode not in (None, "strict"):
+        raise ValueError(f'mode must be None or "strict", got {mode!r}')
+    y_true, y_pred = (_label_lists(y, suffix) for y in (y_true, y_pred))
+    strict = None
+    if mode == "strict":
+        name = getattr(scheme, "__name__", scheme)
+        strict = schemes.detect([*y_true, *y_pred]) if name is None else {"BILOU": "BILUO"}.get(name, name)
+        if strict not in SCHEMES[1:]:
+            known = ", ".join(SCHEMES[1:])
+            raise ValueError(f"scheme must be one of {known}, got {strict!r}")
+    types = evaluate(y_true, y_pred, strict=strict).types
+    return dict(sorted((name or "_", counts) for name, counts in types.items()))
+
+
+def _label_lists(y: Labels, suffix: bool) -> list[list[str]]:
+    if any(isinstance(labels, str) for labels in y):
+        raise TypeError("y must hold a list of labels for each sentence, got a list of labels")
+    if not suffix:
+        return [list(labels) for labels in y]
+    return [["-".join(reversed(label.rsplit("-", 1))) for label in labels] for labels in y]
+
+
+def _figures(counts: Counts, zero_division: str | float) -> Figures:
+    precision, recall = counts.precision, counts.recall
+    if not counts.found:
+        precision = _undefined("precision", "predicted", zero_division)
+    if not counts.gold:
+        recall = _undefined("recall", "gold", zero_division)
+    total = precision + recall
+    return precision, recall, 2 * precision * recall / total if total else 0.0, counts.gold
+
+
+def _undefined(figure: str, kind: str, zero_division: str | float) -> float:
+    if zero_division == "warn":
+        warnings.warn(
+            f"the {figure} is set to 0 where there are no {kind} phrases; set zero_division to choose "
+            "another value and silence this warning", UndefinedMetricWarning, stacklevel=5,
+        )  # fmt: skip
+        return 0.0
+    return float(zero_division)
+
+
+def _averaged(types: dict[str, Counts], average: str, zero_division: str | float) -> Figures:
+    if average not in AVERAGES:
+        raise ValueError(f"average must be None or one of {', '.join(AVERAGES)}, got {average!r}")
+    each = list(types.values())
+    gold = sum(counts.gold for counts in each)
+    if average == "micro" or not each:
+        correct = sum(counts.correct for counts in each)
+        return _figures(Counts(gold, sum(counts.found for counts in each), correct), zero_division)
+    weights = [counts.gold for counts in each] if average == "weighted" and gold else None
+    figures = [_figures(counts, zero_division)[:3] for counts in each]
+    precision, recall, f1 = np.average(figures, axis=0, weights=weights).tolist()
+    return precision, recall, f1, gold
 
 
 def _scored(metric: Callable[[Labels, Labels], float], tagger: Any, X: Any, y: Labels) -> float:

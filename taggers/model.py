@@ -15,11 +15,13 @@ import numpy as np
 from structsvm.files import SparseRows
 from structsvm.problems.sequence import Bigrams, Decoder, SequenceProblem, Sequences
 from structsvm.validation import check_count
+from taggers.features.class_files import read_classes
 from taggers.features.extract import Extractor, KeyTable, encode
+from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.label_bigrams import LabelBigrams
 from taggers.features.ready_features import encode_items
 from taggers.features.template import Template
-from taggers.features.word_classes import WORDS, WordClasses
+from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.options import OPTIONS, Option
@@ -36,7 +38,7 @@ class TaggerModel:
     template: None where features are ready (files of CRFsuite, dicts of python-crfsuite).
     table: from the keys of features to their rows.
     bigram_numbers: of the features joined with a previous label, see `taggers.features.label_bigrams`.
-    word_classes: if the template uses them.
+    knowledge: the word classes and gazetteers that the template uses.
     words: the upper halves of the keys of the words seen in training.
     report: figures of the training. parameters: the options given to the tagger.
     files: the format and columns of the training file.
@@ -54,7 +56,7 @@ class TaggerModel:
     inference: str = "exact"
     order: int = 1
     bigram_numbers: KeyTable = field(default_factory=KeyTable)
-    word_classes: WordClasses | None = None
+    knowledge: Knowledge = field(default_factory=Knowledge)
     words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
     report: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -111,14 +113,14 @@ class TaggerModel:
 
     @cached_property
     def extractor(self) -> Extractor | None:
-        return None if self.template is None else Extractor(self.template, self.word_classes)
+        return None if self.template is None else Extractor(self.template, self.knowledge)
 
     @cached_property
     def label_bigrams(self) -> LabelBigrams | None:
         """The features that are joined with a previous label, if the template has any."""
         if self.template is None or not self.template.bigrams:
             return None
-        return LabelBigrams(self.template, self.bigram_numbers, self.word_classes)
+        return LabelBigrams(self.template, self.bigram_numbers, self.knowledge)
 
     @cached_property
     def bigram_rows(self) -> np.ndarray:
@@ -273,6 +275,21 @@ class TaggerModel:
         from taggers.model_file import read_model
 
         return read_model(find_model(path), options)
+
+
+def replace_knowledge(model: TaggerModel, *, classes: Any = None, gazetteers: Any = None) -> TaggerModel:
+    """A model with other word classes, or other entries of its gazetteers, under the same names."""
+    given = {"classes": named_sources(classes), "gazetteers": named_sources(gazetteers)}
+    known = model.knowledge
+    for kind, sources in given.items():
+        for name in sources:
+            if name not in getattr(known, kind):
+                names = ", ".join(getattr(known, kind)) or "none"
+                raise ValueError(f"the model has no {kind} called {name!r}; its {kind}: {names}")
+    found = {name: read_gazetteer(source, folded=known.gazetteers[name].folded)
+             for name, source in given["gazetteers"].items()}  # fmt: skip
+    read = {name: read_classes(source) for name, source in given["classes"].items()}
+    return replace(model, knowledge=known.with_classes(read).with_gazetteers(found))
 
 
 def _shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:

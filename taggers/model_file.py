@@ -20,7 +20,10 @@ from structsvm.files import (
     quantise,
     save_model,
 )
+from taggers.features._gazetteer import Gazetteer
+from taggers.features.attributes import CLUSTER
 from taggers.features.extract import HASHING, KeyTable
+from taggers.features.knowledge import Knowledge
 from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses
 from taggers.formats.conllu import COLUMN
@@ -40,15 +43,26 @@ def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) ->
     arrays = {"words": model.words} | _packed(model, dtype)
     if model.label_bigrams is not None:
         arrays["bigrams.keys"] = model.bigram_numbers.keys
-    if model.word_classes is not None:
-        arrays["clusters.keys"] = model.word_classes.keys
-        arrays["clusters.numbers"] = model.word_classes.numbers
+    known = model.knowledge
+    for name, classes in known.classes.items():
+        arrays[f"{_place(name)}.keys"] = (
+            classes.keys if dtype == "float32" or name == CLUSTER else classes.table.halves
+        )
+        arrays[f"{_place(name)}.numbers"] = classes.numbers
+    for name, entries in known.gazetteers.items():
+        table = entries.table
+        arrays[f"gazetteers.{name}.keys"] = table.halves if table.short or dtype != "float32" else table.keys
+        arrays[f"gazetteers.{name}.ends"] = entries.ends
     if model.feature_names is not None:
         arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
     if model.state is not None:
         arrays |= {STATE + name: value for name, value in model.state.items()}
     template = None if model.template is None else model.template.text
     meta = {"kind": KIND, "layout": LAYOUT, "hashing": HASHING, "template": template}
+    names = {name: list(classes.names) for name, classes in known.classes.items()}
+    if known.gazetteers or any(names.values()):
+        folded = {name: entries.folded for name, entries in known.gazetteers.items()}
+        meta["knowledge"] = {"classes": names, "gazetteers": folded}
     save_model(path, arrays, meta | {name: getattr(model, name) for name in PLAIN})
 
 
@@ -145,16 +159,16 @@ def check_report(report: dict[str, Any]) -> None:
 
 
 def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
-    template = None if meta["template"] is None else parse_template(meta["template"])
+    knowledge = _knowledge(arrays, meta)
+    template = None if meta["template"] is None else parse_template(meta["template"], knowledge=knowledge)
+    if template is not None and template.needs_word_classes and CLUSTER not in knowledge.classes:
+        raise ValueError("the word classes are missing")
     bigrams = template is not None and bool(template.bigrams)
-    word_classes = None
-    if template is not None and template.needs_word_classes:
-        word_classes = WordClasses(_flat(arrays["clusters.keys"], np.uint64), arrays["clusters.numbers"])
     table = KeyTable(_flat(arrays["keys"], np.uint64, np.uint32))
     model = TaggerModel(
         template,
         bigram_numbers=KeyTable(_flat(arrays["bigrams.keys"], np.uint64)) if bigrams else KeyTable(),
-        word_classes=word_classes,
+        knowledge=knowledge,
         table=table,
         weights=_weights(arrays, meta, len(table)),
         words=np.array(_flat(arrays["words"], np.uint32)),
@@ -167,6 +181,30 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
     if not model.names:
         raise ValueError("the model has no labels")
     return model
+
+
+def _place(name: str) -> str:
+    """Where a file has the word classes of this name."""
+    return "clusters" if name == CLUSTER else f"classes.{name}"
+
+
+def _knowledge(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Knowledge:
+    """The word classes and gazetteers."""
+    known = meta.get("knowledge", {"classes": {CLUSTER: []} if "clusters.keys" in arrays else {}})
+    classes, gazetteers = {}, {}
+    for name, names in known["classes"].items():
+        if type(names) is not list or not all(type(label) is str and label for label in names):
+            raise ValueError("the names of word classes have the wrong type")
+        json.dumps(names, ensure_ascii=False).encode()  # refuses lone surrogates
+        keys = _flat(arrays[f"{_place(name)}.keys"], np.uint64, np.uint32)
+        classes[name] = WordClasses(keys, arrays[f"{_place(name)}.numbers"], tuple(names))
+    for name, folded in known.get("gazetteers", {}).items():
+        if type(folded) is not bool:
+            raise ValueError("the case of a gazetteer has the wrong type")
+        keys = _flat(arrays[f"gazetteers.{name}.keys"], np.uint64, np.uint32)
+        ends = _flat(arrays[f"gazetteers.{name}.ends"], np.uint8)
+        gazetteers[name] = Gazetteer(keys, ends, folded=folded)
+    return Knowledge(classes, gazetteers)
 
 
 def _flat(array: np.ndarray, *types: type) -> np.ndarray:

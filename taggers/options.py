@@ -32,7 +32,7 @@ class Option:
     flag: its name on the command line; "" if it exists only in Python.
     low: the smallest allowed value. choices: the allowed values.
     kept: whether model files contain it. fixed_on_resume: whether resumed training must use the same value.
-    algorithms: the algorithms that use it.
+    algorithms: the algorithms that use it. repeatable: whether its flag can be given several times.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Option:
     kept: bool = True
     fixed_on_resume: bool = False
     algorithms: tuple[str, ...] = ALGORITHMS
+    repeatable: bool = False
 
     @property
     def initial(self) -> Any:
@@ -84,9 +85,66 @@ OPTIONS = (
         object,
         "label",
         "The features to extract: conll2000, pos, chunk, ner, label, a template file (in our syntax or that "
-        "of CRF++), or patterns such as 'w[-1..1], w[-1]|w[0], y[-1]|w[0]'; y[-1] is the previous label.",
+        "of CRF++), or patterns such as 'w[-1..1], w[-1]|w[0], y[-1]|w[0]'; y[-1] is the previous label. Add "
+        "several with +, as in 'ner + c2[-1..1]', or repeat the flag.",
         tasks={"pos": "pos", "chunk": "chunk", "ner": "ner"},
         flag="--template",
+        kept=False,
+        fixed_on_resume=True,
+        repeatable=True,
+    ),
+    Option(
+        "classes",
+        object,
+        None,
+        "Word classes from a file: Brown clusters, words with classes or tags, word vectors, or "
+        "spacy:LANGUAGE. They are attributes in templates, as in 'ner + brown4[0]'; named templates use them "
+        "by themselves. In Python a file, a list of files, or a dict of names.",
+        flag="--classes",
+        metavar="[NAME=]FILE",
+        kept=False,
+        fixed_on_resume=True,
+        repeatable=True,
+    ),
+    Option(
+        "class_words",
+        int,
+        None,
+        "Keep only this many words of each file of word classes, the most frequent ones.",
+        flag="--class-words",
+        low=1,
+        kept=False,
+        fixed_on_resume=True,
+    ),
+    Option(
+        "n_classes",
+        int,
+        500,
+        "The number of classes into which word vectors are clustered.",
+        flag="--n-classes",
+        low=2,
+        kept=False,
+        fixed_on_resume=True,
+    ),
+    Option(
+        "gazetteers",
+        object,
+        None,
+        "A list of names, one per line: the longest match is an attribute in templates, as in 'ner + "
+        "city[-1..1]'; named templates use it by themselves. In Python a list of NAME=FILE, or a dict from "
+        "names to files or lists of entries.",
+        flag="--gazetteer",
+        metavar="NAME=FILE",
+        kept=False,
+        fixed_on_resume=True,
+        repeatable=True,
+    ),
+    Option(
+        "fold_gazetteers",
+        bool,
+        False,
+        "Match gazetteers without regard to case.",
+        flag="--fold-gazetteers",
         kept=False,
         fixed_on_resume=True,
     ),
@@ -176,6 +234,7 @@ OPTIONS = (
         "Cost of missing a label or phrase type: a dict in Python; repeat the flag on the command line.",
         flag="--label-weight",
         metavar="LABEL=FACTOR",
+        repeatable=True,
     ),
     Option(
         "keep_names",

@@ -21,12 +21,11 @@ from taggers import encoding, metrics, options
 from taggers.explanation import explain
 from taggers.features.extract import KeyTable
 from taggers.features.feature_names import feature_names
-from taggers.features.template import fitting_template
-from taggers.features.word_classes import find_word_classes
+from taggers.features.knowledge import Knowledge
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import detect_scheme, inner_labels, split_by_sentence
-from taggers.model import TaggerModel
+from taggers.model import TaggerModel, replace_knowledge
 from taggers.trainer import Dataset, Score, Trainer, TrainingPoint
 
 
@@ -204,15 +203,13 @@ class SequenceTagger(Estimator):
         inner, constrained = settings["labels"], bool(settings["constrained"])
         outer = detect_scheme(seen) if inner != "none" or constrained else "none"
         inner = outer if inner == "none" or outer == "none" else inner
-        template = word_classes = None
+        template, knowledge = None, Knowledge()
         if X is None or not encoding.has_ready_features(X):
-            template = fitting_template(settings["template"], width)
-            if template.needs_word_classes:
-                word_classes = find_word_classes(encoding.as_columns(X or []))
+            template, knowledge = encoding.new_template(X or [], width, settings)
         return TaggerModel(
             template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
             constrained=constrained and inner != "none", inference=settings["inference"],
-            order=settings["order"], parameters=self._kept_parameters(), word_classes=word_classes,
+            order=settings["order"], parameters=self._kept_parameters(), knowledge=knowledge,
         )  # fmt: skip
 
     def _kept_parameters(self) -> dict[str, Any]:
@@ -351,6 +348,15 @@ class SequenceTagger(Estimator):
     def _features(self, X: Any, trainer: Trainer) -> tuple[TaggerModel, Sequences]:
         model = trainer.finished()
         return model, encoding.known_features(encoding.as_sentences(X), model)
+
+    def replace_knowledge(self, *, classes: Any = None, gazetteers: Any = None) -> Self:
+        """Replace word classes or the entries of gazetteers, without training.
+
+        classes, gazetteers: as in the constructor, for names that the model has already.
+        """
+        with training(self), training(trainer := self._fitted(), self):
+            trainer.model = replace_knowledge(trainer.finished(), classes=classes, gazetteers=gazetteers)
+        return self
 
     # -- results --------------------------------------------------------------------------------
 

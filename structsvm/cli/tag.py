@@ -25,6 +25,14 @@ def tag(
         typer.Option(help="Append the margin of each label or, with --nbest, the score of each labelling."),
     ] = False,
     replace: Annotated[bool, typer.Option(help="Replace the label column instead of appending one.")] = False,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="Replace the word classes of this name by those of a file."),
+    ] = None,
+    gazetteer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FILE", help="Replace the entries of the gazetteer of this name."),
+    ] = None,
     column: Column = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",
@@ -49,4 +57,5 @@ def tag(
             model, file, output, nbest=nbest, scores=scores, replace=replace, format=format,
             encoding=encoding, jobs=jobs,
             label=None if column is None else column_number(column),
+            classes=classes or None, gazetteers=gazetteer or None,
         )  # fmt: skip

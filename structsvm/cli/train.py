@@ -72,6 +72,8 @@ def train(
         from taggers.formats.registry import column_number
 
         options["label_weight"] = weights_of(options["label_weight"])
+        for name in ("template", "classes", "gazetteers"):
+            options[name] = options[name] or None
         with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
             tagger = commands.train(
                 task, file, output, dev=dev, resume=resume, keep_state=keep_state, curve=curve,
@@ -104,8 +106,8 @@ def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS
 
 def _flag(option: Option) -> Any:
     """The annotation from which typer builds a flag; an absent flag is None: the tagger chooses."""
-    names: dict[Any, Any] = {dict: list[str], object: str}
-    name = names.get(option.type, option.type)
+    name: Any = str if option.type is object else option.type
+    name = list[str] if option.repeatable else name
     information = typer.Option(
         option.flag, min=option.low, metavar=option.metavar, help=option.help,
         show_default=str(option.initial) if option.type is int and option.initial is not None else False,

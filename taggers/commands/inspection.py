@@ -13,6 +13,7 @@ from taggers.bundled import find_model
 from taggers.commands.evaluation import answered
 from taggers.commands.matching import input_columns, opened, own_format
 from taggers.features.feature_names import feature_names
+from taggers.features.knowledge import Knowledge
 from taggers.formats.files import read_all
 from taggers.model import TaggerModel
 
@@ -57,12 +58,27 @@ def inspect(
         "inference": model.inference, "order": model.order, "features": len(model.table),
         "weights": len(model.weights.cells),
         "template": None if model.template is None else model.template.text.split("\n"),
+        "knowledge": _knowledge(model.knowledge),
         "training_state": model.state is not None, "columns": model.files, "training": model.report,
         "transitions": [(before[row], model.labels[y], w) for row, y, w in transitions.strongest(top)],
         "strongest": [
             (named[row] or f"#{row}", model.labels[y], w) for row, y, w in weights.strongest(top)
         ],
     }  # fmt: skip
+
+
+def _knowledge(knowledge: Knowledge) -> dict[str, Any]:
+    """Return the size of the word classes and gazetteers of a model, by name."""
+    classes = {
+        name: {"words": len(known.keys), "classes": len(np.unique(known.numbers)),
+               "bytes": known.keys.nbytes + known.numbers.nbytes}
+        for name, known in knowledge.classes.items()
+    }  # fmt: skip
+    entries = {
+        name: {"entries": len(known), "bytes": len(known.table) * (5 if known.table.short else 9)}
+        for name, known in knowledge.gazetteers.items()
+    }
+    return classes | entries
 
 
 def _read_inputs(model: TaggerModel, file: str | Path) -> Any:

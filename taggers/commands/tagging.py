@@ -26,7 +26,7 @@ from taggers.commands.matching import (
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.files import CHUNK, encoded, read_columns
-from taggers.model import TaggerModel
+from taggers.model import TaggerModel, replace_knowledge
 
 
 def tag(
@@ -38,6 +38,8 @@ def tag(
     scores: bool = False,
     replace: bool = False,
     label: int | None = None,
+    classes: Any = None,
+    gazetteers: Any = None,
     format: str = "auto",
     encoding: str = "utf-8",
     jobs: int = 1,
@@ -47,10 +49,11 @@ def tag(
     Labels are appended as a new column (as several columns if they have several parts, as those of en-pos).
     They replace the label column with `replace`, and always in formats such as CoNLL-U that have a fixed
     place for them. scores: append the margin of each label. nbest: append the n best labellings, one after
-    the other; with `scores`, each is followed by its score, that of the whole sentence.
+    the other; with `scores`, each is followed by its score, that of the whole sentence. classes, gazetteers:
+    files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE.
     """
     check_output(output, file, None if isinstance(model, TaggerModel) else model)
-    model = opened(model)
+    model = replace_knowledge(opened(model), classes=classes, gazetteers=gazetteers)
     name = file_name(file)
     if nbest > 1 and replace:
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")

@@ -14,6 +14,7 @@ from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
 from structsvm.files.quantise import DTYPES
+from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.files import read_all
@@ -50,7 +51,7 @@ def train(
         raise ValueError("--jobs has no effect without --dev: training uses one thread; leave it out")
     tagger = _new_tagger(task, resume, options)
     template = options.get("template")
-    sources = (file, dev, template if isinstance(template, str | Path) else None)
+    sources = (file, dev, *([] if template is None else template_parts(template)))
     check_saving(output, sources, dtype, prune, keep_state)
     if curve is not None:
         check_output(curve, *sources, resume)

@@ -8,11 +8,11 @@ from taggers.formats._columns import Columns
 
 class Extractor:
     template: Template
-    word_classes: Any
+    knowledge: Any
     attributes: tuple[str, ...]
 
     def __init__(
-        self, template: Template, word_classes: Any = None, *, lexicon_limit: int = 1_000_000
+        self, template: Template, knowledge: Any = None, *, lexicon_limit: int = 1_000_000
     ) -> None: ...
     @property
     def n_patterns(self) -> int: ...

@@ -2,11 +2,12 @@
 """Extract the feature rows of whole files: hash columns, mix them by template, look each feature up once."""
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 from murmurhash.mrmr cimport hash64
 
 from taggers.formats._columns cimport Columns
+from taggers.features._gazetteer cimport Gazetteer, Matcher, put_matches
 from taggers.features._hash cimport MARKER_SEED, PATTERN_SEED, mix
 from taggers.features._lexicon cimport Lexicon
 from taggers.features._table cimport KeyTable
@@ -16,6 +17,10 @@ import numpy as np
 cdef enum:
     BLOCK = 8           # tokens whose table slots are prefetched before the first is read
     SIGNALS = 1 << 16   # tokens between two checks for Ctrl-C
+
+cdef enum Special:
+    TEXT = -1           # the text of the column itself
+    MATCH = -2          # from a gazetteer, once the whole sentence is known
 
 # The cells of a template for compiled code. A token has one value for each (column, attribute) in use. The
 # values of a sentence lie in one array, with markers before and after them, so that a cell always has the
@@ -28,11 +33,13 @@ cdef struct Plan:
     Py_ssize_t n_sources
     const int32_t* source_column        # the columns in use
     const int32_t* value_ptr            # [n_sources + 1]: their values among a token's values
-    const int32_t* value_attribute      # of each value: which of the lexicon's, or -1 for the text itself
+    const int32_t* value_attribute      # of each value: which of the lexicon's, or one of the Special
     Py_ssize_t n_values
     Py_ssize_t pad                      # the farthest offset
     const uint64_t* before              # [pad]: the markers at distance 1, 2, ...
     const uint64_t* behind
+    Py_ssize_t n_matchers
+    Matcher* matchers                   # the gazetteers in use
 
 
 cdef void put_markers(const Plan* plan, uint64_t* values, Py_ssize_t n) noexcept nogil:
@@ -63,7 +70,7 @@ cdef const uint64_t* from_hash(Columns columns, Lexicon lexicon, uint64_t key) e
 cdef int put_values(
     const Plan* plan, Columns columns, Lexicon lexicon, Py_ssize_t first, Py_ssize_t n, uint64_t* values,
 ) except -1 nogil:
-    """Fill the values of a sentence's tokens: hashes of their texts, and attributes out of the lexicon."""
+    """Fill the values of a sentence's tokens: hashes of texts, attributes out of the lexicon, matches."""
     cdef Py_ssize_t i, c, v, at
     cdef uint64_t key
     cdef const uint64_t* derived
@@ -74,15 +81,17 @@ cdef int put_values(
             key = columns.key(at)
             derived = NULL
             for v in range(plan.value_ptr[c], plan.value_ptr[c + 1]):
-                if plan.value_attribute[v] < 0:
+                if plan.value_attribute[v] == TEXT:
                     out[v] = key
-                elif key == 0:
+                elif key == 0 or plan.value_attribute[v] == MATCH:
                     out[v] = 0
                 else:
                     if derived == NULL:
                         derived = attributes(columns, lexicon, key, at)
                     out[v] = derived[plan.value_attribute[v]]
         out += plan.n_values
+    for i in range(plan.n_matchers):
+        put_matches(&plan.matchers[i], values + plan.pad * plan.n_values, plan.n_values, n)
     return 0
 
 
@@ -115,11 +124,11 @@ cdef class Extractor:
     Parameters
     ----------
     template : a `taggers.features.template.Template`.
-    word_classes : a `taggers.features.word_classes.WordClasses`, where the template needs them.
+    knowledge : a `taggers.features.knowledge.Knowledge`, where the template needs it.
     lexicon_limit : distinct words kept with their attributes, for each thread.
     """
     cdef readonly object template
-    cdef readonly object word_classes
+    cdef readonly object knowledge
     cdef readonly tuple attributes
     cdef Plan plan
     cdef tuple arrays               # what the plan points into
@@ -127,19 +136,36 @@ cdef class Extractor:
     cdef Py_ssize_t lexicon_limit
     cdef list idle                  # lexicons that no thread uses
 
-    def __init__(self, template, word_classes=None, *, Py_ssize_t lexicon_limit=1_000_000):
+    def __init__(self, template, knowledge=None, *, Py_ssize_t lexicon_limit=1_000_000):
         self.template = template
-        self.word_classes = word_classes
+        self.knowledge = knowledge
         self.width = template.width
         self.lexicon_limit = lexicon_limit
         self.idle = []
         self._arrange([pattern for pattern in template.patterns])
 
+    def __dealloc__(self):
+        free(self.plan.matchers)
+
+    def _matched(self, names):
+        """{gazetteer: (source of its words, [attribute of the position, of the length])} for attributes."""
+        used = {}
+        for attribute in sorted(names):
+            found = None if self.knowledge is None else self.knowledge.gazetteer(attribute)
+            if found is not None:
+                gazetteer = self.knowledge.gazetteers[found[0]]
+                source = "lower" if gazetteer.folded else ""
+                used.setdefault(found[0], (source, [None, None]))[1][found[1]] = attribute
+        return used
+
     def _arrange(self, list patterns):
         cells = [cell for pattern in patterns for cell in pattern.cells]
-        sources = sorted({cell.column for cell in cells})
-        values = sorted({(cell.column, cell.attribute) for cell in cells})
-        self.attributes = tuple(sorted({name for _, name in values if name}))
+        matched = self._matched({cell.attribute for cell in cells})
+        filled = {name for _, pair in matched.values() for name in pair if name}
+        read = {(cell.column, cell.attribute) for cell in cells} | {(0, word) for word, _ in matched.values()}
+        sources = sorted({column for column, _ in read})
+        values = sorted(read)
+        self.attributes = tuple(sorted({name for _, name in values if name and name not in filled}))
         self.plan.pad = max((abs(cell.offset) for cell in cells), default=0)
         self.plan.n_patterns = len(patterns)
         self.plan.n_sources, self.plan.n_values = len(sources), len(values)
@@ -151,7 +177,9 @@ cdef class Extractor:
         cell_ptr = np.cumsum([0] + [len(pattern.cells) for pattern in patterns])
         deltas = [cell.offset * len(values) + index[cell.column, cell.attribute] for cell in cells]
         value_ptr = [columns.index(column) for column in sources] + [len(columns)]
-        uses = [self.attributes.index(name) if name else -1 for _, name in values]
+        uses = [
+            MATCH if name in filled else self.attributes.index(name) if name else TEXT for _, name in values
+        ]
         words = [np.array(array + [0], np.uint64) for array in (ids, before, behind)]
         lists = (cell_ptr, deltas, sources, value_ptr, uses)
         ints = [np.append(array, 0).astype(np.int32) for array in lists]
@@ -164,6 +192,23 @@ cdef class Extractor:
         self.plan.source_column = ints_of(ints[2])
         self.plan.value_ptr = ints_of(ints[3])
         self.plan.value_attribute = ints_of(ints[4])
+        self._place_matchers(matched, index)
+
+    def _place_matchers(self, dict matched, dict index):
+        cdef Gazetteer gazetteer
+        cdef Matcher* matcher
+        self.plan.matchers = <Matcher*>calloc(len(matched) + 1, sizeof(Matcher))
+        if self.plan.matchers == NULL:
+            raise MemoryError()
+        self.plan.n_matchers = len(matched)
+        for i, (name, (source, pair)) in enumerate(matched.items()):
+            gazetteer = self.knowledge.gazetteers[name]
+            matcher = &self.plan.matchers[i]
+            gazetteer.place(matcher)
+            matcher.source = index[0, source]
+            matcher.position = index[0, pair[0]] if pair[0] else -1
+            matcher.length = index[0, pair[1]] if pair[1] else -1
+        self.arrays += tuple(self.knowledge.gazetteers[name] for name in matched)
 
     @property
     def n_patterns(self):
@@ -225,7 +270,7 @@ cdef class Extractor:
         try:
             return self.idle.pop()
         except IndexError:
-            return Lexicon(self.attributes, limit=self.lexicon_limit, word_classes=self.word_classes)
+            return Lexicon(self.attributes, limit=self.lexicon_limit, knowledge=self.knowledge)
 
     cdef uint64_t* _scratch(self, Columns columns) except NULL:
         """Room for the values of the longest sentence, and for the keys of a block after them."""
@@ -272,11 +317,11 @@ cdef class Extractor:
         return used
 
     def __reduce__(self):
-        return _restore, (self.template, self.word_classes, self.lexicon_limit)
+        return _restore, (self.template, self.knowledge, self.lexicon_limit)
 
 
-def _restore(template, word_classes, lexicon_limit):
-    return Extractor(template, word_classes, lexicon_limit=lexicon_limit)
+def _restore(template, knowledge, lexicon_limit):
+    return Extractor(template, knowledge, lexicon_limit=lexicon_limit)
 
 
 def _seeded(str text, uint64_t seed):

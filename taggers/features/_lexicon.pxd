@@ -5,8 +5,12 @@ from libc.stdint cimport uint64_t
 from taggers.features._table cimport KeyTable
 
 cdef struct Recipe:
-    int kind        # of the attribute; 0 for one that only Python knows
-    int n           # its length, for a prefix or suffix
+    int kind                        # of the attribute; 0 for one that only Python knows
+    int n                           # its length, for a prefix or suffix
+    const uint64_t* slots           # for a word class: the table of the words that have one
+    const uint64_t* keys
+    uint64_t mask
+    const uint64_t* values          # and the value of each of them
 
 
 cdef class Lexicon:
@@ -19,18 +23,14 @@ cdef class Lexicon:
     cdef Recipe* recipes
     cdef uint64_t* values               # [room, width]: the hashes of each word's attributes, 0 for none
     cdef bint compiled                  # no attribute needs Python
-    cdef KeyTable classified            # the words that have a class, in lower case
-    cdef const uint64_t[::1] class_values
+    cdef list classes                   # what the recipes of word classes point into
 
     cdef inline const uint64_t* known(self, uint64_t key) noexcept nogil:
         """The attributes of the word with this hash, until the next call; NULL where it is new."""
         cdef Py_ssize_t row = self.words.find(key)
         return self.values + row * self.width if row >= 0 else NULL
 
-    cdef inline uint64_t word_class(self, uint64_t lower) noexcept nogil:
-        cdef Py_ssize_t row = self.classified.find(lower)
-        return self.class_values[row] if row >= 0 else 0
-
     cdef const uint64_t* entry(self, uint64_t key, const char* text, Py_ssize_t n) except NULL nogil
     cdef int forget(self) except -1 nogil
     cdef int _derive(self, uint64_t* values, const char* text, Py_ssize_t n) except -1
+    cdef int _classify(self, Recipe* recipe, word_classes, int bits) except -1

@@ -7,7 +7,7 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free, realloc
 
 from taggers.features._hash cimport hash_text
-from taggers.features._table cimport KeyTable
+from taggers.features._table cimport KeyTable, find
 
 import numpy as np
 
@@ -27,7 +27,7 @@ cdef enum Kind:
     SUFFIX
     LOWER_PREFIX
     LOWER_SUFFIX
-    CLUSTER
+    WORD_CLASS
 
 cdef enum:
     SHORT = 100         # attributes.LONG: Python handles longer words
@@ -35,10 +35,9 @@ cdef enum:
 cdef dict KINDS = {
     "lower": LOWER, "shape": SHAPE, "short_shape": SHORT_SHAPE, "digits": DIGITS, "has_digit": HAS_DIGIT,
     "has_hyphen": HAS_HYPHEN, "is_upper": IS_UPPER, "is_title": IS_TITLE, "prefix": PREFIX, "suffix": SUFFIX,
-    "lower_prefix": LOWER_PREFIX, "lower_suffix": LOWER_SUFFIX, "cluster": CLUSTER,
+    "lower_prefix": LOWER_PREFIX, "lower_suffix": LOWER_SUFFIX,
 }
 cdef dict DEFINED = dict(ATTRIBUTES)
-cdef object NONE = np.zeros(0, np.uint64)
 cdef uint64_t YES = hash_text(b"1", 1)
 
 
@@ -105,8 +104,20 @@ cdef uint64_t is_cased(const char* text, Py_ssize_t n, bint title) noexcept nogi
     return YES if any_up else 0
 
 
-cdef uint64_t ascii_attribute(Recipe recipe, const char* text, Py_ssize_t n) noexcept nogil:
-    """The hash of one attribute of a short ASCII word; for its class, that of its lower-case form."""
+cdef uint64_t word_class(const Recipe* recipe, uint64_t key, const char* text, Py_ssize_t n) noexcept nogil:
+    """The class of a word with this hash, as it is written or in lower case."""
+    cdef int row = find(recipe.slots, recipe.keys, recipe.mask, key)
+    if row < 0:
+        row = find(recipe.slots, recipe.keys, recipe.mask, mapped(text, n, LOWER))
+    return recipe.values[row] if row >= 0 else 0
+
+
+cdef uint64_t ascii_attribute(
+    const Recipe* recipe, uint64_t key, const char* text, Py_ssize_t n
+) noexcept nogil:
+    """The hash of one attribute of a short ASCII word."""
+    if recipe.kind == WORD_CLASS:
+        return word_class(recipe, key, text, n)
     if recipe.n:
         if n < recipe.n:
             return 0
@@ -117,7 +128,7 @@ cdef uint64_t ascii_attribute(Recipe recipe, const char* text, Py_ssize_t n) noe
         return mapped(text, recipe.n, LOWER)
     if recipe.kind == SHAPE or recipe.kind == SHORT_SHAPE:
         return shape(text, n, 4 if recipe.kind == SHAPE else 1)
-    if recipe.kind == LOWER or recipe.kind == DIGITS or recipe.kind == CLUSTER:
+    if recipe.kind == LOWER or recipe.kind == DIGITS:
         return mapped(text, n, recipe.kind)
     if recipe.kind == HAS_DIGIT or recipe.kind == HAS_HYPHEN:
         return contains(text, n, recipe.kind)
@@ -139,14 +150,13 @@ cdef class Lexicon:
     ----------
     names : the attributes, as `taggers.features.attributes` calls them.
     limit : forget all words when there are more than this; results do not depend on it.
-    word_classes : a `taggers.features.word_classes.WordClasses`, for the attribute ``cluster``.
+    knowledge : a `taggers.features.knowledge.Knowledge`, for the attributes that are word classes.
     """
 
-    def __init__(self, names, *, Py_ssize_t limit=1_000_000, word_classes=None):
+    def __init__(self, names, *, Py_ssize_t limit=1_000_000, knowledge=None):
         self.names = tuple(names)
-        self.functions = [attribute(name, word_classes) for name in self.names]
-        self.classified = KeyTable() if word_classes is None else word_classes.table
-        self.class_values = NONE if word_classes is None else word_classes.values
+        self.functions = [attribute(name, knowledge) for name in self.names]
+        self.classes = []
         self.limit = limit
         self.width = len(self.names)
         self.words = KeyTable()
@@ -161,7 +171,21 @@ cdef class Lexicon:
             ours = ATTRIBUTES.get(name) is DEFINED.get(name)
             plain = name[:len(name) - 1] if affix else name
             self.recipes[i].kind = KINDS.get(plain, PYTHON) if ours else PYTHON
+            found = None if knowledge is None or not ours else knowledge.word_class(name)
+            if found is not None and self.recipes[i].kind == PYTHON:
+                self._classify(&self.recipes[i], found[0], found[1])
             self.compiled &= self.recipes[i].kind != PYTHON
+
+    cdef int _classify(self, Recipe* recipe, word_classes, int bits) except -1:
+        """Make a recipe look up word classes."""
+        cdef KeyTable table = word_classes.table
+        values = np.append(word_classes.values(bits), np.uint64(0))
+        cdef const uint64_t[::1] view = values
+        self.classes.append((table, values))
+        recipe.kind, recipe.slots, recipe.mask = WORD_CLASS, table.slots_at, table.mask
+        recipe.keys = NULL if table.short else table.keys_at
+        recipe.values = &view[0]
+        return 0
 
     def __dealloc__(self):
         free(self.recipes)
@@ -171,7 +195,6 @@ cdef class Lexicon:
         """The attributes of the word with this hash, until the next call."""
         cdef const uint64_t* known = self.known(key)
         cdef Py_ssize_t row, i
-        cdef uint64_t value
         cdef void* grown
         if known != NULL:
             return known
@@ -186,10 +209,7 @@ cdef class Lexicon:
         row = self.words.n_rows
         if self.compiled and n < SHORT and is_ascii(text, n):
             for i in range(self.width):
-                value = ascii_attribute(self.recipes[i], text, n)
-                self.values[row * self.width + i] = (
-                    self.word_class(value) if self.recipes[i].kind == CLUSTER else value
-                )
+                self.values[row * self.width + i] = ascii_attribute(&self.recipes[i], key, text, n)
         else:
             with gil:
                 self._derive(self.values + row * self.width, text, n)

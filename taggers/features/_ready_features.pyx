@@ -10,7 +10,7 @@ from taggers.formats._columns cimport Columns
 from taggers.features._hash cimport hash_text
 from taggers.features._table cimport KeyTable
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -118,6 +118,10 @@ cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except
     if isinstance(item, (str, bytes)):
         raise TypeError(f"the features of a token must be a list of strings or a dict, got {item!r}")
     if not isinstance(item, (dict, Mapping)):
+        if not isinstance(item, Iterable):
+            raise TypeError(
+                f"a token must be a str, a tuple of str, or its features as a dict or list, got {item!r}"
+            )
         for name in item:
             items.put(items.text, append(items, prefix, name), 1.0)
         return 0

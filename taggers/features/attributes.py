@@ -2,14 +2,18 @@
 
 An attribute is a function from a text to a text, or to None for no value: features that need the
 value are dropped then. To add an attribute, add a line to ATTRIBUTES. Compiled code computes those
-listed here for short ASCII words. One attribute, `cluster`, is learned from the training text, see
-`taggers.features.word_classes`.
+listed here for short ASCII words. Other attributes come from word classes and gazetteers, see
+`taggers.features.knowledge`; one of them, `cluster`, is learned from the training text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from taggers.features.knowledge import Knowledge
 
 AFFIX = re.compile(r"(lower_)?(prefix|suffix)([1-9])")
 CLUSTER = "cluster"
@@ -75,29 +79,30 @@ ATTRIBUTES: dict[str, Callable[[str], str | None]] = {
 }
 
 
-def attribute(
-    name: str, word_classes: Callable[[str], str | None] | None = None
-) -> Callable[[str], str | None]:
+def attribute(name: str, knowledge: Knowledge | None = None) -> Callable[[str], str | None]:
     """The function of that name.
 
     ``prefix3`` and ``suffix3`` exist for any length up to 9; ``lower_prefix3`` and ``lower_suffix3`` are
-    those of the word in lower case. word_classes: the function for ``cluster``.
+    those of the word in lower case. knowledge: the word classes; ``brown4`` is the beginning of a path of
+    the classes called brown.
 
     >>> attribute("suffix3")("walking"), attribute("suffix3")("to"), attribute("lower_suffix3")("GOING")
     ('ing', None, 'ing')
     """
-    if name == CLUSTER:
-        return word_classes or (lambda text: None)
     if name in ATTRIBUTES:
         return ATTRIBUTES[name]
-    match = AFFIX.fullmatch(name)
-    if not match:
-        affixes = [f"{kind}1..9" for kind in ("prefix", "suffix", "lower_prefix", "lower_suffix")]
-        raise ValueError(
-            f"unknown attribute {name!r}; choose one of {', '.join([*ATTRIBUTES, *affixes, CLUSTER])}"
-        )
-    lower, n = bool(match[1]), int(match[3])
-    return _affix(n, lower) if match[2] == "prefix" else _affix(-n, lower)
+    if match := AFFIX.fullmatch(name):
+        lower, n = bool(match[1]), int(match[3])
+        return _affix(n, lower) if match[2] == "prefix" else _affix(-n, lower)
+    found = knowledge.word_class(name) if knowledge is not None else None
+    if found is not None:
+        classes, bits = found
+        return lambda text: classes(text, bits)
+    if re.fullmatch(rf"{CLUSTER}\d*", name):
+        return lambda text: None  # until the classes are known
+    affixes = [f"{kind}1..9" for kind in ("prefix", "suffix", "lower_prefix", "lower_suffix")]
+    known = [*ATTRIBUTES, *affixes, CLUSTER, *(knowledge.names if knowledge is not None else ())]
+    raise ValueError(f"unknown attribute {name!r}; choose one of {', '.join(known)}")
 
 
 def _affix(n: int, lower: bool) -> Callable[[str], str | None]:

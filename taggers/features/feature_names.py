@@ -61,7 +61,7 @@ def pattern_values(
     rows: np.ndarray, extractor: Extractor, columns: Columns
 ) -> Iterator[tuple[int, Pattern, list[str]]]:
     """Each of the rows (tokens x patterns, -1: none) once, with its pattern and the values of its cells."""
-    patterns, classes = extractor.template.patterns, extractor.word_classes
+    patterns, knowledge = extractor.template.patterns, extractor.knowledge
     found, first = np.unique(rows, return_index=True)
     starts = columns.sentence_ptr
     texts = [columns.texts(column) for column in range(columns.width)]
@@ -71,7 +71,7 @@ def pattern_values(
         token, number = divmod(position, len(patterns))
         sentence = int(np.searchsorted(starts, token, "right")) - 1
         span = range(int(starts[sentence]), int(starts[sentence + 1]))
-        values = [cell_value(cell, texts, token, span, classes) or "" for cell in patterns[number].cells]
+        values = [cell_value(cell, texts, token, span, knowledge) or "" for cell in patterns[number].cells]
         yield row, patterns[number], values
 
 

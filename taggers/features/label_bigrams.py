@@ -30,14 +30,14 @@ class LabelBigrams:
     ----------
     template : its `bigrams` are used.
     numbers : the table from the key of a pattern with the values of its cells to its number.
-    word_classes : of the model, where the template needs them.
+    knowledge : of the model, where the template needs it.
     """
 
-    def __init__(self, template: Template, numbers: KeyTable, word_classes: Any = None) -> None:
+    def __init__(self, template: Template, numbers: KeyTable, knowledge: Any = None) -> None:
         self.numbers = numbers
         self.patterns = template.bigrams
         self.distances = tuple(pattern.back for pattern in template.bigrams)
-        self.extractor = Extractor(Template(template.bigrams), word_classes)
+        self.extractor = Extractor(Template(template.bigrams), knowledge)
 
     def ids(self, columns: Columns, *, grow: bool = False) -> np.ndarray:
         """int32, tokens x patterns: the number of each pattern at each token, or -1."""

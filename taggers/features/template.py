@@ -7,58 +7,21 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from structsvm.files.errors import DataError
-from taggers.features.attributes import CLUSTER, attribute
+from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER, attribute
+from taggers.features.presets import NAMED, OF_CLASSES, OF_GAZETTEERS, OF_PATHS
 
-NAMED = {
-    # The classic chunking template: with a cutoff of 3 it has 76,328 features on CoNLL-2000.
-    "conll2000": """
-        w[-2..2], w[-1]|w[0], w[0]|w[1],
-        p[-2..2], p[-2]|p[-1], p[-1]|p[0], p[0]|p[1], p[1]|p[2],
-        p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2]
-    """,
-    "pos": """
-        w[0], lower[-2..2], lower[-1]|lower[0], lower[0]|lower[1], lower[-1]|lower[1],
-        prefix1[0], lower_prefix2[0], lower_prefix3[0], lower_prefix4[0], lower_prefix5[0],
-        lower_suffix1[-1..1], lower_suffix2[-1..1], lower_suffix3[-1..1], lower_suffix4[0], lower_suffix5[0],
-        lower[0]|lower_suffix2[-1], lower[0]|lower_suffix2[1],
-        lower_suffix3[0]|lower[-1], lower_suffix3[0]|lower[1],
-        shape[-1..1], short_shape[-1..1], has_digit[0], has_hyphen[0], is_title[0], is_upper[0],
-        cluster[-2..2], cluster[-2]|cluster[-1], cluster[-1]|cluster[0], cluster[-1]|cluster[1],
-        cluster[0]|cluster[1], cluster[1]|cluster[2], short_shape[0]|cluster[-1], short_shape[0]|cluster[1],
-        bias
-    """,
-    "chunk": """
-        w[-2..2], w[-1]|w[0], w[0]|w[1],
-        p[-2..2], p[-2]|p[-1], p[-1]|p[0], p[0]|p[1], p[1]|p[2], p[-1]|p[1],
-        p[-2]|p[-1]|p[0], p[-1]|p[0]|p[1], p[0]|p[1]|p[2],
-        w[0]|p[0], w[0]|p[-1], w[0]|p[1], w[-1]|p[0], w[1]|p[0], w[-1]|p[-1], w[1]|p[1],
-        lower[0], suffix3[0], shape[0], is_title[0], has_hyphen[0], bias
-    """,
-    "ner": """
-        w[-2..2], lower[-2..2], w[-1]|w[0], w[0]|w[1], lower[-1]|lower[0], lower[0]|lower[1],
-        lower[-2]|lower[-1], lower[1]|lower[2], lower[-1]|lower[1],
-        prefix1[0], prefix2[0], prefix3[0], prefix4[0], suffix1[0], suffix2[0], suffix3[0], suffix4[0],
-        suffix3[-1], suffix3[1], shape[-2..2], short_shape[-2..2], short_shape[-1]|short_shape[0],
-        short_shape[0]|short_shape[1], short_shape[-1]|short_shape[0]|short_shape[1], w[-1]|short_shape[0],
-        lower[1]|short_shape[0], lower[-2]|short_shape[0], lower[2]|short_shape[0],
-        lower[-2]|lower[-1]|short_shape[0], lower[-1]|short_shape[0]|short_shape[1],
-        short_shape[-2]|lower[-1]|short_shape[0], short_shape[0]|lower[1]|short_shape[2],
-        is_title[-1..1], is_upper[0], has_digit[0], has_hyphen[0], digits[0],
-        p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], p[0]|short_shape[0], bias
-    """,
-    "label": """
-        w[-2..2], w[-1]|w[0], w[0]|w[1], lower[0], prefix2[0], prefix3[0], suffix2[0], suffix3[0],
-        shape[0], has_digit[0], p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], w[0]|p[0], bias
-    """,
-}
+if TYPE_CHECKING:
+    from taggers.features.knowledge import Knowledge
 
 CELL = re.compile(r"(?:(w|p|c\d+)\.)?([a-z]\w*)\[([+-]?\d+)\]")
 LABEL = re.compile(r"y\[([+-]?\d+)\]")
 RANGE = re.compile(r"(?P<name>[\w.]+)\[(?P<low>[+-]?\d+)\.\.(?P<high>[+-]?\d+)\]")
 MACRO = re.compile(r"%x\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
+PLUS = re.compile(r"\+(?![^\[\]]*\])")  # not the one in w[+1]
+TEXT = re.compile(r"[\[,]|^bias$")  # what patterns have, and names have not
 FARTHEST = 99
 MOST_COLUMNS = 999
 
@@ -128,13 +91,23 @@ class Template:
         """The number of columns that it needs."""
         return 1 + max((cell.column for cell in self.cells), default=-1)
 
+    def unread(self, width: int) -> list[str]:
+        """Those of the first `width` columns that no pattern reads, as patterns call them."""
+        read = {cell.column for cell in self.cells}
+        return [_column_name(column) for column in range(width) if column not in read]
+
     @cached_property
     def needs_word_classes(self) -> bool:
-        """Whether it uses word classes."""
-        return any(cell.attribute == CLUSTER for cell in self.cells)
+        """Whether it uses word classes that are learned from the training text."""
+        return any(cell.attribute.rstrip("0123456789") == CLUSTER for cell in self.cells)
+
+    def unused(self, knowledge: Knowledge) -> list[str]:
+        """The names of word classes and gazetteers that no pattern reads."""
+        read = {cell.attribute.removesuffix("_length").rstrip("0123456789") for cell in self.cells}
+        return [name for name in knowledge.names if name not in read]
 
 
-def load_template(name_or_path: str | Path) -> Template:
+def load_template(name_or_path: str | Path, knowledge: Knowledge | None = None) -> Template:
     """The template of that name, or in that file."""
     if str(name_or_path) in NAMED:
         return parse_template(NAMED[str(name_or_path)], file=str(name_or_path))
@@ -147,18 +120,73 @@ def load_template(name_or_path: str | Path) -> Template:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError("not valid UTF-8; check that this is a template file", str(path)) from error
-    return parse_template(text, file=str(path))
+    return parse_template(text, file=str(path), knowledge=knowledge)
 
 
-def fitting_template(template: Any, width: int) -> Template:
-    """The template for a name, file or text; named templates are reduced to the available input columns."""
+def fitting_template(template: Any, width: int, knowledge: Knowledge | None = None) -> Template:
+    """The template for names, files and texts; named templates are reduced to the available input columns.
+
+    They are also extended by the word classes and gazetteers that no part of the template mentions.
+
+    >>> len(fitting_template("label + c2[-1..1]", 3).patterns) - len(fitting_template("label", 3).patterns)
+    3
+    """
     if isinstance(template, Template):
         return template
+    parts = template_parts(template)
+    found = [_fitting(part, width, knowledge) for part in parts]
+    if knowledge is not None and any(part in NAMED for part in parts):
+        found += _extensions(_joined(found), knowledge)
+    return _joined(found)
+
+
+def _joined(parts: list[Template]) -> Template:
+    return Template(
+        tuple(dict.fromkeys(pattern for part in parts for pattern in part.patterns)),
+        tuple(dict.fromkeys(pattern for part in parts for pattern in part.bigrams)),
+        any(part.transitions for part in parts),
+    )
+
+
+def _extensions(template: Template, knowledge: Knowledge) -> list[Template]:
+    """The patterns of the word classes and gazetteers that a template does not mention."""
+    texts = []
+    for name in template.unused(knowledge):
+        if name in knowledge.gazetteers:
+            texts.append(OF_GAZETTEERS)
+        else:
+            texts.append(OF_PATHS if knowledge.classes[name].hierarchical else OF_CLASSES)
+        texts[-1] = texts[-1].replace("NAME", name)
+    return [parse_template(text, knowledge=knowledge) for text in texts]
+
+
+def template_parts(template: Any) -> list[str | Path]:
+    """The parts of a template that is a sum, such as ner + c2[0], or a list: names, files and texts."""
+    if isinstance(template, (list, tuple)) and template:
+        return [part for one in template for part in template_parts(one)]
+    if isinstance(template, Path):
+        return [template]
+    if not isinstance(template, str):
+        raise ValueError(
+            f"a template must be a name, a file or patterns such as 'w[-1], w[0]', got {template!r}"[:300]
+        )
+    if template in NAMED or "%x" in template or os.path.exists(template):
+        return [template]
+    parts = [part.strip() for part in PLUS.split(template)]
+    if len(parts) > 1 and not all(parts):
+        raise ValueError(f"{template!r}: a + must stand between two templates, as in ner + c2[0]")
+    return list(parts)
+
+
+def _fitting(template: str | Path, width: int, knowledge: Knowledge | None) -> Template:
     if template in NAMED:
         return load_template(template).within(width)
-    by_name = os.path.exists(template) or "[" not in str(template)
+    by_name = isinstance(template, Path) or os.path.exists(template) or not TEXT.search(template)
     try:
-        found = load_template(template) if by_name else parse_template(template)
+        if by_name:
+            found = load_template(template, knowledge)
+        else:
+            found = parse_template(str(template), knowledge=knowledge)
     except DataError as error:
         raise error if by_name else ValueError(f"{template!r}: {error.what}") from None
     if found.width > width:
@@ -169,13 +197,14 @@ def fitting_template(template: Any, width: int) -> Template:
     return found
 
 
-def parse_template(text: str, *, file: str = "") -> Template:
+def parse_template(text: str, *, file: str = "", knowledge: Knowledge | None = None) -> Template:
     """A template from its text: patterns separated by commas or line ends, ``#`` starts a comment line.
 
     ``w[-1]|w[0]`` joins the previous word and this one; ``w`` is the first column read, ``p`` the second,
     ``c2`` the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
     ``w[-2..2]`` five patterns, ``bias`` a feature of every token. ``cluster[1]`` is the class of the
-    next word, see `taggers.features.word_classes`. ``y[-1]|w[0]`` joins the previous label with cells;
+    next word; other word classes and gazetteers give the attributes described in
+    `taggers.features.knowledge`. ``y[-1]|w[0]`` joins the previous label with cells;
     greedy inference can look further back, as in ``y[-2]|p[0]``. Lines that start with U or B have the
     syntax of CRF++; previous labels alone (B) are always used, as many as `order` says.
     """
@@ -193,7 +222,8 @@ def parse_template(text: str, *, file: str = "") -> Template:
                 transitions |= "%x" not in line
                 bigrams += [replace(_crfpp(line), back=1)] if "%x" in line else []
             else:
-                found = [pattern for piece in line.split(",") for pattern in _patterns(piece.strip())]
+                pieces = [piece.strip() for piece in line.split(",")]
+                found = [pattern for piece in pieces for pattern in _patterns(piece, knowledge)]
                 patterns += [pattern for pattern in found if not pattern.back]
                 bigrams += [pattern for pattern in found if pattern.back]
         except ValueError as error:
@@ -203,18 +233,19 @@ def parse_template(text: str, *, file: str = "") -> Template:
     return Template(tuple(dict.fromkeys(patterns)), tuple(dict.fromkeys(bigrams)), transitions)
 
 
-def _patterns(piece: str) -> list[Pattern]:
+def _patterns(piece: str, knowledge: Knowledge | None) -> list[Pattern]:
     spread = RANGE.fullmatch(piece)
     if spread:
         offsets = range(int(spread["low"]), int(spread["high"]) + 1)
-        return [pattern for offset in offsets for pattern in _patterns(f"{spread['name']}[{offset}]")]
+        pieces = [f"{spread['name']}[{offset}]" for offset in offsets]
+        return [pattern for piece in pieces for pattern in _patterns(piece, knowledge)]
     if not piece:
         return []
     if piece == "bias":
         return [Pattern(piece, piece, ())]
     parts = [part.strip() for part in piece.split("|")]
     labels = [match for match in map(LABEL.fullmatch, parts) if match]
-    cells = tuple(_cell(part) for part in parts if not LABEL.fullmatch(part))
+    cells = tuple(_cell(part, knowledge) for part in parts if not LABEL.fullmatch(part))
     texts = list(map(_cell_text, cells))
     if not labels:
         return [Pattern("|".join(texts), "|".join(texts), cells)]
@@ -228,7 +259,7 @@ def _patterns(piece: str) -> list[Pattern]:
     return [Pattern(text, text, cells, back)]
 
 
-def _cell(text: str) -> Cell:
+def _cell(text: str, knowledge: Knowledge | None) -> Cell:
     match = CELL.fullmatch(text)
     if not match:
         raise ValueError(
@@ -237,10 +268,10 @@ def _cell(text: str) -> Cell:
     owner, name, offset = match[1] or "w", match[2], int(match[3])
     if not match[1] and re.fullmatch(r"w|p|c\d+", name):
         owner, name = name, ""
-    else:
-        attribute(name)
-    if name == CLUSTER and owner != "w":
-        raise ValueError(f"{text!r}: only words, the first column, have clusters")
+    elif knowledge is None or knowledge.gazetteer(name) is None:
+        attribute(name, knowledge)
+    if owner != "w" and name and name not in ATTRIBUTES and not AFFIX.fullmatch(name):
+        raise ValueError(f"{text!r}: only words, the first column, have classes and gazetteers")
     return _checked(Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset))
 
 
@@ -253,8 +284,11 @@ def _checked(cell: Cell) -> Cell:
 
 
 def _cell_text(cell: Cell) -> str:
-    column = "wp"[cell.column] if cell.column < 2 else f"c{cell.column}"
-    return f"{column}{'.' * bool(cell.attribute)}{cell.attribute}[{cell.offset}]"
+    return f"{_column_name(cell.column)}{'.' * bool(cell.attribute)}{cell.attribute}[{cell.offset}]"
+
+
+def _column_name(column: int) -> str:
+    return "wp"[column] if column < 2 else f"c{column}"
 
 
 def _crfpp(line: str) -> Pattern:
@@ -266,7 +300,7 @@ def _crfpp(line: str) -> Pattern:
 
 
 def cell_value(
-    cell: Cell, texts: list[list[str]], token: int, sentence: range, word_classes: Any = None
+    cell: Cell, texts: list[list[str]], token: int, sentence: range, knowledge: Knowledge | None = None
 ) -> str | None:
     """The text of a cell at a token of a sentence; beyond the sentence, the marker of CRF++."""
     at = token + cell.offset
@@ -275,4 +309,8 @@ def cell_value(
     if at >= sentence.stop:
         return f"_B+{at - sentence.stop + 1}"
     text = texts[cell.column][at]
-    return attribute(cell.attribute, word_classes)(text) if cell.attribute else text
+    if not cell.attribute:
+        return text
+    words = texts[cell.column][sentence.start : sentence.stop]
+    matches = None if knowledge is None else knowledge.match(cell.attribute, words)
+    return attribute(cell.attribute, knowledge)(text) if matches is None else matches[at - sentence.start]

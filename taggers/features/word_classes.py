@@ -9,11 +9,12 @@ and processor.
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,14 +38,22 @@ WORDS = Extractor(parse_template("w[0]"))
 
 @dataclass(frozen=True)
 class WordClasses:
-    """The class of each word, by the hash of its lower-case form; words without one are left out."""
+    """The class of each word, by the hash of the word; words without a class are left out.
 
-    keys: np.ndarray  # uint64
-    numbers: np.ndarray  # uint16
+    A word is looked up as it is written, then in lower case. keys: uint64, or uint32 for their upper halves.
+    numbers: the class of each word. names: those of the classes, such as the paths of a Brown clustering; a
+    class without a name is called by its number.
+    """
+
+    keys: np.ndarray
+    numbers: np.ndarray  # uint16 or uint32
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.numbers.shape != self.keys.shape or self.numbers.dtype != np.uint16:
+        if self.numbers.shape != self.keys.shape or self.numbers.dtype not in (np.uint16, np.uint32):
             raise ValueError("every word must have exactly one class")
+        if self.names and int(self.numbers.max(initial=0)) >= len(self.names):
+            raise ValueError("every class must have a name")
         _ = self.table  # refuses keys that are not hashes
 
     @cached_property
@@ -52,21 +61,32 @@ class WordClasses:
         return KeyTable(self.keys)
 
     @cached_property
-    def values(self) -> np.ndarray:
-        """uint64: the value in the lexicon for each word, the hash of its class number."""
-        hashes = [hash_string(str(number)) for number in range(int(self.numbers.max(initial=0)) + 1)]
-        return np.array(hashes, np.uint64)[self.numbers]
+    def hierarchical(self) -> bool:
+        """Whether the names are paths of bits in a binary tree, so that their prefixes are classes too."""
+        return bool(self.names) and all(map(PATH.fullmatch, self.names))
 
-    def __call__(self, text: str) -> str | None:
-        """The class of a word, as text."""
-        row = self.table.rows(np.array([hash_string(text.lower())], np.uint64))[0]
-        return str(self.numbers[row]) if row >= 0 else None
+    def values(self, bits: int = 0) -> np.ndarray:
+        """uint64: the value of each word in the lexicon, the hash of its class or of the first bits of it."""
+        used, numbers = np.unique(self.numbers, return_inverse=True)
+        hashes = [hash_string(self._name(number, bits)) for number in used.tolist()]
+        return np.array(hashes, np.uint64)[numbers] if len(used) else np.zeros(0, np.uint64)
 
-    def __getstate__(self) -> dict[str, np.ndarray]:
-        return {"keys": self.keys, "numbers": self.numbers}
+    def __call__(self, text: str, bits: int = 0) -> str | None:
+        """The class of a word, as text, or the first bits of its path."""
+        keys = np.array([hash_string(text), hash_string(text.lower())], np.uint64)
+        row = next((row for row in self.table.rows(keys).tolist() if row >= 0), None)
+        return None if row is None else self._name(int(self.numbers[row]), bits)
+
+    def _name(self, number: int, bits: int) -> str:
+        name = self.names[number] if self.names else str(number)
+        return name[:bits] if bits else name
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"keys": self.keys, "numbers": self.numbers, "names": self.names}
 
 
 NONE = WordClasses(np.zeros(0, np.uint64), np.zeros(0, np.uint16))
+PATH = re.compile("[01]+")
 
 
 def find_word_classes(columns: Columns) -> WordClasses:
@@ -126,6 +146,31 @@ def _directions(table: csr_array) -> np.ndarray:
     left, scale, _ = svd(table @ np.linalg.qr(right)[0], full_matrices=False)
     vectors = (left * scale)[:, ::-1]
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+
+def group_vectors(vectors: np.ndarray, k: int) -> tuple[list[int], list[str]]:
+    """The class of each vector, among at most k, and the path of each class in a binary tree."""
+    k = min(k, len(vectors))
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    numbers = _grouped(unit, np.ones(len(unit)), k)
+    return numbers.tolist(), _paths(unit, numbers, k)
+
+
+def _paths(vectors: np.ndarray, numbers: np.ndarray, k: int) -> list[str]:
+    """The path of each class: the nearest classes are joined until there is one (Ward's method)."""
+    from scipy.cluster.hierarchy import linkage
+
+    if k < 2:
+        return ["0"] * k
+    centres = np.zeros((k, vectors.shape[1]))
+    np.add.at(centres, numbers, vectors)
+    centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12)
+    joins = linkage(centres, "ward")[:, :2].astype(int).tolist()
+    paths = {k + len(joins) - 1: ""}
+    for join in range(len(joins) - 1, -1, -1):  # from the root
+        for bit, child in enumerate(joins[join]):
+            paths[child] = paths[k + join] + str(bit)
+    return [paths[number] for number in range(k)]
 
 
 def _grouped(vectors: np.ndarray, weights: np.ndarray, k: int) -> np.ndarray:

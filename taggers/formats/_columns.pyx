@@ -178,7 +178,11 @@ cdef class Columns:
             tokens = [value for token in tokens for value in token]
         else:
             self.width = 1
-        values = [token.encode() for token in tokens]
+        try:
+            values = [token.encode() for token in tokens]
+        except AttributeError:
+            wrong = next(token for token in tokens if not hasattr(token, "encode"))
+            raise TypeError(f"a token must be a str or a tuple of str, got {wrong!r}"[:300]) from None
         sizes = np.fromiter(map(len, values), np.int64, len(values))
         if sizes.sum() >= 2**31 - 1:
             raise DataError("more than 2 GB of text at once; pass it in parts", name)

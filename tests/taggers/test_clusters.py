@@ -17,6 +17,7 @@ from taggers import SequenceTagger
 from taggers.commands import inspect
 from taggers.features import word_classes as module
 from taggers.features._lexicon import Lexicon
+from taggers.features.knowledge import Knowledge
 from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses, _neighbours, find_word_classes
 from taggers.formats._columns import Columns
@@ -103,7 +104,7 @@ def test_a_decomposition_that_does_not_converge_is_told_and_done_without(monkeyp
     monkeypatch.setattr("scipy.sparse.linalg.eigsh", partial(real, maxiter=1, tol=1e-300))
     with pytest.warns(UserWarning, match="no word classes were found.*No convergence"):
         tagger = SequenceTagger(template=TEMPLATE).fit(X, Y)
-    assert len(tagger.model_.word_classes.keys) == 0
+    assert len(tagger.model_.knowledge.classes["cluster"].keys) == 0
     assert tagger.score(X, Y) > 0.95
 
 
@@ -115,13 +116,13 @@ def test_the_lexicon_agrees_with_the_clusters(word):
     )
     for text in (word, "X" * 120):
         expected = [text_hash(found(text)), text_hash(text.lower())]
-        assert Lexicon(["cluster", "lower"], word_classes=found).hashes(text) == expected
+        assert Lexicon(["cluster", "lower"], knowledge=Knowledge({"cluster": found})).hashes(text) == expected
     assert Lexicon(["cluster"]).hashes(word) == [0]
 
 
 def test_too_little_text_has_no_clusters_and_trains_all_the_same():
     tagger = SequenceTagger(template=TEMPLATE).fit(X[:1], Y[:1])
-    assert len(tagger.model_.word_classes.keys) == 0
+    assert len(tagger.model_.knowledge.classes["cluster"].keys) == 0
     assert tagger.predict(X[:1]) == Y[:1]
     online = SequenceTagger(template=TEMPLATE).declare(["n", "v"])
     assert online.partial_fit([["na", "va"]], [["n", "v"]]).predict([["na", "va"]]) == [["n", "v"]]
@@ -129,7 +130,8 @@ def test_too_little_text_has_no_clusters_and_trains_all_the_same():
 
 def test_declared_text_is_clustered_for_online_learning():
     online = SequenceTagger(template=TEMPLATE).declare(["det", "adj", "n", "v"], X=X)
-    np.testing.assert_array_equal(online.model_.word_classes.keys, find_word_classes(COLUMNS).keys)
+    found = online.model_.knowledge.classes["cluster"]
+    np.testing.assert_array_equal(found.keys, find_word_classes(COLUMNS).keys)
     online.partial_fit(X[:30], Y[:30])
     unseen, golden = nonsense(50, seed=1)
     assert online.score(unseen, golden) > 0.95
@@ -148,7 +150,7 @@ def test_a_saved_tagger_has_its_clusters(tmp_path):
         assert other.predict(X) == tagger.predict(X)
     assert inspect(tmp_path / "a", top=3)["strongest"]
     told = [name for token in loaded.explain(X[0]) for name, _ in token["features"]]
-    assert f"w.cluster[0]={loaded.model_.word_classes(X[0][1])}" in told
+    assert f"w.cluster[0]={loaded.model_.knowledge.classes['cluster'](X[0][1])}" in told
 
 
 def test_two_passes_are_one_and_one_more(tmp_path):
@@ -161,7 +163,7 @@ def test_two_passes_are_one_and_one_more(tmp_path):
 
 
 def test_other_columns_have_no_clusters():
-    with pytest.raises(DataError, match="only words, the first column, have clusters"):
+    with pytest.raises(DataError, match="only words, the first column, have classes"):
         parse_template("p.cluster[0]")
     assert parse_template("w[0]").needs_word_classes is False
 

@@ -25,7 +25,7 @@ TEMPLATE = "w[-1..1], p[0], suffix2[0], y[-1]|p[0]"
 MODELS = {
     "exact": lambda: Chunker(template=TEMPLATE, keep_names=True).fit(X, Y),
     "greedy": lambda: SequenceTagger(template=TEMPLATE, inference="greedy").fit(X, Y),
-    "perceptron": lambda: SequenceTagger(template="w[0]", algorithm="perceptron").fit(X, Y),
+    "perceptron": lambda: SequenceTagger(template="w[0], p[0]", algorithm="perceptron").fit(X, Y),
     "values": lambda: SequenceTagger().fit([[{"w": t[0], "x": len(t[0]) / 3} for t in s] for s in X], Y),
 }
 

@@ -258,6 +258,7 @@ def test_forced_labels_are_in_the_scheme_of_the_model():
             tagger.tag(["a", "b", "c"], forced={at: "O"})
 
 
+@pytest.mark.filterwarnings("ignore:no pattern of the template reads")
 @pytest.mark.parametrize("make", [PosTagger, Chunker, NerTagger, SequenceTagger])
 def test_a_model_keeps_the_defaults_of_its_own_tagger(make, tmp_path):
     tagger = make().fit(X, Y)

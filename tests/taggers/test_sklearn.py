@@ -31,6 +31,7 @@ def words_only(X):
     return [[word for word, _ in sentence] for sentence in X]
 
 
+@pytest.mark.filterwarnings("ignore:no pattern of the template reads")
 @pytest.mark.parametrize("kind", TAGGERS)
 def test_a_clone_has_the_parameters_and_nothing_learned(kind):
     tagger = kind(C=0.3, epochs=1).fit(X, Y)

@@ -92,7 +92,7 @@ def test_the_same_sentences_give_the_same_weights_from_a_file_and_from_docs(nlp)
     nlp.initialize(lambda: data)
     columns = Columns(as_columns(80), (0, 1))
     other = PosTagger().declare(sorted({tag for tokens in made for _, tag, _ in tokens}), X=columns)
-    assert len(other.model_.word_classes.keys)
+    assert len(other.model_.knowledge.classes["cluster"].keys)
     for _ in range(2):
         tagger.update(data)
         other.partial_fit(columns, 1)

@@ -264,6 +264,7 @@ def test_explanations_add_up_to_what_the_tagger_knows():
     assert first["history"][0][0] == "label[-1]=<start>"
 
 
+@pytest.mark.filterwarnings("ignore:no pattern of the template reads")
 def test_label_weights_move_recall():
     noisy = [[label if k % 3 else "O" for k, label in enumerate(labels)] for labels in Y]
 

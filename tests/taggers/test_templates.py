@@ -3,7 +3,8 @@
 import pytest
 
 from structsvm.files.errors import DataError
-from taggers.features.template import Cell, load_template, parse_template
+from taggers import NerTagger, SequenceTagger
+from taggers.features.template import Cell, fitting_template, load_template, parse_template
 
 
 def cells(text):
@@ -76,3 +77,63 @@ def test_files_are_read(tmp_path):
     path.write_bytes(b"\xff")
     with pytest.raises(DataError, match="UTF-8"):
         load_template(path)
+
+
+def test_templates_add_up(tmp_path):
+    ner = fitting_template("ner", 3)
+    sums = [
+        "ner + c2[-1..+1] + bias",
+        ["ner", "c2[-1..1]"],
+        "ner+ c2[-1..1]",
+        ("ner", "c2[-1], c2[0], c2[1]"),
+    ]
+    for template in sums:
+        assert fitting_template(template, 3).patterns == ner.patterns + parse_template("c2[-1..1]").patterns
+    path = tmp_path / "a+b"
+    path.write_text("U00:%x[1,0]\nB\n")
+    for template in (path, str(path), [path], f"{path}"):
+        assert fitting_template(template, 1) == load_template(path)
+    both = fitting_template(["label", path], 1)
+    assert both.transitions
+    assert both.patterns[-1] == load_template(path).patterns[0]
+    assert fitting_template("w[0] + y[-1]|w[0]", 1).bigrams == parse_template("y[-1]|w[0]").bigrams
+
+
+@pytest.mark.parametrize(
+    ("template", "words"),
+    [
+        ("ner +", "must stand between two templates"),
+        ("ner + c2[0]", "reads column 2 .* has 1 columns"),
+        ("ner + nothing", "'nothing' is neither a template file nor"),
+        ("ner + w[0", "neither a cell"),
+        (len, "a template must be a name, a file or patterns .*, got <built-in"),
+        (range(3), "must be a name, a file or patterns"),
+        ([], "must be a name, a file or patterns"),
+        (["ner", 3], "got 3"),
+    ],
+)
+def test_what_is_not_a_template_is_refused(template, words):
+    with pytest.raises(ValueError, match=words):
+        NerTagger(template=template).fit([["Ada"]], [["B-PER"]])
+
+
+def test_a_column_that_no_pattern_reads_gets_a_warning():
+    X = [[("Ada", "N", "ada", "x"), ("runs", "V", "run", "x")]]
+    with pytest.warns(UserWarning, match=r"reads the input columns c2, c3 .*'ner \+ c2\[0\]'"):
+        SequenceTagger(template="label").fit(X, [["N", "V"]])
+    with pytest.warns(UserWarning, match="reads the input column p "):
+        SequenceTagger(template="w[0], c2[0], c3[0]").fit(X, [["N", "V"]])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        (len, [["N"]], "X must be a list of sentences, got <built-in"),
+        ([5], [["N"]], "a sentence must be a list of tokens, got 5"),
+        ([[5]], [["N"]], "a token must be a str, a tuple of str, or its features .* got 5"),
+        ([["a", 5]], [["N", "V"]], "a token must be a str or a tuple of str, got 5"),
+    ],
+)
+def test_what_is_no_sentence_or_token_is_refused(X, y, words):
+    with pytest.raises(TypeError, match=words):
+        SequenceTagger().fit(X, y)

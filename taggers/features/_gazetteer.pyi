@@ -1,0 +1,17 @@
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from taggers.features._table import KeyTable
+
+class Gazetteer:
+    table: KeyTable
+    ends: np.ndarray
+    folded: bool
+
+    def __init__(self, keys: Any = (), ends: Any = (), *, folded: bool = False) -> None: ...
+    @staticmethod
+    def from_text(text: bytes, *, folded: bool = False, name: str = "") -> Gazetteer: ...
+    def __len__(self) -> int: ...
+    def matches(self, words: Sequence[str]) -> list[tuple[str, str] | None]: ...

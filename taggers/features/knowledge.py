@@ -1,0 +1,162 @@
+"""Knowledge from outside the labelled file: word classes and gazetteers, by the names that templates use.
+
+Word classes called ``brown`` give the attributes ``brown``, the class of a word, and, if classes are paths
+of bits, ``brown4``, the first four bits of the path, for any number of bits. A gazetteer called ``city``
+gives ``city``, the position of a word in a match (B, I, E, or S for a match of one word), and
+``city_length``, the number of words of the match.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from structsvm.files.inputs import file_name, open_input
+from taggers.features._extract import Extractor
+from taggers.features._gazetteer import Gazetteer
+from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER
+from taggers.features.class_files import N_CLASSES, read_classes, read_text
+from taggers.features.template import parse_template
+from taggers.features.word_classes import WordClasses
+from taggers.formats._columns import Columns
+
+NAME = re.compile("[a-z][a-z_]*")
+BITS = re.compile(r"([a-z_]+?)(\d{0,3})")
+LENGTH = "_length"
+NAMED_FILE = re.compile(r"([a-z][a-z_]*)=(.+)", re.DOTALL)
+UNNAMED = "="  # no name begins with it
+RESERVED = ("w", "p", "c", "y", "bias", *ATTRIBUTES)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Word classes and gazetteers, each by its name."""
+
+    classes: Mapping[str, WordClasses] = field(default_factory=dict)
+    gazetteers: Mapping[str, Gazetteer] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            check_name(name)
+        if twice := set(self.classes) & set(self.gazetteers):
+            raise ValueError(f"word classes and a gazetteer are both called {min(twice)!r}; rename one")
+
+    @property
+    def names(self) -> list[str]:
+        """All names, without `cluster`, which needs no file."""
+        return [name for name in (*self.classes, *self.gazetteers) if name != CLUSTER]
+
+    def word_class(self, attribute: str) -> tuple[WordClasses, int] | None:
+        """The word classes that an attribute looks up, and the number of bits; 0 for whole classes."""
+        match = BITS.fullmatch(attribute)
+        if not match or match[1] not in self.classes:
+            return None
+        return self.classes[match[1]], int(match[2] or 0)
+
+    def gazetteer(self, attribute: str) -> tuple[str, bool] | None:
+        """The name of the gazetteer that an attribute looks up, and whether it is the length of a match."""
+        name = attribute.removesuffix(LENGTH)
+        return (name, name != attribute) if name in self.gazetteers else None
+
+    def without(self, names: Collection[str]) -> Knowledge:
+        """This knowledge without some names."""
+        return Knowledge(
+            {name: value for name, value in self.classes.items() if name not in names},
+            {name: value for name, value in self.gazetteers.items() if name not in names},
+        )
+
+    def with_classes(self, classes: Mapping[str, WordClasses]) -> Knowledge:
+        """This knowledge with more or other word classes."""
+        return replace(self, classes={**self.classes, **classes})
+
+    def with_gazetteers(self, gazetteers: Mapping[str, Gazetteer]) -> Knowledge:
+        """This knowledge with more or other gazetteers."""
+        return replace(self, gazetteers={**self.gazetteers, **gazetteers})
+
+    def match(self, attribute: str, words: Sequence[str]) -> list[str | None] | None:
+        """The values of an attribute in a sentence; None if it does not come from a gazetteer."""
+        found = self.gazetteer(attribute)
+        if found is None:
+            return None
+        name, length = found
+        return [pair and pair[length] for pair in self.gazetteers[name].matches(words)]
+
+
+def read_knowledge(
+    classes: Any = None,
+    gazetteers: Any = None,
+    *,
+    folded: bool = False,
+    most: int | None = None,
+    n_classes: int = N_CLASSES,
+) -> Knowledge:
+    """The knowledge of the options `classes` and `gazetteers` of a tagger."""
+    found: dict[str, WordClasses] = {}
+    for name, source in named_sources(classes, unnamed=True).items():
+        read = read_classes(source, most=most, n_classes=n_classes)
+        name = ("brown" if read.hierarchical else "classes") if name.startswith(UNNAMED) else name
+        if name in found:
+            raise ValueError(f"two word classes are called {name}; name them, as in first=FILE, second=FILE")
+        found[name] = read
+    entries = named_sources(gazetteers)
+    return Knowledge(found, {name: read_gazetteer(source, folded=folded) for name, source in entries.items()})
+
+
+def named_sources(given: Any, *, unnamed: bool = False) -> dict[str, Any]:
+    """{name: source} from a dict, or from texts such as NAME=FILE; with `unnamed`, a name may be missing."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        return dict(given)
+    sources: dict[str, Any] = {}
+    for number, item in enumerate([given] if isinstance(given, (str, Path)) else given):
+        match = NAMED_FILE.fullmatch(item) if isinstance(item, str) else None
+        name, source = (match[1], match[2]) if match else (f"{UNNAMED}{number}", item)
+        if not match and not (unnamed and isinstance(item, (str, Path))):
+            raise ValueError(f"{item!r} has no name; write NAME=FILE, or a dict of names in Python")
+        if name in sources:
+            raise ValueError(f"the name {name!r} occurs twice; each file needs its own name")
+        sources[name] = source
+    return sources
+
+
+def read_gazetteer(source: Any, *, folded: bool = False) -> Gazetteer:
+    """A gazetteer from a file with one entry per line, or from an iterable of entries.
+
+    The words of an entry are separated by spaces; in Python, an entry can also be a list of words.
+    """
+    if isinstance(source, (str, Path)):
+        with open_input(source) as file:
+            text = read_text(file, file_name(source))
+        return Gazetteer.from_text(text, folded=folded, name=file_name(source))
+    if not isinstance(source, Iterable):
+        raise ValueError(f"a gazetteer must be a file or a list of entries, got {source!r}"[:300])
+    entries = [entry if isinstance(entry, str) else " ".join(entry) for entry in source]
+    return Gazetteer.from_text("\n".join(entries).encode(), folded=folded, name="gazetteer")
+
+
+def warn_of_strangers(knowledge: Knowledge, columns: Columns) -> None:
+    """Warn of word classes and gazetteers that know none of the words."""
+    for name in knowledge.names:
+        keys = Extractor(parse_template(f"{name}[0]", knowledge=knowledge), knowledge).keys(columns)
+        if not keys.any():
+            kind = "gazetteer" if name in knowledge.gazetteers else "word classes"
+            warnings.warn(
+                f"the {kind} {name} matches nothing in the training data; check its language, its case and "
+                "how it splits words",
+                stacklevel=6,
+            )
+
+
+def check_name(name: str) -> None:
+    """Raise ValueError for a name that templates could not use, or that means something else there."""
+    if not NAME.fullmatch(name) or name.endswith(LENGTH):
+        raise ValueError(
+            f"the name {name!r} must consist of lower-case letters and underscores, such as brown or city"
+        )
+    if name in RESERVED or AFFIX.fullmatch(f"{name}1"):
+        raise ValueError(f"{name!r} is the name of a column or attribute in templates; choose another name")
