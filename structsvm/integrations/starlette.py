@@ -196,7 +196,7 @@ class LocalService:
             response = JSONResponse({"error": f"{scope['method']} {scope['path']}: {error.detail}"},
                                     error.status_code, error.headers)  # fmt: skip
         except Exception:
-            log.exception("internal error in %s", scope["path"])
+            log.exception("internal error in %r", scope["path"])
             response = JSONResponse({"error": "internal error; the service has logged it"}, 500)
         if response is not None:
             if response.status_code == 413:

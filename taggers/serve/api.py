@@ -100,7 +100,11 @@ class Api:
         async with self._learning:
             answer = self.learner.answered(record)
             if answer is None:
-                await asyncio.to_thread(journal.append, record)
+                try:
+                    await asyncio.to_thread(journal.append, record)
+                except OSError as error:
+                    what = f"the journal cannot be written ({error.strerror}), so nothing was learned"
+                    raise Refused(what, 507) from None
                 answer = self.learner.apply(record)
                 if answer.status == 200:
                     self.metrics.count("sentences_learned", len(X))

@@ -97,7 +97,7 @@ class Learner:
         try:
             self._check_labels(y)
             self.tagger.partial_fit(X, y)
-        except ValueError as error:  # the tagger is unchanged, and would be after a restart
+        except (ValueError, MemoryError) as error:  # the tagger is unchanged, as it will be after a restart
             answer = Answer(digest(record), 400, {"error": str(error)})
         else:
             self.n_learned += len(X)

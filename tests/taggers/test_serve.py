@@ -252,6 +252,21 @@ def test_a_repeated_key_is_answered_the_same_and_learned_once(client: Client, le
     assert client.post("/learn", sentence, **{"Idempotency-Key": "x" * 201})[0] == 400
 
 
+def test_a_full_disk_is_reported_and_nothing_is_learned(
+    client: Client, learner: Learner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        status, answer = client.post("/learn", learned_sentence(1))
+    assert status == 507
+    assert answer["error"].startswith("the journal cannot be written (No space left on device)")
+    assert learner.n_learned == 0
+    assert client.post("/learn", learned_sentence(1)) == (200, {"learned": 1, "version": 1})
+
+
 def test_refused_requests_are_refused_again_after_a_restart(model: Path, tmp_path: Path) -> None:
     labels = [[f"B-T{number}" for number in range(1001)]]
     record = {"X": [["a"]], "y": [labels], "key": "k"}
