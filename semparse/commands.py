@@ -232,6 +232,39 @@ def windows(
     return bags
 
 
+def schema(files: Sequence[str | Path], output: str | Path = "-", *, format: str | None = None) -> Schema:
+    """Write the schema of all candidates of files as JSON, and return it."""
+    check_output(output, *files)
+    bags = [bag for file in files for bag in training_bags(file, format, None)]
+    found = Schema.learn(as_mr(candidate) for bag in bags for candidate in bag.candidates)
+    _write(output, [json.dumps(found.to_json(), indent=1, ensure_ascii=False) + "\n"])
+    return found
+
+
+def lexicon(model: Ospas | str | Path, output: str | Path = "-", *, least: float = 0.1) -> int:
+    """Write `word TAB symbol TAB share` for each share of at least `least`; return the number of lines."""
+    check_output(output, None if isinstance(model, Ospas) else model)
+    found = _loaded(model).lexicon()
+    lines = [
+        f"{word}\t{symbol}\t{share:.3f}\n"
+        for word, symbols in sorted(found.items())
+        for symbol, share in symbols.items()
+        if share >= least
+    ]
+    _write(output, lines)
+    return len(lines)
+
+
+def explain(
+    model: Ospas | str | Path, sentence: str, meaning: str | None = None
+) -> tuple[Parse | None, list[tuple[str, str, float]]]:
+    """The best or a given meaning of a sentence, and the weights behind its score."""
+    parser = _loaded(model)
+    best = parser.parse(sentence)[:1] if meaning is None else [parser.align(sentence, meaning)]
+    found = best[0] if best else None
+    return found, parser.explain(sentence, None if found is None else found.mr)
+
+
 def _write(output: str | Path, parts: Iterable[str]) -> None:
     with atomic_write(output) as file:
         for part in parts:

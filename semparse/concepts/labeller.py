@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import pairwise
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ from structsvm.validation import check_choice, check_count, check_positive, chec
 
 World = Mapping[str, Mapping[str, str]]
 KIND = "concepts"
+ALIGNED = (2, 4)  # passes to try, besides all of them
 PART = 500  # visits between two looks at Ctrl-C
 
 
@@ -49,7 +50,8 @@ class ConceptLabeller(Estimator):
     aligned : with weak labels, passes that take the bags as aligned by what occurs together
         (`bag_alignment`), before those with the thesis' own update, which asks any label of the bag on any
         word to beat the wrong one. Alone (0), that update learns the bags, but on our data not which word
-        each label belongs to.
+        each label belongs to; after a few aligned passes it may still unlearn that. None trains with 2, 4
+        and only aligned passes, and keeps the weights with the fewest mistakes in the last pass.
     """
 
     _: KW_ONLY
@@ -60,8 +62,11 @@ class ConceptLabeller(Estimator):
     window: int = 13
     rate: float = 0.02
     epochs: int = 6
-    aligned: int = 2
+    aligned: int | None = None
     random_state: int = 0
+    arrays_: dict[str, np.ndarray] = field(init=False)
+    errors_: list[float] = field(init=False)
+    aligned_: int = field(init=False)
 
     def fit(
         self,
@@ -76,7 +81,8 @@ class ConceptLabeller(Estimator):
 
         labels has a concept for each word, such as "-" for words that name none. With weak, their order is
         ignored: they are the bag of concepts that the sentence names. callback receives each pass and its
-        share of sentences with a mistake.
+        share of sentences with a mistake; `errors_` has those of the weights that are kept, and `aligned_`
+        their number of aligned passes.
         """
         with training(self):
             self._fit(sentences, worlds, labels, weak, callback)
@@ -98,29 +104,49 @@ class ConceptLabeller(Estimator):
         for k, (sentence, concepts) in enumerate(zip(sentences, labels, strict=True)):
             if not sentence or len(sentence) != len(concepts):
                 raise ValueError(f"sentence {k} has {len(sentence)} words and {len(concepts)} labels")
-        rng = np.random.default_rng(check_seed(self.random_state))
         words = {word: k for k, word in enumerate(_names(sentences), 2)}  # 0: outside, 1: unknown
         known = {concept: k for k, concept in enumerate(_names(labels))}
-        arrays = self._initial(rng, len(words), len(known))
         data = self._encoded(sentences, worlds, words, known)
         truth = np.array([known[c] for concepts in labels for c in concepts], np.int32)
         if weak:
             truth = align(data[0], truth, data[1], (len(words) + 2, len(known)))
-        network = Network(arrays, max(map(len, sentences)), self.order)
-        errors: list[float] = []
-        self.words_, self.concepts_, self.arrays_, self.errors_ = words, known, arrays, errors
+        self.words_, self.concepts_ = words, known
+        tried = [self.epochs]
+        if weak and self.aligned is not None:
+            tried = [self.aligned]
+        elif weak:
+            tried = [*(passes for passes in ALIGNED if passes < self.epochs), *tried]
+        found = []
+        for self.aligned_ in tried:
+            self._train(data, truth, callback)
+            found.append((self.arrays_, self.errors_, self.aligned_))
+        self.arrays_, self.errors_, self.aligned_ = min(found, key=lambda trained: trained[1][-1])
+
+    def _train(
+        self,
+        data: tuple[np.ndarray, np.ndarray, np.ndarray],
+        truth: np.ndarray,
+        callback: Callable[[int, float], object] | None,
+    ) -> None:
+        """Passes over the encoded sentences, from new weights; a callback may predict with them."""
+        starts = data[1]
+        n = len(starts) - 1
+        rng = np.random.default_rng(check_seed(self.random_state))
+        arrays = self._initial(rng, len(self.words_), len(self.concepts_))
+        network = Network(arrays, int(np.diff(starts).max()), self.order)
+        self.arrays_, self.errors_ = arrays, []
         for epoch in range(self.epochs):
-            visits = rng.permutation(len(sentences))
+            visits = rng.permutation(n)
             rate = self.rate * (1 - 0.9 * epoch / self.epochs)
-            by_bag = weak and epoch >= self.aligned
-            parts = range(0, len(visits), PART)
+            by_bag = epoch >= self.aligned_
+            parts = range(0, n, PART)
             right = sum(network.train(*data, truth, visits[k : k + PART], by_bag, rate) for k in parts)
             if not all(np.isfinite(array).all() for array in arrays.values()):
                 raise ValueError(f"the weights diverged because a rate of {self.rate} is too high; lower it")
-            errors.append(1 - right / len(sentences))
+            self.errors_.append(1 - right / n)
             if callback is not None:
-                callback(epoch, errors[-1])
-            if right == len(sentences):
+                callback(epoch, self.errors_[-1])
+            if right == n:
                 break
 
     def _check_options(self) -> None:
@@ -130,7 +156,8 @@ class ConceptLabeller(Estimator):
         sizes = {name: getattr(self, name) for name in ("dimension", "hidden", "window", "epochs")}
         for name, value in sizes.items():
             check_count(**{name: value}, low=1)
-        check_count(aligned=self.aligned, low=0)
+        if self.aligned is not None:
+            check_count(aligned=self.aligned, low=0)
         check_positive(rate=self.rate)
         if self.window % 2 == 0:
             raise ValueError(f"window must be odd, with the word in the middle, got {self.window}")

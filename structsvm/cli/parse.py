@@ -11,7 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from structsvm.cli import parse_inspect
 from structsvm.cli.errors import AllowHost, Host, Port, service_token, told_in_one_sentence
+from structsvm.cli.parse_options import Format, Model, Output, Parts, Quiet, Salience, Threshold
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,28 +23,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Model = Annotated[str, typer.Argument(help="Model file.")]
-Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
-Format = Annotated[
-    str | None,
-    typer.Option(help="File format: jsonl, tab (text TAB mr;mr) or robocup (a folder); detected by default."),
-]
-Parts = Annotated[
-    int | None,
-    typer.Option(
-        min=2,
-        help="Split the file into this many parts; match each part with a parser trained on the others.",
-    ),
-]
-Threshold = Annotated[
-    float | None,
-    typer.Option(help="Return no meaning if the best one leads by less; default: as trained."),
-]
-Salience = Annotated[
-    float | None,
-    typer.Option(help="Match no relation that is meant less often; default: as trained."),
-]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]
+for command in (parse_inspect.windows, parse_inspect.schema, parse_inspect.lexicon, parse_inspect.explain):
+    app.command()(command)
 
 
 @contextlib.contextmanager
@@ -60,33 +42,6 @@ def progress(quiet: bool) -> Iterator[Callable[[int, int], Any] | None]:
             bar.update(done - bar.n)
 
         yield show
-
-
-@app.command()
-def windows(
-    texts: Annotated[str, typer.Argument(help="Texts with times: CSV or JSONL with time and text.")],
-    events: Annotated[
-        str, typer.Argument(help="Events with times: CSV or JSONL with time (or start and end) and meaning.")
-    ],
-    output: Output = "-",
-    before: Annotated[float, typer.Option(help="Seconds before a text that its window includes.")] = 5,
-    after: Annotated[float, typer.Option(help="Seconds after a text that its window includes.")] = 2,
-    quiet: Quiet = False,
-) -> None:
-    """Join texts and events with timestamps to sentences with candidates.
-
-    structsvm parse windows texts.csv events.jsonl --before 0 --after 10 > home.jsonl
-
-    A time is a number or a date such as 2026-05-01T18:30:05. A text without an event in its window has no
-    candidates. Columns or keys named gold and id are kept, others are ignored.
-    """
-    with told_in_one_sentence("semparse.commands") as commands:
-        bags = commands.windows(texts, events, output, before=before, after=after)
-        if not quiet:
-            count = sum(len(bag.candidates) for bag in bags)
-            empty = sum(not bag.candidates for bag in bags)
-            told = f"{len(bags)} sentences with {count} candidates; {empty} sentences have none"
-            print(f"{'' if output == '-' else f'{output}: '}{told}", file=sys.stderr)
 
 
 @app.command()

@@ -159,6 +159,22 @@ def test_bags_are_nearly_as_good_as_aligned_labels(errors):
     assert errors(weak=True, relations=BOTH) < 0.2
 
 
+def test_aligned_passes_are_chosen_by_training_mistakes():
+    x, u, y = scenes(300, seed=3)
+    bags = [sorted(labels) for labels in y]
+
+    def fitted(**options):
+        labeller = ConceptLabeller(hidden=20, dimension=5, epochs=6, **options)
+        return labeller.fit(x, u, bags, weak=True)
+
+    tried = {aligned: fitted(aligned=aligned) for aligned in (2, 4, 6)}
+    chosen, fewest = fitted(), min(labeller.errors_[-1] for labeller in tried.values())
+    assert len({labeller.errors_[-1] for labeller in tried.values()}) > 1
+    assert chosen.errors_[-1] == fewest
+    assert chosen.errors_ == tried[chosen.aligned_].errors_
+    assert chosen.predict(x, u) == tried[chosen.aligned_].predict(x, u)
+
+
 def test_bags_of_the_house_are_aligned_by_what_occurs_together():
     x, _, y = scenes(1500, seed=5)
     words = {word: k for k, word in enumerate(sorted({w for sentence in x for w in sentence}))}

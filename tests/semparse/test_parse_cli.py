@@ -361,9 +361,45 @@ def test_output_that_fails_leaves_nothing(folder, monkeypatch):
     assert not list(folder.glob("out.txt*"))
 
 
+def test_a_schema_of_the_data_can_be_edited_and_given_to_train(folder):
+    done = run("parse", "schema", "train.jsonl", "-o", "schema.json", cwd=folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    schema = json.loads((folder / "schema.json").read_text())
+    assert len(schema["relations"]["pass"]["slots"]) == 2
+    assert Ospas.load(folder / "game.ssvm").schema_.to_json() == schema
+    done = run("parse", "train", "train.jsonl", "--schema", "schema.json", "-o", "given.ssvm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    del schema["relations"]["kick"]
+    (folder / "schema.json").write_text(json.dumps(schema))
+    done = run("parse", "train", "train.jsonl", "--schema", "schema.json", "-o", "given.ssvm", cwd=folder)
+    refused(done, 1, "train.jsonl:", "no relation 'kick'")
+
+
+def test_the_lexicon_lists_words_with_their_shares(folder):
+    done = run("parse", "lexicon", "game.ssvm", "--least", 0.5, cwd=folder)
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert ["feeds", "pass"] in [line[:2] for line in lines]
+    assert all(float(share) >= 0.5 for *_, share in lines)
+    every = run("parse", "lexicon", "game.ssvm", "--least", 0, cwd=folder).stdout.splitlines()
+    assert len(every) > len(lines)
+
+
+def test_a_score_is_explained_by_its_weights(folder):
+    done = run("parse", "explain", "game.ssvm", "purple3 feeds purple7", "--top", 5, cwd=folder)
+    first, *rest = done.stdout.splitlines()
+    assert first == "=> pass(purple3, purple7)"
+    assert len(rest) == 5
+    sizes = [abs(float(line.split()[0])) for line in rest]
+    assert sizes == sorted(sizes, reverse=True)
+    given = ["purple3 feeds purple7", "--meaning", "pass(purple7, purple3)"]
+    assert run("parse", "explain", "game.ssvm", *given, cwd=folder).stdout.startswith("=> pass(purple7,")
+    assert run("parse", "explain", "game.ssvm", "!!!", cwd=folder).stdout == "=> no meaning found\n"
+    refused(run("parse", "explain", "game.ssvm", "a", "--meaning", "f(", cwd=folder), 2, "not a meaning")
+
+
 def test_help_names_every_command(folder):
     text = run("parse", "--help", cwd=folder).stdout
-    assert all(name in text for name in ("train", "apply", "match", "evaluate"))
+    assert all(name in text for name in ("train", "apply", "match", "evaluate", "windows", "schema"))
     assert "parse" in run("--help", cwd=folder).stdout
 
 

@@ -1,0 +1,30 @@
+"""Arguments and options that several commands `structsvm parse ...` share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Model = Annotated[str, typer.Argument(help="Model file.")]
+Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
+Format = Annotated[
+    str | None,
+    typer.Option(help="File format: jsonl, tab (text TAB mr;mr) or robocup (a folder); detected by default."),
+]
+Parts = Annotated[
+    int | None,
+    typer.Option(
+        min=2,
+        help="Split the file into this many parts; match each part with a parser trained on the others.",
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(help="Return no meaning if the best one leads by less; default: as trained."),
+]
+Salience = Annotated[
+    float | None,
+    typer.Option(help="Match no relation that is meant less often; default: as trained."),
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]
