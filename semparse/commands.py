@@ -50,28 +50,29 @@ def train(
     check_output(output, *files, schema)
     given = None if schema is None else read_schema(schema)
     bags = [bag for file in files for bag in training_bags(file, format, given)]
+    said = [bag for bag in bags if as_tokens(bag.sentence)]  # "..." teaches nothing
     if resume is None:
         parser = Ospas(schema=given, **chosen)
-        parser.fit([bag.sentence for bag in bags], [bag.candidates for bag in bags], progress=progress)
+        parser.fit([bag.sentence for bag in said], [bag.candidates for bag in said], progress=progress)
     else:
         parser = Ospas.load(resume)
-        for bag in seen(bags, progress):
+        for bag in seen(said, progress):
             parser.partial_fit(bag.sentence, bag.candidates)
     parser.save(output)
     return parser, bags
 
 
 def training_bags(file: str | Path, format: str | None, schema: Schema | None) -> list[Bag]:
-    """The bags of a file, some of them without candidates; raises DataError for a bag without words."""
+    """The bags of a file, some of them without candidates or words; raises DataError if all of them are."""
     bags = sentences(file, format)
     told = format is not None or str(file).removesuffix(".gz").endswith((".jsonl", ".json"))
     if not any(bag.candidates for bag in bags) or (not told and _are_columns(bags)):
         what = "this does not look like a file of sentences with candidate meanings"
         hint = "" if told else "; if it has this format, specify it with --format"
         raise DataError(f"{what}; {EXPECTED}{hint}", str(file), bags[0].line)
+    if not any(bag.candidates and as_tokens(bag.sentence) for bag in bags):
+        raise DataError("no sentence with candidates has words; is this the right file?", str(file))
     for bag in bags:
-        if not as_tokens(bag.sentence):
-            raise DataError("the sentence has no words; remove it", str(file), bag.line)
         for candidate in bag.candidates if schema is not None else ():
             fault = schema.fault(as_mr(candidate)) if schema is not None else None
             if fault:

@@ -138,8 +138,8 @@ def train(
             symbols = len(set().union(known.relations, *known.types.values()))
             seen = f"{len(bags)} sentences with {sum(len(bag.candidates) for bag in bags)} candidates"
             counts = f"{len(known.relations)} relations, {symbols} symbols, {len(parser.lexicon())} words"
-            empty = sum(not bag.candidates for bag in bags)
-            skipped = f"; {empty} sentences without candidates were skipped" if empty else ""
+            empty = sum(not (bag.candidates and commands.as_tokens(bag.sentence)) for bag in bags)
+            skipped = f"; {empty} sentences without candidates or words were skipped" if empty else ""
             print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)
 
 

@@ -240,11 +240,11 @@ def test_resume_goes_on_with_new_sentences(folder):
 
 
 def test_sentences_without_candidates_are_skipped_and_counted(tmp_path):
-    lines = ["ann runs\trun(ann)", "bob runs\trun(bob)", "what a day", "hm\t"]
+    lines = ["ann runs\trun(ann)", "bob runs\trun(bob)", "what a day", "hm\t", "...\trun(ann)"]
     (tmp_path / "data.tsv").write_text("\n".join(lines) + "\n")
     done = run("parse", "train", "data.tsv", "-o", "out.ssvm", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "from 4 sentences with 2 candidates; 2 sentences without candidates were skipped" in done.stderr
+    assert "from 5 sentences with 3 candidates; 3 sentences without candidates or words were" in done.stderr
     done = run("parse", "train", "data.tsv", "-o", "out.ssvm", "--resume", "out.ssvm", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
@@ -255,7 +255,7 @@ def test_sentences_without_candidates_are_skipped_and_counted(tmp_path):
         (['{"text": "a b"}'], ["bad.jsonl:1:", "candidates"]),
         (["", '{"text": "a b", "candidates": ["r(x"]}'], ["bad.jsonl:2:", "r(x"]),
         (['{"text": "a b", "candidates": ["r(x)"]'], ["bad.jsonl:1:"]),
-        (['{"text": "...", "candidates": ["r(x)"]}'], ["bad.jsonl:1:", "no words"]),
+        (['{"text": "...", "candidates": ["r(x)"]}'], ["bad.jsonl:", "has words"]),
         ([f'{{"text": "{"a " * 2001}", "candidates": ["r(x)"]}}'], ["bad.jsonl:1:", "2001 words"]),
         (['{"text": "", "candidates": ["r(x)"]}'], ["bad.jsonl:1:"]),
         (["[1, 2]"], ["bad.jsonl:1:"]),
