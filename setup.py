@@ -22,6 +22,7 @@ FLAGS = ["-g0", "-w", "-ffp-contract=off"]
 # busy machine: concept networks (0.3 of -O2), SGD-QN, tracking and kernel cutting planes (0.9).
 FAST = (
     "structsvm._dual.linear",
+    "structsvm._dual.shard",
     "structsvm._dual.kernel",
     "structsvm.binary._sgd",
     "structsvm.binary._tracking",

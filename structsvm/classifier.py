@@ -16,6 +16,7 @@ from structsvm.integrations.sklearn import TrainedEstimator
 from structsvm.kernels.functions import gamma_value
 from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.optimizers.larank import LaRank
+from structsvm.optimizers.parallel import ParallelLaRank, n_shards
 from structsvm.problems.multiclass import Multiclass, plain_labels
 from structsvm.validation import (
     NUMBERS,
@@ -34,6 +35,7 @@ FREE_PARAMETERS = (
     "callback",
     "class_weight",
     "epochs",
+    "jobs",
     "random_state",
     "tol",
 )  # may change before partial_fit
@@ -55,6 +57,10 @@ class LaRankClassifier(TrainedEstimator):
     * class_weight: {class: factor of C}, or "balanced" (for `fit` only). Classes that are missing have the
       factor 1.
     * fit_intercept: add a constant feature; for the linear kernel only.
+    * jobs: the number of threads that train, 0 for all cores; for the linear kernel only. shards: the number
+      of parts of the data that learn at the same time, by default one for each thread (fewer for small data
+      sets, one for partial_fit); see `ParallelLaRank`. The same seed and number of shards give the same model
+      with any number of threads.
 
     After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and the results of the
     optimizer (optimizer_): dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_,
@@ -80,6 +86,8 @@ class LaRankClassifier(TrainedEstimator):
     cache_size: float = 500.0
     random_state: Any = 0
     callback: Any = None
+    jobs: int = 1
+    shards: int | None = None
 
     # -- training -------------------------------------------------------------------------------
 
@@ -92,7 +100,8 @@ class LaRankClassifier(TrainedEstimator):
         X, y = self._checked(X, y)
         weight = self._weights(y, sample_weight, self.class_weight, np.unique(y))
         with training(self):
-            optimizer = self._optimizer(X, None)
+            shards = 1 if self.kernel != "linear" else n_shards(self.shards, self.jobs, X.shape[0])
+            optimizer = self._optimizer(X, None, shards)
             optimizer.fit(X, y, weight)
             return self._adopt(optimizer, X)
 
@@ -100,7 +109,7 @@ class LaRankClassifier(TrainedEstimator):
         """Make one pass over more data; pass all classes to the first call if its data lack some.
 
         If a later call is interrupted, the model keeps what that call has learned so far. Only the parameters
-        epochs, tol, random_state, callback and class_weight may change between calls.
+        epochs, tol, random_state, callback, jobs and class_weight may change between calls.
         """
         self._check_options()
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
@@ -136,6 +145,9 @@ class LaRankClassifier(TrainedEstimator):
             raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, got {self.callback!r}")
+        n_shards(self.shards, self.jobs, 0)
+        if self.shards is not None and self.kernel != "linear":
+            raise ValueError("shards must be None with a kernel; only the linear kernel trains in parallel")
 
     def _check_unchanged(self) -> None:
         for name, value in self._fitted_params.items():
@@ -148,8 +160,8 @@ class LaRankClassifier(TrainedEstimator):
         X = check_matrix(X, n_features=n_features, owner=type(self).__name__)
         return X, check_targets(plain_labels(y), X.shape[0])
 
-    def _optimizer(self, X: Any, classes: Any) -> LaRank:
-        linear = self.kernel == "linear"
+    def _optimizer(self, X: Any, classes: Any, shards: int | None = None) -> LaRank:
+        linear, shards = self.kernel == "linear", shards or self.shards or 1
         problem = Multiclass(
             classes=classes, loss=self.loss, output_features=self.output_features,
             fit_intercept=self.fit_intercept and linear,
@@ -160,6 +172,8 @@ class LaRankClassifier(TrainedEstimator):
             "epochs": passes if self.epochs is None and self.tol is None else self.epochs,
             "gap_tolerance": self.tol, "random_state": self.random_state, "callback": self.callback,
         }  # fmt: skip
+        if linear and shards > 1:
+            return ParallelLaRank(problem, shards=shards, jobs=self.jobs, **options)
         if linear:
             return LaRank(problem, **options)
         return KernelLaRank(

@@ -28,7 +28,7 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         raise ValueError(
             f"classes of type {classifier.classes_.dtype} cannot be saved; use numbers or strings"
         )
-    parameters = {k: v for k, v in fitted.items() if k not in ARRAY_PARAMETERS}
+    parameters = {k: v for k, v in fitted.items() if k not in (*ARRAY_PARAMETERS, "jobs")}
     if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
         parameters["random_state"] = None
     saved = optimizer.__getstate__()

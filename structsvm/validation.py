@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Mapping
@@ -36,6 +37,14 @@ def check_count(*, low: int = 0, **values: Any) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
             raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
+
+
+def n_threads(jobs: Any) -> int:
+    """The number of threads for a number of jobs: 0 stands for all cores that this process may use."""
+    check_count(jobs=jobs)
+    if jobs:
+        return int(jobs)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_seed(random_state: Any) -> int:

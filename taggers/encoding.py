@@ -42,6 +42,11 @@ def as_tokens(sentence: Any) -> list[Any]:
     return list(sentence)
 
 
+def n_sentences(X: Any) -> int:
+    """The number of sentences."""
+    return X.n_sentences if isinstance(X, Columns) else len(X)
+
+
 def as_columns(X: Any) -> Columns:
     """Sentences of tokens as columns."""
     return X if isinstance(X, Columns) else Columns.from_sentences(X)

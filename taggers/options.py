@@ -273,10 +273,21 @@ OPTIONS = (
         "jobs",
         int,
         1,
-        "Number of threads that label sentences or score held-out data; training uses one thread.",
+        "Number of threads that train (LaRank only), label sentences and score held-out data; 0 uses all "
+        "cores.",
         flag="--jobs",
-        low=1,
+        low=0,
         kept=False,
+    ),
+    Option(
+        "shards",
+        int,
+        None,
+        "Number of parts of the data that learn at the same time; by default one for each thread, or fewer "
+        "for a small data set. Set it to get the same model, bit for bit, with any number of threads.",
+        flag="--shards",
+        low=1,
+        algorithms=("larank",),
     ),
     Option(
         "callback",

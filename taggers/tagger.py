@@ -16,7 +16,7 @@ from structsvm.files import SparseRows
 from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.problems.sequence import Sequences
-from structsvm.validation import check_count
+from structsvm.validation import check_count, n_threads
 from taggers import encoding, metrics, options
 from taggers.explanation import explain
 from taggers.features.extract import KeyTable
@@ -26,7 +26,7 @@ from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import detect_scheme, inner_labels, split_by_sentence
 from taggers.model import TaggerModel, replace_knowledge
-from taggers.trainer import Dataset, Score, Trainer, TrainingPoint
+from taggers.trainer import Dataset, Score, Trainer, TrainingPoint, shared
 
 
 class LabelLists(list[list[str]]):
@@ -89,8 +89,8 @@ class SequenceTagger(Estimator):
         training.
         """
         with training(self):
-            settings = self._checked_settings()
             X = encoding.as_sentences(X)
+            settings = shared(self._checked_settings(), encoding.n_sentences(X))
             gold = encoding.training_gold(X, y)
             trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), gold.triples()), settings)
             model = trainer.model
@@ -119,11 +119,11 @@ class SequenceTagger(Estimator):
         learned in addition; new features and labels may appear. Bad input and interruptions are treated as
         in `fit`.
         """
-        settings = self._checked_settings()
+        X = encoding.as_sentences(X)
+        settings = shared(self._checked_settings(), encoding.n_sentences(X))
         with training(self), training(trainer := self._fitted(), self):
             trainer.check_unchanged(settings)
             model = trainer.finished()
-            X = encoding.as_sentences(X)
             gold = encoding.training_gold(X, y)
             names = trainer.index()
             labels = gold.encode(names, model.outer, model.inner)
@@ -235,7 +235,7 @@ class SequenceTagger(Estimator):
         scored = getattr(self.callback, "scored", lambda value: None)
 
         def score(model: TaggerModel) -> float:
-            ids = model.tag(features, jobs=self.jobs)
+            ids = model.tag(features, jobs=n_threads(self.jobs))
             value = metrics.score_ids(gold, ids, model.names, phrases=model.outer != "none")
             scored(value)
             return value
@@ -253,13 +253,13 @@ class SequenceTagger(Estimator):
 
     def _label(self, X: Any, model: TaggerModel) -> list[tuple[np.ndarray, np.ndarray]]:
         """Positions in the model's names and sentence pointers of X, in as many parts as there are jobs."""
-        check_count(jobs=self.jobs, low=1)
+        jobs = n_threads(self.jobs)
         X = encoding.as_sentences(X)
-        if isinstance(X, Columns) or self.jobs == 1:
+        if isinstance(X, Columns) or jobs == 1:
             features = encoding.known_features(X, model)
-            return [(model.tag(features, jobs=self.jobs), features.sentence_ptr)]
-        parts = [X[k * len(X) // self.jobs : (k + 1) * len(X) // self.jobs] for k in range(self.jobs)]
-        with ThreadPoolExecutor(self.jobs) as pool:
+            return [(model.tag(features, jobs=jobs), features.sentence_ptr)]
+        parts = [X[k * len(X) // jobs : (k + 1) * len(X) // jobs] for k in range(jobs)]
+        with ThreadPoolExecutor(jobs) as pool:
             encoded = pool.map(lambda part: encoding.known_features(part, model), filter(None, parts))
             return [(model.tag(features), features.sentence_ptr) for features in encoded]
 
@@ -295,11 +295,11 @@ class SequenceTagger(Estimator):
 
         The margin is inf where no other label is possible.
         """
-        check_count(jobs=self.jobs, low=1)
+        jobs = n_threads(self.jobs)
         with reading(trainer := self._fitted(), self):
             model, features = self._features(X, trainer)
             margins = np.zeros(features.n_tokens, np.float32)
-            model.tag(features, margins=margins, jobs=self.jobs)
+            model.tag(features, margins=margins, jobs=jobs)
         return [margins[start:stop].tolist() for start, stop in pairwise(features.sentence_ptr.tolist())]
 
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:

@@ -16,6 +16,7 @@ from structsvm.optimizers import (
     ConvergenceWarning,
     LaRank,
     Optimizer,
+    ParallelLaRank,
     PassiveAggressive,
     Perceptron,
     Point,
@@ -41,7 +42,8 @@ from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS
 
 FIXED = tuple(option.name for option in OPTIONS if option.fixed_on_resume)
-LEARNING = ("algorithm", "C", "reprocess", "label_weight")  # the options that an optimizer is made with
+# the options that an optimizer is made with
+LEARNING = ("algorithm", "C", "reprocess", "label_weight", "shards")
 NO_STATE = (
     "this model was saved without its training state, so training continues from its weights alone and old "
     "examples cannot be reprocessed; save models with their training state (--keep-state on the command line)"
@@ -437,6 +439,17 @@ class Trainer:
         return best, scores
 
 
+def shared(settings: Settings, n_sentences: int) -> dict[str, Any]:
+    """The settings with a number of shards for this many sentences."""
+    from structsvm.optimizers.parallel import n_shards
+
+    parallel = settings["algorithm"] == "larank"
+    return {
+        **settings,
+        "shards": n_shards(settings["shards"], settings["jobs"], n_sentences) if parallel else None,
+    }
+
+
 def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
     """The optimizer that the settings ask for, with nothing learned."""
     if len(model.labels) > MOST_LABELS:
@@ -448,8 +461,11 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
     problem, common = model.problem(loss), {"random_state": settings["random_state"]}
     if settings["algorithm"] == "perceptron":
         return Perceptron(problem, **common)
+    shards = settings["shards"] or 1  # `shared` has chosen a number, except for partial_fit
     if settings["algorithm"] == "larank":
         common["n_reprocess"] = settings["reprocess"]
+        if shards > 1:
+            return ParallelLaRank(problem, C=settings["C"], shards=shards, jobs=settings["jobs"], **common)
     kind = {"larank": LaRank, "pa": PassiveAggressive, "svmstruct": SVMStruct}[settings["algorithm"]]
     return kind(problem, C=settings["C"], **common)
 

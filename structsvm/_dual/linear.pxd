@@ -26,6 +26,7 @@ cdef struct Pattern:
 cdef class LinearDual(Dual):
     cdef readonly Oracle oracle
     cdef readonly object weights            # the array behind w
+    cdef readonly double sigma              # factor of the squared norms
     cdef double* w
     cdef Pattern* patterns
     cdef Py_ssize_t capacity
@@ -48,6 +49,7 @@ cdef class LinearDual(Dual):
     cdef Py_ssize_t taker(self, Pattern* p, double* v) noexcept nogil
     cdef Py_ssize_t match(self, Pattern* p) noexcept nogil
     cdef int step(self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil
+    cdef void shift(self, double step, const Difference* d) noexcept nogil
     cdef Pattern* insert_pattern(self, Py_ssize_t slot) except NULL nogil
     cdef double product(self, Pattern* p, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef bint widen(self, Pattern* p) noexcept nogil

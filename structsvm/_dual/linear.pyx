@@ -11,7 +11,8 @@ lambda from output a to output b:
 
 The true output has d = 0, v = 0 and room C - beta. The other forms of the problem change only this much:
 slack rescaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) for Delta, give the true output
-v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it.
+v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it. A shard (`shard.pyx`)
+multiplies the squared norms, and its changes of w, by sigma, which is 1 here.
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX
@@ -53,6 +54,7 @@ cdef class LinearDual(Dual):
         self.C, self.tau, self.kappa = C, tau, kappa
         self.squared = oracle.squared
         self.most_products = MOST_PRODUCTS
+        self.sigma = 1
         self.rng = seed
         self.grow(oracle.n_weights)
 
@@ -150,7 +152,7 @@ cdef class LinearDual(Dual):
             return 0
         curvature = self.norm(p, a) + self.norm(p, b)
         if a != TRUE_OUTPUT and b != TRUE_OUTPUT:
-            curvature -= 2 * self.product(p, a, b)
+            curvature -= 2 * self.sigma * self.product(p, a, b)
             self.cost += p.outputs[a].d.n + p.outputs[b].d.n
         if a != TRUE_OUTPUT:
             room = p.outputs[a].alpha
@@ -160,12 +162,12 @@ cdef class LinearDual(Dual):
         if a != TRUE_OUTPUT:
             out = &p.outputs[a]
             out.alpha = 0 if step == room else out.alpha - step
-            difference_add(self.w, -step, &out.d)
+            self.shift(-step, &out.d)
             self.cost += out.d.n
         if b != TRUE_OUTPUT:
             out = &p.outputs[b]
             out.alpha += step
-            difference_add(self.w, step, &out.d)
+            self.shift(step, &out.d)
             self.cost += out.d.n
         self.dual += step * gap - 0.5 * step * step * curvature
         self.n_steps += 1
@@ -178,6 +180,9 @@ cdef class LinearDual(Dual):
         if p.n == 0:
             self.remove_pattern(self.position[p.slot])
         return 1
+
+    cdef void shift(self, double step, const Difference* d) noexcept nogil:
+        difference_add(self.w, step, d)
 
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
         """Ask the oracle and return the violation of what it found, packed if it is above `floor`."""
@@ -218,7 +223,7 @@ cdef class LinearDual(Dual):
 
     cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil:
         if k != TRUE_OUTPUT:
-            return p.outputs[k].norm
+            return self.sigma * p.outputs[k].norm
         return 1 / p.upper if self.squared else 0
 
     cdef double true_violation(self, Pattern* p) noexcept nogil:
@@ -386,6 +391,20 @@ cdef class LinearDual(Dual):
         """||w||^2."""
         return self.weights @ self.weights
 
+    @property
+    def losses(self) -> float:
+        """sum alpha Delta, less beta^2 / 2 C for quadratic slacks: the dual is this minus ||w||^2 / 2."""
+        cdef double total = 0
+        cdef Py_ssize_t position, k
+        cdef Pattern* p
+        for position in range(self.n_patterns):
+            p = &self.patterns[position]
+            for k in range(p.n):
+                total += p.outputs[k].alpha * p.outputs[k].loss
+            if self.squared:
+                total -= p.beta * p.beta / (2 * p.upper)
+        return total
+
     def start_from(self, weights):
         """Set w, without support patterns."""
         self.grow(len(weights))
@@ -532,7 +551,7 @@ def check_state(state: dict, n_weights: int) -> None:
         and counts.sum() == n_outputs and lengths.sum() == n_entries
         and (state["slots"] >= 0).all() and len(np.unique(state["slots"])) == len(state["slots"])
         and (n_entries == 0 or 0 <= indices.min() <= indices.max() < n_weights)
-        and len(state["counters"]) == len(state["objective"]) == 2 and len(state["rng"]) == 1
+        and len(state["counters"]) == len(state["objective"]) == 2 and len(state["rng"]) >= 1
         and ((state["counters"] >= 0) & (state["counters"] <= LARGEST_COUNT)).all()
         and all(np.isfinite(state[name]).all() for name, kind in kinds.items() if kind is np.float64)
         and (state["alpha"] >= 0).all() and (state["upper"] > 0).all() and (state["loss"] >= 0).all()

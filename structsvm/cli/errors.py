@@ -26,7 +26,7 @@ Column = Annotated[
         help="Label column: a number counted from 0, -1 for the last column, or a name such as upos or xpos."
     ),
 ]
-Jobs = Annotated[int, typer.Option(min=1, help="Number of threads.")]
+Jobs = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")]

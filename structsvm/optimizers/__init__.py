@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.machine import Machine
+    from structsvm.optimizers.parallel import ParallelLaRank
     from structsvm.optimizers.perceptron import Perceptron
     from structsvm.optimizers.svmstruct import SVMStruct
 
@@ -20,6 +21,7 @@ __all__ = [
     "Machine",
     "NotFittedError",
     "Optimizer",
+    "ParallelLaRank",
     "PassiveAggressive",
     "Perceptron",
     "Point",
@@ -32,6 +34,7 @@ _MODULES = {
     "kernel": ("KernelLaRank", "KernelSVMStruct"),
     "larank": ("LaRank", "PassiveAggressive"),
     "machine": ("Machine",),
+    "parallel": ("ParallelLaRank",),
     "perceptron": ("Perceptron",),
     "svmstruct": ("SVMStruct",),
 }

@@ -411,7 +411,7 @@ class Optimizer:
         if "_saved" in state:
             dual, rows = vars(self).pop("_saved")
             oracle = self._new_oracle(self.problem)
-            slots = oracle.add_rows(**rows)
+            slots = _add_rows(oracle, rows)
             machine = self._new_machine(oracle, 0)
             machine.restore(dict(dual, slots=slots))
             self._machine = machine
@@ -419,6 +419,12 @@ class Optimizer:
 
 def _part(state: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(prefix): value for name, value in state.items() if name.startswith(prefix)}
+
+
+def _add_rows(oracle: Patterns, rows: dict[str, Any]) -> np.ndarray:
+    """Store patterns; the shards that they came from do not matter to an oracle without shards."""
+    known = {name: rows[name] for name in rows if name != "shard" or hasattr(oracle, "shards")}
+    return oracle.add_rows(**known)
 
 
 def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.ndarray) -> np.ndarray:
@@ -431,7 +437,7 @@ def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.nda
         return held[place]
     if "places" in oracle.rows(NO_SLOTS) and "places" not in rows:  # without them, rows are not checked
         raise ValueError("the training state lacks the places of its patterns")
-    slots = oracle.add_rows(**rows)
+    slots = _add_rows(oracle, rows)
     if len(slots) != len(place):
         raise ValueError("the training state has another number of patterns than of places")
     oracle.discard(slots[~gone])

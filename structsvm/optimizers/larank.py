@@ -110,10 +110,14 @@ class LaRank(Optimizer):
         return False
 
     def _visit(self, order: np.ndarray) -> None:
+        self._steps(self._machine, order, self._rates)
+
+    def _steps(self, dual: Any, slots: np.ndarray, rates: np.ndarray) -> None:
+        """Run the schedule on slots of a dual."""
         if self.schedule == "fixed":
-            schedules.fixed(self._machine, order, self.n_reprocess)
+            schedules.fixed(dual, slots, self.n_reprocess)
         else:
-            schedules.adaptive(self._machine, order, self._rates, self.mu, self.clock == "wall")
+            schedules.adaptive(dual, slots, rates, self.mu, self.clock == "wall")
 
     def _reset(self) -> None:
         super()._reset()

@@ -14,6 +14,7 @@ import numpy as np
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
+from structsvm.validation import n_threads
 from taggers.commands.matching import (
     check_fit,
     format_to_read,
@@ -54,6 +55,7 @@ def tag(
     """
     check_output(output, file, None if isinstance(model, TaggerModel) else model)
     model = replace_knowledge(opened(model), classes=classes, gazetteers=gazetteers)
+    jobs = n_threads(jobs)
     name = file_name(file)
     if nbest > 1 and replace:
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")

@@ -47,9 +47,12 @@ def train(
     curve: a file for the training curve, a table with the fields of `TrainingPoint`.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    if dev is None and "jobs" in options:
-        raise ValueError("--jobs has no effect without --dev: training uses one thread; leave it out")
     tagger = _new_tagger(task, resume, options)
+    algorithm = tagger.settings()["algorithm"]
+    if dev is None and "jobs" in options and algorithm != "larank":
+        raise ValueError(
+            f"--jobs has no effect without --dev: {algorithm} trains with one thread; leave it out"
+        )
     template = options.get("template")
     sources = (file, dev, *([] if template is None else template_parts(template)))
     check_saving(output, sources, dtype, prune, keep_state)

@@ -32,6 +32,7 @@ REPLACED = {
     "cutoff": "set prune to leave out features with small weights",
     "callback": "use a logger of spacy train",
     "jobs": "use n_process of nlp.pipe",
+    "shards": "each update is an online pass",
 }
 # The columns of a CoNLL-U file as spaCy's attributes.
 _CONLLU = {"form": "ORTH", "lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "deprel": "DEP"}

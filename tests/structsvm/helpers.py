@@ -8,6 +8,7 @@ import numpy as np
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Problem, SVMStruct
 from structsvm._dual.oracle import PythonOracle
+from structsvm.optimizers import ParallelLaRank
 
 DUAL_OPTIMIZERS = {
     "larank": lambda problem, **more: LaRank(problem, **{"C": 0.5, "epochs": 2, **more}),
@@ -16,6 +17,9 @@ DUAL_OPTIMIZERS = {
     ),
     "passive-aggressive": lambda problem, **more: PassiveAggressive(
         problem, **{"C": 0.5, "epochs": 2, **more}
+    ),
+    "parallel": lambda problem, **more: ParallelLaRank(
+        problem, **{"C": 0.5, "epochs": 2, "shards": 3, "jobs": 1, **more}
     ),
     "svmstruct": lambda problem, **more: SVMStruct(problem, **{"C": 0.5, "epsilon": 0.05, **more}),
 }

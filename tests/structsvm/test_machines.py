@@ -14,12 +14,13 @@ from structsvm import (
     Perceptron,
     SVMStruct,
 )
-from structsvm.optimizers import Machine, Optimizer
+from structsvm.optimizers import Machine, Optimizer, ParallelLaRank
 from structsvm.optimizers.machine import Patterns
 from tests.structsvm.helpers import noisy_classes
 
 OPTIMIZERS = {
     "LinearDual": lambda problem: LaRank(problem),
+    "Shards": lambda problem: ParallelLaRank(problem, shards=2),
     "OneSlackDual": lambda problem: SVMStruct(problem, formulation="1-slack", epsilon=0.1),
     "KernelDual": lambda problem: KernelLaRank(problem, gamma=0.2),
     "PerceptronWeights": lambda problem: Perceptron(problem),
@@ -39,7 +40,15 @@ def test_each_machine_satisfies_the_contract(name):
 
 
 def test_optimizers_are_at_most_two_levels_below_their_base():
-    for kind in (LaRank, PassiveAggressive, SVMStruct, Perceptron, KernelLaRank, KernelSVMStruct):
+    for kind in (
+        LaRank,
+        ParallelLaRank,
+        PassiveAggressive,
+        SVMStruct,
+        Perceptron,
+        KernelLaRank,
+        KernelSVMStruct,
+    ):
         chain = [cls for cls in kind.__mro__ if issubclass(cls, Optimizer)]
         assert len(chain) <= 3
         for cls in chain:  # one base is an optimizer; a second one only adds methods, and calls no super()

@@ -50,7 +50,8 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--labels", "FOO"), "labels must be one of"),
         ((*TRAIN, "--inference", "greedy", "--order", "100"), "order must be at most 99"),
         ((*TRAIN, "--order", "2"), "exact inference requires order 1"),
-        ((*TRAIN, "--jobs", "2"), "--jobs has no effect without --dev"),
+        ((*TRAIN, "--jobs", "2", "--algorithm", "pa"), "--jobs has no effect without --dev"),
+        ((*TRAIN, "--shards", "2", "--algorithm", "pa"), "--shards has no effect on pa"),
         ((*TRAIN, "--resume", "state.ssvm", "--seed", "7"), "--seed has no effect, as state.ssvm contains"),
         (
             (*TRAIN, "--resume", "state.ssvm", "--algorithm", "perceptron"),

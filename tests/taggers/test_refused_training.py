@@ -139,7 +139,8 @@ def test_an_interrupted_fit_replaces_the_model_before_it():
         ("constrained", 1, "constrained must be True or False, got 1"),
         ("C", "0.1", "C must be a number, got '0.1'"),
         ("label_weight", [1], r"label_weight must be a dict, got \[1\]"),
-        ("jobs", 0, "jobs must be an integer of at least 1, got 0"),
+        ("jobs", -1, "jobs must be an integer of at least 0, got -1"),
+        ("shards", 0, "shards must be an integer of at least 1, got 0"),
     ],
 )
 def test_options_of_the_wrong_type_are_refused(name, value, sentence):
@@ -154,8 +155,8 @@ def test_numbers_of_numpy_are_options(tmp_path):
     assert {name: getattr(loaded, name) for name in options} == options
 
 
-def test_labelling_needs_at_least_one_job():
-    tagger = SequenceTagger().fit(WORDS, Y).set_params(jobs=0)
+def test_labelling_needs_a_number_of_jobs():
+    tagger = SequenceTagger().fit(WORDS, Y).set_params(jobs=-1)
     for label in (tagger.predict, tagger.predict_margins):
         with pytest.raises(ValueError, match="jobs must be"):
             label(WORDS)

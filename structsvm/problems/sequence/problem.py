@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -37,6 +37,14 @@ class Sequences:
     def __len__(self) -> int:
         return self.n_sentences
 
+    def __getitem__(self, chosen: slice) -> Sequences:
+        """Some of the sentences."""
+        tokens, sentence_ptr = _items(self.sentence_ptr, np.arange(len(self))[chosen])
+        places, token_ptr = _items(self.token_ptr, tokens)
+        values = None if self.values is None else self.values[places]
+        bigrams = None if self.bigrams is None else replace(self.bigrams, ids=self.bigrams.ids[tokens])
+        return Sequences(self.rows[places], token_ptr, sentence_ptr, values, bigrams)
+
     @property
     def n_sentences(self) -> int:
         """The number of sentences, empty ones included."""
@@ -58,6 +66,18 @@ class SequenceLabels:
 
     def __len__(self) -> int:
         return len(self.sentence_ptr) - 1
+
+    def __getitem__(self, chosen: slice) -> SequenceLabels:
+        """The labels of some of the sentences."""
+        tokens, sentence_ptr = _items(self.sentence_ptr, np.arange(len(self))[chosen])
+        return SequenceLabels(self.codes[tokens], sentence_ptr, self.sets)
+
+
+def _items(pointers: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the items of the chosen groups are, group after group, and pointers to the chosen groups."""
+    sizes = pointers[chosen + 1] - pointers[chosen]
+    ends = np.append(0, np.cumsum(sizes))
+    return np.repeat(pointers[chosen] - ends[:-1], sizes) + np.arange(ends[-1]), ends
 
 
 class SequenceProblem(Problem):

@@ -1,0 +1,336 @@
+"""LaRank on several cores: CoCoA+ [Ma et al. 2015], with LaRank as the local solver."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from structsvm._dual.dual import lengthened
+from structsvm._dual.shard import LinearShard, add_changes
+from structsvm.optimizers.curve import in_slices
+from structsvm.optimizers.larank import LaRank
+from structsvm.problem import Problem
+from structsvm.validation import check_count, n_threads
+
+OUTPUTS, ENTRIES = ("alpha", "loss", "lengths"), ("indices", "values")  # of a dual's state
+Work = Callable[[int, LinearShard, np.ndarray], None]  # visits slots of a shard
+
+
+SMALLEST = 500  # samples of a shard: with fewer, threads cost more time than they save
+
+
+def n_shards(shards: int | None, jobs: int, n_samples: int) -> int:
+    """The number of shards: by default one for each job, or fewer for a small data set."""
+    if shards is not None:
+        check_count(shards=shards, low=1)
+        return shards
+    return max(1, min(n_threads(jobs), n_samples // SMALLEST))
+
+
+def shard_seed(seed: int, shard: int) -> int:
+    """The seed of a shard's random draws."""
+    return (seed + shard * 0xD1342543DE82EF95) % 2**64
+
+
+class ShardedPatterns:
+    """The patterns of all K shards: sample i belongs to shard i % K, slot s is slot s // K of shard s % K."""
+
+    def __init__(self, problem: Any, n: int, **form: str) -> None:
+        self.problem, self.form = problem, form
+        self.shards = [self.new() for _ in range(n)]
+
+    def new(self) -> Any:
+        """An empty store of the kind that shards have."""
+        oracle = self.problem.oracle()
+        oracle.configure(**self.form)
+        return oracle
+
+    @property
+    def n_weights(self) -> int:
+        return max(oracle.n_weights for oracle in self.shards)
+
+    @property
+    def n_stored(self) -> int:
+        """Patterns held."""
+        return sum(oracle.n_stored for oracle in self.shards)
+
+    def split(self, slots: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each shard the positions of its slots, and the slots as it numbers them."""
+        owner = slots % len(self.shards)
+        chosen = [np.flatnonzero(owner == k) for k in range(len(self.shards))]
+        return [(at, slots[at] // len(self.shards)) for at in chosen]
+
+    def add(self, X: Any, y: Any) -> np.ndarray:
+        n, added, numbers = len(self.shards), [], []
+        try:
+            for k, oracle in enumerate(self.shards):
+                part = _every(X, k, n), _every(y, k, n)
+                if size := part[1].shape[0] if hasattr(part[1], "shape") else len(part[1]):
+                    slots = oracle.add(*part)
+                    numbers.append(oracle.slot_weights(slots, np.arange(size, dtype=float)) * n + k)
+                    added.append(slots * n + k)
+        except BaseException:
+            for slots in added:
+                self.discard(slots)
+            self.new().add(X, y)  # raises again, and names the position in all of the data
+            raise
+        return np.concatenate(added)[np.argsort(np.concatenate(numbers), kind="stable")]
+
+    def discard(self, slots: np.ndarray) -> None:
+        for oracle, (_, own) in zip(self.shards, self.split(slots), strict=True):
+            oracle.discard(own)
+
+    def slot_weights(self, slots: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
+        weights, n = np.empty(len(slots)), len(self.shards)
+        for k, (at, own) in enumerate(self.split(slots)):
+            if len(own):
+                weights[at] = self.shards[k].slot_weights(own, np.ascontiguousarray(sample_weight[k::n]))
+        return weights
+
+    def groups(self, slots: np.ndarray) -> np.ndarray | None:
+        starts = np.zeros(len(slots), bool)
+        for oracle, (at, own) in zip(self.shards, self.split(slots), strict=True):
+            if len(own):
+                found = oracle.groups(own)
+                if found is None:
+                    return None
+                starts[at[found]] = True
+        return np.flatnonzero(starts)
+
+    def rows(self, slots: np.ndarray) -> dict[str, Any]:
+        whole, stored = self.new(), np.empty(len(slots), np.intp)
+        for oracle, (at, own) in zip(self.shards, self.split(slots), strict=True):
+            if len(own):
+                stored[at] = whole.add_rows(**oracle.rows(own))
+        return whole.rows(stored) | {"shard": slots % len(self.shards)}
+
+    def add_rows(self, shard: np.ndarray | None = None, **rows: Any) -> np.ndarray:
+        whole, n = self.new(), len(self.shards)
+        stored = whole.add_rows(**rows)
+        slots = np.empty(len(stored), np.intp)
+        owner = (np.arange(len(stored)) if shard is None else shard) % n
+        for k, oracle in enumerate(self.shards):
+            if (own := owner == k).any():
+                slots[own] = oracle.add_rows(**whole.rows(stored[own])) * n + k
+        return slots
+
+
+class Shards:
+    """A `Machine` made of shards, each with its own patterns, coefficients and copy of w.
+
+    w is the sum of what the shards have learned, and `dual` the dual objective of all coefficients together.
+    Memory: besides w, each shard has a copy of it, and the old values of the part that a round changes.
+    """
+
+    squared: bool
+    block = sys.maxsize  # a call of visit is a round
+
+    def __init__(self, oracle: ShardedPatterns, seed: int, jobs: int, **options: Any) -> None:
+        self.oracle = oracle
+        self.jobs = jobs
+        n = len(oracle.shards)
+        self.shards = [
+            LinearShard(own, seed=shard_seed(seed, k), sigma=n, **options)
+            for k, own in enumerate(oracle.shards)
+        ]
+        self.C, self.squared = options["C"], self.shards[0].squared
+        self.weights = np.zeros(0)
+        self.dual = 0.0
+        self._grow(oracle.n_weights)
+
+    # -- a round --------------------------------------------------------------------------------
+
+    def round(self, slots: np.ndarray, work: Work) -> None:
+        """Let every shard visit its own of these slots, then add up what they have learned.
+
+        The result does not depend on the number of threads. Interruptions end the round early.
+        """
+        stop, own, before = Event(), [own for _, own in self.oracle.split(slots)], self.losses
+
+        def play(k: int) -> None:
+            for part in in_slices(own[k], 64):
+                if stop.is_set():
+                    return
+                work(k, self.shards[k], part)
+
+        try:
+            self._each(play, stop)
+        finally:
+            self.dual += self._add_up() - before
+
+    def _each(self, work: Callable[[int], Any], stop: Event | None = None) -> list[Any]:
+        """The results of `work` for each shard; if one fails, `stop` is set, and the others are awaited."""
+        n = len(self.shards)
+        if min(self.jobs, n) == 1:
+            return [work(k) for k in range(n)]
+        with ThreadPoolExecutor(min(self.jobs, n)) as pool:
+            try:
+                return list(pool.map(work, range(n)))
+            except BaseException:
+                if stop is not None:
+                    stop.set()
+                raise
+
+    def _add_up(self) -> float:
+        """Bring w and its copies up to date; return `losses` minus the growth of ||w||^2 / 2."""
+        n = len(self.shards)
+        changes = self._each(lambda k: self.shards[k].changes())
+        parts = self._each(lambda k: add_changes(self.weights, changes, k, n))
+
+        def adopt(k: int) -> None:
+            for blocks, values, _ in parts:
+                self.shards[k].adopt(blocks, values)
+
+        self._each(adopt)
+        return self.losses - sum(growth for *_, growth in parts)
+
+    def visit(self, slots: np.ndarray) -> None:
+        self.round(slots, lambda _, shard, own: shard.visit(own))
+
+    @property
+    def losses(self) -> float:
+        """The dual plus ||w||^2 / 2, apart from a constant."""
+        return sum(shard.losses for shard in self.shards)
+
+    # -- the training set -----------------------------------------------------------------------
+
+    def admit(self, slots: np.ndarray, sample_weight: np.ndarray) -> None:
+        self._grow(self.oracle.n_weights)
+        for shard, (at, own) in zip(self.shards, self.oracle.split(slots), strict=True):
+            shard.admit(own, np.ascontiguousarray(sample_weight[at]))
+
+    def dismiss(self, slots: np.ndarray) -> None:
+        for shard, (_, own) in zip(self.shards, self.oracle.split(slots), strict=True):
+            shard.dismiss(own)
+
+    def slacks(self, slots: np.ndarray, counted: bool = False) -> np.ndarray:
+        xi, parts = np.empty(len(slots)), self.oracle.split(slots)
+        self._grow(self.oracle.n_weights)
+
+        def look(k: int) -> None:
+            at, own = parts[k]
+            xi[at] = self.shards[k].slacks(own, counted)
+
+        self._each(look)
+        return xi
+
+    def _grow(self, n_weights: int) -> None:
+        """Make w and all its copies at least this long."""
+        n_weights = max(n_weights, len(self.weights))
+        self.weights = lengthened(self.weights if len(self.weights) else np.zeros(0), n_weights)
+        for shard in self.shards:
+            shard.grow(n_weights)
+
+    # -- results --------------------------------------------------------------------------------
+
+    @property
+    def norm(self) -> float:
+        return float(self.weights @ self.weights)
+
+    @property
+    def n_patterns(self) -> int:
+        return sum(shard.n_patterns for shard in self.shards)
+
+    @property
+    def n_vectors(self) -> int:
+        return sum(shard.n_vectors for shard in self.shards)
+
+    @property
+    def n_argmax(self) -> int:
+        return sum(shard.n_argmax for shard in self.shards)
+
+    @property
+    def tau(self) -> float:
+        return self.shards[0].tau
+
+    @tau.setter
+    def tau(self, tau: float) -> None:
+        for shard in self.shards:
+            shard.tau = tau
+
+    def primal_bound(self) -> float:
+        return -np.inf
+
+    # -- saved states ---------------------------------------------------------------------------
+
+    def start_from(self, weights: np.ndarray) -> None:
+        self._grow(len(weights))
+        self.weights[: len(weights)] = weights
+        for shard in self.shards:
+            shard.start_from(self.weights)
+
+    def state(self) -> dict[str, np.ndarray]:
+        """As that of a `LinearDual`, which can restore it, as can any number of shards."""
+        n = len(self.shards)
+        states = [shard.state() for shard in self.shards]
+        for k, state in enumerate(states):
+            state["slots"] = state["slots"] * n + k
+        joined = {name: np.concatenate([state[name] for state in states]) for name in states[0]}
+        return joined | {
+            "weights": self.weights.copy(),
+            "counters": np.sum([state["counters"] for state in states], axis=0),
+            "objective": np.array([self.dual, sum(shard.cost for shard in self.shards)]),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._grow(max(len(state["weights"]), self.oracle.n_weights))
+        n, seeds = len(self.shards), state["rng"]
+        patterns = state["slots"] % n
+        outputs = np.repeat(patterns, state["counts"])
+        entries = np.repeat(outputs, state["lengths"])
+        owners = dict.fromkeys(("slots", "upper", "counts"), patterns)
+        owners |= dict.fromkeys(OUTPUTS, outputs) | dict.fromkeys(ENTRIES, entries)
+        for k, shard in enumerate(self.shards):
+            own = state | {name: state[name][owner == k] for name, owner in owners.items()}
+            own["slots"] = own["slots"] // n
+            own["rng"] = np.array([seeds[k] if len(seeds) == n else shard_seed(int(seeds[0]), k)], np.uint64)
+            if k:  # the first shard keeps the counters of all
+                own |= {name: np.zeros_like(state[name]) for name in ("counters", "objective")}
+            shard.restore(own)
+        self.weights[: len(state["weights"])] = state["weights"]
+        self.dual = float(state["objective"][0])
+
+
+class ParallelLaRank(LaRank):
+    """LaRank on shards of the data that learn at the same time, by CoCoA+ [Ma et al. 2015].
+
+    An epoch has twenty rounds. In a round every shard runs LaRank on its next patterns, with curvatures
+    multiplied by the number of shards K; then the changes of all shards, divided by K, are added up. The dual
+    never decreases and its coefficients stay feasible, so `gap` bounds the distance from the optimum as it
+    does for LaRank. More shards need more epochs for the same gap.
+
+    shards: their number. Each holds a copy of w. jobs: the number of threads that run them, 0 for all cores;
+    it does not change the result. All other options are those of `LaRank`.
+    """
+
+    def __init__(self, problem: Problem, *, shards: int = 2, jobs: int = 0, **options: Any) -> None:
+        super().__init__(problem, **options)
+        self.shards = shards
+        self.jobs = jobs
+
+    def validate(self) -> None:
+        super().validate()
+        check_count(shards=self.shards, low=1)
+        n_threads(self.jobs)
+
+    def _new_oracle(self, problem: Any) -> Any:
+        return ShardedPatterns(problem, self.shards, rescaling=self.rescaling, slack=self.slack)
+
+    def _new_machine(self, oracle: Any, seed: int) -> Any:
+        options = {"C": self.C, "tau": self.tau, "kappa": self.kappa}
+        return Shards(oracle, seed, n_threads(self.jobs), **options)
+
+    def _visit(self, order: np.ndarray) -> None:
+        rates = np.tile(self._rates, (self.shards, 1))
+        self._fitted().round(order, lambda k, shard, slots: self._steps(shard, slots, rates[k]))
+        self._rates = rates.mean(axis=0)
+
+
+def _every(data: Any, k: int, n: int) -> Any:
+    """Every n-th sample from the k-th on."""
+    return data[k::n] if hasattr(data, "__getitem__") else list(data)[k::n]

@@ -1,0 +1,179 @@
+"""CoCoA+: any number of threads gives the same bytes, the dual of all shards is exact, the gap certifies."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from structsvm import LaRank, LaRankClassifier, Multiclass
+from structsvm.optimizers import ParallelLaRank
+from structsvm.optimizers.parallel import SMALLEST, n_shards
+from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
+from tests.structsvm.helpers import SlowMulticlass, assert_same_bytes, noisy_classes, state_of
+from tests.structsvm.test_invariants import assert_invariants
+
+
+def sentences(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 9, n)
+    sentence_ptr = np.append(0, np.cumsum(lengths))
+    rows = rng.integers(0, 40, (sentence_ptr[-1], 3)).astype(np.int32)
+    codes = (rows[:, 0] % 5).astype(np.int32)
+    token_ptr = 3 * np.arange(sentence_ptr[-1] + 1)
+    return Sequences(rows.ravel(), token_ptr, sentence_ptr), SequenceLabels(codes, sentence_ptr)
+
+
+PROBLEMS = {
+    "classes": lambda: (Multiclass(), *noisy_classes(90)),
+    "python": lambda: (SlowMulticlass(), *noisy_classes(45)),
+    "exact": lambda: (SequenceProblem(5), *sentences()),
+    "greedy": lambda: (SequenceProblem(5, inference="greedy", order=2), *sentences()),
+}
+
+
+@pytest.mark.parametrize("schedule", ["fixed", "adaptive"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_number_of_threads_changes_no_byte(name, schedule):
+    problem, X, y = PROBLEMS[name]()
+    one, two, four = (
+        ParallelLaRank(problem, C=0.3, shards=4, jobs=jobs, schedule=schedule, epochs=2).fit(X, y)
+        for jobs in (1, 2, 4)
+    )
+    for other in (two, four):
+        assert_same_bytes(state_of(one), state_of(other))
+        assert one.dual_ == other.dual_
+        assert [p.dual for p in one.curve_] == [p.dual for p in other.curve_]
+
+
+@pytest.mark.parametrize("shards", [1, 2, 7])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_dual_of_all_coefficients_is_the_one_kept_and_all_shards_reach_the_same_optimum(name, shards):
+    problem, X, y = PROBLEMS[name]()
+    alone = LaRank(problem, C=0.3, gap_tolerance=0.01).fit(X, y)
+    together = ParallelLaRank(problem, C=0.3, shards=shards, gap_tolerance=0.01, jobs=2).fit(X, y)
+    assert_invariants(together)
+    assert 0 <= together.gap() < 0.01
+    assert together.dual_ == pytest.approx(alone.dual_, abs=0.01)
+    duals = [point.dual for point in together.curve_]
+    assert duals == sorted(duals)
+
+
+def test_adding_without_scaling_is_what_the_curvature_protects_from():
+    problem, X, y = PROBLEMS["classes"]()
+    optimizer = ParallelLaRank(problem, C=100.0, shards=8, jobs=1, epochs=1).fit(X, y)
+    assert optimizer._machine.shards[0].sigma == 8
+    assert optimizer.dual_ > 0
+
+
+def test_slots_follow_the_order_of_the_data_and_weights_their_samples():
+    problem, X, y = PROBLEMS["greedy"]()
+    weight = np.arange(1.0, len(X) + 1)
+    alone = LaRank(problem).begin(X, y, weight)
+    together = ParallelLaRank(problem, shards=4).begin(X, y, weight)
+    np.testing.assert_array_equal(alone._weight, together._weight)
+    groups = [one._machine.oracle.groups(one._held) for one in (alone, together)]
+    np.testing.assert_array_equal(*groups)
+    assert together._machine.oracle.n_stored == len(X)
+
+
+@pytest.mark.parametrize("name", ["classes", "exact", "greedy"])
+def test_training_resumes_as_if_it_had_never_stopped(name):
+    problem, X, y = PROBLEMS[name]()
+    whole = ParallelLaRank(problem, shards=3, epochs=2, jobs=1).fit(X, y)
+    half = ParallelLaRank(problem, shards=3, epochs=1, jobs=2).fit(X, y)
+    resumed = ParallelLaRank(half.problem, shards=3).resume(half.state(), X, y)
+    resumed.epoch()
+    assert_same_bytes(state_of(whole), state_of(resumed))
+
+
+@pytest.mark.parametrize("shards", [1, 2, 5])
+def test_a_state_is_resumed_with_any_number_of_shards(shards):
+    problem, X, y = PROBLEMS["exact"]()
+    begun = ParallelLaRank(problem, shards=3, epochs=1).fit(X, y)
+    make = (lambda p: LaRank(p)) if shards == 1 else (lambda p: ParallelLaRank(p, shards=shards))
+    resumed = make(begun.problem).resume(begun.state(), X, y)
+    assert resumed.dual_ == begun.dual_
+    assert resumed.primal() == pytest.approx(begun.primal(), rel=1e-12)
+    resumed.epoch()
+    assert resumed.dual_ > begun.dual_
+    assert_invariants(resumed)
+
+
+def test_new_features_may_appear_later():
+    problem, X, y = PROBLEMS["exact"]()
+    optimizer = ParallelLaRank(problem, shards=3).partial_fit(X, y)
+    before = len(optimizer.weights_)
+    more, labels = sentences(seed=1)
+    more.rows[:] += 17
+    optimizer.partial_fit(more, labels)
+    assert len(optimizer.weights_) > before
+    assert_invariants(optimizer)
+
+
+def test_data_are_refused_with_their_own_position_and_nothing_is_kept():
+    X, y = noisy_classes(12)
+    optimizer = ParallelLaRank(SlowMulticlass(classes=range(4)), shards=3).partial_fit(X, y)
+    before, stored = state_of(optimizer), optimizer._machine.oracle.n_stored
+    y[7] = 9
+    with pytest.raises(ValueError, match=r"y\[7\] = "):
+        optimizer.partial_fit(X, y)
+    assert_same_bytes(before, state_of(optimizer))
+    assert optimizer._machine.oracle.n_stored == stored
+
+
+class Stubborn(SlowMulticlass):
+    """Raises in the middle of a round, in a thread."""
+
+    calls = 0
+
+    def loss_augmented_argmax(self, x, y, w):
+        type(self).calls += 1
+        if self.calls == 100:
+            raise RuntimeError("enough")
+        return super().loss_augmented_argmax(x, y, w)
+
+
+def test_an_error_in_a_thread_ends_the_round_and_leaves_a_valid_model():
+    optimizer = ParallelLaRank(Stubborn(), shards=3, jobs=3)
+    with pytest.raises(RuntimeError, match="enough"):
+        optimizer.fit(*noisy_classes(90))
+    assert_invariants(optimizer)
+    assert optimizer.epoch() is False
+
+
+def test_ctrl_c_ends_a_round_in_threads():
+    problem, X, y = PROBLEMS["classes"]()
+
+    def interrupt(point):
+        signal.raise_signal(signal.SIGINT)
+
+    optimizer = ParallelLaRank(problem, shards=4, jobs=2, callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.fit(X, y)
+    assert_invariants(optimizer)
+    assert threading.active_count() < 4
+
+
+def test_small_data_sets_stay_in_one_shard():
+    assert n_shards(None, 8, SMALLEST) == 1
+    assert n_shards(None, 8, 4 * SMALLEST) == 4
+    assert n_shards(3, 1, 5) == 3
+    with pytest.raises(ValueError, match="shards must be an integer of at least 1"):
+        n_shards(0, 1, 5)
+
+
+def test_a_classifier_trains_in_threads_and_its_file_does_not_tell_how_many(tmp_path):
+    X, y = noisy_classes(200)
+    files = []
+    for jobs in (1, 3):
+        classifier = LaRankClassifier(shards=3, jobs=jobs).fit(X, y)
+        classifier.save(tmp_path / str(jobs))
+        files.append((tmp_path / str(jobs)).read_bytes())
+    assert files[0] == files[1]
+    loaded = LaRankClassifier.load(tmp_path / "1")
+    assert (loaded.predict(X) == classifier.predict(X)).all()
+    assert loaded.partial_fit(X, y).shards == 3
+    assert classifier.score(X, y) == pytest.approx(LaRankClassifier().fit(X, y).score(X, y), abs=0.05)
+    with pytest.raises(ValueError, match="shards must be None with a kernel"):
+        LaRankClassifier(kernel="rbf", shards=2).fit(X, y)
