@@ -63,6 +63,32 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "test.conllu": "a650e7a223fe191009ded17cedae740659449be20354bd68205c376de4ddef2d",
         },
     },
+    "ud_greek": {
+        "what": "Universal Dependencies Greek GDT, CoNLL-U (1,662 / 403 / 456 sentences).",
+        "licence": "CC BY-NC-SA 3.0.",
+        "source": (
+            "https://github.com/UniversalDependencies/UD_Greek-GDT, commit 1485f84, "
+            "el_gdt-ud-{train,dev,test}.conllu, renamed"
+        ),
+        "files": {
+            "train.conllu": "892cd36cd47372ec0d7ccdbc874af9a6994651cdb0cf2cee6ba93bb01ee83794",
+            "dev.conllu": "53de54735051eecef04aa8c0f5f0fbf2466e0e0d4fd9dfd3d313560c394ddf41",
+            "test.conllu": "30cb5881ce6f8ba628de88853a4c105e716a365e8fcd9024a85befe41165c260",
+        },
+    },
+    "ud_afrikaans": {
+        "what": "Universal Dependencies Afrikaans AfriBooms, CoNLL-U (1,315 / 194 / 425 sentences).",
+        "licence": "CC BY-SA 4.0.",
+        "source": (
+            "https://github.com/UniversalDependencies/UD_Afrikaans-AfriBooms, commit a6dd726, "
+            "af_afribooms-ud-{train,dev,test}.conllu, renamed"
+        ),
+        "files": {
+            "train.conllu": "5dfd07a87750b4b535eca5a4b4254352d2d40fbdd3fc1a9d332e62cec0f0c05f",
+            "dev.conllu": "9be338cd501863631e03c123be2399e32b3d845d91347e5d6aa10c76254fbb49",
+            "test.conllu": "e41f9111795ea733f91a93787e76a3191a088c213375c50f8ec6a9597a94e967",
+        },
+    },
     "treebank_sample": {
         "what": "Penn Treebank sample: 5% of the Wall Street Journal, tagged and parsed (3,914 sentences).",
         "licence": "Copyright LDC 1995; non-commercial use only.",
