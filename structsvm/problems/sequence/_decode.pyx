@@ -10,6 +10,7 @@ from libc.string cimport memcpy, memset
 
 from structsvm.problems.sequence._oracles cimport (
     Cell, Rows, Span, poll, score_sentence, tokens_per_poll, viterbi_step)
+from structsvm.problems.sequence._parts cimport Parts, Tree, add_nodes_float
 
 import numpy as np
 
@@ -26,6 +27,7 @@ cdef struct Scratch:
     float* after            # stride x 2: of the best path behind a label
     int32_t* back
     float* table            # labels x stride: the transitions to one token, where its bigrams change them
+    float* nodes            # scores of the tree of parts, after that of its root
     const int32_t* ids      # tokens x kinds: the bigrams of the sentence, or NULL
     const int32_t* rows_of  # numbers x (n_labels + 1): their rows
 
@@ -39,6 +41,7 @@ cdef class Decoder:
 
     cdef readonly Py_ssize_t n_labels, stride, order, n_rows
     cdef readonly bint greedy
+    cdef Parts parts                        # of the labels, or None
     cdef const int32_t[::1] distances       # of the labels before that bigrams look at
     cdef readonly object source             # SparseRows: the label history, then the features
     cdef Py_ssize_t first                   # of its rows that is a feature's
@@ -53,13 +56,14 @@ cdef class Decoder:
         if not isinstance(weights, SparseRows):
             weights = np.asarray(weights).reshape(-1, problem.stride)
             if not dense:
-                weights = SparseRows.from_dense(weights, problem.n_labels)
+                weights = SparseRows.from_dense(weights, problem.width)
         self.source, self.first = weights, problem.history
         self.n_rows = len(weights) - self.first
         if self.n_rows < 0:
             raise ValueError(f"{len(weights)} rows of weights, and {self.first} are those of labels before")
         self.n_labels, self.stride, self.order = problem.n_labels, problem.stride, problem.order
         self.greedy = problem.inference == "greedy"
+        self.parts = None if problem.parts is None else Parts(problem.parts)
         self.distances = np.array(problem.bigrams, dtype=np.int32)
         self.follow = problem.barred
         self.last = problem.barred_end
@@ -73,7 +77,8 @@ cdef class Decoder:
     def _arrange_dense(self):
         """Arrange all rows as wide ones; return those of the label history."""
         table = np.zeros((len(self.source), self.stride), np.float32)
-        table[:, :self.n_labels] = self.source[:, :self.n_labels]
+        width = self.n_labels if self.parts is None else self.parts.tree.n_parts
+        table[:, :width] = self.source[:, :width]
         self.wide, self.cells = table[self.first:], np.zeros(0, np.uint64)
         spans = np.empty(self.n_rows, SPAN)
         spans["start"], spans["count"] = np.arange(self.n_rows), -1
@@ -169,9 +174,12 @@ cdef class Decoder:
         scratch.after = <float*>malloc(2 * self.stride * sizeof(float))
         scratch.back = <int32_t*>malloc(n * self.stride * sizeof(int32_t))
         scratch.table = <float*>malloc(self.n_labels * self.stride * sizeof(float))
+        scratch.nodes = NULL
+        if self.parts is not None:
+            scratch.nodes = <float*>malloc((1 + self.parts.tree.n_nodes) * sizeof(float))
         scratch.ids = scratch.rows_of = NULL
         if (scratch.lattice == NULL or scratch.best == NULL or scratch.after == NULL or scratch.back == NULL
-                or scratch.table == NULL):
+                or scratch.table == NULL or (self.parts is not None and scratch.nodes == NULL)):
             release(scratch)
             raise MemoryError(f"no memory to label a sentence of {n} tokens")
         return 0
@@ -190,6 +198,9 @@ cdef class Decoder:
             score_sentence(
                 scratch.lattice + t * self.stride, &self.rows, rows, values, token_ptr + t, min(n - t, part))
             t += part
+        if self.parts is not None:
+            self.choose_parts(scratch, n, forced, answer, margins)
+            return 0
         for t in range(n):
             scores = scratch.lattice + t * self.stride
             if forced != NULL and forced[t] >= 0:
@@ -268,6 +279,48 @@ cdef class Decoder:
                     if y != best and scores[y] > second:
                         second = scores[y]
                 margins[t] = lead(scores[best], second)
+
+    cdef void choose_parts(
+        self, Scratch* scratch, Py_ssize_t n, const int32_t* forced, int32_t* answer, float* margins
+    ) noexcept nogil:
+        """The same for labels made of parts."""
+        cdef const Tree* tree = &self.parts.tree
+        cdef Py_ssize_t t, s, y, best
+        cdef float* scores
+        cdef float* nodes = scratch.nodes + 1
+        cdef float value, most, second
+        for t in range(n):
+            scores = scratch.lattice + t * self.stride
+            for s in range(1, self.order + 1):
+                self.add_history(s, answer[t - s] if t >= s else -1, scores)
+            add_nodes_float(tree, scores, nodes)
+            best, most, second = 0, nodes[tree.node[0]], 2 * FORBIDDEN
+            for y in range(1, self.n_labels):
+                value = nodes[tree.node[y]]
+                if value > most:
+                    best, second, most = y, most, value
+                elif value > second:
+                    second = value
+            if forced != NULL and forced[t] >= 0:
+                best, second = forced[t], 2 * FORBIDDEN
+            answer[t] = <int32_t>best
+            if margins != NULL:
+                margins[t] = lead(most, second)
+
+    cdef void add_history(self, Py_ssize_t distance, Py_ssize_t before, float* scores) noexcept nogil:
+        """Add what the parts of an earlier label say; -1: there is no such label."""
+        cdef const Tree* tree = &self.parts.tree
+        cdef Py_ssize_t y, k, first = (distance - 1) * (tree.n_parts + 1)
+        cdef const float* row
+        if before < 0:
+            row = &self.history[first + tree.n_parts, 0]
+            for y in range(self.stride):
+                scores[y] += row[y]
+            return
+        for k in range(tree.ptr[before], tree.ptr[before + 1]):
+            row = &self.history[first + tree.ids[k], 0]
+            for y in range(self.stride):
+                scores[y] += row[y]
 
     cdef int viterbi(self, Scratch* scratch, Py_ssize_t n, int32_t* answer) except -1 nogil:
         cdef Py_ssize_t t, y, at, stride = self.stride, winner = 0
@@ -381,7 +434,11 @@ cdef class Decoder:
 
     def feature_rows(self, rows) -> np.ndarray:
         """The weights of some features, rows x labels; -1 gives a row that is to be passed over."""
-        return self.source[np.maximum(rows, 0) + self.first][:, :self.n_labels]
+        picked = self.source[np.maximum(rows, 0) + self.first]
+        if self.parts is None:
+            return picked[:, :self.n_labels]
+        starts = np.asarray(self.parts.ptr)[:self.n_labels]
+        return np.add.reduceat(picked[:, np.asarray(self.parts.ids)], starts, axis=1)
 
     def lattice(self, X, Py_ssize_t sentence, forced=None) -> np.ndarray:
         """Scores of the labels of each token of a sentence by its features alone."""
@@ -408,3 +465,4 @@ cdef void release(Scratch* scratch) noexcept nogil:
     free(scratch.after)
     free(scratch.back)
     free(scratch.table)
+    free(scratch.nodes)

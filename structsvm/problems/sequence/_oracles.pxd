@@ -53,3 +53,9 @@ cdef class ExactOracle(SequenceOracle):
     cdef const float* entering(self, Py_ssize_t t) noexcept nogil
     cdef int viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) except -1 nogil
     cdef int emit(self, const Sentence* x) except -1 nogil
+
+
+cdef class GreedyOracle(SequenceOracle):
+    cdef Py_ssize_t order
+
+    cdef Py_ssize_t history(self, const Sentence* x, Py_ssize_t t, Py_ssize_t distance) noexcept nogil

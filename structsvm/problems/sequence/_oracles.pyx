@@ -155,10 +155,10 @@ cdef class ExactOracle(SequenceOracle):
 cdef class GreedyOracle(SequenceOracle):
     """One label at a time, given the true labels before it."""
 
-    cdef Py_ssize_t order
-
-    def __init__(self, problem, Py_ssize_t n_labels, Py_ssize_t stride, loss, Py_ssize_t order):
-        super().__init__(problem, n_labels, stride, order * (n_labels + 1), loss)
+    def __init__(
+        self, problem, Py_ssize_t n_labels, Py_ssize_t stride, loss, Py_ssize_t order, Py_ssize_t n_parts
+    ):
+        super().__init__(problem, n_labels, stride, order * (n_parts + 1), loss)
         self.order = order
 
     cdef int place(self, Sentence* x, list slots) except -1:

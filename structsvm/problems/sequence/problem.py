@@ -11,6 +11,7 @@ import numpy as np
 from structsvm.problem import Problem
 from structsvm.problems.multiclass import check_loss_matrix
 from structsvm.problems.sequence.bigrams import Bigrams
+from structsvm.problems.sequence.label_parts import LabelParts
 from structsvm.validation import check_choice, check_count
 
 LANES = 8  # labels are padded to a multiple of it
@@ -95,6 +96,10 @@ class SequenceProblem(Problem):
     if a label may not follow another (last row: may not come first). The second, n_labels booleans, is True
     if a label may not come last. Greedy training ignores both.
 
+    parts: the parts of each label (see `LabelParts`). Labels share the weights of their parts: a label's
+    score is the sum over its parts. Greedy inference only. The loss of a wrong label is 1,
+    and `per_part` for each part that only one of both labels has.
+
     bigrams: for each kind of bigram feature (see `Bigrams`), the distance to its label; exact inference
     supports only a distance of 1.
     """
@@ -108,6 +113,8 @@ class SequenceProblem(Problem):
         loss: Any = None,
         barred: tuple[Any, Any] | None = None,
         bigrams: tuple[int, ...] = (),
+        parts: LabelParts | None = None,
+        per_part: float = 0.0,
     ) -> None:
         check_choice(inference=(inference, ("exact", "greedy")))
         check_count(n_labels=n_labels, low=1)
@@ -130,10 +137,24 @@ class SequenceProblem(Problem):
             if inference != "exact" or self.bigrams:
                 raise ValueError(f"the loss {loss!r} needs exact inference without bigram features")
             loss = None
-        self.loss_ = check_loss_matrix(loss, n_labels)
-        self.stride = -(-n_labels // LANES) * LANES
-        self.history = n_labels + 1 if inference == "exact" else order * (n_labels + 1)
-        self.barred, self.barred_end = penalties(barred, n_labels, self.stride)
+        if parts is not None:
+            self._check_parts(parts, loss, barred)
+        self.parts = parts
+        self.per_part = per_part
+        # The weights of a row, one for each label or part; the stride pads them.
+        self.width = n_labels if self.parts is None else self.parts.n_parts
+        self.loss_ = check_loss_matrix(loss, n_labels) if self.parts is None else np.zeros((1, 1))
+        self.stride = -(-self.width // LANES) * LANES
+        self.history = n_labels + 1 if inference == "exact" else order * (self.width + 1)
+        self.barred, self.barred_end = penalties(barred, n_labels if parts is None else 1, self.stride)
+
+    def _check_parts(self, parts: LabelParts, loss: Any, barred: Any) -> None:
+        if self.inference != "greedy" or self.bigrams or loss is not None or barred is not None:
+            raise ValueError(
+                "labels with parts need greedy inference, without bigram features, barred labels or a loss"
+            )
+        if parts.n_labels != self.n_labels:
+            raise ValueError(f"parts of {parts.n_labels} labels for {self.n_labels} labels")
 
     @property
     def offset(self) -> int:
@@ -143,8 +164,12 @@ class SequenceProblem(Problem):
     def oracle(self) -> Any:
         from structsvm.problems.sequence._oracles import ExactOracle, GreedyOracle
 
+        if self.parts is not None:
+            from structsvm.problems.sequence._parts import PartsOracle
+
+            return PartsOracle(self, self.parts, self.stride, self.order, self.per_part)
         if self.inference == "greedy":
-            return GreedyOracle(self, self.n_labels, self.stride, self.loss_, self.order)
+            return GreedyOracle(self, self.n_labels, self.stride, self.loss_, self.order, self.n_labels)
         if self.counted:
             from structsvm.problems.sequence._counted import CountedOracle
 

@@ -11,7 +11,7 @@ def wider_weights(weights: np.ndarray, old: SequenceProblem, new: SequenceProble
     """The weights in the layout of `new`, whose first labels are those of `old`; new weights are zero."""
     table = weights.reshape(-1, old.stride)
     wide = np.zeros((len(table) - old.history + new.history, new.stride), weights.dtype)
-    wide[_new_row(np.arange(len(table)), old, new), : old.n_labels] = table[:, : old.n_labels]
+    wide[_new_row(np.arange(len(table)), old, new), : old.width] = table[:, : old.width]
     return wide.reshape(-1) if weights.ndim == 1 else wide
 
 
@@ -39,6 +39,6 @@ def wider_state(
 def _new_row(row: np.ndarray, old: SequenceProblem, new: SequenceProblem) -> np.ndarray:
     """The new position of a row of weights; the order is kept, and the row of "no label" stays last in its
     block."""
-    block, before = np.divmod(row, old.n_labels + 1)
-    before = np.where(before == old.n_labels, new.n_labels, before)
-    return np.where(row < old.history, block * (new.n_labels + 1) + before, row - old.history + new.history)
+    block, before = np.divmod(row, old.width + 1)
+    before = np.where(before == old.width, new.width, before)
+    return np.where(row < old.history, block * (new.width + 1) + before, row - old.history + new.history)
