@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from taggers.tagger import Chunker, NerTagger, PosTagger, SequenceTagger
+    from taggers.tagger import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
 
-__all__ = ["Chunker", "NerTagger", "PosTagger", "SequenceTagger"]
+__all__ = ["Chunker", "MorphTagger", "NerTagger", "PosTagger", "SequenceTagger"]
 
 
 def __getattr__(name: str) -> Any:

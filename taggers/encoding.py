@@ -127,7 +127,7 @@ def as_gold(X: Any, y: Any) -> GoldLabels:
 def training_gold(X: Any, y: Any) -> GoldLabels:
     """The gold labels to learn from; if they are a column, it is the last one, after those of the inputs."""
     gold = as_gold(X, y)
-    if gold.column is not None and gold.column != X.width - 1:
+    if gold.column is not None and gold.column + gold.n_columns != X.width:
         raise ValueError(
             f"the label column must be the last of the {X.width} columns that were read, got column "
             f"{gold.column}; read the input columns first and the label column last"

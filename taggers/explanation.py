@@ -72,7 +72,7 @@ def _ranked(
     model: TaggerModel, names: Sequence[str], features: Sequences, at: int, label: int
 ) -> list[tuple[str, float]]:
     part = slice(features.token_ptr[at], features.token_ptr[at + 1])
-    weights = model.weights[model.problem().history + features.rows[part]][:, label].astype(float)
+    weights = model.decoder.feature_rows(features.rows[part])[:, label].astype(float)
     if features.values is not None:
         weights = weights * features.values[part]
     return sorted(zip(names, weights.tolist(), strict=False), key=lambda pair: -abs(pair[1]))
@@ -99,9 +99,12 @@ def _bigrams(
 
 def _previous_labels(model: TaggerModel, labels: np.ndarray, at: int) -> list[tuple[str, float]]:
     found = []
+    parts = model.label_columns
+    width = len(model.weight_names)
     for back in range(1, (model.order if model.inference == "greedy" else 1) + 1):
-        before = int(labels[at - back]) if at >= back else len(model.labels)
-        row = (back - 1) * (len(model.labels) + 1) + before
-        name = model.labels[before] if at >= back else "<start>"
-        found.append((f"label[-{back}]={name}", float(model.weights[[row]][0, labels[at]])))
+        before = parts[labels[at - back]] if at >= back else [width]
+        rows = [(back - 1) * (width + 1) + part for part in before]
+        name = model.labels[labels[at - back]] if at >= back else "<start>"
+        weight = model.weights[rows][:, parts[labels[at]]].sum()
+        found.append((f"label[-{back}]={name}", float(weight)))
     return found

@@ -12,12 +12,17 @@ from structsvm.files import DataError
 from structsvm.problems.sequence import SequenceProblem, Sequences
 
 LARGE = 2e9  # bytes: below this, nothing is said
+MANY = 300  # labels: exact inference compares all pairs of them for each token
 COPIES = {"perceptron": 3}  # of the weights, where there is more than one: last, sums and means
 LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 
 
 class TrainingMemoryWarning(UserWarning):
     """A training needs much memory."""
+
+
+class ManyLabelsWarning(UserWarning):
+    """A training with exact inference has many labels."""
 
 
 def needed_memory(problem: SequenceProblem, n_features: int, X: Sequences, algorithm: str) -> int:
@@ -40,8 +45,14 @@ def check_memory(problem: SequenceProblem, n_features: int, X: Sequences, algori
     Returns whether it warned.
     """
     needed = needed_memory(problem, n_features, X, algorithm)
+    many = problem.inference == "exact" and problem.n_labels > MANY
+    if many:
+        warnings.warn(
+            f"exact inference with {problem.n_labels:,} labels is slow, as it compares all pairs of them for "
+            "each token; greedy inference is several times faster", ManyLabelsWarning, stacklevel=5,
+        )  # fmt: skip
     if needed < LARGE:
-        return False
+        return many
     rare = int(np.sum(np.bincount(X.rows, minlength=n_features) == 1))
     less = needed_memory(problem, n_features - rare, X, algorithm)
     text = (

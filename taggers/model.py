@@ -24,6 +24,7 @@ from taggers.features.template import Template
 from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
+from taggers.labels.parts import all_parts, label_parts, values
 from taggers.options import OPTIONS, Option
 
 MOST_ALIKE = 64
@@ -41,6 +42,7 @@ class TaggerModel:
     knowledge: the word classes and gazetteers that the template uses.
     words: the upper halves of the keys of the words seen in training.
     report: figures of the training. parameters: the options given to the tagger.
+    share: labels share the weights of their parts, see `taggers.labels.parts`.
     files: the format and columns of the training file.
     state: the training state, if it was kept.
     feature_names: by row of the table, if they were kept; they have no effect on labelling.
@@ -55,6 +57,7 @@ class TaggerModel:
     constrained: bool = False
     inference: str = "exact"
     order: int = 1
+    share: bool = False
     bigram_numbers: KeyTable = field(default_factory=KeyTable)
     knowledge: Knowledge = field(default_factory=Knowledge)
     words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
@@ -69,6 +72,8 @@ class TaggerModel:
         options: dict[str, Any] = {"inference": self.inference, "order": self.order, "loss": loss}
         if self.label_bigrams is not None:
             options["bigrams"] = self.label_bigrams.distances
+        if self.share and self.labels:
+            options["parts"] = label_parts(tuple(self.labels))
         if self.constrained:
             first, follow, last = schemes.allowed(self.labels, self.inner)
             options["barred"] = (~np.vstack([follow, first]), ~last)
@@ -82,7 +87,7 @@ class TaggerModel:
         """The weights of an optimizer as rows, in float32; rows that no example has used are zero."""
         problem = self.problem()
         used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)
-        return SparseRows.from_dense(used[: self.n_rows], problem.n_labels).extended(self.n_rows)
+        return SparseRows.from_dense(used[: self.n_rows], problem.width).extended(self.n_rows)
 
     def with_rows(self, rows: SparseRows) -> TaggerModel:
         """This model with other weights."""
@@ -140,6 +145,18 @@ class TaggerModel:
         """The labels as users see them; `tag` returns positions in this list."""
         return self.labels if self.rewriter is None else self.rewriter.names
 
+    @property
+    def label_columns(self) -> list[list[int]]:
+        """For each label its columns in a row of weights: its own or, if labels share weights, its parts'."""
+        if not self.share:
+            return [[k] for k in range(len(self.labels))]
+        return label_parts(tuple(self.labels)).lists()
+
+    @property
+    def weight_names(self) -> list[str]:
+        """The names of the columns of a row of weights: labels or, if labels share weights, parts."""
+        return all_parts(self.labels) if self.share else self.labels
+
     def knows(self, words: list[str]) -> set[str]:
         """Those of the words that occurred in the training data."""
         distinct = sorted(set(words))
@@ -148,8 +165,15 @@ class TaggerModel:
 
     @property
     def parts(self) -> list[str]:
-        """The columns of CoNLL-U whose values a label joins, as in NOUN|NN; empty for simple labels."""
+        """The columns of CoNLL-U whose values a label joins; empty for simple labels."""
         return list(self.files.get("parts", ()))
+
+    def part_names(self, part: str | None) -> list[str]:
+        """The values that labels have for one of these columns; None: the labels themselves."""
+        if part is None:
+            return self.names
+        at = self.parts.index(part)
+        return [values(name, len(self.parts))[at] for name in self.names]
 
     @property
     def n_features(self) -> int:

@@ -28,6 +28,7 @@ from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses
 from taggers.formats.conllu import COLUMN
 from taggers.formats.registry import FORMATS
+from taggers.labels.parts import label_parts, values
 from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS, SCHEMES, Option
 
@@ -38,9 +39,18 @@ PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "repor
 COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
 
 
+class PipelineFile(ModelFileError):
+    """A model file with several layers, where one with a single tagger was expected."""
+
+
 def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) -> None:
     """Write a model with its training state, if it has one, completely or not at all."""
-    arrays = {"words": model.words} | _packed(model, dtype)
+    save_model(path, *packed(model, dtype))
+
+
+def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and the metadata of a model."""
+    arrays = {"words": model.words} | _packed_weights(model, dtype)
     if model.label_bigrams is not None:
         arrays["bigrams.keys"] = model.bigram_numbers.keys
     known = model.knowledge
@@ -63,13 +73,14 @@ def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) ->
     if known.gazetteers or any(names.values()):
         folded = {name: entries.folded for name, entries in known.gazetteers.items()}
         meta["knowledge"] = {"classes": names, "gazetteers": folded}
-    save_model(path, arrays, meta | {name: getattr(model, name) for name in PLAIN})
+    meta |= {name: getattr(model, name) for name in PLAIN}
+    return arrays, meta | ({"share": True} if model.share else {})
 
 
-def _packed(model: TaggerModel, dtype: str) -> dict[str, np.ndarray]:
+def _packed_weights(model: TaggerModel, dtype: str) -> dict[str, np.ndarray]:
     """Keys and weights: for each row its number of weights, for each weight its label and its value."""
     weights = model.weights
-    small = np.uint8 if len(model.labels) < 256 else np.uint16
+    small = np.uint8 if weights.n_labels < 256 else np.uint16
     short = model.table.short or dtype != "float32"
     return quantise(weights.cells["value"], dtype) | {
         "keys": model.table.halves if short else model.table.keys,
@@ -87,6 +98,20 @@ def read_model(path: str | os.PathLike[str], options: Iterable[Option] = OPTIONS
                 "same file with structsvm train label FILE -o MODEL"
             )
     arrays, meta = load_model(path)
+    if meta.get("kind") == "pipeline":
+        raise PipelineFile(
+            f"Model file {path} has several layers, for structsvm tag and evaluate; use Pipeline.load."
+        )
+    return unpacked(path, arrays, meta, options)
+
+
+def unpacked(
+    path: str | os.PathLike[str],
+    arrays: dict[str, np.ndarray],
+    meta: dict[str, Any],
+    options: Iterable[Option] = OPTIONS,
+) -> TaggerModel:
+    """The model of the arrays and metadata of a file, or raise ModelFileError."""
     if meta.get("kind") != KIND:
         hint = "use structsvm parse" if meta.get("kind") == "ospas" else "use a model of structsvm train"
         raise ModelFileError(f"Model file {path} is not a tagger but a {meta.get('kind')!r}; {hint}.")
@@ -106,7 +131,10 @@ def read_model(path: str | os.PathLike[str], options: Iterable[Option] = OPTIONS
 
 def check_meta(meta: dict[str, Any], options: Iterable[Option] = OPTIONS) -> None:
     """Raise an error for metadata that no model has."""
-    kinds = {"labels": list, "constrained": bool, "order": int, "report": dict, "parameters": dict}
+    meta.setdefault("share", False)
+    kinds = {
+        "share": bool, "labels": list, "constrained": bool, "order": int, "report": dict, "parameters": dict,
+    }  # fmt: skip
     labels, files = meta["labels"], meta["files"]
     sound = (
         all(isinstance(meta[name], kind) for name, kind in kinds.items())
@@ -120,13 +148,14 @@ def check_meta(meta: dict[str, Any], options: Iterable[Option] = OPTIONS) -> Non
     if not sound:
         raise ValueError("labels, schemes or sizes have the wrong type")
     check_parameters(meta["parameters"], options)
+    n_parts = len(files.get("parts") or [""])
     if files and not (
         files["format"] in FORMATS
         and all(type(column) is int for column in (files["label"], *files["inputs"]))
         and type(files["inputs"]) is list
         and type(files.get("parts", [])) is list
         and all(part in COLUMN for part in files.get("parts", []))
-        and all(label.count("|") == len(files.get("parts", [""])) - 1 for label in labels if "parts" in files)
+        and all(len(values(label, n_parts)) == n_parts for label in labels)
     ):
         raise ValueError("the description of the columns has the wrong type")
     check_report(meta["report"])
@@ -149,6 +178,7 @@ def check_report(report: dict[str, Any]) -> None:
     counts = [report.get(name, 0) for name in COUNTS]
     curve, scores = report.get("curve", []), report.get("dev_scores", [])
     sound = isinstance(curve, list) and isinstance(scores, list) and all(type(n) is int for n in counts)
+    sound = sound and report.get("dev_score", "accuracy") in ("accuracy", "F1")
     if not sound or any(not isinstance(point, (list, tuple)) or len(point) != 3 for point in curve):
         raise ValueError("the training figures have the wrong type")
     duals = [report.get("dual"), *(dual for _, dual, _ in curve)]
@@ -175,6 +205,7 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         state={name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
         or None,
         feature_names=_names(arrays, len(table)),
+        share=meta["share"],
         **{name: meta[name] for name in PLAIN},
     )
     model.problem()  # refuses impossible sizes
@@ -217,6 +248,8 @@ def _flat(array: np.ndarray, *types: type) -> np.ndarray:
 def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: int) -> SparseRows:
     """The weights, if the number of their rows fits the labels and features."""
     n_labels = len(meta["labels"])
+    if meta["share"]:
+        n_labels = label_parts(tuple(meta["labels"])).n_parts
     history = n_labels + 1 if meta["inference"] == "exact" else meta["order"] * (n_labels + 1)
     counts = _flat(arrays["counts"], np.uint8, np.uint16)
     if len(counts) != history + n_features:

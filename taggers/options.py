@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
-TASKS = ("pos", "chunk", "ner", "label")
-INFERENCE = {"ner": "greedy"}  # tasks whose default is not exact
+TASKS = ("pos", "morph", "chunk", "ner", "label")
+INFERENCE = {"morph": "greedy", "ner": "greedy"}  # tasks whose default is not exact
 
 KINDS = {bool: "True or False", int: "an integer", float: "a number", str: "a string", dict: "a dict"}
 
@@ -87,7 +87,7 @@ OPTIONS = (
         "The features to extract: conll2000, pos, chunk, ner, label, a template file (in our syntax or that "
         "of CRF++), or patterns such as 'w[-1..1], w[-1]|w[0], y[-1]|w[0]'; y[-1] is the previous label. Add "
         "several with +, as in 'ner + c2[-1..1]', or repeat the flag.",
-        tasks={"pos": "pos", "chunk": "chunk", "ner": "ner"},
+        tasks={"pos": "pos", "morph": "pos", "chunk": "chunk", "ner": "ner"},
         flag="--template",
         kept=False,
         fixed_on_resume=True,
@@ -225,6 +225,14 @@ OPTIONS = (
         False,
         "Predict only label sequences that are valid in the scheme.",
         tasks={"chunk": True, "ner": True},
+        fixed_on_resume=True,
+    ),
+    Option(
+        "share",
+        bool,
+        False,
+        "Labels share the weights of their parts (Case=Nom of all labels that have it); greedy only.",
+        tasks={"morph": True},
         fixed_on_resume=True,
     ),
     Option(

@@ -209,7 +209,8 @@ class SequenceTagger(Estimator):
         return TaggerModel(
             template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
             constrained=constrained and inner != "none", inference=settings["inference"],
-            order=settings["order"], parameters=self._kept_parameters(), knowledge=knowledge,
+            order=settings["order"], share=bool(settings["share"]), parameters=self._kept_parameters(),
+            knowledge=knowledge,
         )  # fmt: skip
 
     def _kept_parameters(self) -> dict[str, Any]:
@@ -232,11 +233,13 @@ class SequenceTagger(Estimator):
         X = encoding.as_sentences(X)
         gold = encoding.as_gold(X, y)
         features = encoding.known_features(X, trainer.model)
+        phrases = trainer.model.outer != "none"
+        trainer.score_name = metrics.score_name(gold, phrases=phrases)
         scored = getattr(self.callback, "scored", lambda value: None)
 
         def score(model: TaggerModel) -> float:
             ids = model.tag(features, jobs=n_threads(self.jobs))
-            value = metrics.score_ids(gold, ids, model.names, phrases=model.outer != "none")
+            value = metrics.score_ids(gold, ids, model.names, phrases=phrases)
             scored(value)
             return value
 
@@ -464,6 +467,16 @@ class PosTagger(SequenceTagger):
     TASK = "pos"
 
 
+class MorphTagger(SequenceTagger):
+    """Tag parts of speech and features as one label, whose parts share weights: greedy, hundreds of labels.
+
+    A label joins the values of several columns by tabs; the parts of a value are separated by ``|``.
+    The options are those of `SequenceTagger`, with other defaults.
+    """
+
+    TASK = "morph"
+
+
 class Chunker(SequenceTagger):
     """Find phrases in words with parts of speech: trained in IOBES, predicts only valid label sequences.
 
@@ -483,5 +496,5 @@ class NerTagger(SequenceTagger):
 
 
 TASKS: dict[str, type[SequenceTagger]] = {
-    cls.TASK: cls for cls in (PosTagger, Chunker, NerTagger, SequenceTagger)
+    cls.TASK: cls for cls in (PosTagger, MorphTagger, Chunker, NerTagger, SequenceTagger)
 }

@@ -130,6 +130,7 @@ class Trainer:
         self.optimizer: Any = None
         self._settings = {name: settings[name] for name in (*FIXED, *LEARNING)}
         self.scores: list[float] = []  # on held-out data
+        self.score_name = ""  # what they are
         self._patterns: list[float] = []  # per sentence, by pass
         self._index = Labels(model.labels)
         self._words = KeyTable()  # seen since the words of the model were sorted
@@ -387,7 +388,7 @@ class Trainer:
         weights, scores = self._passes(settings, score)
         self.model = self.model.with_rows(weights)
         self._pending, self.scores = False, scores
-        self.model.report = _report(self.optimizer, dataset, len(self.model.table), scores)
+        self.model.report = _report(self.optimizer, dataset, len(self.model.table), scores, self.score_name)
         self.finished()
 
     def _check_memory(self, optimizer: Any, dataset: Dataset, settings: Settings) -> None:
@@ -457,6 +458,8 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
             f"{len(model.labels):,} labels, but a model can have at most {MOST_LABELS:,}; check the label "
             "column"
         )
+    if model.share and (settings["label_weight"] or model.inference == "exact" or model.constrained):
+        raise ValueError("share needs greedy inference, without label_weight and constrained")
     loss = loss_matrix(model.labels, dict(settings["label_weight"] or {}), model.outer, model.inner)
     problem, common = model.problem(loss), {"random_state": settings["random_state"]}
     if settings["algorithm"] == "perceptron":
@@ -502,14 +505,16 @@ def _merged(known: np.ndarray, more: np.ndarray) -> np.ndarray:
     return np.insert(known, np.searchsorted(known, more), more)
 
 
-def _report(optimizer: Any, dataset: Dataset, n_features: int, scores: list[float]) -> dict[str, Any]:
+def _report(
+    optimizer: Any, dataset: Dataset, n_features: int, scores: list[float], score: str
+) -> dict[str, Any]:
     """The figures of a training, for the model file."""
     return {
         "sentences": len(dataset.X), "tokens": dataset.X.n_tokens, "features": n_features,
         "epochs": optimizer.epochs_done, "dev_scores": scores,
         "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
         "support_patterns": optimizer.n_support_patterns_, "data": dataset.fingerprint(),
-        "curve": _thin_curve(optimizer.curve_),
+        "curve": _thin_curve(optimizer.curve_), **({"dev_score": score} if scores else {}),
     }  # fmt: skip
 
 

@@ -38,9 +38,18 @@ def evaluate(
 
         label = None if column is None else column_number(column)
         models, data = (None, model) if file is None else (model, file)
-        result = commands.evaluate(
+        result = commands.evaluate_any(
             models, data, label=label, format=format, encoding=encoding, strict=strict, jobs=jobs
         )
+        if isinstance(result, dict):
+            if as_json:
+                print(json.dumps({name: one.as_dict() for name, one in result.items()}, indent=1))
+                return
+            print(f"{'':10}{'accuracy':>10}{'known words':>14}{'unknown':>10}")
+            for name, one in result.items():
+                shown = [100 * share.accuracy for share in (one.tokens, one.known, one.unknown)]
+                print(f"{name:10}{shown[0]:9.2f}%{shown[1]:13.2f}%{shown[2]:9.2f}%")
+            return
         if as_json:
             print(json.dumps(result.as_dict(), indent=1))
             return

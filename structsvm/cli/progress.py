@@ -49,8 +49,15 @@ class Progress:
             parts.append(f"dual {report['dual']:.2f}")
         if report["dev_scores"]:
             best = max(report["dev_scores"])
-            parts.append(f"best dev score {100 * best:.2f} after pass {report['dev_scores'].index(best) + 1}")
-        return f"{', '.join(parts)}, {time.perf_counter() - self.start:.2f} s"
+            name = report["dev_score"]
+            after = report["dev_scores"].index(best) + 1
+            parts.append(f"best dev {name} {100 * best:.2f} after pass {after}")
+        return f"{', '.join(parts)}, {self.seconds:.2f} s"
+
+    @property
+    def seconds(self) -> float:
+        """The time since the start."""
+        return time.perf_counter() - self.start
 
     def __enter__(self) -> Self:
         return self

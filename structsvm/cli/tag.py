@@ -33,6 +33,9 @@ def tag(
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Replace the entries of the gazetteer of this name."),
     ] = None,
+    to: Annotated[
+        str | None, typer.Option(help="Convert plain text to this format: conllu.", metavar="FORMAT")
+    ] = None,
     column: Column = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",
@@ -55,7 +58,7 @@ def tag(
 
         commands.tag(
             model, file, output, nbest=nbest, scores=scores, replace=replace, format=format,
-            encoding=encoding, jobs=jobs,
+            encoding=encoding, jobs=jobs, to=to,
             label=None if column is None else column_number(column),
             classes=classes or None, gazetteers=gazetteer or None,
         )  # fmt: skip

@@ -29,7 +29,9 @@ class TrainCommand(typer.core.TyperCommand):
 
 
 def train(
-    task: Annotated[str, typer.Argument(help="pos, chunk, ner, or label for anything else.")],
+    task: Annotated[
+        str, typer.Argument(help="pos, morph, chunk, ner, label for anything else, or ud for all of CoNLL-U.")
+    ],
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     dev: Annotated[
@@ -69,8 +71,15 @@ def train(
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
-        from taggers.formats.registry import column_number
+        from taggers.formats.registry import column_number, column_numbers
 
+        if task == "ud":
+            train_ud(commands, file, output, dev, encoding, dtype, prune, options, quiet, {
+                "--resume": resume, "--keep-state": keep_state or None, "--curve": curve,
+                "--columns": columns, "--column": column,
+                "--format": None if format in ("auto", "conllu") else format,
+            })  # fmt: skip
+            return
         options["label_weight"] = weights_of(options["label_weight"])
         for name in ("template", "classes", "gazetteers"):
             options[name] = options[name] or None
@@ -78,11 +87,37 @@ def train(
             tagger = commands.train(
                 task, file, output, dev=dev, resume=resume, keep_state=keep_state, curve=curve,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
-                label=None if column is None else column_number(column), format=format, encoding=encoding,
+                label=None if column is None else column_numbers(column), format=format, encoding=encoding,
                 dtype=dtype, prune=prune, callback=progress, **options,
             )  # fmt: skip
         if not quiet:
             print(progress.summary(tagger, output), file=sys.stderr)
+
+
+def train_ud(
+    commands: Any, file: str, output: str, dev: str | None, encoding: str, dtype: str, prune: float | None,
+    options: dict[str, Any], quiet: bool, other: dict[str, Any],
+) -> None:  # fmt: skip
+    """Train a pipeline; refuse options of single taggers."""
+    from structsvm.cli.progress import Progress
+
+    seed = options.pop("random_state", None)
+    flags = {option.name: option.flag for option in OPTIONS}
+    given = [flags[name] for name, value in options.items() if value]
+    given += [flag for flag, value in other.items() if value is not None]
+    if given:
+        raise ValueError(f"{given[0]} has no effect on train ud; leave it out")
+    with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
+        pipeline = commands.train_ud(
+            file, output, dev=dev, encoding=encoding, dtype=dtype, prune=prune, random_state=seed or 0,
+            callback=progress,
+        )  # fmt: skip
+    if not quiet:
+        report = pipeline.upos.report
+        print(
+            f"{output}: {report['sentences']:,} sentences, {report['tokens']:,} tokens, columns "
+            f"{', '.join(pipeline.parts)}, {progress.seconds:.2f} s", file=sys.stderr,
+        )  # fmt: skip
 
 
 def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS) -> Callable[..., None]:

@@ -1,10 +1,13 @@
 """The commands of the command line as functions; `structsvm.cli` only parses their options."""
 
 from taggers.commands.conversion import convert
-from taggers.commands.evaluation import answered, evaluate
+from taggers.commands.evaluation import answered, evaluate, evaluate_any
 from taggers.commands.inspection import inspect
+from taggers.commands.pipelines import train_ud
 from taggers.commands.tagging import tag
 from taggers.commands.training import train
 from taggers.tagger import TASKS
 
-__all__ = ["TASKS", "answered", "convert", "evaluate", "inspect", "tag", "train"]
+__all__ = [
+    "TASKS", "answered", "convert", "evaluate", "evaluate_any", "inspect", "tag", "train", "train_ud",
+]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +20,19 @@ from taggers.commands.matching import (
     input_columns,
     label_column,
     opened,
+    opened_any,
+    own_format,
 )
+from taggers.commands.pipelines import evaluate_columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.files import read_all
 from taggers.labels import schemes
-from taggers.labels.checks import check_gold, warn_of_gold
+from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold
 from taggers.model import TaggerModel
+from taggers.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from taggers.report import Answers
@@ -57,6 +62,23 @@ def evaluate(
     model = opened(model)
     columns = _read_labelled(model, file, label, format, encoding)
     return _score(model, columns, _predict(model, columns, jobs=jobs), strict)
+
+
+def evaluate_any(
+    model: TaggerModel | Pipeline | str | Path | None, file: str | Path, **options: Any
+) -> Evaluation | dict[str, Evaluation]:
+    """Evaluate a model of one column or, column by column, of several columns of CoNLL-U."""
+    model = None if model is None else opened_any(model)
+    if not isinstance(model, Pipeline):
+        several = model is not None and len(model.parts) > 1 and own_format(model).name == "conllu"
+        if not several or options.get("label") is not None:
+            return evaluate(model, file, **options)
+    assert model is not None
+    if options.pop("label", None) is not None or options.pop("strict", None) is not None:
+        raise ValueError("--column and --strict have no effect on a model of several layers")
+    if options.pop("format", "auto") not in ("auto", "conllu"):
+        raise ValueError("a model of several columns is evaluated on CoNLL-U files")
+    return evaluate_columns(model, file, **options)
 
 
 def answered(model: TaggerModel, file: str | Path) -> Answers:
@@ -109,11 +131,18 @@ def _score(
     model: TaggerModel, columns: Columns, predicted: list[list[str]], strict: str | None = None
 ) -> Evaluation:
     gold = columns.sentences(columns.width - 1)
-    if model.outer != "none" or model.template is None:
-        return _compare(gold, predicted, columns, strict)
-    words = columns.sentences(0)
-    known = model.knows(columns.texts(0))
-    return _compare(gold, predicted, columns, strict, words=words, known=known.__contains__)
+    missing = columns.format.missing(columns.wanted[-1])
+
+    def labelled(rows: list[list[str]]) -> list[list[str]]:
+        if missing is None:
+            return rows
+        pairs = (zip(row, labels, strict=True) for row, labels in zip(rows, gold, strict=True))
+        return [[value for value, label in row if label != missing] for row in pairs]
+
+    words: dict[str, Any] = {}
+    if model.outer == "none" and model.template is not None:
+        words = {"words": labelled(columns.sentences(0)), "known": model.knows(columns.texts(0)).__contains__}
+    return _compare(labelled(gold), labelled(predicted), columns, strict, **words)
 
 
 def _compare_columns(file: str | Path, format: str, encoding: str, strict: str | None) -> Evaluation:
@@ -169,4 +198,6 @@ def _compare(
                 except ValueError as error:
                     what = f"{str(error).rstrip('.')}; choose another scheme for --strict"
                     raise DataError(what, columns.name, columns.line(start)) from None
-    return compare(gold, predicted, strict=strict, **words)
+    result = compare(gold, predicted, strict=strict, **words)
+    # An -LRB- among parts of speech is no phrase.
+    return result if mark_phrases(set(chain.from_iterable(gold))) else replace(result, types={})

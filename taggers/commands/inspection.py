@@ -39,6 +39,8 @@ def inspect(
     named = model.feature_names or [None] * len(model.table)
     if names is not None:
         named = feature_names(model, _read_inputs(model, names), named)
+    if html is not None and model.share:
+        raise ValueError("--html does not show labels whose parts share weights; leave it out")
     if html is not None:
         from taggers.report import html_report
 
@@ -46,10 +48,10 @@ def inspect(
         page = html_report(model, title=Path(path or "model").name, names=named, answers=answers, top=top)
         with atomic_write(html) as out:
             out.write(page.encode())
-    first = model.problem().history
-    transitions = model.weights.kept(np.arange(len(model.weights)) < min(len(model.labels) + 1, first))
+    first, columns = model.problem().history, model.weight_names
+    transitions = model.weights.kept(np.arange(len(model.weights)) < min(len(columns) + 1, first))
     weights = model.weights.since(first)
-    before = [*model.labels, "<start>"]
+    before = [*columns, "<start>"]
     return {
         "file": None if path is None else str(path),
         "bytes": None if path is None else Path(path).stat().st_size,
@@ -60,9 +62,9 @@ def inspect(
         "template": None if model.template is None else model.template.text.split("\n"),
         "knowledge": _knowledge(model.knowledge),
         "training_state": model.state is not None, "columns": model.files, "training": model.report,
-        "transitions": [(before[row], model.labels[y], w) for row, y, w in transitions.strongest(top)],
+        "transitions": [(before[row], columns[y], w) for row, y, w in transitions.strongest(top)],
         "strongest": [
-            (named[row] or f"#{row}", model.labels[y], w) for row, y, w in weights.strongest(top)
+            (named[row] or f"#{row}", columns[y], w) for row, y, w in weights.strongest(top)
         ],
     }  # fmt: skip
 

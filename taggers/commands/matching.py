@@ -14,6 +14,8 @@ from taggers.formats.base import Format
 from taggers.formats.registry import AUTO, FORMATS
 from taggers.labels import schemes
 from taggers.model import TaggerModel
+from taggers.model_file import PipelineFile
+from taggers.pipeline import Pipeline
 
 PLAIN = FORMATS["columns"]
 
@@ -21,6 +23,16 @@ PLAIN = FORMATS["columns"]
 def opened(model: TaggerModel | str | Path) -> TaggerModel:
     """Return a model, loaded if its path is given."""
     return model if isinstance(model, TaggerModel) else TaggerModel.load(model)
+
+
+def opened_any(model: TaggerModel | Pipeline | str | Path) -> TaggerModel | Pipeline:
+    """Return a model of one or of several layers, loaded if its path is given."""
+    if isinstance(model, TaggerModel | Pipeline):
+        return model
+    try:
+        return TaggerModel.load(model)
+    except PipelineFile:
+        return Pipeline.load(model)
 
 
 def own_format(model: TaggerModel) -> Format:
@@ -67,13 +79,6 @@ def part_columns(model: TaggerModel, format: Format) -> dict[str, int]:
     return {part: format.names.index(part) for part in model.parts if part in format.names}
 
 
-def part_names(model: TaggerModel, part: str | None) -> list[str]:
-    """Return this part of all labels; None returns whole labels."""
-    if part is None:
-        return model.names
-    return [name.split("|")[model.parts.index(part)] for name in model.names]
-
-
 def part_in(model: TaggerModel, format: Format, column: int) -> str | None:
     """Return the part of a label that belongs in a column; None for the whole label."""
     return next((part for part, place in part_columns(model, format).items() if place == column), None)
@@ -98,9 +103,9 @@ def gold_names(model: TaggerModel, columns: Columns) -> list[str]:
     Without named columns, it is the part that most tokens have.
     """
     if columns.format.names:
-        return part_names(model, part_in(model, columns.format, columns.wanted[-1]))
+        return model.part_names(part_in(model, columns.format, columns.wanted[-1]))
     seen = Counter(columns.texts(columns.width - 1)) if model.parts else Counter()
-    choices = [part_names(model, part) for part in (None, *model.parts)]
+    choices = [model.part_names(part) for part in (None, *model.parts)]
     return max(choices, key=lambda names: sum(seen[name] for name in set(names)))
 
 

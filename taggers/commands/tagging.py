@@ -19,19 +19,21 @@ from taggers.commands.matching import (
     check_fit,
     format_to_read,
     input_columns,
-    opened,
+    opened_any,
     own_format,
-    part_names,
     replaced_columns,
 )
+from taggers.commands.pipelines import tag_pipeline
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.files import CHUNK, encoded, read_columns
+from taggers.formats.text import TextAsConllu
 from taggers.model import TaggerModel, replace_knowledge
+from taggers.pipeline import Pipeline
 
 
 def tag(
-    model: TaggerModel | str | Path,
+    model: TaggerModel | Pipeline | str | Path,
     file: str | Path = "-",
     output: str | Path = "-",
     *,
@@ -44,6 +46,7 @@ def tag(
     format: str = "auto",
     encoding: str = "utf-8",
     jobs: int = 1,
+    to: str | None = None,
 ) -> int:
     """Write the file with a label for each token, keep every other byte, and return the number of tokens.
 
@@ -51,11 +54,24 @@ def tag(
     They replace the label column with `replace`, and always in formats such as CoNLL-U that have a fixed
     place for them. scores: append the margin of each label. nbest: append the n best labellings, one after
     the other; with `scores`, each is followed by its score, that of the whole sentence. classes, gazetteers:
-    files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE.
+    files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE. to:
+    "conllu" converts plain text to CoNLL-U.
     """
-    check_output(output, file, None if isinstance(model, TaggerModel) else model)
-    model = replace_knowledge(opened(model), classes=classes, gazetteers=gazetteers)
-    jobs = n_threads(jobs)
+    check_output(output, file, model if isinstance(model, str | Path) else None)
+    model, jobs = opened_any(model), n_threads(jobs)
+    if to not in (None, "conllu"):
+        raise ValueError(f"--to must be conllu, got {to!r}")
+    text_as = None if to is None else TextAsConllu()
+    if isinstance(model, Pipeline):
+        if nbest > 1 or replace or label is not None or classes or gazetteers:
+            raise ValueError(
+                "--nbest, --replace, --column, --classes and --gazetteer have no effect on a model of "
+                "several layers"
+            )
+        return tag_pipeline(
+            model, file, output, scores=scores, format=format, encoding=encoding, jobs=jobs, text_as=text_as
+        )
+    model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
     name = file_name(file)
     if nbest > 1 and replace:
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")
@@ -89,7 +105,7 @@ def tag(
         nonlocal tokens
         for columns in read_columns(
             file, format_to_read(model, format), wanted=wanted, encoding=encoding,
-            chunk_size=CHUNK if jobs == 1 else CHUNK // 4, expected=own_format(model),
+            chunk_size=CHUNK if jobs == 1 else CHUNK // 4, expected=own_format(model), text_as=text_as,
         ):  # fmt: skip
             if columns.n_tokens and not tokens:
                 check_fit(model, columns, format)
@@ -126,7 +142,7 @@ def _layers(model: TaggerModel, columns: Columns, parts: list[str | None], score
     places = places or [(None, part) for part in model.parts] or [(None, None)]
     shown = [None] * (len(places) - 1) + [None if margins is None else margins.astype(np.float64)]
     return [
-        Layer(ids, part_names(model, part), place, score)
+        Layer(ids, model.part_names(part), place, score)
         for (place, part), score in zip(places, shown, strict=True)
     ]
 
@@ -143,6 +159,6 @@ def _best_layers(model: TaggerModel, columns: Columns, n: int, scores: bool) -> 
     parts: list[str | None] = [*model.parts] or [None]
     layers = []
     for k in range(n):
-        layers += [Layer(ids[k], part_names(model, part)) for part in parts[:-1]]
-        layers.append(Layer(ids[k], part_names(model, parts[-1]), scores=totals[k] if scores else None))
+        layers += [Layer(ids[k], model.part_names(part)) for part in parts[:-1]]
+        layers.append(Layer(ids[k], model.part_names(parts[-1]), scores=totals[k] if scores else None))
     return layers

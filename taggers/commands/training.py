@@ -17,12 +17,15 @@ from structsvm.files.quantise import DTYPES
 from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
+from taggers.formats.conllu import COLUMN
 from taggers.formats.files import read_all
 from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels
 from taggers.labels.label_encoding import GoldLabels
 from taggers.options import check_resumed, check_used
 from taggers.tagger import TASKS
 from taggers.trainer import TrainingPoint
+
+MORPHOLOGY = (COLUMN["upos"], COLUMN["feats"])
 
 
 def train(
@@ -33,7 +36,7 @@ def train(
     dev: str | Path | None = None,
     resume: str | Path | None = None,
     inputs: Sequence[int] | None = None,
-    label: int | None = None,
+    label: int | Sequence[int] | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
     keep_state: bool = False,
@@ -44,6 +47,7 @@ def train(
 ) -> Any:
     """Train a tagger on a file, save it, and return it; `options` are those of `SequenceTagger`.
 
+    label: the label column; several columns are learned as one label that joins their values.
     curve: a file for the training curve, a table with the fields of `TrainingPoint`.
     """
     options = {name: value for name, value in options.items() if value is not None}
@@ -60,25 +64,38 @@ def train(
         check_output(curve, *sources, resume)
         if os.path.realpath(curve) == os.path.realpath(output):
             raise ValueError(f"--curve and -o are the same file, {curve}; choose different names")
-    columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, label=label)
+    if label is None and task == "morph":
+        label = MORPHOLOGY
+    labels = [label] if label is None or isinstance(label, int) else list(label)
+    columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, labels=labels)
     if columns.format.ready and "template" in options:
         raise ValueError(f"--template has no effect on {columns.format.title}, which has ready features")
     held_out = None
     if dev is not None:
-        *chosen, column = columns.wanted
+        *chosen, = columns.wanted
         held_out = read_labelled(
-            dev, format=columns.format.name, encoding=encoding, inputs=chosen, label=column
-        )
-    place = columns.width - 1
-    gold = GoldLabels.from_column(columns, place)
-    dev_data = {} if held_out is None else {"X_dev": held_out, "y_dev": place}
+            dev, format=columns.format.name, encoding=encoding, inputs=chosen[: -len(labels)],
+            labels=chosen[-len(labels) :],
+        )  # fmt: skip
+        if held_out.n_columns != columns.n_columns:
+            raise DataError(
+                f"{held_out.n_columns} columns, but {columns.name} has {columns.n_columns}; both files must "
+                "have the same columns", held_out.name, held_out.line(0),
+            )  # fmt: skip
+    place = columns.width - len(labels)
+    gold = GoldLabels.from_columns(columns, place)
+    dev_data: dict[str, Any] = {}
+    if held_out is not None:
+        dev_data = {"X_dev": held_out, "y_dev": GoldLabels.from_columns(held_out, place)}
     if resume is not None:
         _check_resumable(tagger.model_, columns, gold)
     (tagger.fit if resume is None else tagger.resume)(columns, gold, **dev_data)
     tagger.model_.files = {
-        "format": columns.format.name, "inputs": list(columns.wanted[:-1]), "label": columns.wanted[-1],
+        "format": columns.format.name, "inputs": list(columns.wanted[:place]), "label": columns.wanted[place],
         "n_columns": columns.n_columns, "task": task,
     }  # fmt: skip
+    if len(labels) > 1:
+        tagger.model_.files["parts"] = [columns.format.names[column] for column in columns.wanted[place:]]
     _warn_of_labels(tagger, columns, gold, held_out)
     if not tagger.n_features_:
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
@@ -96,28 +113,30 @@ def read_labelled(
     format: str = "auto",
     encoding: str = "utf-8",
     inputs: Sequence[int] | None = None,
-    label: int | None = None,
+    labels: Sequence[int | None] = (None,),
 ) -> Columns:
-    """Read a file with its input columns first and its label column last."""
+    """Read a file with its input columns first and its label columns last; None is the format's own."""
 
     def wanted(format: Format, n_columns: int) -> list[int]:
         if n_columns < 2 and not format.ready:
             raise DataError(
                 "has only one column, so it has no labels; use a file with words and labels", file_name(path)
             )
-        gold = format.label if label is None else label
-        gold += n_columns if -n_columns <= gold < 0 else 0
-        return [*(format.inputs(n_columns, gold) if inputs is None else inputs), gold]
+        if len(labels) > 1 and not format.names:
+            what = f"several label columns need a format that names its columns, but this is {format.title}"
+            raise DataError(what, file_name(path))
+        gold = [format.label if label is None else label for label in labels]
+        gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
+        return [*(format.inputs(n_columns, gold[0]) if inputs is None else inputs), *gold]
 
     columns = read_all(path, format, wanted=wanted, encoding=encoding)
-    _check_labels(columns)
+    _check_labels(columns, columns.width - len(labels))
     return columns
 
 
-def _check_labels(columns: Columns) -> None:
+def _check_labels(columns: Columns, place: int) -> None:
     """Raise DataError for labels that could not be written into a file again."""
-    place = columns.width - 1
-    empty = np.flatnonzero(columns.spans[:, place, 1] == 0)
+    empty = np.flatnonzero((columns.spans[:, place:, 1] == 0).any(axis=1))
     if len(empty):
         raise DataError("the label is empty", columns.name, columns.line(int(empty[0])))
     if columns.data.count(b"\r") > columns.data.count(b"\r\n"):
@@ -141,6 +160,8 @@ def _check_resumable(model: Any, columns: Columns, gold: GoldLabels) -> None:
 def _warn_of_labels(tagger: Any, columns: Columns, gold: GoldLabels, held_out: Columns | None) -> None:
     """Warn about suspicious labels in the training file and the held-out file."""
     model, place = tagger.model_, columns.width - 1
+    if model.parts:
+        return
     seen = set(columns.texts(place)) if len(model.labels) == 1 else ()
     if len(seen) == 1:
         warnings.warn(f"all tokens have the label {min(seen)}; is this the right column?", stacklevel=3)
@@ -153,7 +174,7 @@ def _warn_of_labels(tagger: Any, columns: Columns, gold: GoldLabels, held_out: C
 def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -> Any:
     """Return a new tagger, or the one to resume; raise ValueError for options without an effect."""
     if task not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
+        raise ValueError(f"task must be one of {', '.join(TASKS)} and ud, got {task!r}")
     if resume is None:
         tagger = TASKS[task](**options)
     else:

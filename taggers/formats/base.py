@@ -56,7 +56,6 @@ class Format(ABC):
     names: the names of the columns, where the format defines them.
     words: the column of words.
     label: the label column that training uses by default; -1 is the last column.
-    missing: a label that means "unlabelled".
     replaces: labels always replace the label column; otherwise they are appended unless the user asks for
         replacement. N-best labels can only be appended.
     scores: where scores go: "columns" appends them, "misc" writes ``Margin=`` into the last column, ""
@@ -70,7 +69,6 @@ class Format(ABC):
     names: tuple[str, ...] = ()
     words: int = 0
     label: int = -1
-    missing: str | None = None
     replaces: bool = False
     scores: str = "columns"
     ready: bool = False
@@ -109,6 +107,10 @@ class Format(ABC):
     def label_elsewhere(self, name: str) -> int:
         """Return the label column for a model that was trained on another format, or raise DataError."""
         return self.label
+
+    def missing(self, column: int) -> str | None:
+        """Return the value that means "no gold label" in a column, if there is one."""
+        return None
 
     def column_name(self, column: int) -> str:
         """Return what messages call a column."""

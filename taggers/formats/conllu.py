@@ -17,7 +17,6 @@ class ConlluFormat(ColumnFormat):
     names = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
     words = names.index("form")
     label = names.index("upos")
-    missing = "_"
     replaces = True
     scores = "misc"
     n_columns = len(names)
@@ -33,6 +32,10 @@ class ConlluFormat(ColumnFormat):
             if not line.startswith("#"):
                 return False
         return False
+
+    def missing(self, column: int) -> str | None:
+        """Return ``_``, except for FEATS, where it means that a word has no features."""
+        return None if self.names[column] == "feats" else "_"
 
     def label_elsewhere(self, name: str) -> int:
         raise DataError("the label column is not clear; choose one with --column, such as upos or xpos", name)

@@ -28,6 +28,7 @@ def read_columns(
     encoding: str = "utf-8",
     chunk_size: int | None = CHUNK,
     expected: Format | None = None,
+    text_as: Format | None = None,
 ) -> Iterator[Columns]:
     """Read a file part by part, so that memory does not grow with the file.
 
@@ -41,6 +42,7 @@ def read_columns(
     encoding : the encoding of the file. The columns are in UTF-8 in any case.
     chunk_size : bytes to read at a time; None reads the whole file.
     expected : with ``auto``, the format of the model's training file.
+    text_as : a format that plain text is converted to; other files are refused.
     """
     chosen = None if format == AUTO else find(format)
     name = file_name(path)
@@ -52,6 +54,11 @@ def read_columns(
             chosen = detect(block, expected)
             if chosen is expected:
                 chosen.check_detected(block, name)
+        if text_as is not None:
+            if chosen is not find("text"):
+                what = f"--to converts plain text, but this file is in {chosen.title}; use --format text"
+                raise DataError(f"{what} if it is text, or leave out --to", name)
+            chosen = text_as
         keep = _columns_to_keep(chosen, wanted)
         parts = _sentences(source, block, chunk_size or CHUNK, chosen)
         for data in parts if chunk_size else [b"".join(parts)]:

@@ -69,3 +69,9 @@ def column_number(column: str) -> int:
             f"column must be a number (0 is the first, -1 the last) or one of {', '.join(names)}, "
             f"got {column!r}"
         ) from None
+
+
+def column_numbers(columns: str) -> int | list[int]:
+    """Return the number of a column, or those of several columns, as in upos+feats."""
+    numbers = [column_number(column) for column in columns.split("+")]
+    return numbers[0] if len(numbers) == 1 else numbers

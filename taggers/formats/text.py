@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
 from taggers.formats.base import Part, Wanted
 from taggers.formats.columns import ColumnFormat
-from taggers.formats.tokenizer import to_columns
+from taggers.formats.conllu import ConlluFormat
+from taggers.formats.tokenizer import Token, split_sentences, to_columns
 
 
 class TextFormat(ColumnFormat):
@@ -44,13 +45,46 @@ class TextFormat(ColumnFormat):
             )  # fmt: skip
 
     def read(self, part: Part, wanted: Wanted) -> Columns:
-        data = part.data.removeprefix(BOM_UTF8)
-        try:
-            tokens = to_columns(data.decode())
-        except UnicodeDecodeError as error:
-            what = f"byte 0x{data[error.start]:02x} is not valid UTF-8; set the encoding, such as latin-1"
-            raise DataError(what, part.name, part.first_line + data.count(b"\n", 0, error.start)) from None
-        return super().read(part._replace(data=tokens, separator="\t"), wanted)
+        return super().read(part._replace(data=to_columns(decoded(part)), separator="\t"), wanted)
+
+
+class TextAsConllu(ConlluFormat):
+    """Plain text that becomes CoNLL-U, with the text of each sentence and SpaceAfter=No.
+
+    split: a function from a text to sentences of tokens with offsets.
+    """
+
+    name = TextFormat.name
+    block = TextFormat.block
+
+    def __init__(self, split: Callable[[str], list[list[Token]]] = split_sentences) -> None:
+        self.split = split
+
+    def cut(self, data: bytes, start: int) -> int:
+        return data.rfind(b"\n", start) + 1
+
+    def read(self, part: Part, wanted: Wanted) -> Columns:
+        text = decoded(part)
+        blocks = []
+        for number, tokens in enumerate(self.split(text), 1):
+            raw = " ".join(text[tokens[0].start : tokens[-1].end].split())
+            lines = [f"# sent_id = {part.first_line}-{number}", f"# text = {raw}"]
+            after = [*(token.start for token in tokens[1:]), -1]
+            for k, (token, next_start) in enumerate(zip(tokens, after, strict=True), 1):
+                misc = "SpaceAfter=No" if next_start == token.end else "_"
+                lines.append(f"{k}\t{token.text}" + 7 * "\t_" + f"\t{misc}")
+            blocks.append("\n".join(lines) + "\n\n")
+        return super().read(part._replace(data="".join(blocks).encode(), separator="\t"), wanted)
+
+
+def decoded(part: Part) -> str:
+    """The text of a part, or raise DataError."""
+    data = part.data.removeprefix(BOM_UTF8)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        what = f"byte 0x{data[error.start]:02x} is not valid UTF-8; set the encoding, such as latin-1"
+        raise DataError(what, part.name, part.first_line + data.count(b"\n", 0, error.start)) from None
 
 
 FORMAT = TextFormat()

@@ -59,6 +59,12 @@ def _without_scheme(columns: Columns, gold: GoldLabels) -> str:
     return f"the labels ({', '.join(sorted(marks)[:6])} ...) mix schemes and are used unchanged"
 
 
+def mark_phrases(labels: Collection[str]) -> bool:
+    """Whether most labels other than O mark phrases, as B-x and I-x do."""
+    others = [label for label in labels if label != schemes.OUTSIDE]
+    return 2 * sum(map(_marks_phrase, others)) >= len(others)
+
+
 def _marks_phrase(label: str) -> bool:
     prefix, type_ = schemes.split(label)
     return bool(type_) and len(prefix) == 1 and prefix in "BIESLU"

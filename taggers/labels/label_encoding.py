@@ -14,6 +14,7 @@ from structsvm.problems.sequence import SequenceLabels
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels._labels import Labels
+from taggers.labels.parts import JOINT
 
 OUTSIDE = schemes.OUTSIDE
 
@@ -22,7 +23,8 @@ OUTSIDE = schemes.OUTSIDE
 class GoldLabels:
     """The gold labels of sentences: for each token the position of its label in `names`, -1 if missing.
 
-    column: where they were read from, for labels of `Columns`.
+    column: where they were read from, for labels of `Columns`; the first one of several.
+    n_columns: the number of columns whose values a label joins, see `taggers.labels.parts`.
     partial: for each sentence its labels as they were given, where some are sets of allowed labels or
     missing and came as Python lists; `ids` and `names` are empty then.
     """
@@ -32,20 +34,48 @@ class GoldLabels:
     sentence_ptr: np.ndarray
     column: int | None = None
     partial: list[list[Any]] | None = None
+    n_columns: int = 1
 
     @classmethod
     def from_column(cls, columns: Columns, column: int) -> GoldLabels:
-        """The labels in one of the columns that were read; `_` in CoNLL-U is a missing label."""
+        """The labels in one of the columns that were read; the format knows how a missing one is written."""
         labels = Labels()
         ids, names = labels.ids(columns, column, grow=True), list(labels.names)
         if (ids < 0).any():  # only empty labels have no number yet
             ids[ids < 0] = len(names)
             names.append("")
-        if columns.format.missing in names:
-            missing = names.index(columns.format.missing)
-            names.remove(columns.format.missing)
+        absent = columns.format.missing(columns.wanted[column])
+        if absent in names:
+            missing = names.index(absent)
+            names.remove(absent)
             ids = np.where(ids == missing, -1, ids - (ids > missing)).astype(np.int32)
         return cls(ids, names, columns.sentence_ptr, column)
+
+    @classmethod
+    def from_columns(cls, columns: Columns, first: int) -> GoldLabels:
+        """The values of several columns, from `first` to the last one, joined to labels.
+
+        A label is missing where all values are.
+        """
+        n_columns = columns.width - first
+        if n_columns == 1:
+            return cls.from_column(columns, first)
+        names: list[str] = [""]
+        joined = np.zeros(columns.n_tokens, np.int64)
+        known = np.zeros(columns.n_tokens, bool)
+        for column in range(first, columns.width):
+            labels = Labels()
+            ids = labels.ids(columns, column, grow=True)
+            absent = columns.format.missing(columns.wanted[column])
+            if absent is not None or column == first:
+                known |= ids != (labels.names.index(absent) if absent in labels.names else -1)
+            pairs, joined = np.unique(joined * len(labels.names) + ids, return_inverse=True)
+            both = [divmod(pair, len(labels.names)) for pair in pairs.tolist()]
+            names = [names[k] + JOINT * (column > first) + labels.names[j] for k, j in both]
+        ids = np.where(known, joined, -1).astype(np.int32)
+        used, ids[known] = np.unique(ids[known], return_inverse=True)
+        names = [names[k] for k in used.tolist()]
+        return cls(ids, names, columns.sentence_ptr, first, n_columns=n_columns)
 
     @classmethod
     def from_lists(cls, y: Sequence[Sequence[Any]]) -> GoldLabels:

@@ -21,7 +21,8 @@ WORD, CHUNK, NER, SKIP = "ORTH", "CHUNK", "NER", "_"
 # Columns of a file that are attributes of tokens, and what Doc's constructor calls them.
 TOKEN = {"TAG": "tags", "POS": "pos", "LEMMA": "lemmas", "MORPH": "morphs"}
 NAMES = (WORD, *TOKEN, CHUNK, NER, SKIP)
-NAMED = {"ORTH": "form", "LEMMA": "lemma", "POS": "upos", "TAG": "xpos"}  # where the format names its columns
+# Where the format names its columns.
+NAMED = {"ORTH": "form", "LEMMA": "lemma", "POS": "upos", "TAG": "xpos", "MORPH": "feats"}
 
 
 @registry.readers("structsvm.Columns.v1")
@@ -54,7 +55,13 @@ def make_reader(
         count = 0
 
         def wanted(kind: Format, n_columns: int) -> list[int]:
-            return list(places(kind, columns).values())
+            found = places(kind, columns)
+            if not kind.names and len(columns or ()) != n_columns:
+                raise DataError(
+                    f"{n_columns} columns, but {len(columns or ())} are named ({', '.join(columns or ())}); "
+                    "name all columns, with _ for one to skip", path,
+                )  # fmt: skip
+            return list(found.values())
 
         for chunk in read_columns(path, format, wanted=wanted, encoding=encoding):
             names = list(places(chunk.format, columns))

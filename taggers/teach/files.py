@@ -65,9 +65,9 @@ def read_answers(
     encoding: str = "utf-8",
 ) -> list[Answer]:
     """The sentences of a labelled file, as answers."""
-    columns = read_labelled(path, format=format, encoding=encoding, inputs=inputs, label=label)
+    columns = read_labelled(path, format=format, encoding=encoding, inputs=inputs, labels=[label])
     *parts, y = (columns.sentences(column) for column in range(columns.width))
-    missing = columns.format.missing
+    missing = columns.format.missing(columns.wanted[-1])
     values = [[None if one == missing else one for one in labels] for labels in y]
     if task in PHRASES:
         found = schemes.detect([label for label in labels if label is not None] for labels in values)

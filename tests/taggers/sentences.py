@@ -71,3 +71,12 @@ def as_conllu(n: int, seed: int = 0) -> bytes:
             text += f"{k}\t{word}\t_\t{tag[:2]}\t{tag}\t_\t0\tdep\t_\t_\n"
         text += "\n"
     return text.encode()
+
+
+def as_universal(n: int, seed: int = 0) -> bytes:
+    """CoNLL-U with universal parts of speech."""
+    text = as_conllu(n, seed).decode()
+    names = {"NN": "NOUN", "DT": "DET", "JJ": "ADJ", "VB": "VERB", "MD": "AUX", "IN": "ADP", ".": "PUNCT"}
+    for short, upos in names.items():
+        text = text.replace(f"\t_\t{short}\t", f"\t_\t{upos}\t")
+    return text.encode()

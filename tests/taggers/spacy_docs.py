@@ -7,7 +7,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 from taggers.labels.schemes import spans
-from tests.taggers.sentences import as_conllu, sentences
+from tests.taggers.sentences import sentences
 
 
 def entities(tokens: list[tuple[str, str, str]]) -> list[str]:
@@ -41,12 +41,3 @@ def as_entity_columns(n: int, seed: int = 0) -> bytes:
         [f"{t[0]} {label}\n" for t, label in zip(tokens, labels, strict=True)] for tokens, labels in made
     ]
     return "\n".join("".join(block) for block in lines).encode()
-
-
-def as_universal(n: int, seed: int = 0) -> bytes:
-    """CoNLL-U with universal parts of speech."""
-    text = as_conllu(n, seed).decode()
-    names = {"NN": "NOUN", "DT": "DET", "JJ": "ADJ", "VB": "VERB", "MD": "AUX", "IN": "ADP", ".": "PUNCT"}
-    for short, upos in names.items():
-        text = text.replace(f"\t_\t{short}\t", f"\t_\t{upos}\t")
-    return text.encode()

@@ -123,7 +123,7 @@ def test_resume_is_as_if_it_had_never_ended(folder):
 
 def test_development_file_and_json(folder):
     done = run("train", "ner", "train.txt", "--dev", "test.txt", "--epochs", 5, "-o", "ner.ssvm", cwd=folder)
-    assert b"best dev score" in done.stderr
+    assert b"best dev F1" in done.stderr
     found = json.loads(run("evaluate", "ner.ssvm", "test.txt", "--json", cwd=folder).stdout)
     assert found["phrases"]["f1"] > 0.9
     told = json.loads(run("inspect", "chunk.ssvm", "--json", "--names", "train.txt", cwd=folder).stdout)

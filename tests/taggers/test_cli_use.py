@@ -65,7 +65,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--label-weight", "B-QQ=2"), "'B-QQ'"),
         ((*TRAIN, "--resume", "chunk.ssvm", "--template", "pos"), "cannot change with --resume"),
         (("train", "pos", "train.txt", "-o", "x.ssvm", "--resume", "chunk.ssvm"), "the task chunk, not pos"),
-        (("train", "chunks", "train.txt", "-o", "x.ssvm"), "task must be one of pos, chunk, ner, label"),
+        (("train", "chunks", "train.txt", "-o", "x.ssvm"), "task must be one of pos, morph, chunk"),
         (("train", "chunk", "train.txt", "-o", "no/such/x.ssvm"), "there is no folder no/such"),
         (("train", "chunk", "train.txt", "-o", "."), "is a folder"),
         (("train", "chunk", "train.txt", "-o", "-"), "standard output"),
@@ -227,9 +227,7 @@ def test_help_shows_whole_summaries_examples_and_defaults(folder):
         line.split()[0]: line.split()[1:] for line in told.split("Defaults by task")[1].splitlines() if line
     }
     for name, option in (("epochs", "--epochs"), ("C", "-C"), ("inference", "--inference")):
-        assert lines[option] == [
-            str(TASKS[task]().settings()[name]) for task in ("pos", "chunk", "ner", "label")
-        ]
+        assert lines[option] == [str(TASKS[task]().settings()[name]) for task in TASKS]
     assert TASKS["chunk"] is Chunker
     assert "margin" in run("tag", "--help", cwd=folder).stdout.decode()
     assert "features and weights" in run("inspect", "--help", cwd=folder).stdout.decode()

@@ -96,3 +96,11 @@ def test_an_empty_label_is_refused():
     gold = GoldLabels.from_lists([["N", ""]])
     with pytest.raises(ValueError, match="a label is empty"):
         gold.encode(Labels())
+
+
+def test_no_features_is_a_label_of_conllu_but_no_tag_is_not():
+    rows = [("He", "PRON", "Case=Nom"), ("ran", "VERB", "_"), ("xx", "_", "_")]
+    text = "".join(f"{k}\t{w}\t_\t{u}\t_\t{f}\t_\t_\t_\t_\n" for k, (w, u, f) in enumerate(rows, 1)) + "\n"
+    columns = Columns(text.encode(), (1, 3, 5), format="conllu")
+    assert GoldLabels.from_column(columns, 1).lists() == [["PRON", "VERB", None]]
+    assert GoldLabels.from_column(columns, 2).lists() == [["Case=Nom", "_", "_"]]

@@ -8,7 +8,7 @@ from typer.models import CommandInfo
 
 from structsvm.cli.train import TrainCommand, train, with_flags
 from structsvm.integrations.sklearn import Estimator
-from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
+from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
 from taggers.labels import schemes
 from taggers.model_file import check_parameters
 from taggers.options import OPTIONS, SCHEMES, TASKS, Option, check_used, markdown, with_options
@@ -42,7 +42,7 @@ def test_an_option_added_to_the_table_is_everywhere():
         check_parameters({"warmth": "hot"}, table)
     with pytest.raises(ValueError, match="warmth"):
         check_parameters({"warmth": 2})
-    assert "| `warmth` | `--warmth` | `3` | `3` | `3` | `3` | How warm to begin. |\n" in markdown(table)
+    assert "| `warmth` | `--warmth` | `3` | `3` | `3` | `3` | `3` | How warm to begin. |\n" in markdown(table)
 
 
 def test_the_constructor_shows_its_options():
@@ -64,7 +64,9 @@ def test_every_flag_of_the_table_is_on_the_command_line():
 
 
 def test_defaults_depend_on_the_task_and_the_inference():
-    classes = {"pos": PosTagger, "chunk": Chunker, "ner": NerTagger, "label": SequenceTagger}
+    classes = {
+        "pos": PosTagger, "morph": MorphTagger, "chunk": Chunker, "ner": NerTagger, "label": SequenceTagger,
+    }  # fmt: skip
     assert tuple(classes) == TASKS
     for task, cls in classes.items():
         assert cls().settings() == {option.name: option.value(task) for option in OPTIONS}

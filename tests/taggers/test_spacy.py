@@ -18,8 +18,8 @@ from taggers import Chunker, NerTagger, PosTagger  # noqa: E402
 from taggers.commands import train  # noqa: E402
 from taggers.formats._columns import Columns  # noqa: E402
 from taggers.labels.schemes import spans  # noqa: E402
-from tests.taggers.sentences import as_columns, as_conllu, sentences  # noqa: E402
-from tests.taggers.spacy_docs import as_universal, entities, example, examples  # noqa: E402
+from tests.taggers.sentences import as_columns, as_conllu, as_universal, sentences  # noqa: E402
+from tests.taggers.spacy_docs import entities, example, examples  # noqa: E402
 
 COMPONENTS = ["structsvm_tagger", "structsvm_chunker", "structsvm_ner"]
 SCORES = {"structsvm_tagger": "tag_acc", "structsvm_chunker": "spans_chunks_f", "structsvm_ner": "ents_f"}

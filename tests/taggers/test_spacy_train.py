@@ -14,8 +14,8 @@ from taggers.commands import evaluate  # noqa: E402
 from taggers.spacy.__main__ import config  # noqa: E402
 from taggers.spacy.batches import make_batcher  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
-from tests.taggers.sentences import as_columns, sentences  # noqa: E402
-from tests.taggers.spacy_docs import as_entity_columns, as_universal  # noqa: E402
+from tests.taggers.sentences import as_columns, as_universal, sentences  # noqa: E402
+from tests.taggers.spacy_docs import as_entity_columns  # noqa: E402
 
 MADE = {"pos": as_universal, "chunk": as_columns, "ner": as_entity_columns}
 COMPONENT = {"pos": "structsvm_tagger", "chunk": "structsvm_chunker", "ner": "structsvm_ner"}

@@ -1,0 +1,131 @@
+"""`structsvm train ud`, and `tag` and `evaluate` with the pipelines that it writes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from structsvm.files.atomic import atomic_write, check_output
+from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name
+from taggers.commands.training import check_saving
+from taggers.conlleval import Evaluation
+from taggers.conlleval import evaluate as compare
+from taggers.formats._columns import Columns
+from taggers.formats.base import Format, Layer
+from taggers.formats.conllu import COLUMN
+from taggers.formats.files import CHUNK, encoded, read_all, read_columns
+from taggers.model import TaggerModel
+from taggers.pipeline import COLUMNS, Found, Pipeline, train_pipeline
+
+WANTED = [COLUMN[name] for name in ("form", *COLUMNS)]
+
+
+def train_ud(
+    file: str | Path,
+    output: str | Path,
+    *,
+    dev: str | Path | None = None,
+    encoding: str = "utf-8",
+    dtype: str = "float32",
+    prune: float | None = None,
+    random_state: int = 0,
+    callback: Any = None,
+) -> Pipeline:
+    """Train UPOS, XPOS, FEATS and lemmas on a CoNLL-U file, and save them as one model file."""
+    check_saving(output, (file, dev), dtype, prune, False)
+    columns = _read(file, encoding)
+    held_out = None if dev is None else _read(dev, encoding)
+    absent = [name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) <= {"_"}]
+    if "upos" in absent:
+        raise DataError("the column upos is empty; use a treebank with parts of speech", columns.name)
+    if absent:
+        warnings.warn(f"{columns.name}: no token has {' or '.join(absent)}; left out", stacklevel=2)
+    pipeline = train_pipeline(columns, dev=held_out, random_state=random_state, callback=callback)
+    pipeline.save(output, dtype=dtype, prune=prune)
+    return pipeline
+
+
+def _read(path: str | Path, encoding: str) -> Columns:
+    return read_all(path, "conllu", wanted=WANTED, encoding=encoding)
+
+
+def evaluate_columns(
+    model: Pipeline | TaggerModel, file: str | Path, *, encoding: str = "utf-8", jobs: int = 1
+) -> dict[str, Evaluation]:
+    """Compare each column of a model, and all of them together, with those of a CoNLL-U file."""
+    columns = _read(file, encoding)
+    if isinstance(model, Pipeline):
+        found, tagger = model.tag(columns, jobs=jobs), model.upos
+    else:
+        ids, tagger = model.tag(columns, jobs=jobs), model
+        found = {part: Found(ids, model.part_names(part)) for part in model.parts}
+    words = columns.texts(0)
+    known = tagger.knows(words).__contains__
+    pairs: dict[str, tuple[list[str], list[str]]] = {}
+    for name, one in found.items():
+        gold = columns.texts(1 + COLUMNS.index(name))
+        if set(gold) - {"_"}:
+            pairs[name] = gold, [one.names[k] for k in one.ids.tolist()]
+    if not pairs:
+        raise DataError("has no gold labels for this model", columns.name)
+    if len(pairs) > 1:
+        both = [
+            ["\t".join(row) for row in zip(*side, strict=True)] for side in zip(*pairs.values(), strict=True)
+        ]
+        pairs["all"] = both[0], both[1]
+    return {name: compare([a], [b], words=[words], known=known) for name, (a, b) in pairs.items()}
+
+
+def tag_pipeline(
+    pipeline: Pipeline,
+    file: str | Path,
+    output: str | Path,
+    *,
+    scores: bool = False,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    jobs: int = 1,
+    text_as: Format | None = None,
+) -> int:
+    """Write the file with the columns of a pipeline, and return the number of tokens.
+
+    In CoNLL-U they fill their columns; in other files they are appended. scores: the margins of UPOS.
+    """
+    check_output(output, file)
+    tokens = 0
+
+    def wanted(format: Format, n_columns: int) -> list[int]:
+        if format.ready:
+            raise DataError(
+                f"the model was trained on words, but this file is in {format.title}", file_name(file)
+            )
+        if scores and not format.scores:
+            raise DataError(f"--scores has no effect: {format.title} has no room for scores", file_name(file))
+        return [format.words, *(format.names.index(name) for name in pipeline.parts if format.names)]
+
+    def labelled() -> Iterator[bytes]:
+        nonlocal tokens
+        for columns in read_columns(
+            file, format, wanted=wanted, encoding=encoding, chunk_size=CHUNK, text_as=text_as
+        ):
+            tokens += columns.n_tokens
+            yield _labelled(pipeline, columns, scores, jobs) if columns.n_tokens else columns.data
+
+    with atomic_write(output) as out:
+        for data in encoded(labelled(), encoding, file_name(file)):
+            out.write(data)
+    return tokens
+
+
+def _labelled(pipeline: Pipeline, columns: Columns, scores: bool, jobs: int) -> bytes:
+    margins = np.zeros(columns.n_tokens, np.float32) if scores else None
+    layers = []
+    for place, (name, one) in enumerate(pipeline.tag(columns, jobs=jobs, margins=margins).items(), 1):
+        shown = None if margins is None or name != "upos" else margins.astype(np.float64)
+        layers.append(Layer(one.ids, one.names, place if columns.format.names else None, shown))
+    return columns.format.write(columns, layers)

@@ -1,0 +1,116 @@
+"""Lemmas as edit scripts: the case, the beginning and the end of a word to change.
+
+A script is a label with three parts, so that scripts share what they learn about each of them. ``gewerkte``
+and the lemma ``werk`` have the parts ``=`` (the case stays), ``ge>`` (remove ge at the beginning) and ``2>``
+(remove two characters at the end).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from taggers.features.extract import Extractor, KeyTable
+from taggers.features.template import parse_template
+from taggers.formats._columns import Columns
+from taggers.labels.parts import JOINT
+from taggers.model import TaggerModel
+from taggers.tagger import MorphTagger
+
+CASES: dict[str, Callable[[str], str]] = {"=": str, "lower": str.lower, "title": str.capitalize}
+# p is the part of speech, c2 the features.
+TEMPLATE = """
+    w[0]|p[0], lower[0]|p[0], lower[0]|p[0]|c2[0], p[0], c2[0], p[0]|c2[0],
+    lower_prefix1[0]|p[0], lower_prefix2[0]|p[0], lower_prefix3[0]|p[0], lower_prefix4[0]|p[0],
+    lower_suffix1[0]|p[0], lower_suffix2[0]|p[0], lower_suffix3[0]|p[0], lower_suffix4[0]|p[0],
+    lower_suffix5[0]|p[0], lower_suffix6[0]|p[0],
+    lower_suffix1[0]|p[0]|c2[0], lower_suffix2[0]|p[0]|c2[0], lower_suffix3[0]|p[0]|c2[0],
+    lower_suffix4[0]|p[0]|c2[0], lower_suffix5[0]|p[0]|c2[0], lower_prefix2[0]|lower_suffix2[0]|c2[0],
+    short_shape[0], short_shape[0]|p[0], is_title[0]|p[0], is_upper[0]|p[0], bias
+"""
+WHOLE = Extractor(parse_template("w[0]|p[0]|c2[0]"))
+RARE = 2  # scripts of fewer words are not learned, only remembered
+EPOCHS = 4
+
+Token = tuple[str, str, str]  # form, part of speech, features
+
+
+@lru_cache(maxsize=1 << 16)
+def script(form: str, lemma: str) -> str:
+    """The shortest script from a form to its lemma.
+
+    >>> script("gewerkte", "werk").split("\\t"), script("Cities", "city").split("\\t")
+    (['=', 'ge>', '2>'], ['lower', '>', '3>y'])
+    """
+    scripts = [_edits(case, form, lemma) for case in CASES]
+    return min(scripts, key=lambda one: len(one.partition(JOINT)[2]))
+
+
+def _edits(case: str, form: str, lemma: str) -> str:
+    word = CASES[case](form)
+    match = SequenceMatcher(None, word, lemma, autojunk=False).find_longest_match()
+    end, rest = match.a + match.size, match.b + match.size
+    return JOINT.join([case, f"{word[: match.a]}>{lemma[: match.b]}", f"{len(word) - end}>{lemma[rest:]}"])
+
+
+@lru_cache(maxsize=1 << 17)
+def edited(form: str, script: str) -> str:
+    """The form after a script; what does not fit the form is left out.
+
+    >>> edited("gespeelde", script("gewerkte", "werk"))
+    'speel'
+    """
+    case, begin, end = script.split(JOINT)
+    (first, prefix), (last, suffix) = begin.split(">", 1), end.split(">", 1)
+    word = CASES[case](form)
+    if int(last) > len(word):
+        return form
+    word = word[: len(word) - int(last)] + suffix
+    return (prefix + word.removeprefix(first) if word.startswith(first) else word) or form
+
+
+@dataclass
+class Lemmatizer:
+    """Finds the script of each word, given its part of speech and features.
+
+    keys, scripts: the words of the training data that the model gets wrong, and their scripts.
+    """
+
+    model: TaggerModel
+    keys: KeyTable
+    scripts: list[str]
+
+    def lemmas(self, columns: Columns) -> tuple[np.ndarray, list[str]]:
+        """For each token the position of its lemma in a list; columns: form, part of speech, features."""
+        ids = self.model.tag(columns)
+        rows = self.keys.rows(WHOLE.keys(columns)[:, 0])
+        ids = np.where(rows >= 0, len(self.model.names) + rows, ids)
+        scripts = [*self.model.names, *self.scripts]
+        numbers: dict[str, int] = {}
+        pairs = zip(columns.texts(0), ids.tolist(), strict=True)
+        found = [numbers.setdefault(edited(word, scripts[k]), len(numbers)) for word, k in pairs]
+        return np.array(found, np.int32), list(numbers)
+
+
+def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: Any) -> Lemmatizer:
+    """Learn from words and their lemmas; of several lemmas of a word, the most frequent one."""
+    counts: dict[Token, Counter[str]] = {}
+    for token, lemma in zip(tokens, lemmas, strict=True):
+        counts.setdefault(token, Counter())[script(token[0], lemma)] += 1
+    wanted = {token: seen.most_common(1)[0][0] for token, seen in counts.items()}
+    usual = {name for name, count in Counter(wanted.values()).items() if count >= RARE}
+    learned = {token: name for token, name in wanted.items() if name in usual} or wanted
+    tagger = MorphTagger(template=TEMPLATE, order=0, **{"epochs": EPOCHS, **options})
+    tagger.fit([[token] for token in learned], [[name] for name in learned.values()])
+    found = tagger.predict([[token] for token in wanted])
+    wrong = [token for token, (name,) in zip(wanted, found, strict=True) if name != wanted[token]]
+    keys = KeyTable()
+    if wrong:
+        keys.rows(WHOLE.keys(Columns.from_sentences([wrong]))[:, 0], grow=True)
+    return Lemmatizer(tagger.model_, keys, [wanted[token] for token in wrong])

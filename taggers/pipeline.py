@@ -1,0 +1,261 @@
+"""Several layers in one model file: parts of speech, then features, then lemmas.
+
+Each layer reads the form and what the layers before it have found, in memory. Features and XPOS are labels
+made of parts, see `taggers.labels.parts`. Only those that fit the part of speech are common, so knowing it
+first makes the other layers smaller and better than one joint label.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from structsvm.files import ModelFileError, consistent, load_model, save_model
+from taggers.features._lexicon import hash_string
+from taggers.features.extract import KeyTable
+from taggers.formats._columns import Columns
+from taggers.labels.label_encoding import GoldLabels
+from taggers.labels.parts import JOINT
+from taggers.lemmas import Lemmatizer, train_lemmatizer
+from taggers.model import TaggerModel
+from taggers.model_file import packed, unpacked
+from taggers.tagger import MorphTagger, PosTagger
+
+KIND, LAYOUT = "pipeline", 1
+COLUMNS = ("upos", "xpos", "feats", "lemma")
+
+
+class Found(NamedTuple):
+    """The values of a column: for each token its position in `names`."""
+
+    ids: np.ndarray
+    names: list[str]
+
+
+@dataclass
+class Pipeline:
+    """UPOS, XPOS, FEATS and lemmas of words, in one model.
+
+    upos: labels a form. morph: labels form and UPOS with the columns `morph.parts`; None if the training file
+    has neither XPOS nor FEATS. lemmatizer: None if it has no lemmas.
+    """
+
+    upos: TaggerModel
+    morph: TaggerModel | None = None
+    lemmatizer: Lemmatizer | None = None
+
+    @property
+    def parts(self) -> list[str]:
+        """The columns that the pipeline fills, as CoNLL-U calls them."""
+        morph = [] if self.morph is None else self.morph.parts
+        return ["upos", *morph] + ["lemma"] * (self.lemmatizer is not None)
+
+    def tag(self, columns: Columns, *, jobs: int = 1, margins: np.ndarray | None = None) -> dict[str, Found]:
+        """The values of each column for the tokens of `columns`, whose first column is the form.
+
+        margins: receives the margin of each part of speech.
+        """
+        found = {"upos": Found(self.upos.tag(columns, jobs=jobs, margins=margins), self.upos.names)}
+        if self.morph is not None:
+            ids = self.morph.tag(extended(columns, [found["upos"]]), jobs=jobs)
+            found |= {part: Found(ids, self.morph.part_names(part)) for part in self.morph.parts}
+        if self.lemmatizer is not None:
+            found["lemma"] = Found(*self.lemmatizer.lemmas(_lemma_inputs(columns, found)))
+        return found
+
+    def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[dict[str, str]]]:
+        """For each word of each sentence a dict with the values of the columns."""
+        columns = Columns.from_sentences([list(sentence) for sentence in sentences])
+        found = self.tag(columns)
+        flat = zip(*[[one.names[k] for k in one.ids.tolist()] for one in found.values()], strict=True)
+        words = [dict(zip(found, row, strict=True)) for row in flat]
+        ptr = columns.sentence_ptr.tolist()
+        return [words[start:end] for start, end in pairwise(ptr)]
+
+    def compact(self, prune: float | None = None, dtype: str = "float32") -> Pipeline:
+        """This pipeline without small weights, see `TaggerModel.save`."""
+        small = [
+            None if layer is None else layer.compact(prune or 0.0, dtype) for layer in (self.upos, self.morph)
+        ]
+        assert small[0] is not None
+        lemmas = self.lemmatizer
+        if lemmas is not None:
+            lemmas = Lemmatizer(lemmas.model.compact(prune or 0.0, dtype), lemmas.keys, lemmas.scripts)
+        return Pipeline(small[0], small[1], lemmas)
+
+    def save(
+        self, path: str | os.PathLike[str], *, prune: float | None = None, dtype: str = "float32"
+    ) -> None:
+        """Write a model file, completely or not at all; the options are those of `TaggerModel.save`."""
+        small = self.compact(prune, dtype)
+        layers = {"upos": small.upos, "morph": small.morph}
+        meta: dict[str, Any] = {"kind": KIND, "layout": LAYOUT, "layers": {}}
+        arrays: dict[str, np.ndarray] = {}
+        if small.lemmatizer is not None:
+            layers["lemma"] = small.lemmatizer.model
+            arrays["scripts"] = small.lemmatizer.keys.keys
+            meta["scripts"] = small.lemmatizer.scripts
+        for name, model in layers.items():
+            if model is not None:
+                parts, meta["layers"][name] = packed(model, dtype)
+                arrays |= {f"{name}-{key}": value for key, value in parts.items()}
+        save_model(path, arrays, meta)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model file, or an included pipeline by its name, or raise ModelFileError."""
+        from taggers.bundled import find_model
+
+        arrays, meta = load_model(find_model(path))
+        return cls.of(path, arrays, meta)
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str], arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
+        """The pipeline of the arrays and metadata of a file."""
+        if meta.get("kind") != KIND or meta.get("layout") != LAYOUT:
+            raise ModelFileError(
+                f"Model file {path} is not a pipeline that this version reads; use structsvm train ud"
+            )
+        layers: dict[str, TaggerModel] = {}
+        with consistent(path, KIND):
+            for name in ("upos", "morph", "lemma"):
+                if name in meta["layers"] or name == "upos":
+                    own = {key.removeprefix(f"{name}-"): value for key, value in arrays.items()
+                           if key.startswith(f"{name}-")}  # fmt: skip
+                    layers[name] = unpacked(path, own, meta["layers"][name])
+            lemmatizer = None
+            if "lemma" in layers:
+                lemmatizer = Lemmatizer(layers["lemma"], _keys(arrays), meta["scripts"])
+            _check(layers, lemmatizer)
+        return cls(layers["upos"], layers.get("morph"), lemmatizer)
+
+
+def _keys(arrays: dict[str, np.ndarray]) -> KeyTable:
+    keys = arrays["scripts"]
+    if keys.ndim != 1 or keys.dtype != np.uint64:
+        raise ValueError("the keys of the scripts have the wrong type")
+    return KeyTable(keys)
+
+
+def _check(layers: dict[str, TaggerModel], lemmatizer: Lemmatizer | None) -> None:
+    """Raise ValueError for layers that do not fit together."""
+    widths = {"upos": 1, "morph": 2, "lemma": 3}
+    for name, model in layers.items():
+        if model.template is None or model.template.width > widths[name]:
+            raise ValueError(f"the layer {name} reads columns that the layers before it do not give")
+    if "morph" in layers and not {*layers["morph"].parts} <= {"xpos", "feats"}:
+        raise ValueError("the columns of the layer morph are unknown")
+    if lemmatizer is not None:
+        scripts = [*lemmatizer.model.names, *lemmatizer.scripts]
+        if len(lemmatizer.keys) != len(lemmatizer.scripts):
+            raise ValueError("the number of scripts does not match their keys")
+        for script in scripts:
+            case, begin, end = script.split(JOINT)
+            if case not in ("=", "lower", "title") or ">" not in begin or int(end.split(">", 1)[0]) < 0:
+                raise ValueError("a script is malformed")
+
+
+def extended(columns: Columns, more: Sequence[Found]) -> Columns:
+    """Columns with the form of each token, and further columns that exist in memory only."""
+    if columns.keys is not None:
+        strings: Any = columns.strings
+        keys = [columns.keys[:, 0]]
+        keys += [np.array([hash_string(name) for name in names], np.uint64)[ids] for ids, names in more]
+        texts = {hash_string(name): name for _, names in more for name in names}
+        return Columns.from_keys(
+            np.stack(keys, 1), columns.sentence_ptr, lambda key: texts.get(key) or strings(key)
+        )
+    data, spans = [columns.data], [columns.spans[:, 0]]
+    at = len(columns.data)
+    for ids, names in more:
+        texts_ = [name.encode() for name in names]
+        sizes = np.array([len(text) for text in texts_], np.int32)
+        starts = at + np.cumsum(sizes) - sizes
+        spans.append(np.stack([starts, sizes], 1)[ids])
+        data += texts_
+        at += int(sizes.sum())
+    width = len(spans)
+    return Columns.from_spans(
+        b"".join(data), np.stack(spans, 1), columns.ends, columns.lines, columns.sentence_ptr,
+        format=columns.format, wanted=range(width), n_columns=width, name=columns.name,
+        first_line=columns.first_line,
+    )  # fmt: skip
+
+
+def _lemma_inputs(columns: Columns, found: dict[str, Found]) -> Columns:
+    """Form, UPOS and FEATS; XPOS where there are no features, `_` where there is neither."""
+    nothing = Found(np.zeros(columns.n_tokens, np.int32), ["_"])
+    return extended(columns, [found["upos"], found.get("feats") or found.get("xpos") or nothing])
+
+
+MORPH_TEMPLATE = """
+    w[0], lower[-2..2], lower[-1]|lower[0], lower[0]|lower[1],
+    prefix1[0], lower_prefix2[0], lower_prefix3[0], lower_prefix4[0],
+    lower_suffix1[-1..1], lower_suffix2[-1..1], lower_suffix3[-1..1], lower_suffix4[0], lower_suffix5[0],
+    lower_suffix3[0]|lower[-1], lower_suffix3[0]|lower[1], shape[0], short_shape[-1..1], has_digit[0],
+    p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], w[0]|p[0], lower_suffix2[0]|p[0],
+    lower_suffix3[0]|p[0], lower_suffix4[0]|p[0], lower_suffix5[0]|p[0], lower_suffix2[0]|p[1],
+    lower_suffix3[0]|p[1], lower_suffix3[0]|p[-1], lower[-1]|p[0], lower[1]|p[0], lower_suffix2[-1]|p[0],
+    lower_suffix2[1]|p[0], lower_suffix2[0]|lower_suffix2[-1], lower_suffix2[0]|lower_suffix2[1],
+    cluster[-1..1], bias
+"""
+
+
+def train_pipeline(
+    columns: Columns, *, dev: Columns | None = None, random_state: int = 0, callback: Any = None
+) -> Pipeline:
+    """Learn from the columns form, upos, xpos, feats and lemma; those that are empty are left out.
+
+    dev: with it, each layer but the lemmas keeps the weights of its best pass.
+    """
+    used = _used(columns)
+    common = {"random_state": random_state, "callback": callback}
+    held_out = (
+        {} if dev is None else {"X_dev": _part(dev), "y_dev": GoldLabels.from_columns(_part(dev, 1), 1)}
+    )
+    upos = PosTagger(**common).fit(
+        _part(columns, 1), GoldLabels.from_columns(_part(columns, 1), 1), **held_out
+    )
+    upos.model_.files = {"format": "conllu", "inputs": [1], "label": 3, "n_columns": 10}
+    pipeline = Pipeline(upos.model_)
+    parts = [name for name in ("xpos", "feats") if name in used]
+    if parts:
+        places = [1, *(COLUMNS.index(name) + 1 for name in parts)]
+        data = _part(columns, *places)
+        held_out = {}
+        if dev is not None:
+            tagged = extended(dev, [pipeline.tag(dev)["upos"]])
+            held_out = {"X_dev": tagged, "y_dev": GoldLabels.from_columns(_part(dev, *places), 2)}
+        tagger = MorphTagger(template=MORPH_TEMPLATE, **common)
+        tagger.fit(data, GoldLabels.from_columns(data, 2), **held_out)
+        pipeline.morph = tagger.model_
+        pipeline.morph.files = {
+            "format": "conllu", "inputs": [1, 3], "label": 4 if parts[0] == "xpos" else 5, "n_columns": 10,
+            "parts": parts,
+        }  # fmt: skip
+    if "lemma" in used:
+        inputs = [columns.texts(place) for place in (0, 1, 3 if "feats" in used else 2)]
+        pipeline.lemmatizer = train_lemmatizer(
+            zip(*inputs, strict=True), columns.texts(4), random_state=random_state
+        )
+    return pipeline
+
+
+def _used(columns: Columns) -> set[str]:
+    """The columns that have a value other than ``_``."""
+    return {name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) - {"_"}}
+
+
+def _part(columns: Columns, *places: int) -> Columns:
+    """The form, and some other columns."""
+    chosen = np.ascontiguousarray(columns.spans[:, [0, *places]])
+    return Columns.from_spans(
+        columns.data, chosen, columns.ends, columns.lines, columns.sentence_ptr, format=columns.format,
+        wanted=range(chosen.shape[1]), n_columns=chosen.shape[1], name=columns.name,
+        first_line=columns.first_line,
+    )  # fmt: skip

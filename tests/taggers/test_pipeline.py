@@ -1,0 +1,266 @@
+"""`train ud`, `train morph` and the pipelines that they write: columns, lemmas, raw text, damaged files."""
+
+import json
+
+import conllu
+import numpy as np
+import pytest
+
+from structsvm.files import ModelFileError, load_model, save_model
+from structsvm.files.errors import DataError
+from taggers import MorphTagger, commands
+from taggers.formats._columns import Columns
+from taggers.formats.files import read_all
+from taggers.lemmas import edited, script
+from taggers.model import TaggerModel
+from taggers.pipeline import Pipeline
+from tests.taggers.command_line import refused, run
+from tests.taggers.test_ud_files import with_features
+
+
+def with_lemmas(n, seed=0):
+    """CoNLL-U with FEATS and, as lemmas, lower case without a plural s."""
+    lines = [line.split("\t") for line in with_features(n, seed).decode().split("\n")]
+    for fields in lines:
+        if len(fields) == 10:
+            fields[2] = fields[1].lower().removesuffix("s") if fields[4] == "NNS" else fields[1].lower()
+    return "\n".join("\t".join(fields) for fields in lines).encode()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ud")
+    (path / "train.conllu").write_bytes(with_lemmas(120))
+    (path / "dev.conllu").write_bytes(with_lemmas(30, 1))
+    commands.train_ud(path / "train.conllu", path / "ud.ssvm", dev=path / "dev.conllu")
+    return path
+
+
+def columns_of(data):
+    rows = [line.split("\t") for line in data.decode().split("\n") if "\t" in line]
+    return list(zip(*rows, strict=True))
+
+
+def test_one_pass_fills_all_columns_and_keeps_the_rest(folder):
+    gold = (folder / "dev.conllu").read_bytes()
+    lines = [line.split("\t") for line in gold.decode().split("\n")]
+    blank = "\n".join(
+        "\t".join([*f[:2], "_", "_", "_", "_", *f[6:]]) if len(f) == 10 else f[0] for f in lines
+    )
+    (folder / "blank.conllu").write_text(blank)
+    done = run("tag", "ud.ssvm", "blank.conllu", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, b"")
+    found, right = columns_of(done.stdout), columns_of(gold)
+    for place in (0, 1, 6, 7, 8, 9):
+        assert found[place] == right[place]
+    for place in (2, 3, 4, 5):
+        assert np.mean(np.array(found[place]) == np.array(right[place])) > 0.9
+
+
+def test_evaluation_shows_each_column_and_all_together(folder):
+    found = json.loads(run("evaluate", "ud.ssvm", "dev.conllu", "--json", cwd=folder).stdout)
+    assert list(found) == ["upos", "xpos", "feats", "lemma", "all"]
+    accuracies = [one["tokens"]["accuracy"] for one in found.values()]
+    assert accuracies[-1] == pytest.approx(min(accuracies))
+    shown = run("evaluate", "ud.ssvm", "dev.conllu", cwd=folder).stdout.decode()
+    assert f"{100 * accuracies[0]:.2f}%" in shown.splitlines()[1]
+
+
+def test_a_saved_pipeline_predicts_the_same_and_int8_is_smaller(folder):
+    columns = read_all(folder / "dev.conllu", "conllu", wanted=[1])
+    pipeline = Pipeline.load(folder / "ud.ssvm")
+    pipeline.save(folder / "again.ssvm")
+    assert (folder / "again.ssvm").read_bytes() == (folder / "ud.ssvm").read_bytes()
+    pipeline.save(folder / "small.ssvm", dtype="int8", prune=0.005)
+    assert (folder / "small.ssvm").stat().st_size < 0.5 * (folder / "ud.ssvm").stat().st_size
+    for name, one in Pipeline.load(folder / "small.ssvm").tag(columns).items():
+        whole = pipeline.tag(columns)[name]
+        same = [a == b for a, b in zip(*([v.names[k] for k in v.ids] for v in (one, whole)), strict=True)]
+        assert np.mean(same) > 0.95
+
+
+def test_predict_in_python(folder):
+    ((word, *_),) = Pipeline.load(folder / "ud.ssvm").predict([["the", "cats", "sleep"]])
+    assert list(word) == ["upos", "xpos", "feats", "lemma"]
+    assert word["lemma"] == "the"
+
+
+def test_raw_text_becomes_valid_conllu(folder):
+    text = "The cats sleep (well). It didn't\tstop...\n\nA new line\n"
+    done = run("tag", "ud.ssvm", "-", "--format", "text", "--to", "conllu", cwd=folder, stdin=text.encode())
+    sentences = conllu.parse(done.stdout.decode())
+    assert [one.metadata["text"] for one in sentences] == [
+        "The cats sleep (well).", "It didn't stop...", "A new line",
+    ]  # fmt: skip
+    ids = [one.metadata["sent_id"] for one in sentences]
+    assert len(set(ids)) == len(ids)
+    for sentence in sentences:
+        assert [token["id"] for token in sentence] == list(range(1, len(sentence) + 1))
+        assert all(token["upos"] and token["lemma"] for token in sentence)
+        spaces = ["" if (token["misc"] or {}).get("SpaceAfter") == "No" else " " for token in sentence]
+        forms = [token["form"] for token in sentence]
+        assert "".join(a + b for a, b in zip(forms, spaces, strict=True)).strip() == sentence.metadata["text"]
+
+
+def test_only_text_is_converted(folder):
+    done = run("tag", "ud.ssvm", "dev.conllu", "--to", "conllu", cwd=folder)
+    refused(done, 1, "--to converts plain text, but this file is in CoNLL-U")
+    refused(run("tag", "ud.ssvm", "dev.conllu", "--to", "json", cwd=folder), 2, "--to must be conllu")
+
+
+def test_a_treebank_without_lemmas_and_xpos_leaves_them_out_with_a_note(folder):
+    lines = [line.split("\t") for line in (folder / "train.conllu").read_text().split("\n")]
+    for fields in lines:
+        if len(fields) == 10:
+            fields[2] = fields[4] = "_"
+    (folder / "less.conllu").write_text("\n".join("\t".join(fields) for fields in lines))
+    done = run("train", "ud", "less.conllu", "-o", "less.ssvm", cwd=folder)
+    assert done.returncode == 0
+    assert b"no token has xpos or lemma; left out" in done.stderr
+    assert Pipeline.load(folder / "less.ssvm").parts == ["upos", "feats"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--template", "pos"), "--template has no effect on train ud"),
+        (("--column", "upos"), "--column has no effect on train ud"),
+        (("--keep-state",), "--keep-state has no effect on train ud"),
+    ],
+)
+def test_options_of_single_taggers_are_refused(folder, arguments, message):
+    refused(run("train", "ud", "train.conllu", "-o", "no.ssvm", *arguments, cwd=folder), 2, message)
+    assert not (folder / "no.ssvm").exists()
+
+
+def test_a_treebank_without_parts_of_speech_is_refused(folder):
+    lines = [line.split("\t") for line in (folder / "train.conllu").read_text().split("\n")]
+    text = "\n".join("\t".join([*f[:3], "_", *f[4:]]) if len(f) == 10 else f[0] for f in lines)
+    (folder / "none.conllu").write_text(text)
+    with pytest.raises(DataError, match="upos is empty"):
+        commands.train_ud(folder / "none.conllu", folder / "no.ssvm")
+
+
+def test_morph_learns_two_columns_as_one_label_with_shared_parts(folder):
+    done = run("train", "morph", "train.conllu", "--dev", "dev.conllu", "-o", "morph.ssvm", cwd=folder)
+    model = TaggerModel.load(folder / "morph.ssvm")
+    assert model.parts == ["upos", "feats"]
+    assert model.share
+    assert model.problem().width < 2 * len({p for label in model.labels for p in label.split("\t")})
+    found = json.loads(run("evaluate", "morph.ssvm", "dev.conllu", "--json", cwd=folder).stdout)
+    assert list(found) == ["upos", "feats", "all"]
+    assert f"best dev accuracy {100 * found['all']['tokens']['accuracy']:.2f}".encode() in done.stderr
+    right = columns_of((folder / "dev.conllu").read_bytes())
+    tagged = columns_of(run("tag", "morph.ssvm", "dev.conllu", cwd=folder).stdout)
+    assert tagged[:3] == right[:3]
+    assert np.mean(np.array(tagged[5]) == np.array(right[5])) > 0.9
+
+
+def test_any_columns_are_learned_jointly(folder):
+    done = run("train", "pos", "train.conllu", "--column", "upos+xpos", "-o", "both.ssvm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    model = TaggerModel.load(folder / "both.ssvm")
+    assert model.parts == ["upos", "xpos"]
+    assert not model.share
+    assert all(label.count("\t") == 1 for label in model.labels)
+
+
+def test_shared_labels_grow_with_partial_fit_and_survive_a_file(tmp_path):
+    X = [["a", "b"], ["b", "a"]] * 5
+    tagger = MorphTagger(template="w[0]").partial_fit(X, [["N\tx", "V\ty"], ["V\ty", "N\tx"]] * 5)
+    tagger.partial_fit([["c"]] * 10, [["N\ty|z"]] * 10)
+    assert tagger.predict([["a"], ["b"], ["c"]]) == [["N\tx"], ["V\ty"], ["N\ty|z"]]
+    tagger.save(tmp_path / "m", training_state=True)
+    again = MorphTagger.load(tmp_path / "m")
+    assert again.predict([["a"], ["b"], ["c"]]) == [["N\tx"], ["V\ty"], ["N\ty|z"]]
+    again.partial_fit([["d"], ["a"]] * 10, [["N\tx|z"], ["N\tx"]] * 10)
+    assert again.predict([["d"], ["a"]]) == [["N\tx|z"], ["N\tx"]]
+
+
+def test_shared_labels_refuse_what_they_cannot_do():
+    for options in ({"inference": "exact"}, {"label_weight": {"N": 2.0}}):
+        with pytest.raises(ValueError, match="share needs greedy"):
+            MorphTagger(**options).fit([["a"]], [["N"]])
+
+
+@pytest.mark.parametrize(
+    ("form", "lemma"),
+    [
+        ("Cities", "city"),
+        ("NASA", "NASA"),
+        ("went", "go"),
+        ("a", "b"),
+        ("geëet", "eet"),
+        ("x", "xyz"),
+        ("is", "be"),
+    ],
+)
+def test_scripts_lead_from_forms_to_lemmas(form, lemma):
+    assert edited(form, script(form, lemma)) == lemma
+
+
+def test_exceptions_are_remembered(tmp_path):
+    words = {"went": "go", "mice": "mouse", "walks": "walk", "talks": "talk", "asks": "ask"}
+    rows = [f"1\t{form}\t{lemma}\tVERB\t_\t_\t_\t_\t_\t_\n\n" for form, lemma in words.items()]
+    (tmp_path / "a.conllu").write_text("".join(rows) * 2)
+    with pytest.warns(UserWarning, match="no token has xpos or feats"):
+        pipeline = commands.train_ud(tmp_path / "a.conllu", tmp_path / "m")
+    ((found,), *rest) = pipeline.predict([[form] for form in words])
+    assert [found["lemma"], *(one["lemma"] for (one,) in rest)] == list(words.values())
+
+
+def test_single_taggers_say_what_a_pipeline_is(folder):
+    with pytest.raises(ModelFileError, match="several layers"):
+        TaggerModel.load(folder / "ud.ssvm")
+    with pytest.raises(ModelFileError, match="not a pipeline"):
+        Pipeline.load("en-pos")
+    refused(run("inspect", "ud.ssvm", cwd=folder), 2, "several layers")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda arrays, meta: meta["layers"].pop("upos"),
+        lambda arrays, meta: meta["scripts"].append("x"),
+        lambda arrays, meta: meta["scripts"].__setitem__(slice(None), ["="] * len(meta["scripts"])),
+        lambda arrays, meta: meta["layers"]["morph"].update(template="c5[0]"),
+        lambda arrays, meta: meta["layers"]["morph"].update(share=3),
+        lambda arrays, meta: meta["layers"]["morph"]["labels"].append("NOUN"),
+        lambda arrays, meta: meta["layers"].update(lemma={}),
+        lambda arrays, meta: meta.update(layers=[]),
+        lambda arrays, meta: arrays.update(scripts=np.zeros((1, 1))),
+        lambda arrays, meta: arrays.pop("morph-counts"),
+    ],
+)
+def test_damaged_pipelines_are_refused(folder, damage):
+    arrays, meta = load_model(folder / "ud.ssvm")
+    meta["scripts"] = meta["scripts"] or []
+    damage(arrays, meta)
+    file = folder / "damaged.ssvm"
+    save_model(file, arrays, meta)
+    if not isinstance(meta["layers"], list) and meta["scripts"] and set(meta["scripts"]) == {"="}:
+        arrays["scripts"] = np.zeros(len(meta["scripts"]), np.uint64)
+    try:
+        Pipeline.load(file)
+    except ModelFileError:
+        return
+    assert not meta["scripts"]  # nothing was damaged, as there is no exception
+
+
+def test_explanations_and_inspection_of_shared_labels_add_up(folder):
+    X = [["a", "b"], ["b", "a"], ["c", "a"]] * 5
+    y = [["N\tx", "V\ty"], ["V\ty", "N\tx"], ["N\tx|z", "N\tx"]] * 5
+    tagger = MorphTagger(template="w[-1..1], bias", keep_names=True).fit(X, y)
+    model = tagger.model_
+    for sentence in X[:3]:
+        shown = tagger.explain(sentence)
+        totals = [sum(w for _, w in one["features"] + one["history"]) for one in shown]
+        lattice = model.decoder.lattice(model.features(Columns.from_sentences([sentence])), 0)
+        assert lattice.shape == (2, 3)
+        for at, (one, total) in enumerate(zip(shown, totals, strict=True)):
+            best = lattice[at, model.labels.index(one["label"])] + sum(w for _, w in one["history"])
+            assert total == pytest.approx(best, abs=1e-5)
+    assert {name for _, name, _ in commands.inspect(model)["strongest"]} <= set(model.weight_names)
+    tagger.save(folder / "shared.ssvm")
+    done = run("inspect", "shared.ssvm", "--html", "page.html", cwd=folder)
+    refused(done, 2, "--html does not show labels")
