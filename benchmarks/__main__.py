@@ -33,6 +33,7 @@ BENCHMARKS = {
     "geoquery": ("geoquery", ("geoquery",)),
     "streams": ("streams", ()),
     "serve": ("serve", ("ud_english_ewt",)),
+    "teach": ("teach", ("conll2002", "bc5cdr", "ud_english_ewt")),
 }
 
 WHOLE = ("guard", "pages", "picture")  # those without a quick run

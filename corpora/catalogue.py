@@ -34,6 +34,22 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "esp.testb": "1f8f7a392c6d4979a5592a5794eed43d7869b46da6851bbcde99714149f1d016",
         },
     },
+    "bc5cdr": {
+        "what": (
+            "Named entities, chemicals and diseases in abstracts of PubMed, IOB2 (4,560 / 4,581 / 4,797 "
+            "sentences)."
+        ),
+        "licence": "CC BY 4.0.",
+        "source": (
+            "https://github.com/cambridgeltl/MTL-Bioinformatics-2016, data/BC5CDR-IOB, commit df0df02f, "
+            "train.tsv, devel.tsv and test.tsv"
+        ),
+        "files": {
+            "train.tsv": "b731361c0ed73afd04cc5fdad39afcdfd8f325d6e46c282339185a91d1af4c14",
+            "devel.tsv": "b909de65c4f7e3c23bb09ad52d654cdc92e96db941abe1a5dcf6f6010c03cff5",
+            "test.tsv": "e41a2843a5fff0cd8d1a88cb147968d61ae29336ca70cddc3d7fb8ff21dfa1e8",
+        },
+    },
     "ud_english_ewt": {
         "what": (
             "Universal Dependencies English Web Treebank, release 2.16, CoNLL-U (12,544 / 2,001 / 2,077"

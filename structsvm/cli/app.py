@@ -28,6 +28,7 @@ COMMANDS = {
     "serve": "Serve a model over HTTP: tag, learn, Label Studio, INCEpTION.",
     "simulate": "Generate sentences with candidate meanings, as JSONL.",
     "tag": "Label the tokens of a file and keep every other byte.",
+    "teach": "Label sentences on a page, while the tagger learns from each answer.",
     "train": "Train a tagger on a labelled file.",
 }
 

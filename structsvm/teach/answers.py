@@ -52,7 +52,8 @@ class Answers:
 
     task: the kind of answers, for the first record. current: the last answer to each item. history: each
     answer that was given and not undone, with the one that it replaced. names: labels in the order in which
-    they were added. keys: those of all requests, so that none counts twice.
+    they were added. keys: those of all requests, so that none counts twice. n_given: how many current answers
+    were not skipped.
     """
 
     task: str
@@ -60,6 +61,7 @@ class Answers:
     history: list[tuple[Answer, Answer | None]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
+    n_given: int = 0
 
     def first(self) -> Record:
         """The first record of a journal."""
@@ -92,13 +94,10 @@ class Answers:
         if kind == "answer":
             answer = Answer(**{name: _typed(record, name) for name in FIELDS})
             self.history.append((answer, self.current.get(answer.id)))
-            self.current[answer.id] = answer
+            self._set(answer.id, answer)
         elif kind == "undo":
             answer, before = self.history.pop()
-            if before is None:
-                del self.current[answer.id]
-            else:
-                self.current[answer.id] = before
+            self._set(answer.id, before)
         elif kind == "name":
             answer = None
             name = record["name"]
@@ -111,6 +110,15 @@ class Answers:
         if key := record.get("key"):
             self.keys.add(str(key))
         return answer
+
+    def _set(self, id: str, answer: Answer | None) -> None:
+        before = self.current.get(id)
+        self.n_given -= before is not None and before.value is not None
+        if answer is None:
+            del self.current[id]
+        else:
+            self.current[id] = answer
+            self.n_given += answer.value is not None
 
     def given(self) -> list[Answer]:
         """The current answers, without those that were skipped."""

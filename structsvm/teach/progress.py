@@ -13,12 +13,15 @@ WINDOW = 50  # answers that a point of the curve is computed from
 POINTS = 120  # of the curve, at most
 
 
+Counts = tuple[int, int, int]  # the decisions that are right, guessed and wanted
+
+
 class Step(NamedTuple):
-    """One answer: whether its question was drawn at random, and (right, guessed, wanted) decisions."""
+    """One answer, and whether its question was drawn at random."""
 
     time: float
     random: bool
-    counts: tuple[int, int, int] | None
+    counts: Counts | None
 
 
 class Progress:
@@ -29,14 +32,28 @@ class Progress:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self._scored: list[int] = []  # the numbers of the answers with counts, from 1
+        self._sums: list[Counts] = [(0, 0, 0)]  # of the counts up to each of these
+        self._random: list[Counts] = []  # the counts of the random ones
 
-    def add(self, time: float, why: str, counts: tuple[int, int, int] | None) -> None:
+    def add(self, time: float, why: str, counts: Counts | None) -> None:
         """Add an answer; without counts, it does not enter the score."""
         self.steps.append(Step(time, why == "random", counts))
+        if counts is not None:
+            (a, b, c), (right, guessed, wanted) = self._sums[-1], counts
+            self._scored.append(len(self.steps))
+            self._sums.append((a + right, b + guessed, c + wanted))
+            if why == "random":
+                self._random.append(counts)
 
     def undo(self) -> None:
         """Remove the last answer."""
-        self.steps.pop()
+        step = self.steps.pop()
+        if step.counts is not None:
+            self._scored.pop()
+            self._sums.pop()
+            if step.random:
+                self._random.pop()
 
     def summary(self) -> dict[str, Any]:
         """Answers per minute, the curve of the score, and its estimate from random questions."""
@@ -51,21 +68,20 @@ class Progress:
 
     def curve(self) -> list[tuple[int, float]]:
         """(answers, score of the last WINDOW of them), at most POINTS points."""
-        scored = [(number, step.counts) for number, step in enumerate(self.steps, 1) if step.counts]
-        if not scored:
+        n = len(self._scored)
+        if not n:
             return []
-        sums = np.cumsum([(0, 0, 0), *[counts for _, counts in scored]], axis=0)
-        ends = np.unique(np.linspace(1, len(scored), min(POINTS, len(scored))).round().astype(int))
         points = []
-        for end in ends.tolist():
-            right, guessed, wanted = (sums[end] - sums[max(0, end - WINDOW)]).tolist()
+        for end in np.unique(np.linspace(1, n, min(POINTS, n)).round().astype(int)).tolist():
+            pairs = zip(self._sums[end], self._sums[max(0, end - WINDOW)], strict=True)
+            right, guessed, wanted = (now - before for now, before in pairs)
             if guessed + wanted:
-                points.append((scored[end - 1][0], round(2 * right / (guessed + wanted), 4)))
+                points.append((self._scored[end - 1], round(2 * right / (guessed + wanted), 4)))
         return points
 
     def estimate(self) -> dict[str, float] | None:
         """The score of the last WINDOW random questions, with a 95% interval (Wilson's)."""
-        counts = [step.counts for step in self.steps if step.random and step.counts][-WINDOW:]
+        counts = self._random[-WINDOW:]
         right, guessed, wanted = np.sum([(0, 0, 0), *counts], axis=0).tolist()
         n = (guessed + wanted) / 2
         if not n:

@@ -102,7 +102,7 @@ class Session:
         *,
         by: str = "",
         names: Sequence[str] = (),
-        random: float = 0.2,
+        random: float = 0.1,
         seed: int = 0,
     ) -> None:
         if not 0 <= random <= 1:
@@ -159,17 +159,22 @@ class Session:
                     raise DataError("there is no such question; go to the next one")
                 self._show(tab, id, "review" if id in self.answers.current else "chosen")
             elif tab not in self._tabs or not self._is_shown(tab):
-                if not self._fill():
+                self._release(tab)
+                if self._fill():
+                    chosen = self._queue.pop(0)
+                    self._show(tab, self.ids[chosen.place], chosen.why)
+                elif self._tabs:  # the last questions may be in tabs that were closed
+                    self._show(tab, *next(iter(self._tabs.values())))
+                else:
                     return None
-                chosen = self._queue.pop(0)
-                self._show(tab, self.ids[chosen.place], chosen.why)
+            self._tabs.move_to_end(tab)
             self._fill()
             return self._question(*self._tabs[tab])
 
     def _is_shown(self, tab: str) -> bool:
         """Whether the question of a tab still needs an answer."""
         id, why = self._tabs[tab]
-        return why in ("review", "chosen") or id not in self.answers.current
+        return why == "review" or id not in self.answers.current
 
     def _show(self, tab: str, id: str, why: str) -> None:
         self._release(tab)
@@ -272,8 +277,8 @@ class Session:
             )  # fmt: skip
             self._append(answer.record(key))
             self._count(answer)
-            self._release(tab)
-            self._set_open(id, False)
+            for other in [name for name, (shown, _) in self._tabs.items() if shown == id]:
+                self._release(other)
             if known is not None and known.value is not None and known.value != value:
                 self._stale = True
             if value is not None and (known is None or known.value != value):
@@ -382,14 +387,15 @@ class Session:
     def stats(self) -> dict[str, Any]:
         """Figures for the page; `certain` is the share of open questions outside the margin."""
         with self.lock:
-            given = self.answers.given()
+            given = self.answers.n_given
             ranked = self.open & (self._ranked >= 0)
             seen = int(ranked.sum())
             sure = int((ranked & (self._margin >= WITHIN)).sum())
             current = not (self.open & (self._ranked < len(self.answers.history))).any()
+            shown = {id for id, _ in self._tabs.values() if id not in self.answers.current}
             return {
-                "answered": len(given), "skipped": len(self.answers.current) - len(given),
-                "open": int(self.open.sum()), "can_undo": bool(self.answers.history),
+                "answered": given, "skipped": len(self.answers.current) - given,
+                "open": int(self.open.sum()) + len(shown), "can_undo": bool(self.answers.history),
                 "certain": sure / seen if seen else None, "enough": bool(seen and sure == seen and current),
                 **self.progress.summary(),
             }  # fmt: skip

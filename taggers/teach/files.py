@@ -14,7 +14,8 @@ from structsvm.files.inputs import file_name
 from structsvm.teach.answers import Answer, item_id
 from taggers.commands.training import read_labelled
 from taggers.formats.base import Format
-from taggers.formats.files import read_all
+from taggers.formats.files import read_columns
+from taggers.formats.registry import FORMATS
 from taggers.labels import schemes
 from taggers.teach.learner import PHRASES, SCHEME, in_scheme
 
@@ -25,7 +26,7 @@ COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DE
 def read_pool(
     path: str | Path, *, inputs: Sequence[int] | None = None, format: str = "auto", encoding: str = "utf-8"
 ) -> list[dict[str, Any]]:
-    """The sentences of a file without labels: plain text, columns or CoNLL-U."""
+    """The sentences of a file without labels: plain text, columns (with tabs, if detected) or CoNLL-U."""
 
     def wanted(format: Format, n_columns: int) -> list[int]:
         if format.ready:
@@ -34,7 +35,9 @@ def read_pool(
             return list(inputs)
         return [format.words] if format.names else list(range(n_columns))
 
-    columns = read_all(path, format, wanted=wanted, encoding=encoding)
+    (columns,) = read_columns(
+        path, format, wanted=wanted, encoding=encoding, chunk_size=None, expected=FORMATS["text"]
+    )
     parts = [columns.sentences(column) for column in range(columns.width)]
     return _items(parts, columns.name)
 

@@ -242,12 +242,12 @@ class TagLearner:
 
     def _second(self, item: Any, at: int) -> Labels | None:
         """The labelling with the second-best label, by its features, at one token."""
-        model = self.tagger.model_
         tokens = _sentence(item)
+        now = self.tagger.tag(tokens)
+        model = self.tagger.model_
         features = model.features(Columns.from_sentences([tokens]))
         rows = features.rows[features.token_ptr[at] : features.token_ptr[at + 1]]
         scores = model.decoder.feature_rows(rows)[:, : len(model.labels)].sum(axis=0)
-        now = self.tagger.tag(tokens)
         for k in np.argsort(-scores, kind="stable").tolist():
             found = self.tagger.tag(tokens, forced={at: model.labels[k]})
             if found[at] != now[at]:

@@ -480,7 +480,7 @@ def test_two_annotators_are_compared_and_merged(tmp_path):
 def test_pools_are_read_from_text_columns_and_conllu(tmp_path):
     path = tmp_path / "raw.txt"
     path.write_text("Dr. Who sings. He left!\nIt was a very nice day in the old town, as Otto said.\n")
-    assert [item["tokens"] for item in read_pool(path, format="text")][:2] == [
+    assert [item["tokens"] for item in read_pool(path)][:2] == [
         ["Dr.", "Who", "sings", "."], ["He", "left", "!"],
     ]  # fmt: skip
     path.write_text("the\tDT\ncat\tNN\n\nit\tPRP\n\n")
@@ -498,13 +498,23 @@ def test_pools_are_read_from_text_columns_and_conllu(tmp_path):
 def test_chunks_use_the_columns_of_the_pool(tmp_path):
     path = tmp_path / "raw.txt"
     path.write_text("the DT\ncat NN\nsleeps VBZ\n\na DT\ndog NN\nbarks VBZ\n\n")
-    pool = read_pool(path)
+    pool = read_pool(path, format="columns")
     with started(tmp_path, task="chunk", pool=pool, names=("NP",)) as session:
         question = session.question("a")
         session.answer("a", question["id"], ["B-NP", "I-NP", "O"], "k")
         assert session.learner.guess(pool)[1][0] == ["B-NP", "I-NP", "O"]
         data, _ = export(session.answers.given(), "chunk", "columns")
         assert data.splitlines()[0].count(b"\t") == 2
+
+
+def test_questions_in_tabs_that_were_closed_are_asked_again(tmp_path):
+    with started(tmp_path) as session:
+        for tab in range(4):
+            session.question(f"closed{tab}")
+        assert session.stats()["open"] == len(POOL)
+        teach(session, len(POOL))
+        assert session.question("a") is None
+        assert session.stats()["open"] == 0
 
 
 def test_all_tabs_together_hold_a_bounded_number_of_questions(tmp_path):

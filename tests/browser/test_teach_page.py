@@ -1,0 +1,287 @@
+"""Label sentences in a real browser, by mouse and by keyboard, across reloads and kill -9."""
+
+import re
+
+import pytest
+
+from taggers import NerTagger
+
+TEXT = """Anna sings in Rome tonight .
+Otto went to Paris by train .
+The cat of Ines sleeps all day .
+Rome is bigger than Paris .
+Anna and Otto left early .
+Ines Lopez lives in Lima now .
+Noor likes the bridges of Oslo .
+It rains in Paris every day .
+The dog of Otto barks .
+Lima is far from Oslo .
+Noor Lopez wrote to Anna .
+The train to Rome is late .
+Paris and Lima signed it .
+Nobody likes rain .
+"""
+TYPES = {
+    **dict.fromkeys(["Rome", "Paris", "Lima", "Oslo"], "LOC"),
+    **dict.fromkeys(["Anna", "Otto", "Ines", "Noor", "Lopez"], "PER"),
+}
+NAMES = ["PER", "LOC"]
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def raw(tmp_path):
+    path = tmp_path / "raw.txt"
+    path.write_text("\n\n".join("\n".join(line.split()) for line in TEXT.splitlines()) + "\n")
+    return path
+
+
+def truth(words):
+    labels = []
+    for k, word in enumerate(words):
+        name = TYPES.get(word)
+        inside = name and k and TYPES.get(words[k - 1]) == name
+        labels.append("O" if not name else f"{'I' if inside else 'B'}-{name}")
+    return labels
+
+
+def phrases(labels):
+    """(start, last, type) of the phrases, in IOB2."""
+    found = []
+    for k, label in enumerate(labels):
+        if label.startswith("B"):
+            found.append([k, k, label[2:]])
+        elif label.startswith("I"):
+            found[-1][1] = k
+    return [tuple(one) for one in found]
+
+
+def opened(page, url):
+    from playwright.sync_api import expect
+
+    page.goto(url)
+    expect(page.locator("#sentence .token").first).to_be_visible()
+    return expect
+
+
+def words(page):
+    return page.evaluate("state.question.item.tokens")
+
+
+def given(page):
+    return page.evaluate("value")
+
+
+def by_keyboard(page):
+    wanted = truth(words(page))
+    for start, last, _ in phrases(given(page)):
+        go(page, start, last)
+        page.keyboard.press("0")
+    for start, last, name in phrases(wanted):
+        go(page, start, last)
+        page.keyboard.press(str(NAMES.index(name) + 1))
+    assert given(page) == wanted
+    page.keyboard.press("Enter")
+
+
+def go(page, start, last):
+    page.keyboard.press("Home")
+    for _ in range(start):
+        page.keyboard.press("ArrowRight")
+    for _ in range(last - start):
+        page.keyboard.press("Shift+ArrowRight")
+
+
+def by_mouse(page):
+    wanted = truth(words(page))
+    for start, _, _ in phrases(given(page)):
+        page.locator(f"#t{start}").click(position={"x": 4, "y": 10})
+        page.get_by_role("button", name="No label").click()
+    for start, last, name in phrases(wanted):
+        first, end = page.locator(f"#t{start}").bounding_box(), page.locator(f"#t{last}").bounding_box()
+        page.mouse.move(first["x"] + 4, first["y"] + first["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(end["x"] + 6, end["y"] + end["height"] / 2, steps=4)
+        page.mouse.up()
+        page.locator("#labels button", has_text=name).click()
+    assert given(page) == wanted
+    page.get_by_role("button", name="Accept").click()
+
+
+def test_label_ten_sentences_kill_the_program_go_on_and_export(program, page, raw, tmp_path):
+    command = ("teach", "ner", raw, "-o", "people.ssvm", "--labels", "PER,LOC", "--format", "columns")
+    served = program(*command)
+    expect = opened(page, served.url)
+    count = page.locator("#count")
+    guessed, asked = [], {}
+    for n in range(1, 11):
+        asked[tuple(words(page))] = truth(words(page))
+        guessed.append(given(page) == truth(words(page)))
+        (by_mouse if n % 2 else by_keyboard)(page)
+        expect(count).to_contain_text(f"{n} labelled")
+        if n == 4:  # a reload keeps the question, and labels that were set but not accepted
+            go(page, 0, 0)
+            page.keyboard.press("2")
+            before = words(page), given(page)
+            page.reload()
+            expect(page.locator("#sentence .token").first).to_be_visible()
+            assert (words(page), given(page)) == before
+        if n == 6:  # the answer waits for the program
+            served.kill()
+            held = words(page)
+            by_keyboard(page)
+            expect(page.locator("#trouble")).to_contain_text("nothing is lost")
+            served.start()
+            expect(count).to_contain_text("7 labelled")
+            expect(page.locator("#trouble")).to_be_hidden()
+            asked[tuple(held)] = truth(held)
+            page.keyboard.press("Backspace")
+            expect(count).to_contain_text("6 labelled")
+            assert words(page) == held
+    assert any(guessed), "the model never guessed a sentence right"
+    with page.expect_download() as download:
+        page.locator("#export summary").click()
+        page.get_by_role("link", name="CoNLL columns").click()
+    exported = [
+        [line.split("\t") for line in sentence.splitlines()]
+        for sentence in download.value.path().read_text().strip().split("\n\n")
+    ]
+    found = {tuple(word for word, _ in one): [label for _, label in one] for one in exported}
+    assert found == {tokens: labels for tokens, labels in asked.items() if tokens in found}
+    assert len(found) == 10
+    code, said = served.stop()
+    assert code == 0
+    assert "10 answers" in said
+    tagger = NerTagger.load(tmp_path / "people.ssvm")
+    right = sum(tagger.predict([list(tokens)])[0] == labels for tokens, labels in found.items())
+    assert right >= 8
+
+
+def test_guesses_on_the_screen_change_with_an_answer(program, page, tmp_path):
+    lines = [["Anna", "sings"], ["Anna", "sleeps"], ["Anna", "left"], ["Anna", "works"], ["Anna", "eats"]]
+    (tmp_path / "raw.txt").write_text("\n\n".join("\n".join(line) for line in lines) + "\n")
+    served = program("teach", "ner", "raw.txt", "-o", "m.ssvm", "--format", "columns", "--labels", "PER")
+    expect = opened(page, served.url)
+    expect(page.locator("#upcoming .mark")).to_have_count(0)
+    by_keyboard(page)
+    expect(page.locator("#upcoming .mark")).to_have_count(3)
+    expect(page.locator("#upcoming .changed").first).to_contain_text("Anna")
+
+
+def test_new_labels_unknown_tokens_explanations_and_review(program, page, raw):
+    served = program("teach", "ner", raw, "-o", "people.ssvm", "--format", "columns")
+    expect = opened(page, served.url)
+    for name in NAMES:
+        page.get_by_label("New label").fill(name)
+        page.get_by_role("button", name="Add").click()
+        expect(page.locator("#labels")).to_contain_text(name)
+    page.get_by_label("New label").fill("O")
+    page.get_by_role("button", name="Add").click()
+    expect(page.locator("#trouble")).to_contain_text("choose another name")
+    go(page, 0, 1)
+    page.keyboard.press("1")
+    go(page, 2, 2)
+    page.keyboard.press("d")
+    assert given(page)[:3] == ["B-PER", "I-PER", None]
+    go(page, 1, 1)
+    page.keyboard.press("2")
+    assert given(page)[:3] == ["B-PER", "B-LOC", None]
+    page.keyboard.press("2")
+    assert given(page)[1] == "O"
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_contain_text("1 labelled")
+    for n in range(2, 5):
+        by_keyboard(page)
+        expect(page.locator("#count")).to_contain_text(f"{n} labelled")
+    page.keyboard.press("w")
+    expect(page.locator("#detail")).to_contain_text("by a margin of")
+    page.keyboard.press("a")
+    expect(page.locator("#detail")).to_contain_text("Take another labelling")
+    page.locator("#detail li button").nth(1).click()
+    assert given(page) != page.evaluate("state.question.guess")
+    page.keyboard.press("Space")
+    expect(page.locator("#count")).to_contain_text("1 skipped")
+    page.keyboard.press("Backspace")
+    expect(page.locator("#count")).not_to_contain_text("skipped")
+    page.keyboard.press("r")
+    expect(page.locator("#detail")).to_contain_text(re.compile("doubtful"))
+
+
+def test_parts_of_speech_by_keyboard(program, page, tmp_path):
+    (tmp_path / "raw.txt").write_text("the\ncat\nsleeps\n\na\ndog\nbarks\n\n")
+    served = program(
+        "teach", "pos", "raw.txt", "-o", "m.ssvm", "--labels", "DET,NOUN,VERB", "--format", "columns"
+    )
+    expect = opened(page, served.url)
+    page.keyboard.press("Home")
+    for key in "123":  # the cursor goes on by itself
+        page.keyboard.press(key)
+    assert given(page) == ["DET", "NOUN", "VERB"]
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_contain_text("1 labelled")
+
+
+def test_markup_in_a_corpus_is_only_text(program, page, tmp_path):
+    evil = ["<script>alert(1)</script>", "<img/src=x/onerror=alert(2)>", "\"'><svg/onload=alert(3)>", "&amp;"]
+    (tmp_path / "raw.txt").write_text("\n".join(evil) + "\n\n" + "\n".join(reversed(evil)) + "\n")
+    served = program(
+        "teach", "label", "raw.txt", "-o", "m.ssvm", "--format", "columns", "--labels", "<b>X</b>"
+    )
+    expect = opened(page, served.url)
+    assert sorted(words(page)) == sorted(evil)
+    expect(page.locator("#sentence")).to_contain_text("<script>alert(1)</script>")
+    page.keyboard.press("Home")
+    for _ in evil:
+        page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_contain_text("1 labelled")
+    page.keyboard.press("w")
+    expect(page.locator("#detail")).to_contain_text("margin")
+    page.keyboard.press("r")
+    made = page.locator("main img, main script, main svg:not(#curve), main b")
+    assert made.count() == 0
+
+
+def test_the_page_fits_a_phone_and_has_contrast(program, chromium, raw):
+    served = program("teach", "ner", raw, "-o", "m.ssvm", "--format", "columns", "--labels", "PER,LOC")
+    asked = []
+    for scheme in ("light", "dark"):
+        context = chromium.new_context(viewport={"width": 400, "height": 800}, color_scheme=scheme)
+        page = context.new_page()
+        opened(page, served.url)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        text = page.evaluate("getComputedStyle(document.body).color")
+        behind = page.evaluate("getComputedStyle(document.querySelector('#card')).backgroundColor")
+        assert contrast(text, behind) > 7
+        asked.append(words(page))
+        context.close()
+    assert asked[0] != asked[1]  # two tabs show different sentences
+
+
+def contrast(one, two):
+    """The contrast ratio of WCAG."""
+    light = []
+    for colour in (one, two):
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        light.append(0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2])
+    return (max(light) + 0.05) / (min(light) + 0.05)
+
+
+def test_a_screen_reader_gets_names_and_news(program, page, raw):
+    served = program("teach", "ner", raw, "-o", "m.ssvm", "--format", "columns", "--labels", "PER,LOC")
+    expect = opened(page, served.url)
+    expect(page.get_by_role("listbox", name="Sentence")).to_be_focused()
+    expect(page.get_by_role("option").first).to_have_attribute("aria-label", re.compile(", no label$"))
+    go(page, 0, 0)
+    page.keyboard.press("1")
+    expect(page.get_by_role("status")).to_contain_text(": PER")
+    expect(page.get_by_role("option").first).to_have_attribute("aria-label", re.compile(", PER$"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("Learned.")
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('button, input, svg')].filter(node =>"
+        " !(node.textContent.trim() || node.labels?.length || node.getAttribute('aria-labelledby'))).length"
+    )
+    assert unnamed == 0
