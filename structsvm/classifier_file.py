@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from structsvm._scipy import sparse
+from structsvm.files.budget import check_budget, padding
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.validation import LARGEST, LARGEST_COUNT, check_class_weight, check_positive
 
 KIND = "larank-classifier"
+PAIR = 32  # bytes for each pair of classes: the losses and the features of the outputs, and their copies
 ARRAY_PARAMETERS = ("loss", "output_features")
 KERNELS = ("linear", "rbf", "poly")  # those that a file can name
 
@@ -64,6 +66,7 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         "seed": optimizer._seed,
     }
     arrays["rates"] = saved["_rates"]
+    arrays |= padding(arrays, PAIR * len(classifier.classes_) ** 2)
     save_model(path, arrays, meta)
 
 
@@ -132,6 +135,7 @@ def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str,
         or not np.array_equal(np.unique(classes), classes)
     ):
         raise ValueError("classes are not sorted labels")
+    check_budget(arrays, PAIR * len(classes) ** 2)
     weight = classifier.class_weight
     if weight is not None and not (isinstance(weight, str) and weight == "balanced"):
         check_class_weight(weight, classes)

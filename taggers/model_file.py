@@ -14,9 +14,11 @@ import numpy as np
 from structsvm.files import (
     ModelFileError,
     SparseRows,
+    check_budget,
     consistent,
     dequantise,
     load_model,
+    padding,
     quantise,
     save_model,
 )
@@ -36,6 +38,7 @@ KIND = "tagger"
 LAYOUT = 2
 STATE = "state."
 PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
+PAIR = 16  # bytes for each pair of labels: the score of a transition, whether it is barred, and copies
 COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
 
 
@@ -67,6 +70,7 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
         arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
     if model.state is not None:
         arrays |= {STATE + name: value for name, value in model.state.items()}
+    arrays |= padding(arrays, PAIR * _n_scores(model.labels, model.share) ** 2)
     template = None if model.template is None else model.template.text
     meta = {"kind": KIND, "layout": LAYOUT, "hashing": HASHING, "template": template}
     names = {name: list(classes.names) for name, classes in known.classes.items()}
@@ -189,6 +193,7 @@ def check_report(report: dict[str, Any]) -> None:
 
 
 def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
+    check_budget(arrays, PAIR * _n_scores(meta["labels"], meta["share"]) ** 2)
     knowledge = _knowledge(arrays, meta)
     template = None if meta["template"] is None else parse_template(meta["template"], knowledge=knowledge)
     if template is not None and template.needs_word_classes and CLUSTER not in knowledge.classes:
@@ -245,11 +250,14 @@ def _flat(array: np.ndarray, *types: type) -> np.ndarray:
     return array
 
 
+def _n_scores(labels: list[str], share: bool) -> int:
+    """The columns of the weights: labels, or the parts that they share."""
+    return label_parts(tuple(labels)).n_parts if share else len(labels)
+
+
 def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: int) -> SparseRows:
     """The weights, if the number of their rows fits the labels and features."""
-    n_labels = len(meta["labels"])
-    if meta["share"]:
-        n_labels = label_parts(tuple(meta["labels"])).n_parts
+    n_labels = _n_scores(meta["labels"], meta["share"])
     history = n_labels + 1 if meta["inference"] == "exact" else meta["order"] * (n_labels + 1)
     counts = _flat(arrays["counts"], np.uint8, np.uint16)
     if len(counts) != history + n_features:

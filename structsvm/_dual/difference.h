@@ -115,10 +115,12 @@ static inline int difference_equal(const Difference *a, const Difference *b) {
         && (a->n == a->minus || memcmp(a->value, b->value, (size_t)(a->n - a->minus) * sizeof(double)) == 0);
 }
 
-/* Sort by merging the runs that are there: tokens come with their features in order. */
-static inline void sort_runs(int32_t *at, int32_t *spare, ptrdiff_t n) {
+/* Sort by merging the runs that are there: tokens come with their features in order. Of many entries, `poll` is asked
+   before each pass whether to go on; -1 if not. */
+static inline int sort_runs(int32_t *at, int32_t *spare, ptrdiff_t n, int (*poll)(void)) {
     ptrdiff_t runs;
     do {
+        if (n > 100000 && poll() < 0) return -1;
         runs = 0;
         for (ptrdiff_t from = 0, middle, end; from < n; from = end, runs++) {
             for (middle = from + 1; middle < n && at[middle - 1] <= at[middle];) middle++;
@@ -135,6 +137,7 @@ static inline void sort_runs(int32_t *at, int32_t *spare, ptrdiff_t n) {
         }
         memcpy(at, spare, (size_t)n * sizeof(int32_t));
     } while (runs > 1);
+    return 0;
 }
 
 /* Take entries into a difference, whose index has room for 3 n of them in all: each third has its own place at first. */
@@ -152,9 +155,10 @@ static inline void close_up(Difference *to, ptrdiff_t n, const double *others) {
     to->value = others;
 }
 
-/* Entries that are all 1 or -1, in any order, as a difference; 0 if they are not. `room` is for 5 n indices, and the
-   values not 1 or -1, where some come together, replace those that were given. */
-static inline int pack_units(Difference *to, const int32_t *index, double *value, ptrdiff_t n, int32_t *room) {
+/* Entries that are all 1 or -1, in any order, as a difference; 0 if they are not, -1 if `poll` ends it. `room` is for
+   5 n indices, and the values not 1 or -1, where some come together, replace those that were given. */
+static inline int pack_units(Difference *to, const int32_t *index, double *value, ptrdiff_t n, int32_t *room,
+                             int (*poll)(void)) {
     int32_t *up = room + 3 * n, *down = room + 4 * n;
     ptrdiff_t ups = 0, downs = 0, i = 0, j = 0;
     for (ptrdiff_t k = 0; k < n; k++) {
@@ -162,8 +166,7 @@ static inline int pack_units(Difference *to, const int32_t *index, double *value
         else if (value[k] == -1) down[downs++] = index[k];
         else return 0;
     }
-    sort_runs(up, room, ups);
-    sort_runs(down, room, downs);
+    if (sort_runs(up, room, ups, poll) < 0 || sort_runs(down, room, downs, poll) < 0) return -1;
     *to = (Difference){0, 0, 0, room, NULL};
     while (i < ups || j < downs) {
         const int32_t at = j == downs || (i < ups && up[i] < down[j]) ? up[i] : down[j];

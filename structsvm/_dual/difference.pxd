@@ -15,6 +15,8 @@ cdef extern from "structsvm/_dual/difference.h" nogil:
     double difference_norm(const Difference* x)
     double difference_inner(const Difference* a, const Difference* b)
     bint difference_equal(const Difference* a, const Difference* b)
-    bint pack_units(Difference* to, const int32_t* index, double* value, Py_ssize_t n, int32_t* room)
+    int pack_units(
+        Difference* to, const int32_t* index, double* value, Py_ssize_t n, int32_t* room,
+        int (*poll)() noexcept nogil)
     void pack_sorted(Difference* to, const int32_t* index, double* value, Py_ssize_t n, int32_t* room)
     void unpack(const Difference* x, int32_t* index, double* value)

@@ -46,6 +46,16 @@ cdef Py_ssize_t LOOKS_PER_POLL = 256
 INCONSISTENT = "the saved training state is inconsistent: its arrays do not fit each other"
 
 
+cdef extern from "Python.h":
+    int check_signals "PyErr_CheckSignals" () noexcept
+
+
+cdef int interrupted() noexcept nogil:
+    """-1 if the handler of a signal has raised an exception, as that of Ctrl-C does."""
+    with gil:
+        return check_signals()
+
+
 cdef class LinearDual(Dual):
     """maximise sum alpha Delta - ||w||^2 / 2 with alpha >= 0, sum_y alpha_iy <= C_i and w = sum alpha d."""
 
@@ -194,6 +204,7 @@ cdef class LinearDual(Dual):
         if counted:
             self.n_argmax += 1
             self.cost += found.cost
+            self.poll()
         found.loss = self.oracle.scaled_loss(found.loss)
         if self.oracle.slack_rescaling:
             for k in range(found.n):
@@ -209,13 +220,17 @@ cdef class LinearDual(Dual):
         """Bring what was found to the form of support outputs."""
         cdef Found* found = &self.oracle.found
         cdef int32_t* grown
+        cdef int units
         if found.n > self.packable or self.room == NULL:
             grown = <int32_t*>realloc(self.room, (5 * found.n + 1) * sizeof(int32_t))
             if grown == NULL:
                 with gil:
                     raise MemoryError(f"no memory for a difference of {found.n} entries")
             self.room, self.packable = grown, found.n
-        if not pack_units(&self.looked, found.index, found.value, found.n, self.room):
+        units = pack_units(&self.looked, found.index, found.value, found.n, self.room, interrupted)
+        if units < 0:
+            return -1   # with the exception of the signal's handler
+        if not units:
             found.n = canonical(found.index, found.value, found.n)
             pack_sorted(&self.looked, found.index, found.value, found.n, self.room)
         self.packed = True

@@ -65,6 +65,9 @@ cdef inline Py_ssize_t canonical(int32_t* index, double* value, Py_ssize_t n) ex
     if not in_order:  # heapsort: in place, no worst case
         for k in range(n // 2 - 1, -1, -1):
             sift(index, value, k, n)
+            if k % SIFTS_PER_POLL == 0:
+                with gil:
+                    PyErr_CheckSignals()
         for k in range(n - 1, 0, -1):
             i, v = index[k], value[k]
             index[k], value[k] = index[0], value[0]

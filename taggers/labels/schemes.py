@@ -131,10 +131,7 @@ def allowed(labels: Sequence[str], scheme: str) -> tuple[np.ndarray, np.ndarray,
         return np.ones(size, bool), np.ones((size, size), bool), np.ones(size, bool)
     for label in labels:
         _check_label(label, scheme)
-    parts = [split(label) for label in (*labels, OUTSIDE)]  # O also stands for the tokens beyond both ends
-    prefix = np.array([prefix for prefix, _ in parts])
-    number = {type_: index for index, type_ in enumerate({type_ for _, type_ in parts})}
-    types = np.array([number[type_] for _, type_ in parts])
+    prefix, types = _parts([*labels, OUTSIDE])  # O also stands for the tokens beyond both ends
     inside = prefix != OUTSIDE
     alike = inside[:, None] & inside & (types[:, None] == types)
     opens, closes = (np.isin(prefix, list(group)) for group in (OPENING, CLOSING))
@@ -146,6 +143,13 @@ def allowed(labels: Sequence[str], scheme: str) -> tuple[np.ndarray, np.ndarray,
         if scheme != "IOB2":
             ok &= ~inside[:, None] | (closes[:, None] == boundary)
     return ok[-1, :-1], ok[:-1, :-1], ok[:-1, -1]
+
+
+def _parts(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The prefix of each label, and a number for its type."""
+    parts = [split(label) for label in labels]
+    number = {type_: index for index, type_ in enumerate({type_ for _, type_ in parts})}
+    return np.array([prefix for prefix, _ in parts]), np.array([number[type_] for _, type_ in parts])
 
 
 class _Rules(dict[Triple, str]):
@@ -270,17 +274,17 @@ class Rewriter:
     def __init__(self, labels: Sequence[str], source: str, target: str) -> None:
         beyond = [*labels, OUTSIDE]  # O also stands for the tokens beyond both ends
         convert(labels, source, target)  # refuses labels of other schemes
-        bounds = [[_boundary(left, right) for right in beyond] for left in beyond]
-        self._bounds = np.array(bounds)
-        opens = self._bounds
-        if target == "IOB1":
-            inside = [[split(a)[1] == split(b)[1] and a != OUTSIDE for b in beyond] for a in beyond]
-            opens = opens & np.array(inside)
-        self._opens = opens
-        self.names: list[str] = []
-        self._forms = np.array([self._forms_of(label, target) for label in labels], np.int32).reshape(-1, 4)
+        prefix, types = _parts(beyond)
+        inside = prefix != OUTSIDE
+        alike = inside[:, None] & inside & (types[:, None] == types)
+        self._bounds = ~alike | np.isin(prefix, list(CLOSING))[:, None] | np.isin(prefix, list(OPENING))
+        self._opens = self._bounds & alike if target == "IOB1" else self._bounds
+        numbers: dict[str, int] = {}
+        forms = [self._forms_of(label, target, numbers) for label in labels]
+        self._forms = np.array(forms, np.int32).reshape(-1, 4)
+        self.names = list(numbers)
 
-    def _forms_of(self, label: str, target: str) -> list[int]:
+    def _forms_of(self, label: str, target: str, numbers: dict[str, int]) -> list[int]:
         """The ids of a label's four forms: inside, at the end, at the beginning, alone."""
         type_ = split(label)[1]
         same = _join("I", type_)
@@ -290,9 +294,7 @@ class Rewriter:
             opener = _join("B", type_) if opens else same
             for after in (same, OUTSIDE):
                 name = label if label == OUTSIDE else _relabel(before, opener, after, target)
-                if name not in self.names:
-                    self.names.append(name)
-                forms.append(self.names.index(name))
+                forms.append(numbers.setdefault(name, len(numbers)))
         return forms
 
     def __call__(self, ids: np.ndarray, sentence_ptr: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
 """`python -m tests.fuzz readers|models|templates|parse|logs|commands --seconds 60 --seed 0`
 
 A worker process runs the cases. A crash, an exception that is not one sentence, a case of more than 20
-seconds or of more than a gigabyte (of 256 MB for a model file, of a few KB) is a finding: it is printed with
-the seed and the number that repeat it, its input is saved to `build/findings`, and the worker starts again at
-the next case. The exit code is 1 if there were findings.
+seconds or of more than a gigabyte (for a model file, more than docs/explanation/security.md promises) is a
+finding: it is printed with the seed and the number that repeat it, its input is saved to `build/findings`,
+and the worker starts again at the next case. The exit code is 1 if there were findings.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ import traceback
 import warnings
 from pathlib import Path
 
+from structsvm.files.budget import ALLOWANCE
+
 LONGEST = 20.0  # seconds of a case: of processor time where it can be read, as machines may be busy
-LARGEST = {"models": 256 << 20}  # bytes that a case may add to the memory of the worker
+LARGEST = {"models": ALLOWANCE + (16 << 20)}  # bytes that a case may add to the worker; files have a few KB
 SAVED = Path("build/findings")
 
 

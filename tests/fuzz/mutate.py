@@ -133,7 +133,9 @@ def forge(rng: random.Random, source: Path, target: Path, other: Path) -> None:
     arrays, meta = load_model(source)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         choice = rng.random()
-        if choice < 0.05:
+        if choice < 0.03:
+            _grow(rng, arrays, meta)
+        elif choice < 0.05:
             _mix(rng, arrays, meta, *load_model(other))
         elif arrays and choice < 0.5:
             name = rng.choice(sorted(arrays))
@@ -148,6 +150,20 @@ def forge(rng: random.Random, source: Path, target: Path, other: Path) -> None:
         save_model(target, arrays, meta)
     except (TypeError, ValueError):  # what no writer of ours could have written either
         save_model(target, load_model(source)[0], {"kind": rng.choice(VALUES[:20])})
+
+
+def _grow(rng: random.Random, arrays: dict[str, Any], meta: dict[str, Any]) -> None:
+    """Add thousands of labels, classes or words, and places for them in an array."""
+    more = rng.choice((300, 3_000, 9_000))
+    for values in meta.values():
+        if isinstance(values, list) and values and isinstance(values[0], str):
+            values += [f"{rng.choice(('', 'B-', 'I-'))}{number}" for number in range(more)]
+    if "classes" in arrays and arrays["classes"].dtype.kind == "i":
+        arrays["classes"] = np.arange(more)
+    name = rng.choice(sorted(arrays)) if rng.random() < 0.3 or "counts" not in arrays else "counts"
+    if arrays[name].ndim:
+        zeros = np.zeros((more, *arrays[name].shape[1:]), arrays[name].dtype)
+        arrays[name] = np.concatenate([zeros, arrays[name]])
 
 
 def _mix(

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 
 from structsvm import AmbiguousBags, LaRank, LaRankClassifier, Multiclass, binary
+from structsvm.files import ModelFileError, load_model, save_model
 
 DAMAGE = r"""
 import sys, warnings
@@ -214,3 +215,14 @@ def test_a_forged_number_of_features_allocates_nothing(tmp_path, kind, name):
 def test_a_tracker_refuses_steps_that_would_never_end():
     with pytest.raises(ValueError, match=r"K must be at most 1,000,000, got 10,000,000,000"):
         binary.TrackingClassifier(K=10**10).fit(np.eye(2), [0, 1])
+
+
+def test_many_classes_in_a_small_file_are_refused_before_their_losses_are_allocated(tmp_path):
+    path = tmp_path / "model"
+    LaRankClassifier().fit(np.eye(3), [0, 1, 2]).save(path)
+    arrays, meta = load_model(path)
+    arrays["classes"] = np.arange(9_999)
+    arrays["dual.weights"] = np.zeros(9_999 * 4)
+    save_model(path, arrays, meta)
+    with pytest.raises(ModelFileError, match="over 100 times the size of the file"):
+        LaRankClassifier.load(path)

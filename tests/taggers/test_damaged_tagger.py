@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structsvm.files import budget
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import Chunker, SequenceTagger
 from taggers.commands import inspect
@@ -149,6 +150,7 @@ import sys, warnings
 import numpy as np
 from tests.taggers.sentences import chunk_data
 from tests.taggers.test_damaged_tagger import MODELS, X, Y, use_or_refuse
+from structsvm.files import budget
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import SequenceTagger
 
@@ -223,3 +225,33 @@ def test_no_number_in_a_model_file_crashes_or_hangs(name, options, tmp_path):
         timeout=300 * (10 if "STRUCTSVM_BUILD" in os.environ else 1), cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.returncode == 0, (done.returncode, done.stdout[-300:], done.stderr[-2000:])
+
+
+@pytest.mark.parametrize("kind", [Chunker, SequenceTagger])
+def test_many_labels_in_a_small_file_are_refused_before_their_tables_are_allocated(kind, tmp_path):
+    """9,999 labels took 1.5 GB, and those of phrases minutes."""
+    path = tmp_path / "model"
+    kind(template="w[0], p[0]").fit(X, Y).save(path)
+    arrays, meta = load_model(path)
+    more = 9_999 - len(meta["labels"])
+    meta["labels"] += [f"{'BI'[number % 2]}-{number // 2}" for number in range(more)]
+    arrays["counts"] = np.concatenate([np.zeros(more, np.uint16), arrays["counts"]])
+    arrays["labels"] = arrays["labels"].astype(np.uint16)
+    save_model(path, arrays, meta)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(ModelFileError, match="over 100 times the size of the file"):
+        SequenceTagger.load(path)
+
+
+def test_a_model_that_needs_more_than_its_file_may_ask_for_is_saved_with_padding(tmp_path, monkeypatch):
+    monkeypatch.setattr(budget, "ALLOWANCE", 0)
+    monkeypatch.setattr(budget, "MULTIPLE", 1)
+    tagger = SequenceTagger(template="w[0], p[0]").fit(X, [[f"L{k}" for k in range(len(s))] for s in X])
+    monkeypatch.setattr("taggers.model_file.PAIR", 1_000)
+    tagger.save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_size > 1_000 * len(tagger.classes_) ** 2
+    assert SequenceTagger.load(tmp_path / "model").predict(X) == tagger.predict(X)
+    arrays, meta = load_model(tmp_path / "model")
+    save_model(tmp_path / "model", {k: v for k, v in arrays.items() if k != "padding"}, meta)
+    with pytest.raises(ModelFileError, match="times the size of the file"):
+        SequenceTagger.load(tmp_path / "model")

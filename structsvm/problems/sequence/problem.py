@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -143,7 +144,7 @@ class SequenceProblem(Problem):
         self.per_part = per_part
         # The weights of a row, one for each label or part; the stride pads them.
         self.width = n_labels if self.parts is None else self.parts.n_parts
-        self.loss_ = check_loss_matrix(loss, n_labels) if self.parts is None else np.zeros((1, 1))
+        self._loss = None if loss is None else check_loss_matrix(loss, n_labels)
         self.stride = -(-self.width // LANES) * LANES
         self.history = n_labels + 1 if inference == "exact" else order * (self.width + 1)
         self.barred, self.barred_end = penalties(barred, n_labels if parts is None else 1, self.stride)
@@ -155,6 +156,11 @@ class SequenceProblem(Problem):
             )
         if parts.n_labels != self.n_labels:
             raise ValueError(f"parts of {parts.n_labels} labels for {self.n_labels} labels")
+
+    @cached_property
+    def loss_(self) -> np.ndarray:
+        """The loss of each predicted label by the right one; labelling does without it."""
+        return check_loss_matrix(self._loss, self.n_labels) if self.parts is None else np.zeros((1, 1))
 
     @property
     def offset(self) -> int:
@@ -264,6 +270,6 @@ def penalties(barred: tuple[Any, Any] | None, n_labels: int, stride: int) -> tup
     """Penalties on transitions and on last labels: 0, or so large that barred labels never win."""
     follow, end = np.zeros((n_labels + 1, stride), np.float32), np.zeros(n_labels, np.float32)
     if barred is not None:
-        follow[:, :n_labels] = np.where(np.asarray(barred[0], dtype=bool), -1e30, 0)
-        end[:] = np.where(np.asarray(barred[1], dtype=bool), -1e30, 0)
+        follow[:, :n_labels][np.asarray(barred[0], dtype=bool)] = -1e30
+        end[np.asarray(barred[1], dtype=bool)] = -1e30
     return follow, end
