@@ -25,6 +25,10 @@ BENCHMARKS = {
     "picture": ("picture", ()),
     "tagging": ("tagging", ("conll2000",)),
     "presets": ("presets", ("conll2000", "ud_english_ewt", "conll2002")),
+    "reach": (
+        "reach",
+        ("conll2002", "uner_croatian", "uner_danish", "uner_portuguese", "bc5cdr", "slots"),
+    ),
     "bundle": ("bundle", ("ud_english_ewt",)),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
     "semparse": ("semparse", ("robocup",)),

@@ -126,6 +126,56 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "snips/": "293e05e31d67962df0edb619f56ecb2a014918a2a636c836048701bbdec7812a",
         },
     },
+    "uner_croatian": {
+        "what": "Named entities (PER, ORG, LOC), Universal NER, Croatian-SET, IOB2.",
+        "licence": "CC BY-SA 4.0.",
+        "source": (
+            "https://github.com/UniversalNER/UNER_Croatian-SET, commit 20dcb2e, "
+            "hr_set-ud-{train,dev,test}.iob2 renamed to train.iob2, dev.iob2, test.iob2"
+        ),
+        "files": {
+            "train.iob2": "623ffe75ff9fe19254e13eb0901cd4b5aa48094b2340ba3858753a7c8f1034b3",
+            "dev.iob2": "4a5b48b5b419dc3eea33ae0724c4958d6005c18523c0397cb76779e7c9eab215",
+            "test.iob2": "91e7c45723d5f1a40a79f0299d165aa14dd90f67519ba18a45aaf940d749899f",
+        },
+    },
+    "uner_danish": {
+        "what": "Named entities (PER, ORG, LOC), Universal NER, Danish-DDT, IOB2.",
+        "licence": "CC BY-SA 4.0.",
+        "source": (
+            "https://github.com/UniversalNER/UNER_Danish-DDT, commit 983c4cd, "
+            "da_ddt-ud-{train,dev,test}.iob2 renamed to train.iob2, dev.iob2, test.iob2"
+        ),
+        "files": {
+            "train.iob2": "a24064c7d27d22b0a7d7baf9035918aac6f120774ef0cd7ef5b00e77e7f8c330",
+            "dev.iob2": "3049c10b8523323de5eea5552213f09ef906656775dd8ecaafd95debc5697a0a",
+            "test.iob2": "de86e081dccbc58dbab96c22e53b0d42bdfdd074031bf0d5e7569754efd53269",
+        },
+    },
+    "uner_portuguese": {
+        "what": "Named entities (PER, ORG, LOC), Universal NER, Portuguese-Bosque, IOB2.",
+        "licence": "CC BY-SA 4.0.",
+        "source": (
+            "https://github.com/UniversalNER/UNER_Portuguese-Bosque, commit f2c2ad6, "
+            "pt_bosque-ud-{train,dev,test}.iob2 renamed to train.iob2, dev.iob2, test.iob2"
+        ),
+        "files": {
+            "train.iob2": "1d8762040667fc15f4ec83801e20d14d10ebea2b90c16c312f3ba03da2d1f860",
+            "dev.iob2": "0e6cb1db280e6677e2fd4380d695039791b5cb70bb5100376166aae5690da01a",
+            "test.iob2": "45cf232ff7677cb6f4020dad96dbf8412d1f2cca38d81164ac96ee8c03b6b09f",
+        },
+    },
+    "raw_english": {
+        "what": "Unlabelled English sentences, 5.7 million tokens, one tokenised sentence per line.",
+        "licence": "Differs by package; most allow research only.",
+        "source": (
+            "https://github.com/nltk/nltk_data, packages brown, masc_tagged, abc, webtext, state_union, "
+            "inaugural, movie_reviews, subjectivity, sentence_polarity, pros_cons, without tags"
+        ),
+        "files": {
+            "sentences.txt.gz": "8366cefc637d7d770ba61edad5141ada5b28803d69a7fa910e652ec5a9a1a50a",
+        },
+    },
     "ocr_letters": {
         "what": (
             "Handwritten words (Kassel; Taskar et al. 2003): 6,877 words, 52,152 letters of 16x8 "

@@ -13,6 +13,8 @@ from structsvm.problems.sequence import Bigrams, SequenceLabels, Sequences
 from taggers.features.attributes import CLUSTER
 from taggers.features.extract import cut, encode
 from taggers.features.knowledge import Knowledge, read_knowledge, warn_of_strangers
+from taggers.features.raw_text import NAME as TEXT
+from taggers.features.raw_text import text_classes
 from taggers.features.ready_features import encode_dicts, encode_items
 from taggers.features.template import Template, fitting_template
 from taggers.features.word_classes import WORDS, find_word_classes
@@ -73,6 +75,14 @@ def new_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Templ
         settings["classes"], settings["gazetteers"], folded=settings["fold_gazetteers"],
         most=settings["class_words"], n_classes=settings["n_classes"],
     )  # fmt: skip
+    columns = as_columns(X)
+    if settings["text"] is not None:
+        if TEXT in knowledge.names:
+            raise ValueError(
+                f"the classes of --text are called {TEXT}; choose another name for the other ones"
+            )
+        classes, _ = text_classes(settings["text"], settings["n_classes"], columns=columns)
+        knowledge = knowledge.with_classes({TEXT: classes})
     template = fitting_template(settings["template"], width, knowledge)
     if unread := template.unread(width):
         warnings.warn(
@@ -89,7 +99,6 @@ def new_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Templ
             stacklevel=5,
         )
     knowledge = knowledge.without(unused)
-    columns = as_columns(X)
     if columns.n_tokens:
         warn_of_strangers(knowledge, columns)
     if template.needs_word_classes:

@@ -107,6 +107,18 @@ OPTIONS = (
         repeatable=True,
     ),
     Option(
+        "text",
+        object,
+        None,
+        "Raw text from which word classes are learned, together with the words of the training data; they "
+        "are called text in templates.",
+        flag="--text",
+        metavar="FILE",
+        kept=False,
+        fixed_on_resume=True,
+        repeatable=True,
+    ),
+    Option(
         "class_words",
         int,
         None,
@@ -120,7 +132,7 @@ OPTIONS = (
         "n_classes",
         int,
         500,
-        "The number of classes into which word vectors are clustered.",
+        "The number of classes into which the words of --text or word vectors are clustered.",
         flag="--n-classes",
         low=2,
         kept=False,

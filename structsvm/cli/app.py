@@ -20,6 +20,7 @@ SETTINGS: dict[str, Any] = {
 # The module of a command's name defines the command: as the Typer `app`, the function `command`, or a
 # function of that name. The summaries are repeated here so that the help need not import the modules.
 COMMANDS = {
+    "classes": "Learn word classes from raw text.",
     "convert": "Rewrite labels in another scheme.",
     "demo": "Tag a text; train a tagger and a parser on generated data.",
     "evaluate": "Compare labels with gold labels, as conlleval does.",

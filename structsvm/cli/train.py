@@ -81,7 +81,7 @@ def train(
             })  # fmt: skip
             return
         options["label_weight"] = weights_of(options["label_weight"])
-        for name in ("template", "classes", "gazetteers"):
+        for name in ("template", "classes", "gazetteers", "text"):
             options[name] = options[name] or None
         with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
             tagger = commands.train(

@@ -1,5 +1,6 @@
 """The commands of the command line as functions; `structsvm.cli` only parses their options."""
 
+from taggers.commands.clustering import classes
 from taggers.commands.conversion import convert
 from taggers.commands.evaluation import answered, evaluate, evaluate_any
 from taggers.commands.inspection import inspect
@@ -9,5 +10,6 @@ from taggers.commands.training import train
 from taggers.tagger import TASKS
 
 __all__ = [
-    "TASKS", "answered", "convert", "evaluate", "evaluate_any", "inspect", "tag", "train", "train_ud",
+    "TASKS", "answered", "classes", "convert", "evaluate", "evaluate_any", "inspect", "tag", "train",
+    "train_ud",
 ]  # fmt: skip

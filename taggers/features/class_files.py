@@ -118,7 +118,8 @@ def _from_spacy(source: str, most: int | None) -> WordClasses:
         raise ValueError(
             f"{source}: spacy-lookups-data has no word classes for {language!r}; it has de, en, es"
         )
-    with gzip.open(tables["lexeme_cluster"]) as file:
+    path = Path(str(tables["lexeme_cluster"]))
+    with gzip.open(path if path.exists() else path.with_name(f"{path.name}.gz")) as file:
         numbers = json.load(file)
     paths = {number: f"{number:0{SPACY_BITS}b}"[::-1] for number in set(numbers.values())}
     return _numbered({word: paths[number] for word, number in numbers.items() if number}, most, source)

@@ -1,4 +1,4 @@
-"""Word classes: clusters of words with similar neighbours, found in the training text without its labels.
+"""Word classes: clusters of words with similar neighbours, found in text without labels.
 
 A word that occurs at least twice is described by its left and right neighbours: square roots of the
 counts, with less weight for neighbours that all words share, scaled to length one. Spherical k-means,
@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from inspect import signature
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +35,12 @@ NEIGHBOURS = 2000  # the most frequent words; all others are the same neighbour
 LEAST_SEEN = 2  # a word that occurs once is treated like an unknown word
 WORDS_PER_CLASS = 4  # at least, on average: a small text has fewer classes
 ROUNDS = 15
+MOST_WORDS = 3_000_000  # seen so far; beyond this, words that occurred once are forgotten
+MOST_CLASSIFIED = 100_000
+PART = 1 << 20  # tokens
+IN_MEMORY = 1 << 26  # bytes; a longer text is kept in a temporary file
+BLOCK = 1 << 13  # words
+EDGE = np.array([-1], np.int32)  # between sentences
 WORDS = Extractor(parse_template("w[0]"))
 
 
@@ -89,44 +97,117 @@ NONE = WordClasses(np.zeros(0, np.uint64), np.zeros(0, np.uint16))
 PATH = re.compile("[01]+")
 
 
+class Text:
+    """The words of a text: how often each occurs, and in a temporary file, which follow each other.
+
+    Memory does not grow with the text: words beyond MOST_WORDS that occur once are forgotten.
+    """
+
+    def __init__(self) -> None:
+        self.ids: dict[str, int] = {}  # of words in lower case
+        self.counts = np.zeros(0, np.int64)  # by id
+        self.n_tokens = 0
+        # int32: the ids, with -1 before the first and after each sentence
+        self._file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115
+        self._file.write(EDGE.tobytes())
+
+    def __enter__(self) -> Text:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def add(self, columns: Columns) -> None:
+        """Read more sentences."""
+        _, first, inverse, counts = np.unique(
+            WORDS.keys(columns)[:, 0], return_index=True, return_inverse=True, return_counts=True
+        )
+        texts = [columns.text(token).lower() for token in first.tolist()]
+        size = len(self.counts)
+        ids = np.array([self.ids.setdefault(text, size + k) for k, text in enumerate(texts)], np.int64)
+        if ids.max(initial=-1) >= size:
+            self.counts = np.append(self.counts, np.zeros(len(texts), np.int64))
+        np.add.at(self.counts, ids, counts)
+        flat = np.full(columns.n_tokens + columns.n_sentences, -1, np.int32)
+        sentence = np.repeat(np.arange(columns.n_sentences), np.diff(columns.sentence_ptr))
+        flat[np.arange(columns.n_tokens) + sentence] = ids[inverse]
+        self._file.write(flat.tobytes())
+        self.n_tokens += columns.n_tokens
+        if len(self.ids) > MOST_WORDS:
+            self.ids = {text: k for text, k in self.ids.items() if self.counts[k] > 1}
+
+    def frequent(self, most: int) -> tuple[list[str], np.ndarray]:
+        """The words that occur at least LEAST_SEEN times, the most frequent first, and their keys."""
+        found = [(text, k) for text, k in self.ids.items() if self.counts[k] >= LEAST_SEEN]
+        keys = np.array([hash_string(text) for text, _ in found], np.uint64)
+        counts = self.counts[[k for _, k in found]] if found else np.zeros(0, np.int64)
+        order = np.lexsort([keys, -counts])[:most]
+        return [found[k][0] for k in order.tolist()], keys[order]
+
+    def parts(self, size: int = PART) -> Iterator[np.ndarray]:
+        """The ids of all sentences, in parts that begin and end with -1."""
+        self._file.seek(0)
+        rest = np.zeros(0, np.int32)
+        while data := self._file.read(4 * size):
+            rest = np.concatenate([rest, np.frombuffer(data, np.int32)])
+            end = int(np.flatnonzero(rest == -1)[-1]) if (rest == -1).any() else 0
+            if end:
+                yield rest[: end + 1]
+                rest = rest[end:]
+
+
 def find_word_classes(columns: Columns) -> WordClasses:
     """The classes of the words in the first column; none if there is too little text."""
-    words, ids, counts = np.unique(_lower(columns), return_inverse=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    n = int((counts >= LEAST_SEEN).sum())
-    k = min(N_CLASSES, n // WORDS_PER_CLASS)
+    with Text() as text:
+        text.add(columns)
+        return learn_classes(text, N_CLASSES)[0]
+
+
+def learn_classes(text: Text, k: int, *, named: bool = False) -> tuple[WordClasses, list[str]]:
+    """At most k classes of the frequent words of a text, and these words; none if there is too little text.
+
+    named: name the classes by their paths in a binary tree.
+    """
+    words, keys = text.frequent(MOST_CLASSIFIED)
+    n, k = len(words), min(k, len(words) // WORDS_PER_CLASS)
     if k < 2:
-        return NONE
-    rank = np.argsort(order, kind="stable")  # of each word among all, the most frequent first
+        return NONE, []
+    rank = np.full(len(text.counts) + 1, n)  # of each word among all; the last is never used
+    rank[[text.ids[word] for word in words]] = np.arange(n)
     try:
-        vectors = _directions(_neighbours(rank[ids], columns.sentence_ptr, n))
+        vectors = _directions(_weighted(_neighbours(text.parts(), rank, n)))
     except RuntimeError as error:  # ARPACK's
         warnings.warn(f"no word classes were found, so the tagger does not use any: {error}", stacklevel=2)
-        return NONE
-    numbers = _grouped(vectors, np.sqrt(counts[order[:n]]), k)
-    return WordClasses(words[order[:n]], numbers.astype(np.uint16))
+        return NONE, []
+    weights = np.sqrt(text.counts[[text.ids[word] for word in words]])
+    numbers = _grouped(vectors, weights, k)
+    names = tuple(_paths(vectors, numbers, k)) if named else ()
+    return WordClasses(keys, numbers.astype(np.uint16), names), words
 
 
-def _lower(columns: Columns) -> np.ndarray:
-    """The hash of each word's lower-case form."""
-    _, first, ids = np.unique(WORDS.keys(columns)[:, 0], return_index=True, return_inverse=True)
-    texts = [columns.text(token).lower() for token in first.tolist()]
-    return np.array([hash_string(text) for text in texts], np.uint64)[ids]
-
-
-def _neighbours(ids: np.ndarray, sentence_ptr: np.ndarray, n: int) -> csr_array:
-    """How often each of the first n words has which neighbours, weighted as described above."""
-    from scipy.sparse import coo_array
+def _neighbours(parts: Iterable[np.ndarray], rank: np.ndarray, n: int) -> csr_array:
+    """How often each of the first n words has which neighbours, left and right."""
+    from scipy.sparse import coo_array, csr_array
 
     rare = min(n, NEIGHBOURS)
     edge, width = rare + 1, rare + 2
-    known = np.minimum(ids, rare)
-    left, right = np.roll(known, 1), np.roll(known, -1)
-    filled = np.diff(sentence_ptr) > 0
-    left[sentence_ptr[:-1][filled]] = right[sentence_ptr[1:][filled] - 1] = edge
-    word, neighbour = np.tile(ids, 2), np.concatenate([left, width + right])
-    keep = word < n
-    counts = coo_array((np.ones(keep.sum()), (word[keep], neighbour[keep])), (n, 2 * width)).tocsr()
+    total = csr_array((n, 2 * width))
+    waiting: list[csr_array] = []
+    for ids in parts:
+        word = rank[ids]
+        known = np.where(ids < 0, edge, np.minimum(word, rare))
+        keep = (ids >= 0) & (word < n)
+        at = np.flatnonzero(keep)
+        places = np.concatenate([known[at - 1], width + known[at + 1]])
+        ones = np.ones(len(places))
+        waiting.append(coo_array((ones, (np.tile(word[at], 2), places)), total.shape).tocsr())
+        if sum(part.nnz for part in waiting) > total.nnz:
+            total, waiting = sum(waiting, total), []
+    return sum(waiting, total)
+
+
+def _weighted(counts: csr_array) -> csr_array:
+    """The table of neighbours, weighted as described above."""
     totals, common = counts.sum(axis=1), counts.sum(axis=0)
     counts.data = np.sqrt(counts.data) / np.sqrt(np.repeat(totals, np.diff(counts.indptr)))
     counts.data /= common[counts.indices] ** 0.25
@@ -175,11 +256,18 @@ def _paths(vectors: np.ndarray, numbers: np.ndarray, k: int) -> list[str]:
 
 def _grouped(vectors: np.ndarray, weights: np.ndarray, k: int) -> np.ndarray:
     """The nearest of k centres for each vector; the first k vectors are the initial centres."""
+    from scipy.sparse import csr_array
+
     centres = vectors[:k].copy()
+    each = np.arange(len(vectors))
     for _ in range(ROUNDS):
-        nearest = np.argmax(vectors @ centres.T, axis=1)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, nearest, vectors * weights[:, None])
+        nearest = _nearest(vectors, centres)
+        sums = csr_array((weights, (nearest, each)), (k, len(vectors))) @ vectors
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
         centres = np.where(lengths > 0, sums / np.maximum(lengths, 1e-12), centres)
-    return np.argmax(vectors @ centres.T, axis=1)
+    return _nearest(vectors, centres)
+
+
+def _nearest(vectors: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    blocks = [vectors[start : start + BLOCK] for start in range(0, len(vectors), BLOCK)]
+    return np.concatenate([np.argmax(block @ centres.T, axis=1) for block in blocks])

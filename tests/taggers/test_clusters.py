@@ -1,5 +1,6 @@
 """Clusters of words: their table of neighbours against a naive twin, what is grouped, and what uses them."""
 
+import gzip
 import pickle
 import random
 from collections import Counter
@@ -13,13 +14,15 @@ from hypothesis import strategies as st
 
 from structsvm.files.errors import DataError
 from structsvm.files.persist import ModelFileError, load_model, save_model
-from taggers import SequenceTagger
+from taggers import SequenceTagger, commands
 from taggers.commands import inspect
 from taggers.features import word_classes as module
 from taggers.features._lexicon import Lexicon
+from taggers.features.class_files import read_classes
 from taggers.features.knowledge import Knowledge
+from taggers.features.raw_text import text_classes
 from taggers.features.template import parse_template
-from taggers.features.word_classes import WordClasses, _neighbours, find_word_classes
+from taggers.features.word_classes import WordClasses, _neighbours, _weighted, find_word_classes
 from taggers.formats._columns import Columns
 from tests.taggers.tagger_twins import text_hash
 
@@ -58,10 +61,15 @@ def test_the_table_of_neighbours_is_the_naive_one(sentences, n):
             expected[word, place] = count
     rows, columns = expected.sum(axis=1, keepdims=True), expected.sum(axis=0)
     expected = np.sqrt(expected / np.maximum(rows, 1)) / np.maximum(columns, 1) ** 0.25
-    lengths = [len(words) for words in sentences]
-    ids = np.array([word for words in sentences for word in words])
-    found = _neighbours(ids, np.concatenate([[0], np.cumsum(lengths)]), n)
-    np.testing.assert_allclose(found.toarray(), expected)
+    with module.Text() as text:
+        for words in sentences:
+            text.add(Columns.from_sentences([[f"w{word}" for word in words]]))
+        rank = np.full(len(text.counts) + 1, n)
+        for word, k in text.ids.items():
+            rank[k] = min(int(word[1:]), n)
+        for size in (1, 3, module.PART):
+            found = _weighted(_neighbours(text.parts(size), rank, n))
+            np.testing.assert_allclose(found.toarray(), expected)
 
 
 def test_words_between_the_same_neighbours_share_a_cluster():
@@ -176,3 +184,58 @@ def test_forged_clusters_are_refused(tmp_path, numbers):
     save_model(tmp_path / "m", arrays, meta)
     with pytest.raises(ModelFileError, match="class"):
         SequenceTagger.load(tmp_path / "m")
+
+
+def test_classes_of_raw_text_are_paths_and_files_of_them_are_brown_clusters(tmp_path):
+    lines = "\n".join(" ".join(words) for words in X)
+    (tmp_path / "raw.gz").write_bytes(gzip.compress(lines.encode()))
+    found = commands.classes([tmp_path / "raw.gz"], tmp_path / "c.tsv", n_classes=8)
+    assert found["tokens"] == COLUMNS.n_tokens
+    read = read_classes(tmp_path / "c.tsv")
+    learned, words = text_classes(tmp_path / "raw.gz", 8)
+    assert read.hierarchical
+    assert found["words"] == len(words) == len(read.keys)
+    assert found["classes"] <= 8
+    for word, count in words:
+        assert read(word) == learned(word)
+        assert count == sum(token.lower() == word for tokens in X for token in tokens)
+    kinds = {}
+    for tokens, labels in zip(X, Y, strict=True):
+        for token, kind in zip(tokens, labels, strict=True):
+            kinds.setdefault(learned(token), Counter())[kind] += 1
+    assert sum(max(counts.values()) for counts in kinds.values()) > 0.9 * COLUMNS.n_tokens
+    (tmp_path / "few").write_text("too few words\n")
+    with pytest.raises(DataError, match="few: too little text"):
+        commands.classes([tmp_path / "few"], tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_training_learns_classes_from_more_text(tmp_path):
+    """A word that is only in the raw text is known by its neighbours there."""
+    raw = [" ".join(words) for words in X if words[-1] != "n"]
+    (tmp_path / "raw").write_text("\n".join(raw))
+    seen = {word.lower() for words in X[:30] for word in words}
+    tagger = SequenceTagger(template="label", text=tmp_path / "raw", n_classes=8).fit(X[:30], Y[:30])
+    assert "w.text4[0]" in {pattern.text for pattern in tagger.model_.template.patterns}
+    classes = tagger.model_.knowledge.classes["text"]
+    unseen = next(word for words in X for word in words if word.lower() not in seen)
+    assert classes(unseen) is not None
+    again = SequenceTagger(template="label", text=[str(tmp_path / "raw")], n_classes=8).fit(X[:30], Y[:30])
+    assert again.predict(X) == tagger.predict(X)
+    plain = SequenceTagger(template="label").fit(X[:30], Y[:30])
+    assert tagger.score(X, Y) >= plain.score(X, Y)
+    tagger.save(tmp_path / "m")
+    assert SequenceTagger.load(tmp_path / "m").predict(X) == tagger.predict(X)
+    with pytest.raises(ValueError, match="the classes of --text are called text"):
+        SequenceTagger(text=tmp_path / "raw", classes={"text": {"a": "b"}}).fit(X, Y)
+
+
+def test_a_long_text_forgets_rare_words(monkeypatch):
+    monkeypatch.setattr(module, "MOST_WORDS", 50)
+    monkeypatch.setattr(module, "IN_MEMORY", 100)
+    with module.Text() as text:
+        for k in range(40):
+            text.add(Columns.from_sentences([["the", f"once{k}", f"twice{k // 2}", "often"]] * 1 + [["the"]]))
+        words, _ = text.frequent(1000)
+        assert len(text.ids) <= 54
+    assert words[:2] == ["the", "often"]
