@@ -1,4 +1,4 @@
-"""`python -m taggers.spacy pos|chunk|ner > config.cfg`: print a config for `spacy train`."""
+"""`python -m taggers.spacy pos|ud|chunk|ner > config.cfg`: print a config for `spacy train`."""
 
 from __future__ import annotations
 

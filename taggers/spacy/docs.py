@@ -15,7 +15,8 @@ from spacy.tokens import Doc
 from taggers.features._lexicon import hash_string
 from taggers.formats._columns import Columns
 
-ATTRIBUTES = ("ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "PREFIX", "SUFFIX", "TAG", "POS", "DEP", "ENT_TYPE")
+ATTRIBUTES = ("ORTH", "LOWER", "NORM", "LEMMA", "SHAPE", "PREFIX", "SUFFIX", "TAG", "POS", "MORPH", "DEP",
+              "ENT_TYPE")  # fmt: skip
 # spaCy gives some names (NOUN, PERSON, ...) small numbers instead of hashes.
 _NUMBERED = {number: hash_string(name) for name, number in SYMBOLS.items() if name}
 _HASHES = np.array([_NUMBERED.get(number, 0) for number in range(max(_NUMBERED) + 1)], np.uint64)

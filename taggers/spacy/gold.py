@@ -6,6 +6,7 @@ import numpy as np
 from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH
 from spacy.training import Example
 
+from taggers.labels.parts import JOINT
 from taggers.labels.schemes import encode, split
 
 Gold = list[str | None]
@@ -18,14 +19,15 @@ def same_tokens(example: Example) -> bool:
 
 
 def attribute_gold(example: Example, names: list[str]) -> Gold:
-    """Return the values of token attributes; those of several attributes are joined by |."""
+    """Return the values of token attributes; those of several attributes are joined."""
     strings = example.reference.vocab.strings
     same = same_tokens(example)
     columns = []
     for name in names:
         ids = example.reference.to_array(name).tolist() if same else example.get_aligned(name)
         columns.append([strings[key] if key else None for key in ids])
-    return [None if None in values else "|".join(values) for values in zip(*columns, strict=True)]
+    joint = JOINT if "MORPH" in names else "|"
+    return [None if None in values else joint.join(values) for values in zip(*columns, strict=True)]
 
 
 def entity_gold(example: Example) -> Gold:

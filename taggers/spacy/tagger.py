@@ -16,13 +16,13 @@ from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
 from taggers.formats.registry import FORMATS
+from taggers.labels.parts import values
 from taggers.spacy.component import SequencePipe
 from taggers.spacy.gold import Gold, attribute_gold
 from taggers.tagger import PosTagger
 
 UPOS = frozenset(name for name in PARTS_OF_SPEECH if name)
-SPACE = {"TAG": "_SP", "POS": "SPACE"}
-TARGETS = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
+SPACE = {"TAG": "_SP", "POS": "SPACE", "MORPH": ""}
 
 
 class Predicted(list[np.ndarray]):
@@ -38,17 +38,18 @@ class StructSVMTagger(SequencePipe):
     """
 
     TAGGER: ClassVar[Any] = PosTagger
+    TARGETS: ClassVar[dict[str, list[str]]] = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
 
     def __init__(self, *args: Any, target: str | None = None, **options: Any) -> None:
-        if target is not None and target not in TARGETS:
-            raise ValueError(f"target must be one of {', '.join(TARGETS)}, got {target!r}")
+        if target is not None and target not in self.TARGETS:
+            raise ValueError(f"target must be one of {', '.join(self.TARGETS)}, got {target!r}")
         super().__init__(*args, **options)
         self.target = target
 
     @property
     def attributes(self) -> list[str]:
         """The token attributes that the component sets."""
-        return TARGETS[self.target or self.saved.get("target") or self._target_of_file()]
+        return self.TARGETS[self.target or self.saved.get("target") or self._target_of_file()]
 
     def _target_of_file(self) -> str:
         """Return the attribute that the labels of a model file stand for."""
@@ -60,7 +61,7 @@ class StructSVMTagger(SequencePipe):
             return "TAG"
         if all(label in UPOS for label in model.names):
             return "POS"
-        return "POS|TAG" if all(label.partition("|")[0] in UPOS for label in model.names) else "TAG"
+        return "POS|TAG" if all(values(label, 2)[0] in UPOS for label in model.names) else "TAG"
 
     def _shown(self, names: list[str]) -> list[str]:
         return sorted(names)
@@ -104,7 +105,7 @@ class StructSVMTagger(SequencePipe):
     def _values(self, names: list[str]) -> np.ndarray:
         """Return spaCy's ids, one row per label and a last one for white space, one column per attribute."""
         attributes = self.attributes
-        rows = [name.split("|", 1) if len(attributes) > 1 else [name] for name in names]
+        rows = [values(name, len(attributes)) for name in names]
         rows.append([SPACE[attribute] for attribute in attributes])
         return np.array(
             [[self._id(*cell) for cell in zip(attributes, row, strict=True)] for row in rows], np.uint64
@@ -113,6 +114,8 @@ class StructSVMTagger(SequencePipe):
     def _id(self, attribute: str, text: str) -> int:
         if attribute == "POS" and text not in UPOS:
             raise ValueError(f"the label {text!r} is not a universal part of speech; use target='TAG'")
+        if attribute == "MORPH":
+            return int(self.vocab.morphology.add("" if text == "_" else text))
         return PARTS_OF_SPEECH[text] if attribute == "POS" else self.vocab.strings.add(text)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
