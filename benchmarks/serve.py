@@ -38,7 +38,7 @@ Sentences = list[tuple[list[str], list[str]]]
 
 def main(*, quick: bool = False) -> None:
     """Publish a table: requests per second, processor time and latency."""
-    n = 1_000 if quick else 20_000
+    n = 1_000 if quick else 10_000
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "pos.ssvm"
         test = _train(model, quick)

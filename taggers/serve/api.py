@@ -72,13 +72,13 @@ class Api:
             return sentences_of_text(text, self.learner.width)
         return await asyncio.to_thread(sentences_of_text, text, self.learner.width)
 
-    async def tag(self, sentences: list[Sentence]) -> list[Tagged]:
+    async def tag(self, sentences: list[Sentence], *, margins: bool = True) -> list[Tagged]:
         """Labels and margins of sentences; other requests get a turn in between."""
         found: list[Tagged] = []
         for part in _slices(sentences):
             if found:
                 await asyncio.sleep(0)
-            found += self.learner.tag([sentence.tokens for sentence in part])
+            found += self.learner.tag([sentence.tokens for sentence in part], margins=margins)
         self.metrics.count("sentences_tagged", len(sentences))
         self.metrics.count("tokens_tagged", sum(len(sentence.tokens) for sentence in sentences))
         return found
@@ -135,7 +135,7 @@ class Api:
         check_fields(body, "text", "tokens", "sentences", "margins")
         with_margins = "margins" in body and field(body, "margins", bool)
         sentences = await self._sentences(body)
-        found = await self.tag(sentences)
+        found = await self.tag(sentences, margins=with_margins)
         answers = [
             self._answer(sentence, *tagged, with_margins)
             for sentence, tagged in zip(sentences, found, strict=True)

@@ -78,13 +78,15 @@ class Learner:
                 ) from None
         journal.records.clear()
 
-    def tag(self, sentences: list[list[Token]]) -> list[tuple[list[str], list[float]]]:
-        """The labels and margins of each sentence."""
+    def tag(
+        self, sentences: list[list[Token]], *, margins: bool = True
+    ) -> list[tuple[list[str], list[float]]]:
+        """The labels of each sentence, and their margins, which are empty if they are not wanted."""
         columns = Columns.from_sentences(sentences)
-        margins = np.zeros(columns.n_tokens, np.float32)
-        ids, names = self.tagger.tag_with_names(columns, margins=margins, live=True)
+        found = np.zeros(columns.n_tokens, np.float32) if margins else None
+        ids, names = self.tagger.tag_with_names(columns, margins=found, live=True)
         labels = [names[k] for k in ids.tolist()]
-        scores = margins.tolist()
+        scores = [] if found is None else found.tolist()
         return [(labels[a:b], scores[a:b]) for a, b in pairwise(columns.sentence_ptr.tolist())]
 
     def answered(self, record: dict[str, Any]) -> Answer | None:
