@@ -96,6 +96,12 @@ class TaggerModel:
             names = [*names, *[None] * (len(self.table) - len(names))]
         return replace(self, weights=rows, state=None, feature_names=names)
 
+    def with_decoder(self, decoder: Decoder) -> TaggerModel:
+        """This model with a decoder of its own, to label sentences whose rows are those of the decoder."""
+        model = object.__new__(TaggerModel)
+        model.__dict__.update(self.__dict__, decoder=decoder)  # and everything that is cached
+        return model
+
     def with_features(self, keep: np.ndarray) -> TaggerModel:
         """This model with some of its features only, and without weights."""
         names = self.feature_names

@@ -349,8 +349,7 @@ class SequenceTagger(Estimator):
         return metrics.score_ids(gold, np.concatenate([np.zeros(0, np.int32), *ids]), model.names)
 
     def _features(self, X: Any, trainer: Trainer) -> tuple[TaggerModel, Sequences]:
-        model = trainer.finished()
-        return model, encoding.known_features(encoding.as_sentences(X), model)
+        return trainer.near(encoding.known_features(encoding.as_sentences(X), trainer.model))
 
     def replace_knowledge(self, *, classes: Any = None, gazetteers: Any = None) -> Self:
         """Replace word classes or the entries of gazetteers, without training.
@@ -370,7 +369,7 @@ class SequenceTagger(Estimator):
 
     @property
     def model_(self) -> TaggerModel:
-        """The model; after `partial_fit` its weights are those of the last call that labelled or saved.
+        """The model; after `partial_fit` its weights are those of the last call of predict, tag or save.
 
         Use the methods of the tagger instead while another thread may train it.
         """

@@ -345,19 +345,23 @@ class Trainer:
     def tag(
         self, columns: Columns, *, margins: np.ndarray | None = None, live: bool = False
     ) -> np.ndarray:
-        """For each token the position of its label in the model's names.
+        """For each token the position of its label in the model's names; `near` describes `live`."""
+        model, features = self.near(self.model.features(columns), live=live)
+        return model.tag(features, margins=margins)
+
+    def near(self, features: Sequences, *, live: bool = False) -> tuple[TaggerModel, Sequences]:
+        """A model for some sentences, and their features in it; both are valid until the next training step.
 
         While weights are pending, a few sentences fetch only the weights that they need; once that has cost
         as much as fetching all of them, all are fetched. live: never fetch all, which takes a while, unless
         the optimizer computes all of them anyway.
         """
         if not self._pending or self.model.label_bigrams is not None:
-            return self.finished().tag(columns, margins=margins)
-        model, problem = self.model, self.optimizer.problem
-        features = model.features(columns)
+            return self.finished(), features
         self._fetched += len(features.rows)
-        if isinstance(self.optimizer, Perceptron) if live else self._fetched > len(model.table):
-            return self.finished().tag(features, margins=margins)
+        if isinstance(self.optimizer, Perceptron) if live else self._fetched > len(self.model.table):
+            return self.finished(), features
+        problem = self.optimizer.problem
         wanted = np.concatenate([np.arange(problem.history), problem.history + features.rows])
         table = self.optimizer.weights_at(slice(None)).reshape(-1, problem.stride)
         if features.rows.max(initial=0) + problem.history < len(table):
@@ -365,8 +369,7 @@ class Trainer:
         else:  # an interrupted call may have left features without weights
             found = np.where((wanted < len(table))[:, None], table.take(wanted, 0, mode="clip"), 0.0)
         few = replace(features, rows=np.arange(len(features.rows), dtype=np.int32))
-        ids = Decoder(problem, found, dense=True).labels(few, margins=margins)
-        return model.outward(ids, features.sentence_ptr)
+        return self.model.with_decoder(Decoder(problem, found, dense=True)), few
 
     def _replace(self, model: TaggerModel, optimizer: Any, settings: Settings) -> None:
         """Continue with another model, and with an optimizer that was made with these settings."""

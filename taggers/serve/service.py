@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Collection
 from importlib.util import find_spec
@@ -49,6 +50,7 @@ def serve(
         service = new_service(learner, host=host, port=port, token=token, allow_hosts=allow_hosts)
         learned = f", {learner.n_learned} sentences learned" if journal else ""
         print(f"{os.fspath(model)} at {service.url} (Ctrl-C stops it{learned})", flush=True)
+        gc.freeze()  # the model stays, so the garbage collector need not look through it again and again
         service.run()
         if output is not None:
             learner.save(output)

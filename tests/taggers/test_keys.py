@@ -107,6 +107,18 @@ def test_labels_between_steps_are_those_of_the_whole_model(algorithm, inference)
     assert len(set(between.tolist())) > 1
 
 
+@pytest.mark.parametrize("algorithm", ["larank", "perceptron"])
+def test_margins_and_n_best_between_steps_are_those_of_the_whole_model(algorithm):
+    X, y = chunk_data(60)
+    tagger = Chunker(algorithm=algorithm).partial_fit(X, y)
+    margins, best = tagger.predict_margins(X[:2]), tagger.predict_nbest(X[:2], 3)
+    assert tagger._fitted()._pending  # not all weights were fetched
+    tagger.predict(X[:1])
+    assert not tagger._fitted()._pending
+    assert tagger.predict_margins(X[:2]) == margins
+    assert tagger.predict_nbest(X[:2], 3) == best
+
+
 def test_live_labels_never_fetch_all_weights_of_larank():
     X, y = chunk_data(60)
     tagger = Chunker().partial_fit(X, y)

@@ -79,7 +79,7 @@ cdef class Decoder:
         table = np.zeros((len(self.source), self.stride), np.float32)
         width = self.n_labels if self.parts is None else self.parts.tree.n_parts
         table[:, :width] = self.source[:, :width]
-        self.wide, self.cells = table[self.first:], np.zeros(0, np.uint64)
+        self.source, self.wide, self.cells = table, table[self.first:], np.zeros(0, np.uint64)
         spans = np.empty(self.n_rows, SPAN)
         spans["start"], spans["count"] = np.arange(self.n_rows), -1
         self.spans = spans.view(np.uint64)
