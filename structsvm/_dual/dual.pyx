@@ -6,7 +6,8 @@ from structsvm.rng cimport rng_below
 
 import numpy as np
 
-cdef double COST_PER_POLL = 1e7     # multiply-adds between two looks at Ctrl-C: 5 ms, or 100 if w is in no cache
+# Multiply-adds between two looks at Ctrl-C: 5 ms, or 100 ms if w is in no cache.
+cdef double COST_PER_POLL = 1e7
 
 
 cdef class Dual:
