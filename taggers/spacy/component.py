@@ -16,9 +16,11 @@ from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
 
 from structsvm.integrations.spacy import EstimatorPipe
+from structsvm.validation import check_count
 from taggers.formats._columns import Columns
 from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
+from taggers.spacy.confidence import keep_margins, keep_nbest, register
 from taggers.spacy.docs import Batch, attribute_ids, read_docs
 from taggers.spacy.gold import Gold
 from taggers.tagger import SequenceTagger
@@ -48,7 +50,9 @@ class SequencePipe(EstimatorPipe):
     all weights. dtype: the type of the saved weights; None keeps the precision of the model.
 
     Docs are labelled sentence by sentence if they have sentence boundaries, else as a whole; tokens of white
-    space are skipped. Each `update` is one online pass over its examples, in their order. The column LOSS of
+    space are skipped. margins: set `token._.margin`, and `span._.margin` for the smallest margin of a span.
+    nbest: set `doc._.nbest` to the n best labellings of each sentence, as (score, labels); needs exact
+    inference. Each `update` is one online pass over its examples, in their order. The column LOSS of
     `spacy train` shows how much the dual objective has grown (for a perceptron, the number of updates).
     """
 
@@ -70,9 +74,15 @@ class SequencePipe(EstimatorPipe):
         prune: float = 0.0,
         dtype: str | None = None,
         overwrite: bool = True,
+        margins: bool = False,
+        nbest: int = 0,
         scorer: Callable[..., Any] | None = None,
     ) -> None:
         attribute_ids(columns or ())
+        check_count(nbest=nbest)
+        if margins or nbest:
+            register()
+        self.margins, self.nbest = margins, nbest
         self._check(options or {})
         self.saved: dict[str, Any] = {}  # the settings that `to_disk` wrote
         self.chosen_columns, self.overwrite = columns, overwrite
@@ -231,10 +241,19 @@ class SequencePipe(EstimatorPipe):
         Names that are read later may be others, if another thread has trained the model meanwhile.
         """
         self.require_model()
-        batch = self._read(list(docs))
-        if not self.model.model_.labels or not batch.columns.n_tokens:
-            return batch, np.full(batch.columns.n_tokens, -1, np.int32), []
-        return batch, *self.model.tag_with_names(batch.columns)
+        docs = list(docs)
+        batch = self._read(docs)
+        n_tokens = batch.columns.n_tokens
+        margins = np.zeros(n_tokens, np.float32) if self.margins else None
+        ids, names = np.full(n_tokens, -1, np.int32), list[str]()
+        if self.model.model_.labels and n_tokens:
+            ids, names = self.model.tag_with_names(batch.columns, margins=margins)
+        if margins is not None:
+            keep_margins(docs, batch.bounds, batch.tokens, margins)
+        if self.nbest:
+            best = self.model.predict_nbest(batch.columns, self.nbest) if names else []
+            keep_nbest(docs, [doc for doc, _, _ in batch.sentences()] if best else [], best)
+        return batch, ids, names
 
     # -- files ----------------------------------------------------------------------------------
 

@@ -61,3 +61,29 @@ def test_components_say_what_they_set_and_need():
     assert {name for name, weight in weights.items() if weight} == {"pos_acc", "morph_acc", "lemma_acc"}
     with pytest.raises(ValueError, match=r"target must be one of POS\|MORPH, MORPH"):
         spacy.blank("en").add_pipe("structsvm_morphologizer", config={"target": "TAG"})
+
+
+def test_confidence_is_in_the_doc_only_if_it_is_asked_for():
+    text = "The old man the  boats. She saw it."
+    plain = spacy.blank("en")
+    plain.add_pipe("structsvm_tagger", config={"model": "en-pos"})
+    assert not plain(text).user_data
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    tagger = nlp.add_pipe("structsvm_tagger", config={"model": "en-pos", "margins": True, "nbest": 2})
+    empty, doc = nlp.pipe(["", text])
+    assert empty._.nbest == []
+    words = [[token.text for token in sent if not token.is_space] for sent in doc.sents]
+    right = [margin for sentence in tagger.model.predict_margins(words) for margin in sentence]
+    found = [token._.margin for token in doc if not token.is_space]
+    assert found == pytest.approx(right, abs=1e-4)
+    assert [token._.margin for token in doc if token.is_space] == [None]
+    assert doc[:3]._.margin == min(found[:3])
+    assert len(doc._.nbest) == 2
+    for best, sentence in zip(doc._.nbest, doc.sents, strict=True):
+        (first, labels), (second, others) = best
+        assert first >= second
+        assert labels != others
+        assert labels == [f"{t.pos_}|{t.tag_}" for t in sentence if not t.is_space]
+    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    assert [token._.margin for token in again] == [token._.margin for token in doc]
