@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, field, read_json
 from taggers.labels.schemes import OUTSIDE
-from taggers.serve.api import Api, Tagged
+from taggers.serve.api import Api
 from taggers.serve.sentences import Label, Sentence, Span, characters, labels_of_spans, spans_of_labels
 from taggers.serve.xml import safe_xml
 
@@ -22,6 +22,7 @@ SENTENCE = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type.Sentence"
 TOKEN = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type.Token"
 PREDICTED = "inception_internal_predicted"
 TOGETHER = 16  # sentences learned with one write to the journal
+ALTERNATIVES = 2  # labellings besides the best one
 
 
 class Layer(NamedTuple):
@@ -29,6 +30,16 @@ class Layer(NamedTuple):
 
     type: str
     feature: str
+
+
+class Suggestion(NamedTuple):
+    """A label for the tokens from `first` to `end`, excluded."""
+
+    label: str
+    first: int
+    end: int
+    score: float
+    why: str
 
 
 class Inception:
@@ -54,11 +65,27 @@ class Inception:
         document = field(body, "document", dict)
         cas = await asyncio.to_thread(_load, document, field(body, "typeSystem", str))
         sentences = _within(list(_sentences(cas)), body, cas.sofa_string or "")
-        found = await self.api.tag(sentences)
-        scheme = self.api.learner.scheme
-        return JSONResponse({
-            "document": await asyncio.to_thread(_with_predictions, cas, layer, sentences, found, scheme)
-        })  # fmt: skip
+        found = [
+            await self._suggestions(sentence, *tagged)
+            for sentence, tagged in zip(sentences, await self.api.tag(sentences), strict=True)
+        ]
+        xmi = await asyncio.to_thread(_with_predictions, cas, layer, sentences, found)
+        return JSONResponse({"document": xmi})
+
+    async def _suggestions(
+        self, sentence: Sentence, labels: list[str], margins: list[float]
+    ) -> list[Suggestion]:
+        """The phrases of the best labelling, and others of the next ones, for INCEpTION's active learning."""
+        learner = self.api.learner
+        found = {}
+        for label, first, end in spans_of_labels(labels, learner.scheme):
+            margin = min(min(margins[first:end]), 1e9)
+            found[label, first, end] = Suggestion(label, first, end, margin, f"margin {margin:.3g}")
+        await asyncio.sleep(0)  # other requests get a turn
+        for others, behind in learner.alternatives(sentence.tokens, ALTERNATIVES):
+            for span in spans_of_labels(others, learner.scheme):
+                found.setdefault(span, Suggestion(*span, behind, f"{-behind:.3g} behind the best labelling"))
+        return list(found.values())
 
     async def train(self, request: Request) -> Response:
         """Learn the annotated sentences that are new or have changed."""
@@ -131,25 +158,24 @@ def _within(sentences: list[Sentence], body: dict[str, Any], text: str) -> list[
 
 
 def _with_predictions(
-    cas: Any, layer: Layer, sentences: list[Sentence], found: list[Tagged], scheme: str
+    cas: Any, layer: Layer, sentences: list[Sentence], found: list[list[Suggestion]]
 ) -> str:
-    """The document as XMI, with the spans of the labels as annotations of the layer."""
+    """The document as XMI, with the suggestions as annotations of the layer."""
     try:
         kind = cas.typesystem.get_type(layer.type)
         names = {feature.name for feature in kind.all_features}
         if layer.feature not in names or PREDICTED not in names:
             raise Refused(f"the type {layer.type} needs the features {layer.feature} and {PREDICTED}")
-        for sentence, (labels, margins) in zip(sentences, found, strict=True):
+        for sentence, suggestions in zip(sentences, found, strict=True):
             assert sentence.offsets is not None
-            for label, first, end in spans_of_labels(labels, scheme):
-                margin = min(min(margins[first:end]), 1e9)
+            for one in suggestions:
                 values = {
-                    layer.feature: label, PREDICTED: True, f"{layer.feature}_score": margin,
-                    f"{layer.feature}_score_explanation": f"margin {margin:.3g}",
+                    layer.feature: one.label, PREDICTED: True, f"{layer.feature}_score": one.score,
+                    f"{layer.feature}_score_explanation": one.why,
                 }  # fmt: skip
                 known = {name: value for name, value in values.items() if name in names}
-                begin, stop = sentence.offsets[first][0], sentence.offsets[end - 1][1]
-                cas.add(kind(begin=begin, end=stop, **known))
+                begin, end = sentence.offsets[one.first][0], sentence.offsets[one.end - 1][1]
+                cas.add(kind(begin=begin, end=end, **known))
         return str(cas.to_xmi())
     except Refused:
         raise

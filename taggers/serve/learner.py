@@ -89,6 +89,16 @@ class Learner:
         scores = [] if found is None else found.tolist()
         return [(labels[a:b], scores[a:b]) for a, b in pairwise(columns.sentence_ptr.tolist())]
 
+    def alternatives(self, tokens: list[Token], n: int) -> list[tuple[list[str], float]]:
+        """The n best labellings after the best one, with the differences of their scores to it.
+
+        There are none if the model is greedy.
+        """
+        if self.tagger.model_.inference == "greedy":
+            return []
+        (best, *others), *_ = self.tagger.predict_nbest([tokens], n + 1)
+        return [(labels, score - best[0]) for score, labels in others]
+
     def answered(self, record: dict[str, Any]) -> Answer | None:
         """The answer that a request with this key has got; its digest may differ."""
         return self._answers.get(record["key"]) if record.get("key") else None

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
@@ -351,10 +352,11 @@ def test_nothing_is_lost_or_learned_twice_over_kill_9(model: Path, tmp_path: Pat
 
     thread = threading.Thread(target=teach)
     thread.start()
-    while len(acknowledged) < 20:
-        pass
+    while len(acknowledged) < 20 and thread.is_alive():
+        time.sleep(0.01)
     process.end(signal.SIGKILL)
     thread.join(60)
+    assert len(acknowledged) >= 20
     second = Process(model, "--journal", journal, "--output", output)
     version = second.client.get("/health")[1]["version"]
     assert version in (len(acknowledged), len(acknowledged) + 1)  # the last one may lack its answer

@@ -297,6 +297,23 @@ def test_inception_gets_its_document_with_predictions(port: int) -> None:
     assert all(score > 0 for *_, score in found)
 
 
+def test_inception_gets_alternatives_from_models_with_exact_inference(tmp_path: Path) -> None:
+    path, words = tmp_path / "exact.ssvm", ["Rome", "visits", "Anna"]
+    tagger = NerTagger(epochs=5, inference="exact").fit(NAMES, ENTITIES)
+    tagger.save(path)
+    xmi, types = new_document([words])
+    with running(new_service(Learner(path), token=TOKEN)) as port:
+        document = post(port, "/inception/predict", inception_request(xmi, types))[1]["document"]
+    found = {(text, f"B-{label}"): score for text, label, _, score in entities_in(document, types)}
+    (best, labels), *others = tagger.predict_nbest([words], 3)[0]
+    first = set(zip(words, labels, strict=True)) - {("visits", "O")}
+    assert all(found[pair] > 0 for pair in first)
+    for score, labels in others:
+        for pair in set(zip(words, labels, strict=True)) - {("visits", "O")} - first:
+            assert found.pop(pair) == pytest.approx(score - best, abs=1e-4)
+    assert set(found) == first
+
+
 def test_inception_may_ask_for_a_range_in_utf_16_units(port: int) -> None:
     xmi, types = new_document([["\U0001f600", "Otto", "visits", "Rome"], ["Anna", "sings"]])
     for begin, end, names in (
