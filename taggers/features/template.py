@@ -237,7 +237,7 @@ def _patterns(piece: str, knowledge: Knowledge | None) -> list[Pattern]:
     spread = RANGE.fullmatch(piece)
     if spread:
         offsets = range(int(spread["low"]), int(spread["high"]) + 1)
-        pieces = [f"{spread['name']}[{offset}]" for offset in offsets]
+        pieces = (f"{spread['name']}[{offset}]" for offset in offsets)  # until one is too far
         return [pattern for piece in pieces for pattern in _patterns(piece, knowledge)]
     if not piece:
         return []

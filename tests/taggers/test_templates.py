@@ -57,6 +57,7 @@ def test_a_templates_text_reads_back(name):
         ("w", 1, "neither a cell"),
         ("w[0", 1, "neither a cell"),
         ("w[1000]", 1, "must be within"),
+        (f"w[-{10**15}..{10**15}]", 1, "must be within"),  # a forged model asked for 200 million patterns
         ("U00:%y[0,0]", 1, "macro"),
         ("U00:%x[0]", 1, "macro"),
         ("# nothing", 0, "empty"),
