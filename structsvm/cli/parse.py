@@ -14,6 +14,7 @@ import typer
 from structsvm.cli import parse_inspect
 from structsvm.cli.errors import AllowHost, Host, Port, service_token, told_in_one_sentence
 from structsvm.cli.parse_options import Format, Model, Output, Parts, Quiet, Salience, Threshold
+from structsvm.cli.teach import Annotator, Journal, Merge, NoBrowser, Random, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -239,3 +240,34 @@ def evaluate(
         nothing, spurious = scores["parsing"].nothing, scores["parsing"].spurious
         if nothing:
             print(f"{nothing} sentences mean nothing; {spurious} answers to them count in overall only")
+
+
+@app.command()
+def teach(
+    file: Annotated[str, typer.Argument(help="Sentences with candidates.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
+    model: Annotated[str | None, typer.Option(help="Model to start from.")] = None,
+    merge: Merge = None,
+    export: Annotated[
+        list[str] | None, typer.Option(help="Write the answers to this JSONL file and the model, and end.")
+    ] = None,
+    journal: Journal = None,
+    annotator: Annotator = "",
+    random: Random = 0.1,
+    format: Format = None,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
+    no_browser: NoBrowser = False,
+) -> None:
+    """Choose the right candidates on a page, while the parser learns from each answer.
+
+    structsvm parse teach game.jsonl -o game.ssvm
+
+    Answers are in game.answers.jsonl. The same command continues.
+    """
+    with told_in_one_sentence("semparse.teach", extra="serve") as commands:
+        teaching = commands.teach(
+            file, output, model=model, merge=merge or (), journal=journal, annotator=annotator,
+            random=random, format=format,
+        )  # fmt: skip
+        run(teaching, export or (), host=host, port=port, no_browser=no_browser)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import webbrowser
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
-from structsvm.cli.errors import Encoding, Format, counted, told_in_one_sentence
+from structsvm.cli.errors import Encoding, Format, Host, Port, counted, service_token, told_in_one_sentence
 from structsvm.cli.train import with_flags
 from taggers.options import OPTIONS
 
 FLAGS = ("template", "inference", "C")
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")]
-Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
+Merge = Annotated[
+    list[str] | None,
+    typer.Option(help="Journal of a colleague: take its answers, and show Cohen's kappa."),
+]
+Journal = Annotated[str | None, typer.Option(help="File of your answers; by default next to the model.")]
+Annotator = Annotated[str, typer.Option(help="Your name, for the journal.")]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address, open no browser.")]
 Random = Annotated[float, typer.Option(min=0, max=1, help="Share of random questions, for an honest score.")]
 
@@ -27,20 +31,15 @@ def teach(
     labels: Annotated[str, typer.Option(help="Labels to begin with, such as PER,ORG.")] = "",
     model: Annotated[str | None, typer.Option(help="Model to start from.")] = None,
     begin: Annotated[list[str] | None, typer.Option(help="Labelled file to learn first.")] = None,
-    merge: Annotated[
-        list[str] | None,
-        typer.Option(help="Journal of a colleague: take its answers, and show Cohen's kappa."),
-    ] = None,
+    merge: Merge = None,
     export: Annotated[
         list[str] | None,
         typer.Option(
             help="Write the labels to this file (.txt, .conllu, .jsonl or .spacy) and the model, and end."
         ),
     ] = None,
-    journal: Annotated[
-        str | None, typer.Option(help="File of your answers; by default next to the model.")
-    ] = None,
-    annotator: Annotated[str, typer.Option(help="Your name, for the journal.")] = "",
+    journal: Journal = None,
+    annotator: Annotator = "",
     random: Random = 0.1,
     columns: Annotated[str | None, typer.Option(help="Input columns, such as 0,1.")] = None,
     format: Format = "auto",
@@ -60,29 +59,34 @@ def teach(
     with told_in_one_sentence("taggers.teach.commands", extra="serve") as commands:
         from taggers.formats.registry import column_number
 
-        given = {name: value for name, value in options.items() if value is not None}
+        given = {name: value for name, value in options.items() if value not in (None, [])}
         teaching = commands.teach(
             task, file, output, labels=[name for name in labels.split(",") if name.strip()], model=model,
             begin=begin or (), merge=merge or (), journal=journal, annotator=annotator, random=random,
             inputs=[column_number(part) for part in columns.split(",")] if columns else None,
             format=format, encoding=encoding, **given,
         )  # fmt: skip
-        with teaching.session:
-            for note in teaching.notes:
-                print(note, file=sys.stderr)
-            if export:
-                for path in export:
-                    written, left_out = teaching.write(path)
-                    also = f" ({left_out} with unknown tokens left out)" if left_out else ""
-                    print(f"{path}: {counted(written, 'sentence')}{also}", file=sys.stderr)
-                teaching.save()
-            else:
-                show(teaching, host=host, port=port, no_browser=no_browser)
+        run(teaching, export or (), host=host, port=port, no_browser=no_browser)
+
+
+def run(teaching: Any, exports: Sequence[str], **options: Any) -> None:
+    """Write the exports and the model, or serve the page."""
+    with teaching.session:
+        for note in teaching.notes:
+            print(note, file=sys.stderr)
+        if not exports:
+            show(teaching, **options)
+            return
+        for path in exports:
+            written, left_out = teaching.write(path)
+            also = f" ({left_out} with unknown tokens left out)" if left_out else ""
+            print(f"{path}: {counted(written, 'answer')}{also}", file=sys.stderr)
+        teaching.save()
 
 
 def show(teaching: Any, *, no_browser: bool, **options: Any) -> None:
     """Serve the page until Ctrl-C, then say where the answers and the model are."""
-    service = teaching.app().service(token=os.environ.get("STRUCTSVM_TOKEN") or None, **options)
+    service = teaching.app().service(token=service_token(), **options)
     print(f"{service.url} shows the page; Ctrl-C ends it", file=sys.stderr, flush=True)
     if not no_browser:
         webbrowser.open(service.url)

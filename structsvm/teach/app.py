@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from starlette.routing import Route
 
 from structsvm.files.errors import DataError
 from structsvm.integrations.starlette import LocalService, Refused, read_json
-from structsvm.teach.answers import Answer
 from structsvm.teach.session import Answered, Session
 
 PAGE = Path(__file__).with_name("page")
@@ -24,15 +23,12 @@ TYPES = {"index.html": "text/html", "teach.css": "text/css", "teach.js": "text/j
          "icon.svg": "image/svg+xml"}  # fmt: skip
 MOST_TAB = 64
 
-# From the answers and the name of a format to the content of a file and its ending.
-Export = Callable[[Sequence[Answer], str], tuple[bytes, str]]
-
 
 class TeachApp:
     """The routes of a session.
 
-    title: of the page. export: writes the answers in one of the `formats`. save: writes the model. notes:
-    sentences for the page. conflicts: answers that differ from a colleague's, as in `Session.doubts`.
+    title: of the page. exports: the formats to export, as in `Teaching`, which also explains notes and
+    conflicts. save: writes the model.
     """
 
     def __init__(
@@ -40,14 +36,13 @@ class TeachApp:
         session: Session,
         *,
         title: str,
-        export: Export,
-        formats: Sequence[str],
+        exports: Mapping[str, Any],
         save: Callable[[], None],
         notes: Sequence[str] = (),
         conflicts: Sequence[dict[str, Any]] = (),
     ) -> None:
         self.session, self.title, self.notes = session, title, list(notes)
-        self.export, self.formats, self.save = export, list(formats), save
+        self.exports, self.save = exports, save
         self.conflicts = list(conflicts)
         self._work = threading.Event()
         self._ended = threading.Event()
@@ -103,7 +98,7 @@ class TeachApp:
         session = self.session
         return {
             "title": self.title, "task": session.learner.task, "kind": session.learner.kind,
-            "names": session.learner.names(), "formats": self.formats, "notes": self.notes,
+            "names": session.learner.names(), "formats": list(self.exports), "notes": self.notes,
             "question": question, "upcoming": session.upcoming(), "stats": session.stats(),
         }  # fmt: skip
 
@@ -160,12 +155,13 @@ class TeachApp:
     async def exported(self, request: Request) -> Response:
         """The answers as a file."""
         format = request.path_params["format"]
-        if format not in self.formats:
-            raise Refused(f"the format must be one of {', '.join(self.formats)}", 404)
+        if format not in self.exports:
+            raise Refused(f"the format must be one of {', '.join(self.exports)}", 404)
         with self.session.lock:
             given = self.session.answers.given()
-        data, ending = await run_in_threadpool(self.export, given, format)
-        headers = {"content-disposition": f'attachment; filename="labelled.{ending}"'}
+        data, _ = await run_in_threadpool(self.exports[format].write, given)
+        name = f"labelled.{self.exports[format].ending}"
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(data, media_type="application/octet-stream", headers=headers)
 
 

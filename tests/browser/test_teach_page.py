@@ -1,5 +1,6 @@
 """Label sentences in a real browser, by mouse and by keyboard, across reloads and kill -9."""
 
+import json
 import re
 
 import pytest
@@ -285,3 +286,27 @@ def test_a_screen_reader_gets_names_and_news(program, page, raw):
         " !(node.textContent.trim() || node.labels?.length || node.getAttribute('aria-labelledby'))).length"
     )
     assert unnamed == 0
+
+
+def test_the_right_candidate_is_chosen_by_number_and_by_mouse(program, page, tmp_path):
+    pairs = [("anna", "bob"), ("bob", "cleo"), ("cleo", "anna"), ("anna", "cleo"), ("bob", "anna")]
+    lines = [
+        {"text": f"{a} passes to {b}", "candidates": [f"kick({a})", f"pass({a}, {b})"]} for a, b in pairs
+    ]
+    (tmp_path / "game.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    served = program("parse", "teach", "game.jsonl", "-o", "game.ssvm")
+    from playwright.sync_api import expect
+
+    page.goto(served.url)
+    expect(page.locator(".choices .token")).to_have_count(3)
+    page.keyboard.press("2")
+    expect(page.locator(".choices .chosen")).to_contain_text("pass(")
+    page.keyboard.press("Enter")
+    expect(page.locator("#count")).to_contain_text("1 labelled")
+    page.locator(".choices .token").nth(2).click()
+    assert given(page) == -1
+    page.get_by_role("button", name="Accept").click()
+    expect(page.locator("#count")).to_contain_text("2 labelled")
+    assert served.stop()[0] == 0
+    answers = [json.loads(line) for line in (tmp_path / "game.answers.jsonl").read_text().splitlines()]
+    assert [answer["value"] for answer in answers[1:]] == [1, -1]

@@ -41,7 +41,7 @@ def test_export_writes_every_format_and_the_model(folder):
     exports = [part for name in names for part in ("--export", name)]
     done = run("teach", "ner", "raw.txt", "-o", "m.ssvm", "--format", "columns", *exports, cwd=folder)
     assert done.returncode == 0, done.stderr.decode()
-    assert [line.split(":")[1] for line in done.stderr.decode().splitlines()] == [" 3 sentences"] * 4
+    assert [line.split(":")[1] for line in done.stderr.decode().splitlines()] == [" 3 answers"] * 4
     assert "Paris\tB-LOC" in (folder / "a.txt").read_text()
     assert NerTagger.load(folder / "m.ssvm").predict([["Otto", "went", "to", "Paris"]]) == [
         ["B-PER", "O", "O", "B-LOC"]
@@ -58,10 +58,10 @@ def test_a_colleague_is_merged_once_and_kappa_is_shown(folder):
         done = run(*command, "--format", "columns", cwd=folder)
         assert done.returncode == 0
         said = done.stderr.decode()
-        assert f"bob.answers.jsonl: {new} sentences added; on 2 in common, Cohen's kappa is" in said
+        assert f"bob.answers.jsonl: {new} answers added; on 2 in common, Cohen's kappa is" in said
         asked = any("Paris" in record["item"]["tokens"] for record in mine)
-        assert f"{int(asked)} sentences differ" in said
-        assert "a.txt: 3 sentences" in said
+        assert f"{int(asked)} answers differ" in said
+        assert "a.txt: 3 answers" in said
 
 
 def test_a_labelled_file_can_begin_a_session(folder):

@@ -1,0 +1,96 @@
+"""A session with its files: the model to write, exports, and the journals of colleagues."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from structsvm.files.atomic import atomic_write
+from structsvm.files.journal import read_journal
+from structsvm.teach.answers import Agreement, Answer, Answers, agreement, merged
+from structsvm.teach.session import Session
+
+
+class Export(NamedTuple):
+    """A format: the ending of its files, and a function from answers to (content, answers left out)."""
+
+    ending: str
+    write: Callable[[Sequence[Answer]], tuple[bytes, int]]
+
+
+@dataclass
+class Teaching:
+    """A session with its files; the first of the exports is the default.
+
+    notes: sentences for the page. conflicts: answers that differ from a colleague's, as in `Session.doubts`.
+    """
+
+    session: Session
+    output: Path
+    exports: Mapping[str, Export]
+    notes: list[str] = field(default_factory=list)
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+
+    def save(self) -> None:
+        """Write the model, if it has learned anything."""
+        if self.session.answers.n_given:
+            self.session.save(self.output)
+
+    def write(self, path: str | Path) -> tuple[int, int]:
+        """Export to a file, in the format of its ending; the numbers of answers written and left out."""
+        found = [export for export in self.exports.values() if f".{export.ending}" == Path(path).suffix]
+        answers = self.session.answers.given()
+        data, left_out = (found or list(self.exports.values()))[0].write(answers)
+        with atomic_write(path) as out:
+            out.write(data)
+        return len(answers) - left_out, left_out
+
+    def app(self) -> Any:
+        """The page."""
+        from structsvm.teach.app import TeachApp
+
+        return TeachApp(
+            self.session, title=f"{self.session.learner.task}: {self.output.stem}", exports=self.exports,
+            save=self.save, notes=self.notes, conflicts=self.conflicts,
+        )  # fmt: skip
+
+    def merge(self, path: str | Path, units: Callable[[Answer, Answer], list[tuple[Any, Any]]]) -> None:
+        """Take the answers of a colleague that are new, and note how far both agree on the others."""
+        task = self.session.learner.task
+        theirs, mine = Answers(task), Answers(task)
+        theirs.load(read_journal(path), str(path))
+        mine.current = {
+            id: answer for id, answer in self.session.answers.current.items() if answer.why != "merge"
+        }
+        found = agreement(mine, theirs, units)
+        new = merged(self.session.answers, theirs)
+        self.session.take([replace(answer, why="merge") for answer in new])
+        self.notes.append(_sentence(os.path.basename(path), found, len(new)))
+        self.conflicts += [
+            {"id": one.id, "item": one.item, "value": one.value, "doubt": 0.0, "at": _places(one, two)}
+            for one, two in found.conflicts
+        ]
+
+
+def default_journal(output: str | Path) -> Path:
+    """The journal of a model, if no other is chosen."""
+    return Path(output).with_suffix(".answers.jsonl")
+
+
+def _places(one: Answer, two: Answer) -> list[int]:
+    """Where two answers differ, if they consist of several decisions."""
+    if not isinstance(one.value, list):
+        return []
+    return [at for at, (a, b) in enumerate(zip(one.value, two.value, strict=True)) if a != b]
+
+
+def _sentence(name: str, found: Agreement, new: int) -> str:
+    if not found.units:
+        return f"{name}: {new} answers added; you have none in common"
+    return (
+        f"{name}: {new} answers added; on {found.items} in common, Cohen's kappa is {found.kappa:.3f} "
+        f"({100 * found.observed:.1f}% of the decisions agree, {len(found.conflicts)} answers differ)"
+    )
