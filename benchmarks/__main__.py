@@ -30,6 +30,8 @@ BENCHMARKS = {
         ("conll2002", "uner_croatian", "uner_danish", "uner_portuguese", "bc5cdr", "slots"),
     ),
     "bundle": ("bundle", ("ud_english_ewt",)),
+    "ud": ("ud", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
+    "bundle-ud": ("bundle_ud", ("ud_english_ewt", "ud_afrikaans")),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
     "semparse": ("semparse", ("robocup",)),
     "matching": ("matching", ("robocup",)),

@@ -1,4 +1,4 @@
-"""Bring files from outside docs/ into the site: results of benchmarks and the card of the bundled model.
+"""Bring files from outside docs/ into the site: results of benchmarks and the cards of the bundled models.
 
 Pages link to them by their paths in the repository, which work where the sources are browsed; the links are
 rewritten to their places in the site.
@@ -14,28 +14,30 @@ from typing import Any
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[1]
-CARD = "taggers/models/en-pos.md"
+CARDS = "taggers/models"
 RESULTS = "benchmarks/results"
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def place(path: str) -> str:
     """The place in the site of a file outside docs/, given by its path in the repository."""
-    if path == CARD:
-        return "reference/en-pos.md"
+    if path.startswith(f"{CARDS}/"):
+        return f"reference/{posixpath.basename(path)}"
     return path if path.startswith(f"{RESULTS}/") else path.removeprefix("docs/")
 
 
 def source(uri: str) -> str:
     """The path in the repository of a page of the site."""
-    if uri == "reference/en-pos.md":
-        return CARD
+    card = f"{CARDS}/{posixpath.basename(uri)}"
+    if uri.startswith("reference/") and (ROOT / card).is_file():
+        return card
     return uri if uri.startswith(f"{RESULTS}/") else f"docs/{uri}"
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the card and the results, each under its place in the site."""
-    outside = [ROOT / CARD, *sorted((ROOT / RESULTS).glob("*.md")), *sorted((ROOT / RESULTS).glob("*.svg"))]
+    """Add the cards and the results, each under its place in the site."""
+    patterns = ((CARDS, "*.md"), (RESULTS, "*.md"), (RESULTS, "*.svg"))
+    outside = [path for folder, names in patterns for path in sorted((ROOT / folder).glob(names))]
     for path in outside:
         uri = place(path.relative_to(ROOT).as_posix())
         files.append(File.generated(config, uri, abs_src_path=str(path)))

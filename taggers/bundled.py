@@ -9,7 +9,7 @@ from pathlib import Path
 from structsvm.files.persist import ModelFileError
 
 FOLDER = Path(__file__).parent / "models"
-BUNDLED = ("en-pos",)
+BUNDLED = ("en-pos", "en", "af")
 
 
 def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:

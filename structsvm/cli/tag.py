@@ -10,7 +10,9 @@ from structsvm.cli.errors import Column, Encoding, Format, Jobs, Output, told_in
 
 
 def tag(
-    model: Annotated[str, typer.Argument(help="Model file, or en-pos for English parts of speech.")],
+    model: Annotated[
+        str, typer.Argument(help="Model file, or the name of an included model: en-pos, en or af.")
+    ],
     file: Annotated[str, typer.Argument(help="Sentences to label; - for standard input.")] = "-",
     output: Output = "-",
     nbest: Annotated[

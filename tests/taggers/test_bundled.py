@@ -16,6 +16,7 @@ from taggers.bundled import FOLDER, find_model
 from taggers.commands import evaluate, inspect, tag, train
 from taggers.formats.conllu import COLUMN as CONLLU
 from taggers.model import TaggerModel
+from taggers.pipeline import Pipeline
 
 MODEL = FOLDER / "en-pos.ssvm"
 WORDS = ["She", "bought", "seven", "old", "books", "for", "my", "cat", "."]
@@ -161,3 +162,25 @@ def test_it_is_not_gone_on_with(tmp_path):
     (tmp_path / "train").write_text("the DT\ncat NN\n", encoding="utf-8")
     with pytest.raises(ValueError, match="its labels come from several columns"):
         train("pos", tmp_path / "train", tmp_path / "model", resume="en-pos")
+
+
+@pytest.mark.parametrize(("name", "most"), [("en", 4.0), ("af", 4.0)])
+def test_pipelines_are_small_and_have_cards(name, most):
+    path = FOLDER / f"{name}.ssvm"
+    assert path.stat().st_size < most * 1e6
+    card = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert f"{path.stat().st_size / 1e6:.2f} MB" in card
+    assert "CC BY-SA 4.0" in card
+    arrays, meta = load_model(path)
+    assert {array.dtype.kind for array in arrays.values()} <= {"u", "f"}
+    assert meta.keys() == {"kind", "layout", "layers", "scripts"}
+    assert Pipeline.load(name).parts == ["upos", "xpos", "feats", "lemma"]
+
+
+def test_the_english_pipeline_tags_words():
+    (words,) = Pipeline.load("en").predict([WORDS])
+    assert [word["upos"] for word in words] == UPOS
+    assert [word["xpos"] for word in words] == XPOS
+    lemmas = ["she", "buy", "seven", "old", "book", "for", "my", "cat", "."]
+    assert [word["lemma"] for word in words] == lemmas
+    assert words[1]["feats"] == "Mood=Ind|Number=Sing|Person=3|Tense=Past|VerbForm=Fin"

@@ -1,0 +1,246 @@
+"""Universal Dependencies with gold tokens: UPOS, XPOS, FEATS and lemmas, compared with UDPipe 1 and spaCy.
+
+UDPipe 1 trains its tagger with its defaults and the development file as held-out data. spaCy trains the
+pipeline of `spacy init config --pipeline tagger,morphologizer,trainable_lemmatizer` for a CPU until its
+patience ends. The settings of ours were chosen on the development files.
+
+Peers take long, so their figures are kept in `results/ud.json` and measured again only if they are absent.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import RESULTS, cpu_timed, in_own_process, publish, table
+from benchmarks.peers.install import FOLDER
+
+TREEBANKS = {
+    "EWT": "ud_english_ewt",
+    "Greek": "ud_greek",
+    "Afrikaans": "ud_afrikaans",
+    "Sequoia": "ud_french_sequoia",
+}
+FORM, LEMMA, UPOS, XPOS, FEATS = range(1, 6)
+MEASURES = {
+    "UPOS": (UPOS,), "XPOS": (XPOS,), "FEATS": (FEATS,), "UPOS+FEATS": (UPOS, FEATS), "LEMMA": (LEMMA,),
+}  # fmt: skip
+SEEDS = 3
+UDPIPE, SPACY, OURS = "UDPipe 1", "spaCy", "structsvm"
+
+
+def words(path: Path) -> Iterator[list[str]]:
+    """The fields of each word of a CoNLL-U file, without ranges and empty nodes."""
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            if line[0].isdigit():
+                fields = line.rstrip("\n").split("\t")
+                if fields[0].isdigit():
+                    yield fields
+
+
+def scores(gold: Path, found: Path, train: Path) -> dict[str, float]:
+    """Accuracy in % by column, of all words and of those that the training file lacks."""
+    known = {fields[FORM] for fields in words(train)}
+    right = {(name, kind): 0 for name in MEASURES for kind in ("", " unknown")}
+    total = {"": 0, " unknown": 0}
+    for a, b in zip(words(gold), words(found), strict=True):
+        assert a[FORM] == b[FORM]
+        for kind in ("", " unknown") if a[FORM] not in known else ("",):
+            total[kind] += 1
+            for name, columns in MEASURES.items():
+                right[name, kind] += all(a[k] == b[k] for k in columns)
+    return {name + kind: 100 * n / total[kind] for (name, kind), n in right.items()}
+
+
+def udpipe(folder: Path, seed: int, output: Path) -> dict[str, float]:
+    from ufal.udpipe import InputFormat, Model, OutputFormat, ProcessingError, Sentence, Sentences, Trainer
+
+    def read(path: Path) -> Any:
+        found, error, source = Sentences(), ProcessingError(), InputFormat.newConlluInputFormat()
+        source.setText(path.read_text(encoding="utf-8"))
+        sentence = Sentence()
+        while source.nextSentence(sentence, error):
+            found.append(sentence)
+            sentence = Sentence()
+        return found
+
+    def train() -> Any:
+        error = ProcessingError()
+        data, held_out = read(folder / "train.conllu"), read(folder / "dev.conllu")
+        model = Trainer.train("morphodita_parsito", data, held_out, "none", "", "none", error)
+        if error.occurred():
+            raise RuntimeError(error.message)
+        return model
+
+    trained, seconds = cpu_timed(train)
+    model = output.with_suffix(".udpipe")
+    model.write_bytes(trained)
+    tagger = Model.load(str(model))
+
+    def tag() -> int:
+        target, tokens = OutputFormat.newConlluOutputFormat(), 0
+        with output.open("w", encoding="utf-8") as out:
+            for sentence in read(folder / "test.conllu"):
+                for word in sentence.words:
+                    word.upostag = word.xpostag = word.feats = word.lemma = ""
+                tagger.tag(sentence, tagger.DEFAULT)
+                tokens += len(sentence.words) - 1
+                out.write(target.writeSentence(sentence))
+        return tokens
+
+    tokens, tagging = cpu_timed(tag)
+    return {"train": seconds, "tokens_per_s": tokens / tagging, "model_mb": model.stat().st_size / 1e6}
+
+
+def spacy(folder: Path, seed: int, output: Path) -> dict[str, float]:
+    import spacy as library
+    from spacy.cli.init_config import init_config
+    from spacy.cli.train import train
+    from spacy.tokens import Doc
+
+    scratch = output.parent
+    config = init_config(
+        lang="xx", pipeline=["tagger", "morphologizer", "trainable_lemmatizer"], optimize="efficiency",
+        gpu=False, silent=True,
+    )  # fmt: skip
+    paths = {}
+    for part in ("train", "dev"):
+        paths[f"paths.{part}"] = str(scratch / f"{part}.spacy")
+        _docs(folder / f"{part}.conllu").to_disk(scratch / f"{part}.spacy")
+    for corpus in config["corpora"].values():
+        corpus["gold_preproc"] = True
+    config.to_disk(scratch / "config.cfg")
+    _, seconds = cpu_timed(
+        lambda: train(scratch / "config.cfg", scratch / "out", overrides={"system.seed": seed, **paths})
+    )
+    best = scratch / "out" / "model-best"
+    nlp = library.load(best)
+    sentences = list(_sentences(folder / "test.conllu"))
+
+    def tag() -> list[Any]:
+        return list(nlp.pipe(Doc(nlp.vocab, words=[row[FORM] for row in rows]) for rows in sentences))
+
+    docs, tagging = cpu_timed(tag)
+    with output.open("w", encoding="utf-8") as out:
+        for rows, doc in zip(sentences, docs, strict=True):
+            for row, token in zip(rows, doc, strict=True):
+                row[LEMMA : FEATS + 1] = token.lemma_, token.pos_, token.tag_ or "_", str(token.morph) or "_"
+                out.write("\t".join(row) + "\n")
+            out.write("\n")
+    size = sum(path.stat().st_size for path in best.rglob("*") if path.is_file())
+    return {"train": seconds, "tokens_per_s": sum(map(len, docs)) / tagging, "model_mb": size / 1e6}
+
+
+def _sentences(path: Path) -> Iterator[list[list[str]]]:
+    rows: list[list[str]] = []
+    for fields in words(path):
+        if fields[0] == "1" and rows:
+            yield rows
+            rows = []
+        rows.append(fields)
+    yield rows
+
+
+def _docs(path: Path) -> Any:
+    import spacy as library
+    from spacy.tokens import Doc, DocBin
+
+    vocab, docs = library.blank("xx").vocab, DocBin()
+    for rows in _sentences(path):
+        starts: Any = [True] + [False] * (len(rows) - 1)
+        _, forms, lemmas, pos, tags, morphs = zip(*[row[:6] for row in rows], strict=True)
+        docs.add(
+            Doc(
+                vocab,
+                words=list(forms),
+                lemmas=list(lemmas),
+                pos=list(pos),
+                sent_starts=starts,
+                tags=["" if tag == "_" else tag for tag in tags],
+                morphs=["" if morph == "_" else morph for morph in morphs],
+            )
+        )
+    return docs
+
+
+def measure(method: str, treebank: str, seed: int) -> dict[str, Any]:
+    from corpora import find
+
+    folder = find(TREEBANKS[treebank])
+    with tempfile.TemporaryDirectory() as scratch:
+        output = Path(scratch, "tagged.conllu")
+        figures = RUN[method](folder, seed, output)
+        return figures | scores(folder / "test.conllu", output, folder / "train.conllu")
+
+
+def ours(folder: Path, seed: int, output: Path) -> dict[str, float]:
+    from taggers import commands
+    from taggers.pipeline import Pipeline
+
+    model = output.with_suffix(".ssvm")
+    _, seconds = cpu_timed(
+        lambda: commands.train_ud(folder / "train.conllu", model, random_state=seed, dtype="int8")
+    )
+    pipeline = Pipeline.load(model)
+    tokens, tagging = cpu_timed(lambda: commands.tag(pipeline, folder / "test.conllu", output))
+    _, again = cpu_timed(lambda: commands.tag(pipeline, folder / "test.conllu", output))
+    return {
+        "train": seconds, "tokens_per_s": tokens / tagging, "warm_tokens_per_s": tokens / again,
+        "model_mb": model.stat().st_size / 1e6,
+    }  # fmt: skip
+
+
+RUN = {OURS: ours, UDPIPE: udpipe, SPACY: spacy}
+PACKAGES = {UDPIPE: [str(FOLDER / "ufal.udpipe")]}
+
+
+def kept() -> list[dict[str, Any]]:
+    """The figures that were measured before."""
+    path = RESULTS / "ud.json"
+    if not path.exists():
+        return []
+    runs: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    return runs
+
+
+def main(*, quick: bool = False) -> None:
+    """Measure ours with three seeds and each peer once; quick: ours with one seed, without writing."""
+    runs = [] if quick else [run for run in kept() if run["method"] != OURS]
+    done = {(run["method"], run["treebank"], run["seed"]) for run in runs}
+    for method in [OURS] if quick else RUN:
+        for treebank in TREEBANKS:
+            for seed in range(SEEDS if method == OURS and not quick else 1):
+                job = {"method": method, "treebank": treebank, "seed": seed}
+                if tuple(job.values()) not in done:
+                    runs.append(job | in_own_process("benchmarks.ud", job, PACKAGES.get(method, [])))
+                    print(runs[-1], file=sys.stderr)
+    text = report(runs)
+    if quick:
+        print(text)
+    else:
+        publish("ud", text, runs)
+
+
+def report(runs: list[dict[str, Any]]) -> str:
+    """A table of all treebanks: accuracy in %, that of unknown words in brackets."""
+    rows = []
+    for treebank in TREEBANKS:
+        for method in RUN:
+            found = [run for run in runs if (run["treebank"], run["method"]) == (treebank, method)]
+            if found:
+                mean = {key: statistics.fmean(run[key] for run in found) for key in found[0] if key in SHOWN}
+                cells = [f"{mean[name]:.2f} ({mean[name + ' unknown']:.1f})" for name in MEASURES]
+                name = f"**{method}**" if method == OURS else method
+                rows.append([treebank, name, *cells, *(f"{mean[key]:,.{SHOWN[key]}f}" for key in FIGURES)])
+    heads = ["treebank", "program", *MEASURES, "training, CPU s", "tokens per CPU s", "model MB", "peak MB"]
+    return table(heads, rows)
+
+
+FIGURES = {"train": 1, "tokens_per_s": 0, "model_mb": 1, "peak_mb": 0}
+SHOWN = FIGURES | {name + kind: 2 for name in MEASURES for kind in ("", " unknown")}
