@@ -47,8 +47,9 @@ def evaluate(
                 return
             print(f"{'':10}{'accuracy':>10}{'known words':>14}{'unknown':>10}")
             for name, one in result.items():
-                shown = [100 * share.accuracy for share in (one.tokens, one.known, one.unknown)]
-                print(f"{name:10}{shown[0]:9.2f}%{shown[1]:13.2f}%{shown[2]:9.2f}%")
+                shares = (one.tokens, one.known, one.unknown)
+                shown = [f"{100 * share.accuracy:.2f}%" if share.total else "-" for share in shares]
+                print(f"{name:10}{shown[0]:>10}{shown[1]:>14}{shown[2]:>10}")
             return
         if as_json:
             print(json.dumps(result.as_dict(), indent=1))

@@ -18,6 +18,7 @@ from taggers.conlleval import evaluate as compare
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.conllu import COLUMN
+from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import CHUNK, encoded, read_all, read_columns
 from taggers.model import TaggerModel
 from taggers.pipeline import COLUMNS, Found, Pipeline, train_pipeline
@@ -40,6 +41,9 @@ def train_ud(
     check_saving(output, (file, dev), dtype, prune, False)
     columns = _read(file, encoding)
     held_out = None if dev is None else _read(dev, encoding)
+    for one in (columns, held_out):
+        if one is not None:
+            check_conllu(one.data, one.name)
     absent = [name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) <= {"_"}]
     if "upos" in absent:
         raise DataError("the column upos is empty; use a treebank with parts of speech", columns.name)

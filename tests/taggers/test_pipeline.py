@@ -264,3 +264,24 @@ def test_explanations_and_inspection_of_shared_labels_add_up(folder):
     tagger.save(folder / "shared.ssvm")
     done = run("inspect", "shared.ssvm", "--html", "page.html", cwd=folder)
     refused(done, 2, "--html does not show labels")
+
+
+@pytest.mark.parametrize(
+    ("ids", "feats", "line", "message"),
+    [
+        (["1", "3"], "_", 2, "number 3 follows 1"),
+        (["1", "2-3", "2"], "_", 2, "the range ends at 3, but its sentence has 2 words"),
+        (["1-2", "1", "2-3", "2", "3"], "_", 3, "overlaps"),
+        (["1", "2-1", "2"], "_", 2, "is empty or overlaps"),
+        (["1"], "Number=Sing|Case=Nom", 1, "out of order"),
+        (["1"], "Case=Nom|Case=Acc", 1, "a feature twice"),
+        (["1"], "Plural", 1, "must be pairs"),
+    ],
+)
+def test_broken_conllu_is_refused_with_its_line(tmp_path, ids, feats, line, message):
+    rows = "".join(f"{one}\tw\tw\tNOUN\t_\t{feats}\t_\t_\t_\t_\n" for one in ids)
+    (tmp_path / "broken.conllu").write_text(rows + "\n")
+    with pytest.raises(DataError, match=message) as told:
+        commands.train_ud(tmp_path / "broken.conllu", tmp_path / "m")
+    assert f"broken.conllu:{line}" in str(told.value)
+    assert not (tmp_path / "m").exists()
