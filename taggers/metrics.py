@@ -76,6 +76,26 @@ def score_ids(gold: GoldLabels, ids: np.ndarray, names: Sequence[str], *, phrase
     return int((right == found)[known].sum()) / max(int(known.sum()), 1)
 
 
+def calibration_error(y: Labels, marginals: Sequence[Sequence[dict[str, float]]], *, bins: int = 10) -> float:
+    """The expected calibration error: how far the probability of the best label is from its accuracy.
+
+    Tokens are grouped by the probability of their best label into bins of equal width; the result is the
+    mean difference between probability and accuracy, weighted by the tokens of each bin.
+
+    >>> calibration_error([["N", "V"]], [[{"N": 0.8, "V": 0.2}, {"N": 0.6, "V": 0.4}]])
+    0.4
+    """
+    best = [max(token, key=token.__getitem__) for tokens in marginals for token in tokens]
+    shares = [max(token.values()) for tokens in marginals for token in tokens]
+    right = [label for labels in y for label in labels]
+    known = np.array([label is not None for label in right], bool)
+    correct = np.array([a == b for a, b in zip(best, right, strict=True)], float)[known]
+    probable = np.array(shares, float)[known]
+    place = np.minimum((probable * bins).astype(int), bins - 1)
+    gaps = np.abs(np.bincount(place, probable - correct, bins))
+    return float(gaps.sum() / max(len(correct), 1))
+
+
 # -- the functions of seqeval -------------------------------------------------------------------
 
 

@@ -45,6 +45,7 @@ class TaggerModel:
     share: labels share the weights of their parts, see `taggers.labels.parts`.
     files: the format and columns of the training file.
     state: the training state, if it was kept.
+    temperature: of probabilities, see `calibrated`.
     feature_names: by row of the table, if they were kept; they have no effect on labelling.
     """
 
@@ -66,6 +67,7 @@ class TaggerModel:
     files: dict[str, Any] = field(default_factory=dict)
     state: dict[str, np.ndarray] | None = None
     feature_names: list[str | None] | None = None
+    temperature: float = 1.0
 
     def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
         """The structured problem of the weights."""
@@ -231,6 +233,30 @@ class TaggerModel:
     def outward(self, ids: np.ndarray, sentence_ptr: np.ndarray) -> np.ndarray:
         """Positions in `labels` as positions in `names`."""
         return ids if self.rewriter is None else self.rewriter(ids, sentence_ptr)
+
+    def marginals(self, X: Columns | Sequences) -> np.ndarray:
+        """tokens x names, float32: the probability of each label of each token."""
+        data = self.features(X) if isinstance(X, Columns) else X
+        inner = self.decoder.marginals(data, self.temperature)
+        if self.rewriter is None:
+            return inner
+        outer = np.zeros((len(inner), len(self.names)), np.float32)
+        for k, label in enumerate(self.labels):
+            outer[:, self.names.index(schemes.renamed(label, self.inner, self.outer))] += inner[:, k]
+        return outer
+
+    def calibrated(self, X: Sequences, gold: np.ndarray) -> TaggerModel:
+        """This model with the temperature that makes labels most probable: positions in `names`, or -1."""
+        known = np.flatnonzero(gold >= 0)
+
+        def cost(temperature: float) -> float:
+            probable = replace(self, temperature=temperature).marginals(X)[known, gold[known]]
+            return -float(np.log(np.maximum(probable, 1e-12)).mean())
+
+        tried = {t: cost(t) for t in np.geomspace(0.05, 5, 9).tolist()} if len(known) else {1.0: 0.0}
+        best = min(tried, key=tried.__getitem__)
+        finer = {t: cost(t) for t in (best * np.geomspace(0.65, 1.5, 7)).tolist()} if len(known) else tried
+        return replace(self, temperature=min(finer, key=finer.__getitem__))
 
     def n_best(self, X: Sequences, sentence: int, n: int) -> list[tuple[float, tuple[int, ...]]]:
         """The n best labellings of a sentence, as positions in `names`, with their scores, best first.

@@ -73,6 +73,8 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
     arrays |= padding(arrays, PAIR * _n_scores(model.labels, model.share) ** 2)
     template = None if model.template is None else model.template.text
     meta = {"kind": KIND, "layout": LAYOUT, "hashing": HASHING, "template": template}
+    if model.temperature != 1:
+        meta["temperature"] = float(model.temperature)
     names = {name: list(classes.names) for name, classes in known.classes.items()}
     if known.gazetteers or any(names.values()):
         folded = {name: entries.folded for name, entries in known.gazetteers.items()}
@@ -163,6 +165,9 @@ def check_meta(meta: dict[str, Any], options: Iterable[Option] = OPTIONS) -> Non
     ):
         raise ValueError("the description of the columns has the wrong type")
     check_report(meta["report"])
+    temperature = meta.get("temperature", 1.0)
+    if type(temperature) not in (int, float) or not 1e-6 < temperature < 1e6:
+        raise ValueError("the temperature of probabilities is not a positive number")
     json.dumps([meta["labels"], meta["template"]], ensure_ascii=False).encode()  # refuses lone surrogates
 
 
@@ -204,6 +209,7 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         template,
         bigram_numbers=KeyTable(_flat(arrays["bigrams.keys"], np.uint64)) if bigrams else KeyTable(),
         knowledge=knowledge,
+        temperature=meta.get("temperature", 1.0),
         table=table,
         weights=_weights(arrays, meta, len(table)),
         words=np.array(_flat(arrays["words"], np.uint32)),

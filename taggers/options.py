@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
 TASKS = ("pos", "morph", "chunk", "ner", "label")
+DEV_EPOCHS = 8  # at most, if held-out data decide when to stop
 INFERENCE = {"morph": "greedy", "ner": "greedy"}  # tasks whose default is not exact
 
 KINDS = {bool: "True or False", int: "an integer", float: "a number", str: "a string", dict: "a dict"}
@@ -190,7 +191,16 @@ OPTIONS = (
         low=0,
         fixed_on_resume=True,
     ),
-    Option("epochs", int, 2, "Number of passes over the data.", tasks={}, flag="--epochs", low=1),
+    Option(
+        "epochs",
+        int,
+        2,
+        f"Number of passes over the data. With held-out data the default is at most {DEV_EPOCHS}: training "
+        "stops when the score does not improve.",
+        tasks={},
+        flag="--epochs",
+        low=1,
+    ),
     Option(
         "C",
         float,

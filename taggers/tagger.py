@@ -58,6 +58,7 @@ class SequenceTagger(Estimator):
     TASK: ClassVar[str] = "label"
     OPTIONS: ClassVar[dict[str, options.Option]]
 
+    epochs: int | None
     keep_names: bool
     jobs: int
     random_state: Any
@@ -82,7 +83,7 @@ class SequenceTagger(Estimator):
     # -- training -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Train from scratch; with development data, keep the weights of the best pass.
+        """Train from scratch; with development data, stop in time and keep the weights of the best pass.
 
         Bad input raises an error and changes nothing. If training is interrupted (by Ctrl-C, or an exception
         in the callback), the new model keeps what it has learned: you can predict with it and continue
@@ -90,7 +91,10 @@ class SequenceTagger(Estimator):
         """
         with training(self):
             X = encoding.as_sentences(X)
-            settings = shared(self._checked_settings(), encoding.n_sentences(X))
+            settings = self._checked_settings()
+            if X_dev is not None and self.epochs is None:
+                settings["epochs"] = options.DEV_EPOCHS
+            settings = shared(settings, encoding.n_sentences(X))
             gold = encoding.training_gold(X, y)
             trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), gold.triples()), settings)
             model = trainer.model
@@ -304,6 +308,28 @@ class SequenceTagger(Estimator):
             margins = np.zeros(features.n_tokens, np.float32)
             model.tag(features, margins=margins, jobs=jobs)
         return [margins[start:stop].tolist() for start, stop in pairwise(features.sentence_ptr.tolist())]
+
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+        """For each token the probability of each label, as sklearn-crfsuite returns them.
+
+        The probability of a labelling is proportional to exp(score / temperature). `calibrate` finds the
+        temperature; before that it is 1, and the probabilities are not calibrated. With greedy inference,
+        the probability of a label depends on the labels chosen before it.
+        """
+        with reading(trainer := self._fitted(), self):
+            model, features = self._features(X, trainer)
+            rows = model.marginals(features).tolist()
+        found = [dict(zip(model.names, row, strict=True)) for row in rows]
+        return [found[start:stop] for start, stop in pairwise(features.sentence_ptr.tolist())]
+
+    def calibrate(self, X: Any, y: Any) -> Self:
+        """Find the temperature of probabilities on labelled sentences that were not used in training."""
+        X = encoding.as_sentences(X)
+        gold = encoding.as_gold(X, y)
+        with training(self), training(trainer := self._fitted(), self):
+            model = trainer.finished()
+            trainer.model = model.calibrated(encoding.known_features(X, model), gold.positions(model.names))
+        return self
 
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
         """The n best labellings of each sentence, as (score, labels); needs exact inference."""

@@ -26,6 +26,9 @@ def tag(
         bool,
         typer.Option(help="Append the margin of each label or, with --nbest, the score of each labelling."),
     ] = False,
+    probabilities: Annotated[
+        bool, typer.Option(help="Append the probability of each label; calibrate it with train --calibrate.")
+    ] = False,
     replace: Annotated[bool, typer.Option(help="Replace the label column instead of appending one.")] = False,
     classes: Annotated[
         list[str] | None,
@@ -59,8 +62,8 @@ def tag(
         from taggers.formats.registry import column_number
 
         commands.tag(
-            model, file, output, nbest=nbest, scores=scores, replace=replace, format=format,
-            encoding=encoding, jobs=jobs, to=to,
+            model, file, output, nbest=nbest, scores=scores, probabilities=probabilities, replace=replace,
+            format=format, encoding=encoding, jobs=jobs, to=to,
             label=None if column is None else column_number(column),
             classes=classes or None, gazetteers=gazetteer or None,
         )  # fmt: skip

@@ -53,6 +53,9 @@ def train(
             min=0, help="Drop weights of this magnitude or less, and features left without weights."
         ),
     ] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Calibrate the probabilities of labels on the --dev file.")
+    ] = False,
     curve: Annotated[
         str | None, typer.Option(help="Write the training curve (seconds, dual, ...) to this file.")
     ] = None,
@@ -88,7 +91,7 @@ def train(
                 task, file, output, dev=dev, resume=resume, keep_state=keep_state, curve=curve,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
                 label=None if column is None else column_numbers(column), format=format, encoding=encoding,
-                dtype=dtype, prune=prune, callback=progress, **options,
+                dtype=dtype, prune=prune, calibrate=calibrate, callback=progress, **options,
             )  # fmt: skip
         if not quiet:
             print(progress.summary(tagger, output), file=sys.stderr)

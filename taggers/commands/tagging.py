@@ -39,6 +39,7 @@ def tag(
     *,
     nbest: int = 1,
     scores: bool = False,
+    probabilities: bool = False,
     replace: bool = False,
     label: int | None = None,
     classes: Any = None,
@@ -52,7 +53,8 @@ def tag(
 
     Labels are appended as a new column (as several columns if they have several parts, as those of en-pos).
     They replace the label column with `replace`, and always in formats such as CoNLL-U that have a fixed
-    place for them. scores: append the margin of each label. nbest: append the n best labellings, one after
+    place for them. scores: append the margin of each label. probabilities: append the probability of each
+    label, see `SequenceTagger.predict_marginals`. nbest: append the n best labellings, one after
     the other; with `scores`, each is followed by its score, that of the whole sentence. classes, gazetteers:
     files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE. to:
     "conllu" converts plain text to CoNLL-U.
@@ -73,6 +75,8 @@ def tag(
         )
     model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
     name = file_name(file)
+    if probabilities and (scores or nbest > 1):
+        raise ValueError("--probabilities cannot be combined with --scores or --nbest")
     if nbest > 1 and replace:
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")
     if nbest > 1 and model.inference == "greedy":
@@ -82,6 +86,8 @@ def tag(
     def wanted(format: Format, n_columns: int) -> list[int]:
         if nbest > 1 and format.replaces:
             raise DataError(f"--nbest appends columns, and {format.title} has no room for them", name)
+        if probabilities and format.replaces:
+            raise DataError(f"--probabilities appends a column, and {format.title} has no room for it", name)
         if scores and not format.scores:
             raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
         replaced = replaced_columns(model, format, name, replace=replace, chosen=label)
@@ -96,7 +102,7 @@ def tag(
         if nbest > 1:
             layers = _best_layers(model, columns, nbest, scores)
         else:
-            layers = _layers(model, columns, parts, scores)
+            layers = _layers(model, columns, parts, scores, probabilities)
         return columns.format.write(columns, layers)
 
     tokens = 0
@@ -133,10 +139,15 @@ def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
             yield waiting.popleft().result()
 
 
-def _layers(model: TaggerModel, columns: Columns, parts: list[str | None], scores: bool) -> list[Layer]:
+def _layers(
+    model: TaggerModel, columns: Columns, parts: list[str | None], scores: bool, probabilities: bool
+) -> list[Layer]:
     """Return the best label of each token: in the columns to replace, or a new column for each part."""
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
-    ids = model.tag(columns, margins=margins)
+    features = model.features(columns)
+    ids = model.tag(features, margins=margins)
+    if probabilities:
+        margins = np.round(model.marginals(features)[np.arange(len(ids)), ids], 4)
     places: list[tuple[int | None, str | None]]
     places = list(enumerate(parts, columns.width - len(parts)))
     places = places or [(None, part) for part in model.parts] or [(None, None)]

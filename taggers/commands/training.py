@@ -43,14 +43,18 @@ def train(
     curve: str | Path | None = None,
     dtype: str = "float32",
     prune: float | None = None,
+    calibrate: bool = False,
     **options: Any,
 ) -> Any:
     """Train a tagger on a file, save it, and return it; `options` are those of `SequenceTagger`.
 
     label: the label column; several columns are learned as one label that joins their values.
+    calibrate: find the temperature of probabilities on the file `dev`, see `SequenceTagger.calibrate`.
     curve: a file for the training curve, a table with the fields of `TrainingPoint`.
     """
     options = {name: value for name, value in options.items() if value is not None}
+    if calibrate and dev is None:
+        raise ValueError("--calibrate needs --dev, sentences that are not used in training")
     tagger = _new_tagger(task, resume, options)
     algorithm = tagger.settings()["algorithm"]
     if dev is None and "jobs" in options and algorithm != "larank":
@@ -96,6 +100,8 @@ def train(
     }  # fmt: skip
     if len(labels) > 1:
         tagger.model_.files["parts"] = [columns.format.names[column] for column in columns.wanted[place:]]
+    if calibrate:
+        tagger.calibrate(held_out, dev_data["y_dev"])
     _warn_of_labels(tagger, columns, gold, held_out)
     if not tagger.n_features_:
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)

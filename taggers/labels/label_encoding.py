@@ -77,6 +77,14 @@ class GoldLabels:
         names = [names[k] for k in used.tolist()]
         return cls(ids, names, columns.sentence_ptr, first, n_columns=n_columns)
 
+    def positions(self, names: Sequence[str]) -> np.ndarray:
+        """For each token the position of its label in other names; -1 where there is not exactly one."""
+        number = {name: k for k, name in enumerate(names)}
+        if self.partial is not None:
+            flat = [label for labels in self.partial for label in labels]
+            return np.array([number.get(x, -1) if isinstance(x, str) else -1 for x in flat], np.int64)
+        return np.array([*(number.get(name, -1) for name in self.names), -1], np.int64)[self.ids]
+
     @classmethod
     def from_lists(cls, y: Sequence[Sequence[Any]]) -> GoldLabels:
         """Labels given in Python, for each sentence a list."""

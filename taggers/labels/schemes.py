@@ -152,6 +152,23 @@ def _parts(labels: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([prefix for prefix, _ in parts]), np.array([number[type_] for _, type_ in parts])
 
 
+def renamed(label: str, source: str, target: str) -> str:
+    """The label in another scheme, where that depends on the label alone: not in IOB1, and not from IOB2.
+
+    >>> renamed("S-LOC", "IOBES", "IOB2"), renamed("E-LOC", "IOBES", "BILUO")
+    ('B-LOC', 'L-LOC')
+    """
+    prefix, type_ = split(label)
+    if label == OUTSIDE or source == target:
+        return label
+    if target == "IOB1" or source in ("IOB1", "IOB2"):
+        raise ValueError(f"labels of {source} have no probabilities in {target}; set labels to {target}")
+    opens, closes = prefix in OPENING, prefix in CLOSING
+    if target == "IOB2":
+        return _join("B" if opens else "I", type_)
+    return _join(_PREFIXES[target][3 if opens and closes else 2 if closes else 0 if opens else 1], type_)
+
+
 class _Rules(dict[Triple, str]):
     """The new form of each label between its neighbours, computed when needed: data has few such triples."""
 

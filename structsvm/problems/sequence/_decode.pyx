@@ -3,7 +3,7 @@
 
 A `Decoder` is read-only once made, so any number of threads may use it; all work is done without the GIL.
 """
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -153,6 +153,99 @@ cdef class Decoder:
         finally:
             release(&scratch)
         return result
+
+    def marginals(self, X, double temperature=1.0) -> np.ndarray:
+        """tokens x labels, float32: the probability of each label at each token.
+
+        The probability of a labelling is proportional to exp(score / temperature), and that of a label is the
+        sum over all labellings with it. Greedy inference knows only the probability of a label given the
+        labels that it has chosen before.
+        """
+        if not temperature > 0:
+            raise ValueError(f"temperature must be greater than 0, got {temperature}")
+        if self.parts is not None:
+            raise ValueError("labels that share the weights of their parts have no probabilities")
+        self.check(X, None)
+        result = np.zeros((len(X.token_ptr) - 1, self.n_labels), dtype=np.float32)
+        cdef const int32_t[::1] rows = X.rows
+        cdef const long long[::1] token_ptr = X.token_ptr, sentence_ptr = X.sentence_ptr
+        cdef const float[::1] values = X.values
+        cdef const int32_t* row = &rows[0] if rows.shape[0] else NULL
+        cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
+        cdef float[:, ::1] out = result
+        cdef Py_ssize_t s, t, n, longest = int(np.diff(X.sentence_ptr).max(initial=0))
+        cdef Py_ssize_t kinds = self.distances.shape[0]
+        cdef const int32_t[:, ::1] ids, rows_of
+        cdef Scratch scratch
+        if longest == 0:
+            return result
+        cdef int32_t[::1] answer = np.zeros(longest, np.int32)
+        if kinds:
+            ids, rows_of = X.bigrams.ids, X.bigrams.rows
+        self.allocate(&scratch, longest)
+        if kinds:
+            scratch.rows_of = &rows_of[0, 0] if rows_of.shape[0] else NULL
+        try:
+            with nogil:
+                for s in range(sentence_ptr.shape[0] - 1):
+                    t, n = sentence_ptr[s], sentence_ptr[s + 1] - sentence_ptr[s]
+                    if n == 0:
+                        continue
+                    poll()
+                    scratch.ids = &ids[t, 0] if kinds else NULL
+                    self.sentence(&scratch, n, &token_ptr[t], row, value, NULL, &answer[0], NULL)
+                    if not self.greedy:
+                        self.sum_products(&scratch, n, 1 / temperature)
+                    self.normalise(&scratch, n, 1 if not self.greedy else 1 / temperature, &out[t, 0])
+        finally:
+            release(&scratch)
+        return result
+
+    cdef void sum_products(self, Scratch* scratch, Py_ssize_t n, double scale) noexcept nogil:
+        """Replace `lattice` by the log of the sum of exp(score * scale) of all paths with each label."""
+        cdef Py_ssize_t t, y, stride = self.stride
+        cdef float* best = scratch.best
+        cdef float* after = scratch.after
+        cdef float* before = scratch.after + stride
+        cdef const float* step
+        for y in range(stride):
+            before[y] = self.history[self.n_labels, y]
+        if scratch.ids != NULL:
+            for y in range(self.distances.shape[0]):
+                self.add_bigram(scratch, 0, y, self.n_labels, before)
+        for y in range(self.n_labels):
+            best[y] = <float>((before[y] + scratch.lattice[y]) * scale)
+            after[y] = <float>(self.last[y] * scale)
+        for t in range(1, n):
+            step = self.transitions(scratch, t)
+            for y in range(self.n_labels):
+                best[t * stride + y] = <float>(
+                    log_sum(best + (t - 1) * stride, step + y, stride, NULL, self.n_labels, scale)
+                    + scratch.lattice[t * stride + y] * scale)
+        for t in range(n - 1, -1, -1):
+            if t:                                       # `before`: what follows each label of token t - 1
+                step = self.transitions(scratch, t)
+                for y in range(self.n_labels):
+                    before[y] = <float>log_sum(
+                        after, step + y * stride, 1, scratch.lattice + t * stride, self.n_labels, scale)
+            for y in range(self.n_labels):
+                scratch.lattice[t * stride + y] = best[t * stride + y] + after[y]
+            after, before = before, after
+
+    cdef void normalise(self, Scratch* scratch, Py_ssize_t n, double scale, float* out) noexcept nogil:
+        """Turn the logarithms in `lattice` into probabilities."""
+        cdef Py_ssize_t t, y
+        cdef double top, total
+        cdef const float* scores
+        for t in range(n):
+            scores = scratch.lattice + t * self.stride
+            top, total = scores[0], 0
+            for y in range(1, self.n_labels):
+                top = max(top, <double>scores[y])
+            for y in range(self.n_labels):
+                total += exp((scores[y] - top) * scale)
+            for y in range(self.n_labels):
+                out[t * self.n_labels + y] = <float>(exp((scores[y] - top) * scale) / total)
 
     def check(self, X, forced):
         """Compiled code trusts these arrays."""
@@ -457,6 +550,22 @@ cdef class Decoder:
 cdef inline float lead(float best, float other) noexcept nogil:
     """A margin: how far the other score is behind, infinitely if it is that of something forbidden."""
     return INFINITY if other < FORBIDDEN / 2 else best - other
+
+
+cdef double log_sum(
+    const float* logs, const float* step, Py_ssize_t stride, const float* scores, Py_ssize_t n, double scale
+) noexcept nogil:
+    """The logarithm of the sum of exp(logs[k] + (step[k * stride] + scores[k]) * scale)."""
+    cdef Py_ssize_t k, turn
+    cdef double value, top = -INFINITY, total = 0
+    for turn in range(2):
+        for k in range(n):
+            value = logs[k] + (step[k * stride] + (0 if scores == NULL else scores[k])) * scale
+            if turn:
+                total += exp(value - top)
+            elif value > top:
+                top = value
+    return top + log(total)
 
 
 cdef void release(Scratch* scratch) noexcept nogil:
