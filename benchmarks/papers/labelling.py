@@ -44,8 +44,9 @@ neighbours: there NN_OF with locations comes before NN_LR, here after it. The nu
 reason (`python -m benchmarks concepts`). The first fails where it matters who holds a thing or who sits,
 the second where the pronoun comes before what resolves it; how often either is so the thesis does not say.
 Nor does it say which features of the world SVMstruct had; ours are where each concept is and what holds it,
-as inputs of every word. With weak labels a world may fail as a whole: the passes by bags do not care for
-the order of the labels, and can unlearn what word each belongs to."""
+as inputs of every word. With weak labels, the passes by bags do not care for the order of the labels, and can
+unlearn what word each belongs to; ConceptLabeller tries 2, 4 and 6 passes with aligned bags in each world,
+and keeps the weights with the fewest mistakes in training."""
 PRONOUNS = 0.64  # makes 55% of the sentences ambiguous
 FIRST, WORLDS = 100, 10  # the seed of the first world, and how many there are
 SIZES = {"n_train": 20000, "n_test": 2500}
