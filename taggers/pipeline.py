@@ -215,24 +215,18 @@ def train_pipeline(
     """
     used = _used(columns)
     common = {"random_state": random_state, "callback": callback}
-    held_out = (
-        {} if dev is None else {"X_dev": _part(dev), "y_dev": GoldLabels.from_columns(_part(dev, 1), 1)}
-    )
-    upos = PosTagger(**common).fit(
-        _part(columns, 1), GoldLabels.from_columns(_part(columns, 1), 1), **held_out
-    )
+    held_out = {} if dev is None else {"X_dev": _part(dev), "y_dev": _labelled(dev, 1)[1]}
+    upos = PosTagger(**common).fit(*_labelled(columns, 1), **held_out)
     upos.model_.files = {"format": "conllu", "inputs": [1], "label": 3, "n_columns": 10}
     pipeline = Pipeline(upos.model_)
     parts = [name for name in ("xpos", "feats") if name in used]
     if parts:
         places = [1, *(COLUMNS.index(name) + 1 for name in parts)]
-        data = _part(columns, *places)
-        held_out = {}
         if dev is not None:
             tagged = extended(dev, [pipeline.tag(dev)["upos"]])
-            held_out = {"X_dev": tagged, "y_dev": GoldLabels.from_columns(_part(dev, *places), 2)}
+            held_out = {"X_dev": tagged, "y_dev": _labelled(dev, *places, inputs=2)[1]}
         tagger = MorphTagger(template=MORPH_TEMPLATE, **common)
-        tagger.fit(data, GoldLabels.from_columns(data, 2), **held_out)
+        tagger.fit(*_labelled(columns, *places, inputs=2), **held_out)
         pipeline.morph = tagger.model_
         pipeline.morph.files = {
             "format": "conllu", "inputs": [1, 3], "label": 4 if parts[0] == "xpos" else 5, "n_columns": 10,
@@ -249,6 +243,13 @@ def train_pipeline(
 def _used(columns: Columns) -> set[str]:
     """The columns that have a value other than ``_``."""
     return {name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) - {"_"}}
+
+
+def _labelled(columns: Columns, *places: int, inputs: int = 1) -> tuple[Columns, GoldLabels]:
+    """The form and some other columns, and their labels: those after the inputs."""
+    data = _part(columns, *places)
+    numbers = [columns.wanted[place] for place in (0, *places)]
+    return data, GoldLabels.from_columns(data, inputs, numbers)
 
 
 def _part(columns: Columns, *places: int) -> Columns:

@@ -37,14 +37,14 @@ class GoldLabels:
     n_columns: int = 1
 
     @classmethod
-    def from_column(cls, columns: Columns, column: int) -> GoldLabels:
+    def from_column(cls, columns: Columns, column: int, numbers: Sequence[int] | None = None) -> GoldLabels:
         """The labels in one of the columns that were read; the format knows how a missing one is written."""
         labels = Labels()
         ids, names = labels.ids(columns, column, grow=True), list(labels.names)
         if (ids < 0).any():  # only empty labels have no number yet
             ids[ids < 0] = len(names)
             names.append("")
-        absent = columns.format.missing(columns.wanted[column])
+        absent = columns.format.missing((numbers or columns.wanted)[column])
         if absent in names:
             missing = names.index(absent)
             names.remove(absent)
@@ -52,21 +52,22 @@ class GoldLabels:
         return cls(ids, names, columns.sentence_ptr, column)
 
     @classmethod
-    def from_columns(cls, columns: Columns, first: int) -> GoldLabels:
+    def from_columns(cls, columns: Columns, first: int, numbers: Sequence[int] | None = None) -> GoldLabels:
         """The values of several columns, from `first` to the last one, joined to labels.
 
-        A label is missing where all values are.
+        A label is missing where all values are. numbers: the numbers of the columns in their file, if they
+        are not `columns.wanted`.
         """
         n_columns = columns.width - first
         if n_columns == 1:
-            return cls.from_column(columns, first)
+            return cls.from_column(columns, first, numbers)
         names: list[str] = [""]
         joined = np.zeros(columns.n_tokens, np.int64)
         known = np.zeros(columns.n_tokens, bool)
         for column in range(first, columns.width):
             labels = Labels()
             ids = labels.ids(columns, column, grow=True)
-            absent = columns.format.missing(columns.wanted[column])
+            absent = columns.format.missing((numbers or columns.wanted)[column])
             if absent is not None or column == first:
                 known |= ids != (labels.names.index(absent) if absent in labels.names else -1)
             pairs, joined = np.unique(joined * len(labels.names) + ids, return_inverse=True)

@@ -117,7 +117,11 @@ def test_a_treebank_without_lemmas_and_xpos_leaves_them_out_with_a_note(folder):
     done = run("train", "ud", "less.conllu", "-o", "less.ssvm", cwd=folder)
     assert done.returncode == 0
     assert b"no token has xpos or lemma; left out" in done.stderr
-    assert Pipeline.load(folder / "less.ssvm").parts == ["upos", "feats"]
+    less = Pipeline.load(folder / "less.ssvm")
+    assert less.parts == ["upos", "feats"]
+    assert "_" in less.morph.part_names("feats")  # no features is a value, not a missing one
+    found = json.loads(run("evaluate", "less.ssvm", "dev.conllu", "--json", cwd=folder).stdout)
+    assert found["feats"]["tokens"]["accuracy"] > 0.9
 
 
 @pytest.mark.parametrize(
