@@ -161,7 +161,7 @@ def factory(
     def make(nlp: Language, name: str, **values: Any) -> EstimatorPipe:
         return component(nlp.vocab, name, **values)
 
-    make.__doc__ = component.__doc__
+    make.__doc__, make.__module__ = component.__doc__, component.__module__  # spaCy reads the package
     fixed = list(inspect.signature(make, eval_str=True).parameters.values())[:2]
     make.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [*fixed, *(given.replace(default=inspect.Parameter.empty) for given in settings.values())]
