@@ -55,7 +55,8 @@ def scores(gold: Path, found: Path, train: Path) -> dict[str, float]:
             total[kind] += 1
             for name, columns in MEASURES.items():
                 right[name, kind] += all(a[k] == b[k] for k in columns)
-    return {name + kind: 100 * n / total[kind] for (name, kind), n in right.items()}
+    used = {name for name, (first, *_) in MEASURES.items() if any(row[first] != "_" for row in words(gold))}
+    return {name + kind: 100 * n / total[kind] for (name, kind), n in right.items() if name in used}
 
 
 def udpipe(folder: Path, seed: int, output: Path) -> dict[str, float]:
@@ -235,11 +236,15 @@ def report(runs: list[dict[str, Any]]) -> str:
             found = [run for run in runs if (run["treebank"], run["method"]) == (treebank, method)]
             if found:
                 mean = {key: statistics.fmean(run[key] for run in found) for key in found[0] if key in SHOWN}
-                cells = [f"{mean[name]:.2f} ({mean[name + ' unknown']:.1f})" for name in MEASURES]
+                cells = [
+                    f"{mean[name]:.2f} ({mean[name + ' unknown']:.1f})" if name in mean else ""
+                    for name in MEASURES
+                ]
+                cells += [f"{mean[key]:,.{SHOWN[key]}f}" for key in FIGURES]
                 name = f"**{method}**" if method == OURS else method
-                rows.append([treebank, name, *cells, *(f"{mean[key]:,.{SHOWN[key]}f}" for key in FIGURES)])
-    heads = ["treebank", "program", *MEASURES, "training, CPU s", "tokens per CPU s", "model MB", "peak MB"]
-    return table(heads, rows)
+                rows.append([treebank, name, *cells, len(found)])
+    heads = ["training, CPU s", "tokens per CPU s", "model MB", "peak MB", "seeds"]
+    return table(["treebank", "program", *MEASURES, *heads], rows)
 
 
 FIGURES = {"train": 1, "tokens_per_s": 0, "model_mb": 1, "peak_mb": 0}
