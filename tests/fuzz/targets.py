@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -146,6 +147,10 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
         "greedy": SequenceTagger(template=template, inference="greedy", order=2).fit(X, y),
         "perceptron": SequenceTagger(template="w[0]", algorithm="perceptron").fit(X, y),
         "ready": SequenceTagger().fit(ready, y),
+        "knowledge": Chunker(
+            classes={"brown": {X[0][0][0]: "0101", X[0][1][0]: "0110"}, "tags": {X[0][0][0]: ["D", "N"]}},
+            gazetteers={"list": [X[0][1][0], f"{X[0][0][0]} {X[0][1][0]}"]},
+        ).fit(X, y).calibrate(X, y),
         "pos": PosTagger.load(folder / "pos.ssvm"),
     }
     return {name: (model, use) for name, model in models.items()}
@@ -316,6 +321,35 @@ def templates(folder: Path) -> Case:
     return case
 
 
+def knowledge(folder: Path) -> Case:
+    """Mutated files of word classes, vectors and gazetteers, through train and classes."""
+    from taggers import commands
+
+    (folder / "train").write_bytes(as_columns(6))
+    samples = [
+        b"0010\tcat\t5\n0110\tdog\t9\n111\thouse\t2\n", b"walk\tNOUN\tVERB\nsaw\tVERB\n", b"cat 7\ndog 8\n",
+        b"3 4\ncat 0.1 0.2 0.3 1\ndog 1 2 3 -4e2\nthe 1 0 0 1\n", b"New York\nTurin\nthe old house\n",
+    ]  # fmt: skip
+    path, out = folder / "input", folder / "output"
+
+    def case(rng: random.Random) -> None:
+        path.write_bytes(mutated(rng, rng.choice(samples)))
+        out.unlink(missing_ok=True)
+        refused = True
+        with one_sentence(ValueError, OSError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if rng.random() < 0.2:
+                commands.classes([path], out, n_classes=3)
+            else:
+                option = rng.choice([{"classes": path}, {"gazetteers": [f"list={path}"]}, {"text": path}])
+                commands.train("label", folder / "train", out, epochs=1, n_classes=3, **option)
+            refused = False
+        if refused and out.exists():
+            raise Finding("refused, and yet there is an output")
+
+    return case
+
+
 def parse(folder: Path) -> Case:
     """Mutated files of sentences and meanings through parse train and parse apply."""
     from semparse import commands
@@ -415,6 +449,7 @@ TARGETS: dict[str, Callable[[Path], Case]] = {
     "readers": readers,
     "models": models,
     "templates": templates,
+    "knowledge": knowledge,
     "parse": parse,
     "logs": logs,
     "commands": command_line,
