@@ -37,6 +37,7 @@ BENCHMARKS = {
     "matching": ("matching", ("robocup",)),
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
+    "home": ("home", ()),
     "streams": ("streams", ()),
     "serve": ("serve", ("ud_english_ewt",)),
     "teach": ("teach", ("conll2002", "bc5cdr", "ud_english_ewt")),

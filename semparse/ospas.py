@@ -22,15 +22,16 @@ from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
-KIND = "ospas"
+KIND, FORMAT = "ospas", 2  # format 1 had no chart
 # Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
 DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.1, "passes": 2}, "paper": {"C": 0.1, "passes": 1}}
+NESTED_PASSES = 5  # chosen within the training part of a fold of GeoQuery
 ALGORITHMS = tuple(DEFAULTS)
 SOLVERS = ("pa", "larank")
 STRATEGIES = ("random", "left-right", "order-free")
 ONLY = {  # options that only one of the algorithms has
     "latent": (
-        "solver", "reprocess", "iterations", "prior", "features", "on_topic", "unnamed"
+        "solver", "reprocess", "iterations", "prior", "features", "on_topic", "unnamed", "clauses", "nothing"
     ),
     "paper": ("strategy", "empties"),
 }  # fmt: skip
@@ -46,7 +47,8 @@ class Ospas(Estimator):
     * algorithm: "latent", a linear model of whole meanings (see `semparse.latent.learner`), or "paper",
       Algorithms 23 and 24 of Bordes' thesis (see `semparse.thesis`).
     * C: the largest step; None is 0.1.
-    * passes: the number of passes of `fit` over the data; None is 2 for "latent" and 1 for "paper".
+    * passes: the number of passes of `fit` over the data; None is 2 for "latent" (5 for nested
+      meanings) and 1 for "paper".
     * schema: a `Schema` (or its JSON object) that every candidate must conform to. If None, it is learned
       from the candidates.
     * threshold: return no meaning if the best one leads the next by less than this.
@@ -62,9 +64,12 @@ class Ospas(Estimator):
     * prior: the weight of the EM alignment relative to the learned weights (0.001 only breaks ties).
     * features: features in addition to the words (see `semparse.latent.features.Viewer`).
     * on_topic: if a sentence names things, learn only from candidates about these things.
-    * unnamed: allow meanings with symbols that no word names, for nested relations. A number allows this for
-      all relations, and for constants that no word names in at least this share of their sentences. This is
-      slower. None requires a word for each symbol.
+    * unnamed: allow meanings with constants that no word names: those that no word names in at least this
+      share of their sentences, and those that fill at least half of a slot. None requires a word for each.
+    * nothing: the least odds that a sentence means nothing, compared with the likeliest relation (odds of
+      1); 0 means that every sentence with candidates means one of them. If no sentence has more than one
+      candidate in `fit`, the candidates are taken as right.
+    * clauses: the largest number of meanings of one sentence, each in its own part of it.
     * salience: `match` treats a relation as background if it is meant in a smaller share of the bags that
       contain it, and never matches it.
 
@@ -88,7 +93,9 @@ class Ospas(Estimator):
     prior: float = 0.001
     features: Sequence[str] = ("pairs", "neighbours")
     on_topic: bool = False
-    unnamed: float | None = None
+    unnamed: float | None = 0.5
+    clauses: int = 1
+    nothing: float = 0.4
     salience: float = 0.3
     strategy: str = "order-free"
     empties: str = "max"
@@ -113,7 +120,9 @@ class Ospas(Estimator):
             if self.algorithm == "latent" and self.solver == "larank" and not self.average:
                 what = "average=False has no effect on fit with solver='larank'"
                 raise ValueError(f"{what}; leave it out, or use solver='pa'")
-            passes = self.passes or DEFAULTS[self.algorithm]["passes"]
+            nested = any(isinstance(arg, MR) for bag in bags for mr in bag for arg in mr.args)
+            usual = NESTED_PASSES if nested and self.algorithm == "latent" else None
+            passes = self.passes or usual or DEFAULTS[self.algorithm]["passes"]
             model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
             self._adopt(model, rng)
         return self
@@ -145,7 +154,7 @@ class Ospas(Estimator):
             model = LatentParser(
                 C=C, iterations=self.iterations, reprocess=self.reprocess, solver=self.solver,
                 features=self.features, on_topic=self.on_topic, prior=self.prior, average=self.average,
-                unnamed=self.unnamed,
+                unnamed=self.unnamed, clauses=self.clauses, nothing=self.nothing,
             )  # fmt: skip
         else:
             model = ThesisParser(
@@ -176,6 +185,7 @@ class Ospas(Estimator):
             check_positive(C=self.C)
         check_count(iterations=self.iterations, low=1)
         check_count(reprocess=self.reprocess, low=0)
+        check_count(clauses=self.clauses, low=1)
         if self.passes is not None:
             check_count(passes=self.passes, low=1)
         if self.unnamed is not None:
@@ -184,7 +194,7 @@ class Ospas(Estimator):
         if isinstance(self.features, str) or unknown:
             wrong = repr(self.features) if isinstance(self.features, str) else ", ".join(map(repr, unknown))
             raise ValueError(f"features must be a list of {', '.join(FEATURES)}, got {wrong}")
-        for name in ("threshold", "salience", "prior"):
+        for name in ("threshold", "salience", "prior", "nothing"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < np.inf:
                 raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
@@ -303,9 +313,12 @@ class Ospas(Estimator):
         return self._fitted().explain(tokens, given) if tokens else []
 
     @reads
-    def lexicon(self) -> dict[str, dict[str, float]]:
-        """For each word, the symbols that it may stand for, best first, with their shares or weights."""
-        return self._fitted().lexicon()
+    def lexicon(self, least: float = 0.0) -> dict[str, dict[str, float]]:
+        """For each word or name, the symbols that it may stand for, best first, with their shares or weights.
+
+        "-" has the share of standing for nothing. Values below `least` are left out.
+        """
+        return self._fitted().lexicon(least)
 
     # -- files ----------------------------------------------------------------------------------
 
@@ -321,7 +334,7 @@ class Ospas(Estimator):
             parameters["random_state"] = None
         arrays, meta = model.state()
         values = {"schema": model.schemas.to_json(), "rng": self._rng.bit_generator.state, "model": meta}
-        save_model(path, arrays, {"kind": KIND, "parameters": parameters, **values})
+        save_model(path, arrays, {"kind": KIND, "format": FORMAT, "parameters": parameters, **values})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -331,6 +344,11 @@ class Ospas(Estimator):
             raise ModelFileError(
                 f"Model file {path} is not a semantic parser but has the kind {meta.get('kind')!r}; use one "
                 "written by `structsvm parse train` or Ospas.save."
+            )
+        if meta.get("format") != FORMAT:
+            raise ModelFileError(
+                f"Model file {path} has the format {meta.get('format', 1)!r} of another version, "
+                f"which has the format {FORMAT}; train the parser again."
             )
         with consistent(path, "parser"):
             parameters = dict(meta["parameters"])

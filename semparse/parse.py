@@ -54,10 +54,10 @@ class Match(NamedTuple):
 
 @dataclass(frozen=True)
 class Node:
-    """A relation or a constant of an MR, and the position of its word (None: it has none)."""
+    """A relation or a constant of an MR, and the positions of its words."""
 
     symbol: str
-    place: int | None
+    places: tuple[int, ...]
     children: tuple[Node, ...] = ()
     is_relation: bool = False
 
@@ -69,6 +69,10 @@ class Node:
             else self.symbol
         )
 
+    def names_a_word(self) -> bool:
+        """Whether this is a constant with a word, or one is below it."""
+        return any(child.names_a_word() for child in self.children) if self.is_relation else bool(self.places)
+
     def parse(self, score: float, tokens: list[str], margin: float) -> Parse:
         """This tree as an answer."""
         symbols = [EMPTY] * len(tokens)
@@ -79,16 +83,17 @@ class Node:
         return Parse(value, score, margin, tuple(tokens), tuple(symbols), tuple(rows))
 
     def _fill(self, symbols: list[str], rows: list[tuple[str, ...]]) -> None:
-        if self.place is not None:
-            symbols[self.place] = self.symbol
+        for place in self.places:
+            symbols[place] = self.symbol
         if not self.is_relation:
             return
         row = [EMPTY] * len(symbols)
         for k, child in enumerate(self.children):
-            if child.place is not None and row[child.place] == EMPTY:
-                row[child.place] = f"A{k}"
-        if self.place is not None:
-            row[self.place] = "REL"
+            for place in child.places:
+                if row[place] == EMPTY:
+                    row[place] = f"A{k}"
+        for place in self.places:
+            row[place] = "REL"
         if any(tag != EMPTY for tag in row):
             rows.append(tuple(row))
         for child in self.children:

@@ -1,11 +1,13 @@
 """Schemas of meaning representations: the relations, the number of their arguments and their types.
 
-A schema is given, or learned from MRs: slots that share a symbol are of one type (so all slots of players
-are), and a slot that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
+A schema is given, or learned from MRs: slots that share half of the constants of the smaller one are of one
+type (so all slots of players are) if the same relations may fill them, a type of numbers is open, and a slot
+that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +16,10 @@ from semparse.checks import checked_count, numbered
 from semparse.meaning import MR
 
 ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
+SHARED = 0.5  # of the constants of the smaller of two slots, for both to be of one type
+NUMBER = r"[+-]?\d+(\.\d+)?"
+NUMBERS = 3  # different ones, and nothing else: the type is open
+LONGEST_PATTERN = 200
 
 
 @dataclass(frozen=True)
@@ -33,11 +39,22 @@ class SchemaError(ValueError):
 
 
 class Schema:
-    """Relations by name, and the symbols of each type."""
+    """Relations by name, and the symbols of each type.
 
-    def __init__(self, relations: Mapping[str, Relation], types: Mapping[str, Iterable[str]]) -> None:
+    open: types with further constants, as {type: True} for any, or {type: a regular expression} for those
+    that match it as a whole. A parser reads such a constant from the words that spell it.
+    """
+
+    def __init__(
+        self,
+        relations: Mapping[str, Relation],
+        types: Mapping[str, Iterable[str]],
+        open: Mapping[str, bool | str] | None = None,
+    ) -> None:
         self.relations = dict(relations)
         self.types = {name: frozenset(symbols) for name, symbols in types.items()}
+        self.open = {name: value for name, value in (open or {}).items() if value is not False}
+        self.patterns = {name: _pattern(name, value, self.types) for name, value in self.open.items()}
         for name, symbols in self.types.items():
             if isinstance(types[name], str) or not all(isinstance(symbol, str) for symbol in symbols):
                 raise SchemaError(f"type {name!r} must be a list of names, got {types[name]!r}")
@@ -58,10 +75,10 @@ class Schema:
                         "copy an earlier slot to a later one"
                     )
 
-        inner = [
-            sum(bool(self.types[s] & self.relations.keys()) for s in r.slots) for r in self.relations.values()
-        ]
-        self.most_inner = max(inner, default=0)  # arguments of one relation that may be relations
+    def allows(self, kind: str, constant: str) -> bool:
+        """Whether a constant is of a type, listed or open."""
+        pattern = self.patterns.get(kind)
+        return constant in self.types[kind] or (pattern is not None and bool(pattern.fullmatch(constant)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and self.to_json() == other.to_json()
@@ -75,7 +92,7 @@ class Schema:
             return f"{mr}: {mr.rel!r} takes {_arity(relation)} argument(s), not {len(mr.args)}"
         for arg, slot in zip(mr.args, relation.slots, strict=False):
             name = arg.rel if isinstance(arg, MR) else arg
-            if name not in self.types[slot]:
+            if name not in self.types[slot] and (isinstance(arg, MR) or not self.allows(slot, name)):
                 return f"{mr}: {name!r} is not a {slot}"
             if isinstance(arg, MR) and (fault := self.fault(arg)):
                 return fault
@@ -102,11 +119,12 @@ class Schema:
             name: {"slots": list(r.slots), "least": r.least, "copies": [list(pair) for pair in r.copies]}
             for name, r in sorted(self.relations.items())
         }
-        return {"relations": relations, "types": {name: sorted(s) for name, s in sorted(self.types.items())}}
+        types = {name: sorted(s) for name, s in sorted(self.types.items())}
+        return {"relations": relations, "types": types} | ({"open": self.open} if self.open else {})
 
     @classmethod
     def from_json(cls, value: Any) -> Schema:
-        """Build from an object of `to_json`; `least` and `copies` are optional."""
+        """Build from an object of `to_json`; `least`, `copies` and `open` are optional."""
         try:
             relations = {
                 name: Relation(
@@ -116,7 +134,7 @@ class Schema:
                 )
                 for name, r in value["relations"].items()
             }
-            return cls(relations, value["types"])
+            return cls(relations, value["types"], value.get("open"))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             if isinstance(error, SchemaError):
                 raise
@@ -124,6 +142,17 @@ class Schema:
                 'a schema is {"relations": {name: {"slots": [type, ...]}}, "types": {type: [symbol, ...]}}; '
                 f"this one is not ({error})"
             ) from error
+
+
+def _pattern(name: str, value: bool | str, types: Mapping[str, Any]) -> re.Pattern[str]:
+    if name not in types:
+        raise SchemaError(f"open has a type {name!r}, which the schema lacks")
+    if value is not True and (not isinstance(value, str) or len(value) > LONGEST_PATTERN):
+        raise SchemaError(f"open[{name!r}] must be true or a regular expression, got {value!r}")
+    try:
+        return re.compile(r"\S(.*\S)?" if value is True else str(value))
+    except (re.error, OverflowError, RecursionError) as error:
+        raise SchemaError(f"open[{name!r}] is not a regular expression: {error}") from None
 
 
 def _arity(relation: Relation) -> str:
@@ -135,7 +164,8 @@ class SchemaLearner:
     """Learn a schema from the MRs seen so far."""
 
     def __init__(self) -> None:
-        self.fillers: dict[str, list[set[str]]] = {}
+        self.fillers: dict[str, list[set[str]]] = {}  # constants
+        self.inner: dict[str, list[set[str]]] = {}  # relations
         self.least: dict[str, int] = {}
         self.repeats: dict[tuple[str, int, int], int] = {}  # MRs with equal arguments; -1: seen different
         self._schema: Schema | None = None
@@ -146,17 +176,18 @@ class SchemaLearner:
             self._see(inner)
 
     def _see(self, mr: MR) -> None:
-        slots = self.fillers.setdefault(mr.rel, [])
+        slots, inner = self.fillers.setdefault(mr.rel, []), self.inner.setdefault(mr.rel, [])
         least = self.least.get(mr.rel, len(mr.args))
-        names = [arg.rel if isinstance(arg, MR) else arg for arg in mr.args]
-        known = len(slots) >= len(names) and len(names) >= least and mr.rel in self.least
-        known = known and all(name in slot for name, slot in zip(names, slots, strict=False))
-        while len(slots) < len(names):
+        known = len(slots) >= len(mr.args) >= least and mr.rel in self.least
+        while len(slots) < len(mr.args):
             slots.append(set())
-        self.least[mr.rel] = min(least, len(names))
-        for slot, name in zip(slots, names, strict=False):
-            slot.add(name)
-        for later in range(1, len(names)):
+            inner.append(set())
+        self.least[mr.rel] = min(least, len(mr.args))
+        for k, arg in enumerate(mr.args):
+            seen, name = (inner[k], arg.rel) if isinstance(arg, MR) else (slots[k], arg)
+            known = known and name in seen
+            seen.add(name)
+        for later in range(1, len(mr.args)):
             for earlier in range(later):
                 key = (mr.rel, later, earlier)
                 count = self.repeats.get(key, 0)
@@ -172,24 +203,36 @@ class SchemaLearner:
         return self._schema
 
     def _made(self) -> Schema:
-        types: list[set[str]] = []
-        for slots in self.fillers.values():
-            for symbols in slots:
-                same = [known for known in types if known & symbols]
-                types = [known for known in types if not known & symbols]
-                types.append(symbols.union(*same))
-        ordered = sorted(types, key=lambda symbols: min(symbols))
-        names = {symbol: f"type{k}" for k, symbols in enumerate(ordered, 1) for symbol in symbols}
+        slots = [(rel, k) for rel, its in self.fillers.items() for k in range(len(its))]
+        group = {slot: slot for slot in slots}
+        for n, (rel, k) in enumerate(slots):
+            for other, m in slots[:n]:
+                if _alike(self.fillers[rel][k], self.fillers[other][m]):
+                    old, new = group[rel, k], group[other, m]
+                    group = {slot: new if found == old else found for slot, found in group.items()}
+        constants: dict[tuple[str, int], set[str]] = {}
+        for (rel, k), found in group.items():
+            constants.setdefault(found, set()).update(self.fillers[rel][k])
+        symbols = {(rel, k): frozenset(constants[group[rel, k]] | self.inner[rel][k]) for rel, k in slots}
+        names = {found: f"type{k}" for k, found in enumerate(sorted(set(symbols.values()), key=sorted), 1)}
         relations = {
-            rel: Relation(tuple(names[min(symbols)] for symbols in slots), self.least[rel], self._copies(rel))
-            for rel, slots in self.fillers.items()
+            rel: Relation(
+                tuple(names[symbols[rel, k]] for k in range(len(its))), self.least[rel], self._copies(rel)
+            )
+            for rel, its in self.fillers.items()
         }
-        return Schema(relations, {f"type{k}": symbols for k, symbols in enumerate(ordered, 1)})
+        numbers = {
+            name: NUMBER
+            for found, name in names.items()
+            if len(found) >= NUMBERS and all(re.fullmatch(NUMBER, symbol) for symbol in found)
+        }
+        return Schema(relations, {name: found for found, name in names.items()}, numbers)
 
     def to_json(self) -> dict[str, Any]:
         """Everything that was seen, so that learning can be resumed later."""
         return {
             "fillers": {rel: [sorted(slot) for slot in slots] for rel, slots in self.fillers.items()},
+            "inner": {rel: [sorted(slot) for slot in slots] for rel, slots in self.inner.items()},
             "least": self.least,
             "repeats": [[*key, count] for key, count in self.repeats.items()],
         }
@@ -200,6 +243,13 @@ class SchemaLearner:
             rel: [set(numbered(slot, f"a slot of {rel!r}")) for slot in slots]
             for rel, slots in value["fillers"].items()
         }
+        self.inner = {
+            rel: [set(numbered(slot, f"a slot of {rel!r}")) for slot in value["inner"][rel]]
+            for rel in self.fillers
+        }
+        for rel, slots in self.inner.items():
+            if len(slots) != len(self.fillers[rel]) or not all(s <= self.fillers.keys() for s in slots):
+                raise ValueError(f"the relations seen as arguments of {rel!r} do not fit the others")
         self.least = {
             rel: checked_count(value["least"][rel], f"least of {rel!r}", high=len(slots))
             for rel, slots in self.fillers.items()
@@ -214,8 +264,13 @@ class SchemaLearner:
         if given is None:
             return
         for rel, slots in self.fillers.items():
-            types = [given.types[slot] for slot in given.relations[rel].slots]
-            if len(slots) > len(types) or not all(s <= t for s, t in zip(slots, types, strict=False)):
+            types = given.relations[rel].slots
+            fits = len(slots) <= len(types) and all(
+                given.allows(kind, name) for its, kind in zip(slots, types, strict=False) for name in its
+            )
+            if not fits or not all(
+                its <= given.types[kind] for its, kind in zip(self.inner[rel], types, strict=False)
+            ):
                 raise SchemaError(f"the arguments seen of {rel!r} do not conform to the schema")
 
     def _copies(self, rel: str) -> tuple[tuple[int, int], ...]:
@@ -224,3 +279,7 @@ class SchemaLearner:
             if name == rel and count >= ENOUGH_TO_COPY:
                 found[later] = min(earlier, found.get(later, earlier))
         return tuple(sorted(found.items()))
+
+
+def _alike(one: set[str], other: set[str]) -> bool:
+    return len(one & other) >= SHARED * max(min(len(one), len(other)), 1)

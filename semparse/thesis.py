@@ -199,7 +199,7 @@ class ThesisParser:
     ) -> Node | None:
         """The tree below a relation; None where an argument is missing or a relation would hold itself."""
         if place not in arguments:
-            return Node(symbols[place], place)
+            return Node(symbols[place], (place,))
         least = self.schema.relations[symbols[place]].least
         places = arguments[place]
         while len(places) > least and places[-1] is None:
@@ -212,7 +212,7 @@ class ThesisParser:
             if node is None:
                 return None
             children.append(node)
-        return Node(symbols[place], place, tuple(children), True)
+        return Node(symbols[place], (place,), tuple(children), True)
 
     def knows(self, symbol: str) -> bool:
         return symbol in self.symbols
@@ -237,14 +237,16 @@ class ThesisParser:
                 parts.append((name, word, float(scores[label] - scores[0])))
         return sorted(parts, key=lambda part: -abs(part[2]))
 
-    def lexicon(self) -> dict[str, dict[str, float]]:
-        """For each word, the symbols that score above the empty one."""
+    def lexicon(self, least: float = 0.0) -> dict[str, dict[str, float]]:
+        """For each word, the symbols that score above the empty one by `least` or more."""
         names = list(self.symbols)
         found = {}
         for word, row in self.words.items():
             scores = self.symbol_learner.scores(np.array([row], np.int32), self.average)
             better = [
-                (float(s - scores[0]), name) for s, name in zip(scores, names, strict=True) if s > scores[0]
+                (float(s - scores[0]), name)
+                for s, name in zip(scores, names, strict=True)
+                if s > scores[0] and s - scores[0] >= least
             ]
             found[word] = {name: score for score, name in sorted(better, reverse=True)}
         return found
@@ -295,5 +297,4 @@ def _size_with(known: dict[str, int], names: list[str]) -> int:
 
 
 def _places(node: Node) -> set[int]:
-    found = set() if node.place is None else {node.place}
-    return found.union(*(_places(child) for child in node.children))
+    return set(node.places).union(*(_places(child) for child in node.children))

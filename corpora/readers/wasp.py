@@ -10,11 +10,13 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from corpora.bags import Bag
 from corpora.registry import find
 from structsvm.files import DataError
 
+_NUMBER = "*t:Num"
 _LISP = re.compile(r'[(){}]|"[^"]*"|[^\s(){}"]+')
 
 
@@ -26,6 +28,66 @@ def load_geoquery(directory: str | os.PathLike[str] | None = None, *, n: int = 8
     wanted = set((folder / f"id-{n}").read_text(encoding="ascii").split())
     bags = read_wasp(folder / "corpus-gappy-0.xml", "geo-funql")
     return [bag for bag in bags if bag.id in wanted]
+
+
+def geoquery_schema(directory: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+    """The grammar of FunQL as the JSON object of a schema: relations, what fills their slots, and names."""
+    path = find("geoquery", directory) / "mrl-grammar"
+    rules: dict[str, list[Any]] = {}
+    for number, line in enumerate(path.read_text(encoding="ascii").splitlines(), 1):
+        match = re.fullmatch(r"\*n:(\w+) -> \(\{ (.*) \}\)( zero-fertility)?", line.strip())
+        if match is None:
+            raise DataError("is not a rule; download the file again", str(path), number)
+        rules.setdefault(match[1], []).append(_pattern(match[2]))
+    slots: dict[str, list[set[str]]] = {}
+    for patterns in rules.values():
+        for pattern in patterns:
+            _add_slots(pattern, rules, slots)
+    relations = {rel: {"slots": [f"{rel} {k}" for k in range(len(its))]} for rel, its in slots.items()}
+    types = {f"{rel} {k}": names for rel, its in slots.items() for k, names in enumerate(its)}
+    numbers = {kind: r"\d+" for kind, names in types.items() if _NUMBER in names}
+    return {
+        "relations": relations,
+        "types": {kind: sorted(names - {_NUMBER}) for kind, names in types.items()},
+        "open": numbers,
+    }
+
+
+def _pattern(text: str) -> Any:
+    """The right side of a rule: a nonterminal "*n:City", a constant, or a pair (relation, arguments)."""
+    tokens = re.findall(r"'[^']*'|[(),]|[^\s(),]+", text)
+
+    def value(at: int) -> tuple[Any, int]:
+        name = " ".join(tokens[at].strip("'").split())
+        if at + 1 == len(tokens) or tokens[at + 1] != "(":
+            return name, at + 1
+        at, args = at + 2, []
+        while tokens[at] != ")":
+            arg, at = value(at + (tokens[at] == ","))
+            args.append(arg)
+        return (name, args), at + 1
+
+    return value(0)[0]
+
+
+def _add_slots(pattern: Any, rules: dict[str, list[Any]], slots: dict[str, list[set[str]]]) -> None:
+    if isinstance(pattern, tuple):
+        rel, args = pattern
+        its = slots.setdefault(rel, [])
+        while len(its) < len(args):
+            its.append(set())
+        for names, arg in zip(its, args, strict=True):
+            names |= _heads(arg, rules)
+            _add_slots(arg, rules, slots)
+
+
+def _heads(pattern: Any, rules: dict[str, list[Any]]) -> set[str]:
+    """The names that a part of a rule may begin with."""
+    if isinstance(pattern, tuple):
+        return {pattern[0]}
+    if not pattern.startswith("*n:"):
+        return {pattern}
+    return {name for other in rules[pattern[3:]] for name in _heads(other, rules)}
 
 
 def load_clang(directory: str | os.PathLike[str] | None = None) -> list[Bag]:
@@ -50,7 +112,7 @@ def read_wasp(path: str | os.PathLike[str], language: str) -> list[Bag]:
         meanings = [mrl.text for mrl in example.iter("mrl") if mrl.get("lang") == language]
         if not texts or not meanings or not texts[0] or not meanings[0]:
             raise DataError(f"example {name} lacks its English text or its {language} meaning", str(path))
-        meaning = _from_lisp(meanings[0]) if language == "robocup-clang" else "".join(meanings[0].split())
+        meaning = _from_lisp(meanings[0]) if language == "robocup-clang" else " ".join(meanings[0].split())
         bags.append(Bag(" ".join(texts[0].split()), (meaning,), (meaning,), id=name))
     return bags
 

@@ -2,22 +2,27 @@
 
 A sentence x of a candidate c is thought to be made word by word, each from one of the symbols of c or from
 the empty one, all as likely:  P(x | c) = prod_i sum_s t(x_i | s) / (1 + |c|).  EM estimates t; its E step
-also gives each candidate of a bag a posterior, P(x | c) / sum_c' P(x | c'), by which its counts are weighted.
+also gives each candidate of a bag a posterior, by which its counts are weighted. The prior of a candidate is
+in proportion to the odds of its relation, which EM estimates too: some events are rarely talked about. The
+null candidate, whose only symbol is NULL, has odds of its own.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from semparse.checks import LARGEST_COUNT, checked_array, numbered
-from semparse.meaning import MR
 from semparse.parse import EMPTY
 
 SMOOTHING = 0.01
+NULL = "<nothing>"
+NULL_SHARE = 0.5
+
+Symbols = list[str]  # of a candidate
 
 
 class Alignment:
@@ -26,35 +31,55 @@ class Alignment:
     def __init__(self) -> None:
         self.counts: dict[str, dict[str, float]] = {}  # by word, then symbol
         self.totals: dict[str, float] = {}  # by symbol
+        self.odds: dict[str, float] = {}  # how likely a candidate is meant, by its first symbol
         self._shares: dict[str, dict[str, float]] = {}
 
-    def fit(self, X: Sequence[list[str]], bags: Sequence[list[MR]], iterations: int) -> list[np.ndarray]:
-        """EM on all sentences together; returns the posteriors of the candidates of each bag."""
+    def fit(
+        self, X: Sequence[list[str]], bags: Sequence[list[Symbols]], iterations: int, nothing: float
+    ) -> list[np.ndarray]:
+        """EM on all sentences together; returns the posteriors of the candidates of each bag.
+
+        nothing: the least odds of the null candidate, if the bags have one; the largest odds are 1.
+        """
         links = _Links(X, bags)
         t = np.full(len(links.pairs), 1.0)
+        odds = np.ones(len(links.heads))
         for _ in range(iterations):
-            posteriors, counts = links.expect(t)
+            posteriors, counts = links.expect(t, odds)
+            odds = links.new_odds(posteriors, odds, nothing)
             totals = np.bincount(links.symbol, counts, links.n_symbols)
             t = (counts + SMOOTHING) / (totals + SMOOTHING * links.n_words)[links.symbol]
+        self.odds = dict(zip(links.heads, odds.tolist(), strict=True))
         self.counts, self.totals, self._shares = {}, {}, {}
         for (word, symbol), count in zip(links.pairs, counts.tolist(), strict=True):
             self._add(word, symbol, count)
         return np.split(posteriors, links.bag_ends[:-1])
 
-    def see(self, x: list[str], bag: list[MR]) -> np.ndarray:
+    def see(self, x: list[str], bag: list[Symbols]) -> np.ndarray:
         """Learn from one more sentence: an E step with the counts so far, then update the counts."""
         links = _Links([x], [bag])
         t = np.array([self._chance(word, symbol) for word, symbol in links.pairs])
-        posteriors, counts = links.expect(t)
+        posteriors, counts = links.expect(t, self._odds(links))
         for (word, symbol), count in zip(links.pairs, counts.tolist(), strict=True):
             self._add(word, symbol, count)
             self._shares.pop(word, None)
         return posteriors
 
-    def posteriors(self, x: list[str], bag: list[MR]) -> np.ndarray:
-        """The posteriors of candidates, learning nothing."""
-        links = _Links([x], [bag])
-        return links.expect(np.array([self._chance(word, symbol) for word, symbol in links.pairs]))[0]
+    def posteriors(self, x: list[str], bag: list[list[Symbols]]) -> np.ndarray:
+        """The posteriors of candidates, learning nothing.
+
+        A candidate is a list of meanings, each with its symbols. A sentence of several is as likely as if
+        each word came from the right one of them, at a price of its odds and of one place of the sentence.
+        """
+        links = _Links([x], [[[s for symbols in meanings for s in symbols] for meanings in bag]])
+        t = np.array([self._chance(word, symbol) for word, symbol in links.pairs])
+        for k, meanings in enumerate(bag):
+            links.cell_size[links.cell_candidate == k] = 1 + max(len(symbols) for symbols in meanings)
+        more = [[self.odds.get(m[0], 1.0) / len(x) for m in meanings[1:]] for meanings in bag]
+        return links.expect(t, self._odds(links), np.array([sum(map(math.log, its)) for its in more]))[0]
+
+    def _odds(self, links: _Links) -> np.ndarray:
+        return np.array([self.odds.get(head, 1.0) for head in links.heads])
 
     def share(self, word: str) -> dict[str, float]:
         """Of a word, how its counts are shared by the symbols (empty for a word never seen)."""
@@ -67,31 +92,18 @@ class Alignment:
                 self._shares[word] = found
         return found
 
-    def lexicon(self) -> dict[str, dict[str, float]]:
-        """Of each word the symbols that it may stand for, best first, with their shares of its counts."""
+    def lexicon(self, least: float = 0.0) -> dict[str, dict[str, float]]:
+        """Of each word the symbols that it may stand for, best first, with their shares of its counts.
+
+        "-" has the share of nothing; symbols with a smaller share than `least` are left out.
+        """
         found = {}
         for word in self.counts:
-            ranked = sorted(((p, s) for s, p in self.share(word).items() if s != EMPTY), reverse=True)
-            found[word] = {symbol: p for p, symbol in ranked}
+            shares = dict(self.share(word))
+            nothing = shares.pop(EMPTY, 0.0) + shares.pop(NULL, 0.0)
+            ranked = sorted(((p, s) for s, p in {**shares, EMPTY: nothing}.items()), reverse=True)
+            found[word] = {symbol: p for p, symbol in ranked if p >= least}
         return found
-
-    def often_unsaid(
-        self,
-        X: Sequence[list[str]],
-        bags: Sequence[list[MR]],
-        posteriors: Sequence[np.ndarray],
-        share: float,
-        often: float,
-    ) -> set[str]:
-        """Symbols of the likeliest candidates that, more than once and in so large a part of the sentences
-        that mean them, have no word with that share of its counts."""
-        known, missed = Counter[str](), Counter[str]()
-        for x, bag, chances in zip(X, bags, posteriors, strict=True):
-            sayable = {symbol for word in x for symbol, p in self.share(word).items() if p >= share}
-            symbols = set(bag[int(np.argmax(chances))].symbols())
-            known.update(symbols)
-            missed.update(symbols - sayable)
-        return {symbol for symbol, n in missed.items() if n > 1 and n >= often * known[symbol]}
 
     def _chance(self, word: str, symbol: str) -> float:
         count = self.counts.get(word, {}).get(symbol, 0.0)
@@ -112,7 +124,7 @@ class Alignment:
             "alignment.counts": np.array([cell[2] for cell in cells], np.float64),
             "alignment.totals": np.array([self.totals[symbol] for symbol in symbols], np.float64),
         }
-        return arrays, {"words": list(self.counts), "symbols": list(symbols)}
+        return arrays, {"words": list(self.counts), "symbols": list(symbols), "odds": self.odds}
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         """Restore what `state` returned; raise ValueError where its parts do not fit together."""
@@ -126,6 +138,9 @@ class Alignment:
             raise ValueError("alignment.cells has a word or symbol without a name")
         if counts.min(initial=0) < 0 or totals.min(initial=0) < 0:
             raise ValueError("the counts of the alignment must be at least 0")
+        self.odds = {name: float(value) for name, value in meta["odds"].items()}
+        if not all(0 < value <= 1 for value in self.odds.values()):
+            raise ValueError("the odds of the alignment must be above 0 and at most 1")
         self.counts, self._shares = {word: {} for word in words}, {}
         for (word, symbol), count in zip(cells.tolist(), counts.tolist(), strict=True):
             self.counts[words[word]][symbols[symbol]] = count
@@ -139,21 +154,24 @@ class _Links:
     candidates.
     """
 
-    def __init__(self, X: Sequence[list[str]], bags: Sequence[list[MR]]) -> None:
+    def __init__(self, X: Sequence[list[str]], bags: Sequence[list[Symbols]]) -> None:
         pairs: dict[tuple[str, str], int] = {}
         link_pair: list[int] = []
         cell_ends: list[int] = []
         cell_candidate: list[int] = []
         candidates = 0
+        heads: dict[str, int] = {}
+        head: list[int] = []
         for x, bag in zip(X, bags, strict=True):
-            for mr in bag:
-                symbols = [EMPTY, *mr.symbols()]
+            for meant in bag:
+                symbols = [EMPTY, *meant]
+                head.append(heads.setdefault(meant[0], len(heads)))
                 for word in x:
                     link_pair += [pairs.setdefault((word, symbol), len(pairs)) for symbol in symbols]
                     cell_ends.append(len(link_pair))
                     cell_candidate.append(candidates)
                 candidates += 1
-        self.pairs = list(pairs)
+        self.pairs, self.heads, self.head = list(pairs), list(heads), np.array(head, np.intp)
         names = {symbol: k for k, symbol in enumerate(dict.fromkeys(symbol for _, symbol in pairs))}
         self.symbol = np.array([names[symbol] for _, symbol in pairs], np.intp)
         self.n_symbols = len(names)
@@ -165,12 +183,29 @@ class _Links:
         self.bag_ends = np.cumsum([len(bag) for bag in bags])
         self.candidate_bag = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
 
-    def expect(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def new_odds(self, posteriors: np.ndarray, odds: np.ndarray, nothing: float) -> np.ndarray:
+        """One step of maximum likelihood for the odds of heads (Hunter's MM algorithm), smoothed by a win and
+        a loss against odds of 1; relative to the largest. Those of meaning nothing are at least `nothing`."""
+        n = len(self.heads)
+        among = np.bincount(self.candidate_bag, odds[self.head])
+        wins = np.bincount(self.head, posteriors, n)
+        chances = np.bincount(self.head, 1 / among[self.candidate_bag], n)
+        odds = (wins + 1) / (chances + 2 / (1 + odds))
+        odds /= odds.max()
+        if NULL in self.heads:
+            null = self.heads.index(NULL)
+            odds[null] = max(odds[null], nothing)
+        return odds
+
+    def expect(
+        self, t: np.ndarray, odds: np.ndarray, more: np.ndarray | float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The E step: posteriors of the candidates, and expected counts of the pairs."""
         chances = t[self.link_pair]
         sums = np.bincount(self.link_cell, chances, len(self.cell_size))
         n = len(self.candidate_bag)
         score = np.bincount(self.cell_candidate, np.log(sums / self.cell_size), n)
+        score += np.log(odds[self.head]) + more
         starts = np.concatenate([[0], self.bag_ends[:-1]])
         odds = np.exp(score - np.maximum.reduceat(score, starts)[self.candidate_bag])
         posteriors = odds / np.bincount(self.candidate_bag, odds)[self.candidate_bag]

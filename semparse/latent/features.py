@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
+from collections.abc import Collection, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from semparse.checks import LARGEST_NUMBER, LARGEST_WEIGHT, checked_array, numbered
+from semparse.latent._chart import CHANNELS, Sentence
 from semparse.latent.alignment import Alignment
-from semparse.schema import Schema
+from semparse.latent.grammar import Grammar, meaning_of
+from semparse.latent.words import Word, Words
+from semparse.parse import EMPTY
 
 FEATURES = ("classes", "pairs", "neighbours", "order", "sentence")
 LEAST_SHARE = 0.1  # of a word's counts that a symbol must have for the word to stand for it
 CLASS_SHARE = 0.4  # of a word's counts that constants of one type must have for the word to be of that class
 SURE_SHARE = 0.5  # a word whose best constant has less is decided by the rest of the sentence, too
+MOST_WORDS = 64  # of a sentence in a chart of nested meanings or of several
 
 
 class Table:
@@ -29,14 +32,14 @@ class Table:
         self.drift = np.zeros((0, 0))  # sum of step number * change
         self._mean: np.ndarray | None = None
 
-    def rows(self, names: Iterable[str], *, grow: bool) -> np.ndarray:
+    def rows(self, names: Iterable[str], *, grow: bool) -> list[int]:
         """Row numbers of features; with `grow` new ones get a row, else they are left out."""
         known = self.features
         if grow:
             ids = [known.setdefault(name, len(known)) for name in names]
         else:
             ids = [known[name] for name in names if name in known]
-        return np.array(ids, np.intp)
+        return ids
 
     def label(self, name: Hashable) -> int:
         """The column of a label, a new one if need be."""
@@ -84,12 +87,15 @@ class Table:
 
 
 class Tables:
-    """The weights: of relations, of constants, of roles, and of words that stand for nothing."""
+    """The weights: of relations, of constants, of roles, of words that stand for nothing, and of nesting
+    (which symbol may stand in which slot, and at the root)."""
 
     def __init__(self) -> None:
         self.relations, self.constants, self.roles, self.unused = Table(), Table(), Table(), Table()
-        self.nesting = Table()  # which symbol may stand in which slot; of nested meanings only
+        self.nesting = Table()
         self.unused.label("")
+        for name in ("null", "and"):  # columns 0 and 1, as the chart has them
+            self.relations.label((name,))
         self.all = {
             "relations": self.relations,
             "constants": self.constants,
@@ -99,177 +105,182 @@ class Tables:
         }
 
 
+class Mention(NamedTuple):
+    """A constant at the words from `start` to `end`: its column, its value, and the log of its share."""
+
+    start: int
+    end: int
+    label: Hashable
+    value: str
+    share: float
+
+
 @dataclass
 class View:
-    """Places (word numbers) with what they may be, and rows of features.
-
-    mentions: for each place that may stand for constants, these with the log of their share.
-    anchors: for each relation the places that may stand for it; [None] where only the whole sentence can.
-    silent: symbols of nested meanings that need no word; the key None then stands for no place.
-    """
+    """A sentence, its words as read, the constants that they may name, and all rows of features."""
 
     tokens: list[str]
-    mentions: dict[int, list[tuple[str, float]]]
-    anchors: dict[str, list[int | None]]
-    named: list[int]  # the places whose word is of a class
-    relation_rows: dict[int | None, np.ndarray]
-    constant_rows: dict[int | None, np.ndarray]
-    role_rows: dict[tuple[int | None, int | None], np.ndarray]
-    unused_rows: dict[int, np.ndarray]
-    shares: list[dict[str, float]] = field(default_factory=list)
-    nested: bool = False
-    silent: frozenset[str] = frozenset()
-    above: dict[str, list[str]] = field(
-        default_factory=dict
-    )  # relations seen with a symbol as first argument
-    nesting_rows: dict[tuple[str, int], int] = field(default_factory=dict)
+    words: list[Word]
+    mentions: list[Mention]
+    named: list[int]  # the words that are of a class
+    sentence: Sentence
+    shares: list[dict[str, float]]
+
+    def said(self, word: int, relation: str) -> bool:
+        """Whether the alignment ties a word to a relation."""
+        return self.shares[word].get(relation, 0.0) >= LEAST_SHARE
 
 
 class Viewer:
-    """Make views from an alignment and a schema, which must not change meanwhile.
+    """Make views from an alignment and a grammar, which must not change meanwhile.
 
     features: the features used in addition to the words. classes: a word that names a thing counts as the
-    type of the thing. pairs: neighbouring words together, for relations. neighbours: the words next to a
-    word, for constants and roles. order: which of the named things a word is, from either end or from the
-    relation's word. sentence: all other words, for a constant that its word leaves open.
+    type of the thing. pairs: neighbouring words together, for relations. neighbours: the words next to an
+    argument, for constants and roles. order: which of the named things an argument is, from either end.
+    sentence: all other words, for a constant that its word leaves open.
     """
 
     def __init__(
         self,
         alignment: Alignment,
-        schema: Schema,
-        tables: Tables,
+        words: Words,
+        grammar: Grammar,
         features: Collection[str],
-        silent: Collection[str] = (),
-        fillers: Mapping[str, Sequence[Collection[str]]] | None = None,
+        prior: float,
+        clauses: int,
     ) -> None:
-        self.fillers = fillers or {}
-        self.alignment, self.schema, self.tables = alignment, schema, tables
-        self.features, self.silent = frozenset(features), frozenset(silent)
-        self.type_of = {symbol: name for name, symbols in schema.types.items() for symbol in symbols}
-        self.nested = any(symbol in schema.relations for symbol in self.type_of)
+        self.alignment, self.words, self.grammar, self.tables = alignment, words, grammar, grammar.tables
+        self.features, self.prior, self.clauses = frozenset(features), prior, clauses
         self._known: dict[str, tuple[list[tuple[str, float]], str | None]] = {}
 
     def _lookup(self, word: str) -> tuple[list[tuple[str, float]], str | None]:
         """The constants that a word may stand for, and the class that replaces it as a feature."""
         if word not in self._known:
             share = self.alignment.share(word)
-            constants = {
-                s: p for s, p in share.items() if s in self.type_of and s not in self.schema.relations
-            }
-            mentions = [(s, float(np.log(p))) for s, p in constants.items() if p >= LEAST_SHARE]
+            type_of = self.grammar.type_of
+            constants = {s: p for s, p in share.items() if s in type_of}
+            mentions = {s: float(np.log(p)) for s, p in constants.items() if p >= LEAST_SHARE}
+            for symbol in self.words.spelled.get(word, ()):
+                if symbol in type_of:
+                    mentions.setdefault(symbol, float(np.log(LEAST_SHARE)))
             by_type: dict[str, float] = {}
-            for symbol, _ in mentions:
-                kind = self.type_of[symbol]
-                by_type[kind] = by_type.get(kind, 0.0) + constants[symbol]
+            for symbol in mentions:
+                kind = type_of[symbol]
+                by_type[kind] = by_type.get(kind, 0.0) + constants.get(symbol, 0.0)
             best = max(by_type, key=lambda name: by_type[name], default="")
             known = bool(best) and by_type[best] >= CLASS_SHARE
-            self._known[word] = mentions, f"<{best}>" if known else None
+            self._known[word] = list(mentions.items()), f"<{best}>" if known else None
         return self._known[word]
 
     def view(self, x: list[str], *, grow: bool) -> View:
-        looked = [self._lookup(word) for word in x]
-        mentions = {i: found for i, (found, _) in enumerate(looked) if found}
-        named = [i for i in mentions if looked[i][1]]
-        seen = [kind or word for word, (_, kind) in zip(x, looked, strict=True)]
-        edged = ["^", *(seen if "classes" in self.features else x), "$"]
-        shares = [self.alignment.share(word) for word in x]
-        anchors = self._anchors(shares)
-        open_places = set(mentions)
-        places: list[int | None] = [None]
-        if self.nested:
-            own = {i for found in anchors.values() for i in found if i is not None}
-            open_places |= own
-            places = [*sorted(own)]
-        tables = self.tables
-        fillers = sorted(open_places)
-        view = View(
-            x,
-            mentions,
-            anchors,
-            named,
-            {a: tables.relations.rows(self._relation_features(edged, named, a), grow=grow) for a in places},
-            {i: tables.constants.rows(self._constant_features(x, i), grow=grow) for i in mentions},
-            {
-                (i, a): tables.roles.rows(self._role_features(edged, named, i, a), grow=grow)
-                for i in fillers
-                for a in places
-                if i != a
-            },
-            {i: tables.unused.rows([f"w {x[i]}", f"c {edged[i + 1]}"], grow=grow) for i in fillers},
-            shares,
-            self.nested,
+        words = self._telling(self.words.read(x))
+        looked = [self._lookup(word.form) for word in words]
+        mentions = [
+            Mention(i, i + 1, symbol, symbol, share)
+            for i, (found, _) in enumerate(looked)
+            for symbol, share in found
+            if symbol in self.tables.constants.labels
+        ]
+        mentions += self._copied(words)
+        named = [i for i, (_, kind) in enumerate(looked) if kind]
+        forms = [word.form for word in words]
+        seen = [kind or form for form, (_, kind) in zip(forms, looked, strict=True)]
+        edged = ["^", *(seen if "classes" in self.features else forms), "$"]
+        shares = [self.alignment.share(form) for form in forms]
+        channels = self._channels(
+            forms, edged, named, {m.start for m in mentions if m.end == m.start + 1}, grow
         )
-        if self.nested and self.silent:
-            self._add_silent(view, places, fillers, grow)
-        return view
+        lexical = [self._lexical(mention, forms, grow) for mention in mentions]
+        relations = self.tables.relations.labels
+        own = [
+            (i, relations[symbol], self.prior * share)
+            for i, found in enumerate(shares)
+            for symbol, share in found.items()
+            if symbol in self.grammar.schema.relations and symbol in relations
+        ]
+        sentence = Sentence(len(words), channels, lexical, own if self.grammar.nested else [])
+        return View(x, words, mentions, named, sentence, shares)
 
-    def _add_silent(self, view: View, places: list[int | None], fillers: list[int], grow: bool) -> None:
-        """Add the rows of symbols without a word, and of the filler of each slot."""
-        tables = self.tables
-        view.silent = self.silent
-        for rel, slots in self.fillers.items():
-            for symbol in slots[0] if slots else ():
-                view.above.setdefault(symbol, []).append(rel)
-        view.relation_rows[None] = tables.relations.rows(["silent"], grow=grow)
-        view.constant_rows[None] = tables.constants.rows(["silent"], grow=grow)
-        without = tables.roles.rows(["silent"], grow=grow)
-        for pair in [(None, None), *((i, None) for i in fillers), *((None, a) for a in places)]:
-            view.role_rows[pair] = without
-        for rel, relation in self.schema.relations.items():
-            for slot in range(len(relation.slots)):
-                row = tables.nesting.rows([f"{rel} {slot}"], grow=grow)
-                if len(row):
-                    view.nesting_rows[rel, slot] = int(row[0])
+    def _telling(self, words: list[Word]) -> list[Word]:
+        """The words that a chart of all spans has room for: those that most likely stand for something."""
+        if len(words) <= MOST_WORDS or not (self.grammar.nested or self.clauses > 1):
+            return words
+        share = self.alignment.share
+        nothing = [share(word.form).get(EMPTY, 0.0) if share(word.form) else 1.0 for word in words]
+        best = sorted(range(len(words)), key=lambda i: nothing[i])[:MOST_WORDS]
+        return [words[i] for i in sorted(best)]
 
-    def _anchors(self, shares: list[dict[str, float]]) -> dict[str, list[int | None]]:
-        if not self.nested:
-            return {rel: [None] for rel in self.schema.relations}
-        found: dict[str, list[int | None]] = {}
-        for i, share in enumerate(shares):
-            for symbol, p in share.items():
-                if p >= LEAST_SHARE and symbol in self.schema.relations:
-                    found.setdefault(symbol, []).append(i)
+    def _copied(self, words: list[Word]) -> list[Mention]:
+        """Constants of open types, as the words spell them."""
+        found = []
+        for label, pattern, longest in self.grammar.open:
+            for i in range(len(words)):
+                for j in range(i + 1, min(i + longest, len(words)) + 1):
+                    text = " ".join(word.text for word in words[i:j])
+                    value = self.grammar.spelled(label, text)
+                    if pattern.fullmatch(value):
+                        found.append(Mention(i, j, label, value, 0.0))
         return found
 
-    def _constant_features(self, x: list[str], i: int) -> list[str]:
+    def _channels(
+        self, forms: list[str], edged: list[str], named: list[int], open_places: set[int], grow: bool
+    ) -> dict[str, list[list[int]]]:
+        """Rows by position; see `Sentence`."""
+        tables, n = self.tables, len(forms)
+        pairs, neighbours, order = (name in self.features for name in ("pairs", "neighbours", "order"))
+
+        def rows(table: Table, names: Iterable[str]) -> list[int]:
+            return table.rows(names, grow=grow)
+
+        found: dict[str, list[list[int]]] = {name: [] for name in CHANNELS}
+        for i in range(n):
+            found["word"].append(rows(tables.relations, [edged[i + 1]]))
+            found["unused"].append(
+                rows(tables.unused, [f"w {forms[i]}", f"c {edged[i + 1]}"]) if i in open_places else []
+            )
+            found["and"].append(
+                rows(tables.relations, ["and", f"and l {edged[i]}", f"and r {edged[i + 1]}"]) if i else []
+            )
+            own = [f"o {edged[i + 1]}"] if self.grammar.nested else []
+            if pairs and own:
+                own += [f"o {edged[i]} {edged[i + 1]}", f"o {edged[i + 1]} {edged[i + 2]}"]
+            for name, mark in (("first", "<"), ("later", ">")):
+                found[name].append(rows(tables.relations, [*own, f"{mark} {edged[i + 1]}"] if own else []))
+        for i in range(n + 1):
+            found["pair"].append(rows(tables.relations, [f"{edged[i]} {edged[i + 1]}"] if pairs else []))
+            before = edged[i - 1] if i else "^^"
+            left = [f"l {edged[i]}", f"ll {before} {edged[i]}"] if neighbours else []
+            right = [f"r {edged[i + 1]}"] if neighbours else []
+            if order:
+                left += [f"first {sum(j < i for j in named)}"]
+                right += [f"last {sum(j >= i for j in named)}"]
+            found["left"].append(rows(tables.roles, left))
+            found["right"].append(rows(tables.roles, right))
+        return found
+
+    def _lexical(self, mention: Mention, forms: list[str], grow: bool) -> tuple[Any, ...]:
+        names = self._constant_features(forms, mention)
+        column = self.tables.constants.labels[mention.label]
+        rows = self.tables.constants.rows(names, grow=grow)
+        meaning = meaning_of(mention.value)
+        return mention.start, mention.end, column, column, meaning, self.prior * mention.share, rows
+
+    def _constant_features(self, x: list[str], mention: Mention) -> list[str]:
         """The word and its neighbours; where the word leaves it open, any word of the sentence."""
+        i, j = mention.start, mention.end
+        left = x[i - 1] if i else "^"
+        right = x[j] if j < len(x) else "$"
+        neighbours = "neighbours" in self.features
+        if not isinstance(mention.label, str):  # copied
+            known = "word" if any(word in self.alignment.counts for word in x[i:j]) else "new"
+            names = ["copied", f"copied {j - i}", f"copied {known}"]
+            return [*names, f"l {left}", f"r {right}"] if neighbours else names
         word = x[i]
         names = [f"w {word}"]
-        if "neighbours" in self.features:
-            left = x[i - 1] if i else "^"
-            right = x[i + 1] if i + 1 < len(x) else "$"
+        if neighbours:
             names += [f"l {left} {word}", f"r {word} {right}"]
         if "sentence" in self.features:
             mentions, kind = self._lookup(word)
             if kind is None or max(p for _, p in mentions) < np.log(SURE_SHARE):
                 names += [f"s {other}" for other in dict.fromkeys(x)]
         return names
-
-    def _relation_features(self, edged: list[str], named: list[int], anchor: int | None) -> list[str]:
-        """Words and pairs of neighbours: of the whole sentence, or around the relation's own word."""
-        pairs, order = "pairs" in self.features, "order" in self.features
-        if anchor is None:
-            names = ["bias", *([f"mentions {len(named)}"] if order else []), *edged[1:-1]]
-            return list(dict.fromkeys([*names, *(f"{a} {b}" for a, b in pairwise(edged) if pairs)]))
-        i = anchor + 1
-        here, left, right = edged[i], edged[i - 1], edged[i + 1]
-        names = ["bias", f"w {here}"]
-        if "neighbours" in self.features:
-            names += [f"l {left}", f"r {right}"]
-        return [*names, f"lw {left} {here}", f"wr {here} {right}"] if pairs else names
-
-    def _role_features(self, edged: list[str], named: list[int], i: int, anchor: int | None) -> list[str]:
-        """Neighbours of a word, and which of the named ones it is, from both ends or from the relation's."""
-        side = "" if anchor is None else "before" if i < anchor else "after"
-        names = ["bias", side] if side else ["bias"]
-        if "neighbours" in self.features:
-            before = edged[i - 1] if i else "^^"
-            names += [f"l {edged[i]}", f"r {edged[i + 2]}", f"ll {before} {edged[i]}"]
-            names += [f"{side} l {edged[i]}"] if side else []
-        if "order" not in self.features:
-            return names
-        if anchor is None:
-            first, last = sum(j < i for j in named), sum(j > i for j in named)
-            return [*names, f"first {first}", f"last {last}", f"both {first} {last}"]
-        return [*names, f"{side} {sum(min(i, anchor) < j < max(i, anchor) for j in named)}"]

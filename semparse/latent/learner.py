@@ -15,20 +15,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from semparse.checks import checked_count, checked_counts, numbered
-from semparse.latent.alignment import Alignment
+from semparse.latent.alignment import NULL, Alignment
 from semparse.latent.features import LEAST_SHARE, Tables, View, Viewer
+from semparse.latent.grammar import Grammar
 from semparse.latent.problem import SATISFIED, LatentProblem
-from semparse.latent.search import Found, Search
+from semparse.latent.search import NOTHING, Found, Search
+from semparse.latent.words import Word, Words
 from semparse.meaning import MR, distinct
-from semparse.parse import Match, Node, Parse
+from semparse.parse import Match, Parse
 from semparse.schema import Schema, SchemaLearner
 from structsvm.optimizers.curve import Point
 from structsvm.optimizers.larank import LaRank
+
+MOST = 0.5  # of the constants of a slot: such a constant needs no word
+Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
 
 
 class Salience:
@@ -75,9 +81,12 @@ class LatentParser:
         prior: float,
         average: bool,
         unnamed: float | None,
+        clauses: int,
+        nothing: float,
     ) -> None:
         self.C, self.iterations, self.reprocess, self.solver = C, iterations, reprocess, solver
-        self.unnamed = unnamed
+        self.unnamed, self.clauses, self.nothing = unnamed, clauses, nothing
+        self.trusted = nothing == 0  # the meanings given; or each sentence came with only one so far
         self.features, self.on_topic, self.prior, self.average = features, on_topic, prior, average
         self.alignment = Alignment()
         self.tables = Tables()
@@ -85,19 +94,42 @@ class LatentParser:
         self.given: Schema | None = None
         self.steps = 1
         self.salience = Salience()
+        self.counts: Counter[str] = Counter()  # of words
+        self.roots: set[str] = set()  # relations that were candidates by themselves
         self.memory: list[tuple[list[str], list[MR]]] = []
-        self.silent: list[str] = []  # symbols that words often do not name, of nested meanings
+        self.silent: dict[tuple[str, int], list[str]] = {}  # constants that words often do not name
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drop everything that depends on the schema, the words and the alignment."""
         self._viewer: Viewer | None = None
+        self._grammar: Grammar | None = None
+        self._words: Words | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_viewer": None, "_grammar": None, "_words": None}
 
     @property
     def schema(self) -> Schema:
         return self.given or self.schemas.schema()
 
     @property
+    def words(self) -> Words:
+        if self._words is None:
+            self._words = Words(self.counts, self.schema)
+        return self._words
+
+    @property
+    def grammar(self) -> Grammar:
+        if self._grammar is None:
+            self._grammar = Grammar(self.schema, self.tables, self.silent, self.roots)
+        return self._grammar
+
+    @property
     def viewer(self) -> Viewer:
         if self._viewer is None:
             self._viewer = Viewer(
-                self.alignment, self.schema, self.tables, self.features, self.silent, self.schemas.fillers
+                self.alignment, self.words, self.grammar, self.features, self.prior, self.clauses
             )
         return self._viewer
 
@@ -111,28 +143,108 @@ class LatentParser:
     ) -> None:
         """EM, then passes over the sentences in random order."""
         bags = [distinct(bag) for bag in bags]
-        for bag in bags:
-            self._meet(bag)
-        posteriors = self.alignment.fit(X, bags, self.iterations)
-        self._viewer = None
-        if self.unnamed is not None and self.viewer.nested:
-            often = self.alignment.often_unsaid(X, bags, posteriors, LEAST_SHARE, self.unnamed)
-            self.silent = sorted(often | self.schema.relations.keys())
-            self._viewer = None
+        for x, bag in zip(X, bags, strict=True):
+            self._meet(x, bag)
+        read = [self.words.read(x) for x in X]
+        forms = [[word.form for word in words] for words in read]
+        self.trusted = self.nothing == 0 or all(len(bag) <= 1 for bag in bags)
+        single = [self._alternatives(bag, 1) for bag in bags]
+        symbols = [[flat[0] for flat in self._symbols(*pair)] for pair in zip(read, single, strict=True)]
+        posteriors = self.alignment.fit(forms, symbols, self.iterations, self.nothing)
+        self._find_silent(read, single, posteriors)
+        meanings = single
+        if self.clauses > 1:
+            meanings = [self._alternatives(bag, self.clauses) for bag in bags]
+            posteriors = [self._posteriors(*pair) for pair in zip(read, meanings, strict=True)]
+        self.grammar.add_rows()
         views = [self.viewer.view(x, grow=True) for x in X]
         self._fit_sizes()
-        data = list(zip(views, bags, posteriors, strict=True))
+        data = [
+            (view, self._aligned(several), chances)
+            for view, several, chances in zip(views, meanings, posteriors, strict=True)
+        ]
         if self.solver == "larank":
             self._larank(data, passes, rng, progress)
         else:
             self._passes(data, passes, rng, progress)
+        self.salience.clear()
+        for view, several, _ in data:
+            self._count(view, several)
         self.memory = list(zip(X, bags, strict=True))
+
+    def _meet(self, x: list[str], bag: list[MR]) -> None:
+        self.counts.update(x)
+        if self._words is not None:
+            self._words.met(x)
+        for mr in bag:
+            self.schemas.see(mr)
+            self.roots.add(mr.rel)
+
+    def _alternatives(self, bag: list[MR], clauses: int) -> list[Meanings]:
+        """Alternatives for a sentence: one candidate, several, or nothing (unless pairs are trusted)."""
+        sizes = range(1, min(clauses, len(bag)) + 1)
+        found = [some for size in sizes for some in combinations(bag, size)]
+        return found if found and self.trusted else [*found, ()]
+
+    def _symbols(self, words: list[Word], meanings: Sequence[Meanings]) -> list[list[list[str]]]:
+        """The symbols of each meaning of alternatives.
+
+        A constant of an open type counts as its type where words spell it.
+        """
+        texts = {word.text for word in words}
+        return [[self._open_symbols(mr, texts) for mr in some] or [[NULL]] for some in meanings]
+
+    def _posteriors(self, words: list[Word], meanings: Sequence[Meanings]) -> np.ndarray:
+        return self.alignment.posteriors([word.form for word in words], self._symbols(words, meanings))
+
+    def _open_symbols(self, mr: MR, texts: set[str]) -> list[str]:
+        relation = self.schema.relations[mr.rel]
+        found = [mr.rel]
+        for arg, kind in zip(mr.args, relation.slots, strict=False):
+            if isinstance(arg, MR):
+                found += self._open_symbols(arg, texts)
+            elif kind in self.schema.patterns:
+                said = arg in texts or arg.replace("_", " ") in texts
+                found.append(f"<{kind}>" if said else f"<{kind}> unsaid")
+            else:
+                found.append(arg)
+        return found
+
+    def _find_silent(
+        self, read: list[list[Word]], meanings: Sequence[list[Meanings]], posteriors: Sequence[np.ndarray]
+    ) -> None:
+        """Constants of the likeliest candidates that, more than once and in a share of at least `unnamed` of
+        the sentences that mean them, no word names; or that fill most of a slot."""
+        known, missed = Counter[tuple[str, int, str]](), Counter[tuple[str, int, str]]()
+        for words, several, chances in zip(read, meanings, posteriors, strict=True):
+            sayable = {
+                s for word in words for s, p in self.alignment.share(word.form).items() if p >= LEAST_SHARE
+            }
+            sayable.update(s for word in words for s in self.words.spelled.get(word.text, ()))
+            for mr in several[int(np.argmax(chances))]:
+                for inner in mr.relations():
+                    for slot, arg in enumerate(inner.args):
+                        if isinstance(arg, str):
+                            known[inner.rel, slot, arg] += 1
+                            missed[inner.rel, slot, arg] += arg not in sayable
+        self.silent = {}
+        total = Counter[tuple[str, int]]()
+        for (rel, slot, _), n in known.items():
+            total[rel, slot] += n
+        for (rel, slot, constant), n in sorted(known.items()):
+            unsaid = missed[rel, slot, constant]
+            often = unsaid > 1 and unsaid >= (self.unnamed or 0) * n
+            if self.unnamed is not None and (often or 1 < n >= MOST * total[rel, slot]):
+                self.silent.setdefault((rel, slot), []).append(constant)
+        self._grammar = self._viewer = None
+
+    def _aligned(self, meanings: Sequence[Meanings]) -> list[Any]:
+        return [self.grammar.exactly(some) if some else NOTHING for some in meanings]
 
     def _passes(self, data: Sequence[Any], passes: int, rng: np.random.Generator, progress: Any) -> None:
         """Passive-aggressive steps."""
         done = 0
         for number in range(passes):
-            self.salience.clear()
             for i in rng.permutation(len(data)):
                 self._step(*data[i], trusting=number > 0)
                 done += 1
@@ -155,82 +267,79 @@ class LatentParser:
             optimizer.epoch()
         for name, w in problem.tables(optimizer.weights_).items():
             self.tables.all[name].w[:] = w
-        self.salience.clear()
-        for view, bag, posteriors in data:  # how often each relation is meant, by the weights learned
-            self.choose(
-                self._scored(view, {name: t.w for name, t in self.tables.all.items()}), bag, posteriors
-            )
 
     def learn(self, x: list[str], bag: list[MR], rng: np.random.Generator) -> None:
         """Learn from one more sentence, then from some of the old ones again."""
         bag = distinct(bag)
-        self._meet(bag)
-        self.alignment.see(x, bag)
-        self._viewer = None
+        known = self.schema if self._grammar is not None else None, len(self.roots)
+        self._meet(x, bag)
+        self._viewer = None  # the alignment changes
+        if known[0] is not self.schema or known[1] != len(self.roots):
+            self._forget()
+        words = self.words.read(x)
+        single = [flat[0] for flat in self._symbols(words, self._alternatives(bag, 1))]
+        self.alignment.see([word.form for word in words], single)
         again = rng.integers(len(self.memory), size=min(self.reprocess, len(self.memory)))
-        for words, candidates in [(x, bag), *[self.memory[i] for i in again]]:
-            view = self.viewer.view(words, grow=True)
+        self.grammar.add_rows()
+        for tokens, candidates in [(x, bag), *[self.memory[i] for i in again]]:
+            view = self.viewer.view(tokens, grow=True)
             self._fit_sizes()
-            self._step(view, candidates, self.alignment.posteriors(words, candidates), trusting=True)
+            several = self._alternatives(candidates, self.clauses)
+            posteriors = self._posteriors(view.words, several)
+            self._step(view, self._aligned(several), posteriors, trusting=True)
+            if tokens is x:
+                self._count(view, self._aligned(several))
         self.memory.append((x, bag))
 
-    def _meet(self, bag: list[MR]) -> None:
-        for mr in bag:
-            self.schemas.see(mr)
+    def _count(self, view: View, several: list[Any]) -> None:
+        """Count the relations that the words can say, and the one that they mean."""
+        search = self._scored(view, {name: t.w for name, t in self.tables.all.items()})
+        best, *_ = search.best()
+        sayable = [found for units in several if units is not None and (found := search.align(units))]
+        meant = [found for found in sayable if found.meaning == best.meaning]
+        rels = {found: [mr.rel for mr in search.mrs(found)] for found in sayable}
+        self.salience.see(
+            (rel for its in rels.values() for rel in its),
+            rels[meant[0]][0] if meant and rels[meant[0]] else None,
+        )
 
     def _fit_sizes(self) -> None:
         """Make room for the labels of the schema and for all features."""
-        self._add_labels()
         for table in self.tables.all.values():
             table.fit_size()
 
-    def _add_labels(self) -> None:
-        """A column for each relation, role and constant of the schema."""
-        schema, tables = self.schema, self.tables
-        for rel, relation in schema.relations.items():
-            tables.relations.label(rel)
-            for slot in range(len(relation.slots)):
-                tables.roles.label((rel, slot))
-        for symbols in schema.types.values():
-            for symbol in sorted(symbols):
-                tables.constants.label(symbol)
-                if self.silent:
-                    tables.nesting.label(symbol)
-
     def _scored(self, view: View, weights: dict[str, np.ndarray]) -> Search:
-        return Search(view, self.tables, weights, self.schema, self.prior)
+        return Search(view, self.grammar, weights, self.clauses)
 
     def choose(
-        self, search: Search, bag: list[MR], posteriors: np.ndarray, *, trusting: bool = True
+        self, search: Search, several: list[Any], posteriors: np.ndarray, *, trusting: bool = True
     ) -> tuple[Found, Found] | None:
-        """The latent candidate of a sentence and its best rival, unless their scores are far enough apart.
+        """The latent meaning of a sentence and its best rival, unless their scores are far enough apart.
 
-        The candidate is the likeliest by the alignment and, once there are weights to trust, by its score.
+        The meaning is the likeliest by the alignment and, once there are weights to trust, by its score.
         """
-        sayable = [(found, p) for mr, p in zip(bag, posteriors, strict=True) if (found := search.align(mr))]
+        sayable = [
+            (found, p)
+            for units, p in zip(several, posteriors, strict=True)
+            if units is not None and (found := search.align(units))
+        ]
         aligned = [(found, p) for found, p in sayable if self._fits(search, found)]
-        parses = search.parses() if aligned else []
-        meant = [found.node for found, _ in aligned if parses and found.node.value == parses[0].node.value]
-        self.salience.see((found.node.symbol for found, _ in sayable), meant[0].symbol if meant else None)
-        if not aligned:
+        if not aligned:  # the words can say none of the candidates: noise
             return None
         right, _ = max(aligned, key=lambda pair: float(np.log(pair[1] + 1e-9)) + trusting * pair[0].score)
-        rival = next((found for found in parses if found.node.value != right.node.value), None)
+        rival = next((found for found in search.best(2) if found.meaning != right.meaning), None)
         return None if rival is None or right.score - rival.score >= 1 else (right, rival)
 
-    def _step(self, view: View, bag: list[MR], posteriors: np.ndarray, *, trusting: bool) -> None:
+    def _step(self, view: View, several: list[Any], posteriors: np.ndarray, *, trusting: bool) -> None:
         """One sentence: a passive-aggressive step if its hidden candidate and the rival are too close."""
         self.steps += 1
         search = self._scored(view, {name: t.w for name, t in self.tables.all.items()})
-        pair = self.choose(search, bag, posteriors, trusting=trusting)
+        pair = self.choose(search, several, posteriors, trusting=trusting)
         if pair is None:
             return
         right, rival = pair
-        change: Counter[tuple[str, int, int]] = Counter()
-        for sign, found in ((1, right), (-1, rival)):
-            for table, rows, label in search.features(found):
-                for row in rows.tolist():
-                    change[table, row, label] += sign
+        change: Counter[tuple[str, int, int]] = Counter(right.features())
+        change.subtract(rival.features())
         norm = sum(value * value for value in change.values())
         if norm == 0:
             return
@@ -242,78 +351,91 @@ class LatentParser:
             table_.changed()
 
     def _fits(self, search: Search, found: Found) -> bool:
-        """Whether a candidate is about one of the things that the sentence names, if it names any."""
+        """Whether a meaning is about one of the things that the sentence names, if it names any."""
         return (
             not self.on_topic
             or not search.view.named
-            or any(found.used >> i & 1 for i in search.view.mentions)
+            or not found.meaning
+            or any(node.names_a_word() for node in search.nodes(found))
         )
 
     def knows(self, symbol: str) -> bool:
-        return symbol in self.schema.relations or symbol in self.viewer.type_of
+        return symbol in self.schema.relations or symbol in self.grammar.type_of
 
     def _search(self, x: list[str]) -> Search:
         tables = self.tables.all.items()
-        weights = {name: table.mean(self.steps) if self.average else table.w for name, table in tables}
+        averaged = self.average and self.steps > 1
+        weights = {name: table.mean(self.steps) if averaged else table.w for name, table in tables}
         return self._scored(self.viewer.view(x, grow=False), weights)
 
     def parse(self, x: list[str], n: int) -> list[Parse]:
-        """The n best MRs."""
+        """All meanings of the n best readings, each once, best first; none if the best reading is nothing."""
         search = self._search(x)
-        found = search.parses(n)
-        return [self._answer(search, tree, found) for tree in found[:n]]
+        found = search.best(n + 2)
+        if not found[0].meaning:
+            return []
+        ways = [way for way in found if way.meaning][:n]
+        answers = [parse for way in ways for parse in self._answer(search, way, found)]
+        best: dict[MR, Parse] = {}
+        for parse in answers:
+            best.setdefault(parse.mr, parse)
+        return list(best.values())
 
-    def _answer(self, search: Search, found: Found, others: list[Found]) -> Parse:
-        rival = max((other.score for other in others if other is not found), default=-np.inf)
-        node = found.node
-        if node.place is None and not search.view.nested:  # for show: the likeliest word of the relation
-            free = [
-                (share.get(node.symbol, 0.0), -i)
-                for i, share in enumerate(search.view.shares)
-                if not found.used >> i & 1
-            ]
-            share, place = max(free, default=(0.0, 0))
-            node = Node(node.symbol, -place if share > 0 else None, node.children, True)
-        return node.parse(found.score, search.view.tokens, found.score - rival)
+    def _answer(self, search: Search, found: Found, others: list[Found]) -> list[Parse]:
+        rival = max(other.score for other in others if other.meaning != found.meaning)  # null at least
+        tokens = search.view.tokens
+        return [node.parse(found.score, tokens, found.score - rival) for node in search.nodes(found)]
 
     def align(self, x: list[str], mr: MR) -> Parse | None:
         """Align an MR with the words of a sentence; None if that is impossible."""
         search = self._search(x)
-        found = search.align(mr)
-        return None if found is None else self._answer(search, found, search.parses())
+        units = self.grammar.exactly([mr])
+        found = None if units is None else search.align(units)
+        return None if found is None else self._answer(search, found, search.best(2))[0]
 
     def match(self, x: list[str], candidates: list[MR]) -> Match | None:
-        """The best parse, if it is a candidate."""
-        parses = self._search(x).parses()
-        best = parses[0].node.value if parses else None
-        if not isinstance(best, MR) or best not in candidates:
+        """The candidate with the highest score, if it is above that of meaning nothing."""
+        search = self._search(x)
+        scored = [(self.grammar.exactly([mr]), mr) for mr in candidates]
+        found = [
+            (way.score, mr) for units, mr in scored if units is not None and (way := search.align(units))
+        ]
+        score, best = max(found, key=lambda pair: pair[0], default=(-np.inf, None))
+        nothing = search.align(NOTHING)
+        if best is None or nothing is None or score <= nothing.score:
             return None
         return Match(best, self.salience.of(best.rel))
 
-    def lexicon(self) -> dict[str, dict[str, float]]:
-        return self.alignment.lexicon()
+    def lexicon(self, least: float = 0.0) -> dict[str, dict[str, float]]:
+        return self.alignment.lexicon(least)
 
     def explain(self, x: list[str], mr: MR | None) -> list[tuple[str, str, float]]:
         """The weights that add up to a score: (label, feature, weight), largest first."""
         search = self._search(x)
-        found = search.align(mr) if mr is not None else next(iter(search.parses()), None)
+        units = None if mr is None else self.grammar.exactly([mr])
+        found = search.best()[0] if mr is None else None if units is None else search.align(units)
         if found is None:
             return []
-        parts = []
-        for name, rows, label in search.features(found):
-            table = self.tables.all[name]
-            features, labels = list(table.features), list(table.labels)
-            for row in rows.tolist():
-                parts.append(
-                    (_label_text(name, labels[label]), features[row], float(search.weights[name][row, label]))
-                )
+        names = {name: (list(t.features), list(t.labels)) for name, t in self.tables.all.items()}
+        parts = [
+            (
+                _label_text(name, names[name][1][label]),
+                names[name][0][row],
+                float(search.weights[name][row, label]),
+            )
+            for name, row, label in found.features()
+        ]
+        if found.prior:
+            parts.append(("alignment", "prior", found.prior))
         return sorted(parts, key=lambda part: -abs(part[2]))
 
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON values for a model file."""
         self._fit_sizes()  # `learn` may have been interrupted
         arrays, meta = self.alignment.state()
-        parts: dict[str, Any] = {"alignment": meta, "steps": self.steps, "silent": self.silent}
+        parts: dict[str, Any] = {"alignment": meta, "steps": self.steps}
+        parts["silent"] = [[rel, slot, constants] for (rel, slot), constants in self.silent.items()]
+        parts |= {"counts": dict(self.counts), "roots": sorted(self.roots), "trusted": self.trusted}
         parts |= self.salience.state()
         for name, table in self.tables.all.items():
             more, parts[name] = table.state(name)
@@ -325,19 +447,29 @@ class LatentParser:
         self.alignment.set_state(arrays, meta["alignment"])
         self.steps = checked_count(meta["steps"], "steps", low=1)
         self.salience.set_state(meta)
-        self.silent = list(numbered(meta["silent"], "silent"))
+        self.counts = Counter(checked_counts(meta["counts"], "counts"))
+        self.roots = set(numbered(meta["roots"], "roots"))
+        self.trusted = meta["trusted"] is True
+        self.silent = {}
+        for rel, slot, constants in meta["silent"]:
+            checked_count(slot, f"a silent slot of {rel!r}", high=len(self.schema.relations[rel].slots) - 1)
+            self.silent[rel, slot] = list(numbered(constants, "silent"))
         for name, table in self.tables.all.items():
             table.set_state(name, arrays, meta[name])
         if list(self.tables.unused.labels) != [""]:
             raise ValueError("the table of unused words must have one label")
-        self._add_labels()
+        if list(self.tables.relations.labels)[:2] != [("null",), ("and",)]:
+            raise ValueError("the table of relations must begin with null and and")
+        self._forget()
+        self.grammar.add_labels()
         for name, table in self.tables.all.items():  # a small file must not ask for large tables
             if table.w.shape[1] != len(table.labels):
                 raise ValueError(f"the labels of {name} must be those of the schema")
-        self._viewer = None
 
 
 def _label_text(table: str, label: Any) -> str:
     if table == "unused":
         return "stands for nothing"
-    return f"{label[0]} A{label[1]}" if isinstance(label, tuple) else str(label)
+    if isinstance(label, tuple) and table == "roles":
+        return f"{label[0]} A{label[1]}"
+    return " ".join(label) if isinstance(label, tuple) else str(label)

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from semparse.latent.features import Tables, View
+from semparse.latent.features import Tables
 from semparse.latent.search import Found, Search
 from structsvm.problem import Problem
 
-Sentence = tuple[View, Any, np.ndarray]  # as the parser sees it, its candidates and their posteriors
+Sentence = tuple[Any, Any, np.ndarray]  # as the parser sees it, its candidates and their posteriors
 Pair = tuple[Search, Found, Found]
 SATISFIED = ()  # the output of a sentence that asks for nothing
 
@@ -30,7 +30,7 @@ class LatentProblem(Problem):
     def __init__(
         self,
         tables: Tables,
-        search_with: Callable[[View, dict[str, np.ndarray]], Search],
+        search_with: Callable[[Any, dict[str, np.ndarray]], Search],
         choose: Callable[..., tuple[Found, Found] | None],
     ) -> None:
         self.search_with, self.choose = search_with, choose
@@ -61,18 +61,16 @@ class LatentProblem(Problem):
         """The margin, less what the prior of the shares grants already."""
         if not other:
             return 0.0
-        search, right, rival = other
-        return max(0.0, 1 - search.prior_gain(right) + search.prior_gain(rival))
+        _, right, rival = other
+        return max(0.0, 1 - right.prior + rival.prior)
 
     def joint_feature(self, x: Sentence, y: Any) -> dict[int, float]:
         if not y:
             return {}
-        search, right, rival = y
+        _, right, rival = y
         change: dict[int, float] = {}
         for sign, found in ((-1, right), (1, rival)):
-            for name, rows, label in search.features(found):
-                start, columns = self.starts[name] + label, self.shapes[name][1]
-                for row in rows.tolist():
-                    key = start + row * columns
-                    change[key] = change.get(key, 0) + sign
+            for name, row, label in found.features():
+                key = self.starts[name] + label + row * self.shapes[name][1]
+                change[key] = change.get(key, 0) + sign
         return {key: value for key, value in change.items() if value}

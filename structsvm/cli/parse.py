@@ -67,7 +67,20 @@ def train(
     solver: Annotated[str | None, typer.Option(help="For latent: larank (default) or pa.")] = None,
     unnamed: Annotated[
         float | None,
-        typer.Option(help="For latent: allow nested relations that no word names (try 0.2; slower)."),
+        typer.Option(
+            show_default="0.5",
+            help="For latent: allow constants that no word names in this share of their sentences.",
+        ),
+    ] = None,
+    clauses: Annotated[
+        int | None,
+        typer.Option(min=1, show_default="1", help="For latent: the most meanings of one sentence."),
+    ] = None,
+    nothing: Annotated[
+        float | None,
+        typer.Option(
+            show_default="0.4", help="For latent: least odds that a sentence means nothing; 0 for never."
+        ),
     ] = None,
     features: Annotated[
         str | None,
@@ -125,7 +138,8 @@ def train(
     with told_in_one_sentence("semparse.commands") as commands:
         options = {
             "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "solver": solver,
-            "unnamed": unnamed, "features": None if features is None else _listed(features),
+            "unnamed": unnamed, "clauses": clauses, "nothing": nothing,
+            "features": None if features is None else _listed(features),
             "iterations": iterations, "prior": prior, "reprocess": reprocess, "on_topic": on_topic,
             "salience": salience, "strategy": strategy, "empties": empties, "average": average,
             "random_state": seed,

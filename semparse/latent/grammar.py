@@ -1,0 +1,186 @@
+"""The grammars of the chart: all meanings that a schema allows, or one meaning only."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semparse.latent._chart import Layout, Units
+from semparse.latent.words import spelling
+from semparse.meaning import MR
+from semparse.schema import Schema
+
+LONGEST_NAME = 4  # words of a constant of an open type
+STATES = ("first", "first argument later", "own", "own and argument")  # what came before an argument
+
+
+def meaning_of(constant: str) -> int:
+    """A number that stands for a constant in the chart; never 0."""
+    return hash(constant) & (2**64 - 1) or 1
+
+
+class Grammar:
+    """Columns of the tables for the symbols of a schema, and the units of meanings.
+
+    silent: for each (relation, slot), the constants that need no word. roots: relations seen as whole
+    meanings; empty: any.
+    """
+
+    def __init__(
+        self, schema: Schema, tables: Any, silent: Mapping[tuple[str, int], Sequence[str]], roots: set[str]
+    ) -> None:
+        self.schema, self.tables, self.silent = schema, tables, silent
+        self.roots = [rel for rel in schema.relations if rel in roots] or list(schema.relations)
+        self.type_of = {
+            symbol: name
+            for name, symbols in schema.types.items()
+            for symbol in symbols
+            if symbol not in schema.relations
+        }
+        self.open: list[tuple[Hashable, Any, int]] = [
+            (
+                ("open", kind),
+                pattern,
+                LONGEST_NAME if pattern.fullmatch("a b") or pattern.fullmatch("a_b") else 1,
+            )
+            for kind, pattern in schema.patterns.items()
+        ]
+        self.nested = any(
+            symbol in schema.relations
+            for r in schema.relations.values()
+            for s in r.slots
+            for symbol in schema.types[s]
+        )
+        self.add_labels()
+
+    def spelled(self, label: Any, text: str) -> str:
+        """The constant of an open type that words spell: as others of that type join their words."""
+        return text.replace(" ", self._joint[label[1]])
+
+    @cached_property
+    def _joint(self) -> dict[str, str]:
+        found = {}
+        for kind in self.schema.open:
+            several = [symbol for symbol in self.schema.types[kind] if len(spelling(symbol)) > 1]
+            found[kind] = " " if any(" " in symbol for symbol in several) else "_"
+        return found
+
+    def add_labels(self) -> None:
+        """A column for each relation, role and constant of the schema."""
+        schema, tables = self.schema, self.tables
+        for rel, relation in schema.relations.items():
+            tables.relations.label(rel)
+            tables.nesting.label((rel,))
+            for slot in range(len(relation.slots)):
+                tables.roles.label((rel, slot))
+        for kind, symbols in schema.types.items():
+            for symbol in sorted(symbols):
+                if symbol not in schema.relations:
+                    tables.constants.label(symbol)
+                    tables.nesting.label(symbol)
+            if kind in schema.open:
+                tables.constants.label(("open", kind))
+
+    @cached_property
+    def layout(self) -> Layout:
+        tables = self.tables
+        roles, constants = tables.roles.labels, tables.constants.labels
+        allowed = np.zeros((max(len(roles), 1), max(len(constants), 1)), np.uint8)
+        for (rel, slot), role in roles.items():
+            kind = self.schema.relations[rel].slots[slot]
+            for symbol in self.schema.types[kind]:
+                if symbol in constants:
+                    allowed[role, constants[symbol]] = 1
+            if kind in self.schema.open:
+                allowed[role, constants["open", kind]] = 1
+        rows = [f"{rel} {slot}" for rel, slot in roles] + ["root"]
+        nest = tables.nesting
+        return Layout(
+            [self._row(nest, name) for name in rows],
+            [nest.labels.get((rel,), -1) for rel in tables.relations.labels],
+            [nest.labels.get(symbol, -1) for symbol in constants],
+            [self._row(tables.roles, name) for name in STATES],
+            self._row(tables.relations, "bias"),
+            self._row(tables.relations, "wordless"),
+            allowed,
+            [meaning_of(symbol) if isinstance(symbol, str) else 0 for symbol in constants],
+        )
+
+    @cached_property
+    def names(self) -> dict[str, list[Any]]:
+        """The symbols of the columns."""
+        return {name: list(table.labels) for name, table in self.tables.all.items()}
+
+    def add_rows(self) -> None:
+        """The rows of features that every sentence has."""
+        tables = self.tables
+        tables.nesting.rows([*(f"{rel} {slot}" for rel, slot in tables.roles.labels), "root"], grow=True)
+        tables.roles.rows(STATES, grow=True)
+        tables.relations.rows(["bias", *(["wordless"] if self.nested else [])], grow=True)
+
+    @staticmethod
+    def _row(table: Any, name: str) -> int:
+        return table.features.get(name, -1)
+
+    @cached_property
+    def search(self) -> Units:
+        """All meanings."""
+        names = list(self.schema.relations)
+        number = {rel: k for k, rel in enumerate(names)}
+        units = []
+        for rel in names:
+            relation = self.schema.relations[rel]
+            copies = dict(relation.copies)
+            slots = []
+            for slot, kind in enumerate(relation.slots):
+                arcs = [number[name] for name in sorted(self.schema.types[kind]) if name in number]
+                slots.append((self._role(rel, slot), copies.get(slot, -1), arcs, self._silent(rel, slot), 0))
+            units.append((self.tables.relations.labels[rel], relation.least, slots))
+        return Units(units, [number[rel] for rel in self.roots], False)
+
+    def exactly(self, mrs: Sequence[MR]) -> Units | None:
+        """These meanings side by side, in any order; None if the schema does not allow one of them."""
+        units: list[Any] = []
+        roots = []
+        for mr in mrs:
+            if mr.rel not in self.tables.relations.labels or not self.schema.valid(mr):
+                return None
+            roots.append(len(units))
+            if not self._add(mr, units) or mr.rel not in self.roots:
+                return None
+        return Units(units, roots, True)
+
+    def _add(self, mr: MR, units: list[Any]) -> bool:
+        place = len(units)
+        units.append(None)
+        slots = []
+        copies = dict(self.schema.relations[mr.rel].copies)
+        for slot, arg in enumerate(mr.args):
+            earlier = copies.get(slot, -1)
+            if earlier >= 0 and arg != mr.args[earlier]:
+                return False
+            arcs: list[int] = []
+            silent: list[int] = []
+            want = 0
+            if isinstance(arg, MR):
+                if earlier < 0:
+                    arcs = [len(units)]
+                    if not self._add(arg, units):
+                        return False
+            else:
+                want = meaning_of(arg)
+                column = self.tables.constants.labels.get(arg)
+                silent = [column] if column in self._silent(mr.rel, slot) else []
+            slots.append((self._role(mr.rel, slot), earlier, arcs, silent, want))
+        units[place] = self.tables.relations.labels[mr.rel], len(slots), slots
+        return True
+
+    def _role(self, rel: str, slot: int) -> int:
+        return self.tables.roles.labels[rel, slot]
+
+    def _silent(self, rel: str, slot: int) -> list[int]:
+        columns = self.tables.constants.labels
+        return [columns[c] for c in self.silent.get((rel, slot), ()) if c in columns]
