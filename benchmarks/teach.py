@@ -50,10 +50,10 @@ def read(name: str, part: str) -> Data:
     return columns.sentences(0), columns.sentences(columns.width - 1)
 
 
-def new_tagger(name: str) -> Any:
+def new_tagger(name: str, reprocess: int | None = None) -> Any:
     from taggers import NerTagger, PosTagger
 
-    return PosTagger() if name == "ewt" else NerTagger()
+    return (PosTagger if name == "ewt" else NerTagger)(reprocess=reprocess)
 
 
 def score(name: str, gold: list[list[str]], found: list[list[str]]) -> float:
@@ -91,10 +91,12 @@ def order(way: str, tagger: Any, X: list[list[str]], rng: np.random.Generator) -
 
 def curve(name: str, way: str, seed: int, most: int) -> dict[str, Any]:
     """The score on the test file along a session, and that of the whole training file."""
+    from taggers.teach.learner import REPROCESS
+
     X, y = read(name, "train")
     X_test, y_test = read(name, "test")
-    whole = score(name, y_test, new_tagger(name).fit(X, y).predict(X_test))
-    tagger = new_tagger(name)
+    whole = score(name, y_test, new_tagger(name, REPROCESS).fit(X, y).predict(X_test))
+    tagger = new_tagger(name, REPROCESS)
     tagger.declare(sorted({label for labels in y for label in labels}), X=X)
     points, tokens, sentences, due, enough = [], 0, 0, FIRST, None
     for part in order(way, tagger, X, np.random.default_rng(seed)):
@@ -116,7 +118,7 @@ def curve(name: str, way: str, seed: int, most: int) -> dict[str, Any]:
 
 
 def loop(name: str, seed: int, sentences: int) -> dict[str, Any]:
-    """Random order: learn each sentence at once, or train CRFsuite from scratch after every LOOP."""
+    """Random order: learn each sentence at once (presets), or train CRFsuite from scratch after LOOP."""
     X, y = read(name, "train")
     X_test, y_test = read(name, "test")
     rng = np.random.default_rng(seed)
@@ -405,7 +407,7 @@ def _sessions(kept: dict[str, Any], quick: bool) -> str:
     if shutil.which("chromium"):
         job: dict[str, Any] = {
             "kind": "screen",
-            "name": "spanish",
+            "name": "bc5cdr",
             "labelled": 300 if quick else 10_000,
             "answers": 50,
         }

@@ -29,6 +29,7 @@ SCHEME = "IOB2"
 MOST_NAME = 60
 MOST_NAMES = 500
 REASONS = 8
+REPROCESS = 5  # n_R of LaRank: people are slow, so old answers can be revisited more often than in training
 
 Labels = list[str | None]
 
@@ -58,7 +59,8 @@ class TagLearner:
             tagger = TASKS[self.task].load(self._model, **self._options)
             self._check_model(tagger)
             return tagger
-        tagger = TASKS[self.task](**self._options)
+        usual = {"reprocess": REPROCESS} if self._options.get("algorithm", "larank") == "larank" else {}
+        tagger = TASKS[self.task](**{**usual, **self._options})
         tagger.declare(
             ["O"] if self.kind == "spans" else [], width=_width(self._pool), X=[*map(_sentence, self._pool)]
         )
