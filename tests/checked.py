@@ -18,11 +18,12 @@ import shutil
 import subprocess
 import sys
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COPIED = ("structsvm", "taggers", "semparse", "corpora", "benchmarks", "tests", "docs", ".ci")
-FUZZERS = ("readers", "models", "templates", "parse", "commands")
+FUZZERS = ("readers", "models", "templates", "parse", "logs", "commands")
 # Memory and files; the fuzzers forge models, and the rest of the suite repeats the same loops.
 QUICK = (
     "tests/structsvm/test_counted.py", "tests/structsvm/test_bigrams.py", "tests/structsvm/test_strings.py",
@@ -123,12 +124,14 @@ def main() -> None:
     if not options.rest:
         cases = (options.cases or (2000 if options.quick else 10000)) // len(FUZZERS)
         numbers = ["--cases", str(cases), "--seconds", "3600", "--seed", str(options.seed)]
-        commands.append(["tests.fuzz", *FUZZERS, *numbers])
-    failed = [
-        " ".join(command)
-        for command in commands
-        if subprocess.run([python, "-m", *command], cwd=tree, env=variables, check=False).returncode
-    ]
+        commands += [["tests.fuzz", fuzzer, *numbers] for fuzzer in FUZZERS]
+
+    def fails(command: list[str]) -> bool:
+        return subprocess.run([python, "-m", *command], cwd=tree, env=variables, check=False).returncode != 0
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # fuzzers use one core each
+        results = [fails(commands[0]), *pool.map(fails, commands[1:])]
+    failed = [" ".join(command) for command, bad in zip(commands, results, strict=True) if bad]
     found = [] if options.kind == "debug" else [ours(path.read_text(), tree) for path in reports.iterdir()]
     found = [report for report in found if report]
     print(*found, sep="\n\n")
