@@ -47,8 +47,8 @@ def evaluate(
                 return
             print(f"{'':10}{'accuracy':>10}{'known words':>14}{'unknown':>10}")
             for name, one in result.items():
-                shares = (one.tokens, one.known, one.unknown)
-                shown = [f"{100 * share.accuracy:.2f}%" if share.total else "-" for share in shares]
+                three = (one.tokens, one.known, one.unknown)
+                shown = [f"{100 * share.accuracy:.2f}%" if share.total else "-" for share in three]
                 print(f"{name:10}{shown[0]:>10}{shown[1]:>14}{shown[2]:>10}")
             return
         if as_json:
