@@ -28,10 +28,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.1, "passes": 2}, "paper
 NESTED_PASSES = 5  # chosen within the training part of a fold of GeoQuery
 ALGORITHMS = tuple(DEFAULTS)
 SOLVERS = ("pa", "larank")
+EMPTY_BAGS = ("skip", "nothing")
 STRATEGIES = ("random", "left-right", "order-free")
 ONLY = {  # options that only one of the algorithms has
     "latent": (
-        "solver", "reprocess", "iterations", "prior", "features", "on_topic", "unnamed", "clauses", "nothing"
+        "solver", "reprocess", "iterations", "prior", "features", "on_topic", "unnamed", "clauses", "nothing",
+        "empty_bags",
     ),
     "paper": ("strategy", "empties"),
 }  # fmt: skip
@@ -69,6 +71,7 @@ class Ospas(Estimator):
     * nothing: the least odds that a sentence means nothing, compared with the likeliest relation (odds of
       1); 0 means that every sentence with candidates means one of them. If no sentence has more than one
       candidate in `fit`, the candidates are taken as right.
+    * empty_bags: sentences without candidates are left out ("skip") or mean nothing ("nothing").
     * clauses: the largest number of meanings of one sentence, each in its own part of it.
     * salience: `match` treats a relation as background if it is meant in a smaller share of the bags that
       contain it, and never matches it.
@@ -94,6 +97,7 @@ class Ospas(Estimator):
     features: Sequence[str] = ("pairs", "neighbours")
     on_topic: bool = False
     unnamed: float | None = 0.5
+    empty_bags: str = "skip"
     clauses: int = 1
     nothing: float = 0.4
     salience: float = 0.3
@@ -114,7 +118,8 @@ class Ospas(Estimator):
         """Train from scratch; `progress` is called with the number of sentences done and the total."""
         with training(self):
             X, bags = checked_examples(sentences, candidates, self._given_schema())
-            X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
+            if self.empty_bags == "skip":
+                X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
             model, rng = self._new_model()
             self._check_used()
             if self.algorithm == "latent" and self.solver == "larank" and not self.average:
@@ -139,7 +144,7 @@ class Ospas(Estimator):
             self._check_used()
             x = checked_tokens(sentence, "the sentence")
             bag = checked_bag(candidates, "the sentence", model.given)
-            if bag:
+            if bag or self.empty_bags == "nothing":
                 model.learn(x, bag, rng)
             if fresh:
                 self._adopt(model, rng)
@@ -180,6 +185,7 @@ class Ospas(Estimator):
             strategy=(self.strategy, STRATEGIES),
             empties=(self.empties, EMPTIES),
             solver=(self.solver, SOLVERS),
+            empty_bags=(self.empty_bags, EMPTY_BAGS),
         )
         if self.C is not None:
             check_positive(C=self.C)

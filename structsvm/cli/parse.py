@@ -82,6 +82,13 @@ def train(
             show_default="0.4", help="For latent: least odds that a sentence means nothing; 0 for never."
         ),
     ] = None,
+    empty_bags: Annotated[
+        str | None,
+        typer.Option(
+            show_default="skip",
+            help="For latent: skip sentences without candidates, or learn that they mean nothing.",
+        ),
+    ] = None,
     features: Annotated[
         str | None,
         typer.Option(
@@ -138,7 +145,7 @@ def train(
     with told_in_one_sentence("semparse.commands") as commands:
         options = {
             "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "solver": solver,
-            "unnamed": unnamed, "clauses": clauses, "nothing": nothing,
+            "unnamed": unnamed, "empty_bags": empty_bags, "clauses": clauses, "nothing": nothing,
             "features": None if features is None else _listed(features),
             "iterations": iterations, "prior": prior, "reprocess": reprocess, "on_topic": on_topic,
             "salience": salience, "strategy": strategy, "empties": empties, "average": average,
@@ -154,7 +161,8 @@ def train(
             seen = f"{len(bags)} sentences with {sum(len(bag.candidates) for bag in bags)} candidates"
             counts = f"{len(known.relations)} relations, {symbols} symbols, {len(parser.lexicon())} words"
             empty = sum(not (bag.candidates and commands.as_tokens(bag.sentence)) for bag in bags)
-            skipped = f"; {empty} sentences without candidates or words were skipped" if empty else ""
+            done = "were skipped" if parser.empty_bags == "skip" else "mean nothing"
+            skipped = f"; {empty} sentences without candidates or words {done}" if empty else ""
             print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)
 
 
