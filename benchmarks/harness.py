@@ -131,7 +131,7 @@ def machine() -> str:
         ]
         cpu = names[0] if names else cpu
     packages = []
-    for name in ("structsvm", "numpy", "scipy", "scikit-learn"):
+    for name in ("structsvm-nlp", "numpy", "scipy", "scikit-learn"):
         try:
             packages.append(f"{name} {version(name)}")
         except PackageNotFoundError:

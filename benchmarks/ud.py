@@ -2,7 +2,7 @@
 
 UDPipe 1 trains its tagger with its defaults and the development file as held-out data. spaCy trains the
 pipeline of `spacy init config --pipeline tagger,morphologizer,trainable_lemmatizer` for a CPU until its
-patience ends. The settings of ours were chosen on the development files.
+patience ends.
 
 Peers take long, so their figures are kept in `results/ud.json` and measured again only if they are absent.
 """

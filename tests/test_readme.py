@@ -54,6 +54,20 @@ def test_the_readme_shows_an_output() -> None:
     assert any(shown for _, _, shown in blocks(PAGES[0]))
 
 
+def as_conllu(columns: str) -> str:
+    """Words with parts of speech as a treebank."""
+    upos = {"N": "NOUN", "V": "VERB", "D": "DET", "I": "ADP", "J": "ADJ"}
+    sentences = [[line.split() for line in part.split("\n")] for part in columns.strip().split("\n\n")]
+    return "".join(
+        "".join(
+            f"{number}\t{word}\t{word.lower()}\t{upos.get(tag[0], 'X')}\t{tag}\t_\t_\t_\t_\t_\n"
+            for number, (word, tag, *_) in enumerate(sentence, 1)
+        )
+        + "\n"
+        for sentence in sentences
+    )
+
+
 @pytest.mark.parametrize("page", TUTORIALS + SHELL, ids=name)
 def test_page_runs_from_its_beginning_to_its_end(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -64,6 +78,7 @@ def test_page_runs_from_its_beginning_to_its_end(
     monkeypatch.chdir(tmp_path)
     for name, n in (("train", 60), ("dev", 15), ("test", 15), ("input", 15), ("more", 15)):
         Path(f"{name}.txt").write_bytes(as_columns(n, seed=len(name)))
+        Path(f"{name}.conllu").write_text(as_conllu(as_columns(n, seed=len(name)).decode()))
     for language, code, _ in blocks(page):
         if language == "python":
             if page in TUTORIALS:
