@@ -63,7 +63,7 @@ def train(
 
 
 def training_bags(file: str | Path, format: str | None, schema: Schema | None) -> list[Bag]:
-    """The bags of a file, some of them without candidates or words; raises DataError if all of them are."""
+    """The bags of a file; some may lack candidates or words, but DataError is raised if all of them do."""
     bags = sentences(file, format)
     told = format is not None or str(file).removesuffix(".gz").endswith((".jsonl", ".json"))
     if not any(bag.candidates for bag in bags) or (not told and _are_columns(bags)):
@@ -128,10 +128,11 @@ def apply(
 ) -> int:
     """Write the n best meanings of each sentence of a file; return how many sentences had one.
 
-    Blank lines and sentences without words have no meaning, so that output lines are those of the input.
+    Blank lines and sentences without words have no meaning, but they keep their line in the output.
+
     show: "mr" (a line `text TAB mr;mr` per sentence), "json" (an object per line), "picture" (words in
-    columns above their symbols and roles, wrapped at `width`) or "html" (a page of such pictures). threshold:
-    replaces that of the model.
+    columns above their symbols and roles, wrapped at `width`) or "html" (a page of such pictures).
+    threshold: replaces the threshold of the model.
     """
     if show not in SHOWN:
         raise ValueError(f"show must be one of {', '.join(SHOWN)}, got {show!r}")
@@ -173,10 +174,10 @@ def match(
     salience: float | None = None,
     format: str | None = None,
 ) -> int:
-    """Write the candidate that each sentence means as `text TAB mr`, with no mr for none; return the count.
+    """Write `text TAB mr` with the candidate that each sentence means, if any; return the count.
 
     parts: train new parsers on the file, with the options of the model (see `Ospas.match_apart`). salience:
-    replaces that of the model.
+    replaces the salience of the model.
     """
     check_output(output, file, None if isinstance(model, Ospas) else model)
     parser = _loaded(model, salience=salience)

@@ -16,8 +16,8 @@ Progress = Callable[[int, int], Any]  # how many are done, of how many
 class Score:
     """Counts with precision, recall and F1; a meaning counts only if it is completely right.
 
-    The counts are of sentences that mean something. `nothing` is the number of the other sentences, and
-    `spurious` the number of meanings that were found in these; `overall` counts them as wrong answers.
+    The counts include only sentences that mean something. `nothing` is the number of other sentences, and
+    `spurious` the number of meanings that were found in them; `overall` counts these as wrong answers.
     """
 
     correct: int

@@ -1,4 +1,4 @@
-"""Two streams of a log, what was said and what happened, as CSV or JSONL files with times.
+"""Read two logs with times, what was said and what happened, from CSV or JSONL files.
 
     time,text                                    {"time": 12.5, "text": "it is too dark"}
     12.5,it is too dark

@@ -55,8 +55,8 @@ class Ospas(Estimator):
       from the candidates.
     * threshold: return no meaning if the best one leads the next by less than this.
     * random_state: the seed.
-    * average: predict with the mean of all weights so far, or with the last ones. LaRank's `fit` ends with
-      one solution and has no mean; use it with "pa", "paper" and `partial_fit`.
+    * average: predict with the mean of all weights so far instead of the last ones. It works with "pa",
+      "paper" and `partial_fit`; LaRank's `fit` ends with one solution, so there is no mean.
 
     Options of "latent":
 
@@ -66,8 +66,8 @@ class Ospas(Estimator):
     * prior: the weight of the EM alignment relative to the learned weights (0.001 only breaks ties).
     * features: features in addition to the words (see `semparse.latent.features.Viewer`).
     * on_topic: if a sentence names things, learn only from candidates about these things.
-    * unnamed: allow meanings with constants that no word names: those that no word names in at least this
-      share of their sentences, and those that fill at least half of a slot. None requires a word for each.
+    * unnamed: allow constants that no word names, if this is so in at least this share of their sentences, or
+      if they fill at least half of a slot. None requires a word for each constant.
     * nothing: the least odds that a sentence means nothing, compared with the likeliest relation (odds of
       1); 0 means that every sentence with candidates means one of them. If no sentence has more than one
       candidate in `fit`, the candidates are taken as right.
@@ -79,7 +79,8 @@ class Ospas(Estimator):
     Options of "paper":
 
     * strategy: the order in which words are labelled: "random" as printed in the thesis, "left-right" or
-      "order-free" (the surest word first). With "random" and average=False, this is the literal reading.
+      "order-free" (the surest word first). With "random" and average=False, this is the algorithm exactly as
+      printed.
     * empties: the number of empty labels that complete a bag (min, max or total).
     """
 
@@ -294,7 +295,7 @@ class Ospas(Estimator):
         return found
 
     def with_options(self, *, threshold: float | None = None, salience: float | None = None) -> Self:
-        """A parser that shares this model and has other options for selecting answers."""
+        """A parser with this model and different options for selecting answers."""
         chosen = {"threshold": threshold, "salience": salience}
         parameters = self._trained_with | {"threshold": self.threshold, "salience": self.salience}
         parser = type(self)(**(parameters | {k: v for k, v in chosen.items() if v is not None}))

@@ -1,8 +1,8 @@
 """Schemas of meaning representations: the relations, the number of their arguments and their types.
 
-A schema is given, or learned from MRs: slots that share half of the constants of the smaller one are of one
-type (so all slots of players are) if the same relations may fill them, a type of numbers is open, and a slot
-that always repeats an earlier one copies it (as both of `defense(pink5, pink5)`).
+A schema is given, or learned from MRs. Two slots have the same type if they share half of the constants of
+the smaller one (as all slots of players do) and the same relations may fill them. A type of numbers is open.
+A slot that always repeats an earlier one copies it, as in `defense(pink5, pink5)`.
 """
 
 from __future__ import annotations

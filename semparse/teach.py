@@ -1,7 +1,7 @@
-"""`structsvm parse teach`: which candidate does a sentence mean, or none? The parser learns each answer.
+"""`structsvm parse teach`: ask which candidate a sentence means, if any, and learn each answer.
 
-A question is {"text": ..., "candidates": [...]}, an answer the position of the right candidate, or -1 for
-none. The parser first learns from all sentences with their candidates; an answer then makes one of them
+A question is {"text": ..., "candidates": [...]}. An answer is the position of the right candidate, or -1 for
+none. The parser first learns from all sentences with their candidates; an answer then makes one candidate
 certain.
 """
 
@@ -61,7 +61,7 @@ class ParseLearner:
         return value
 
     def learn(self, answers: Sequence[Answer]) -> None:
-        """Learn the right candidates; that a sentence means none of them teaches the parser nothing."""
+        """Learn the right candidates; the parser learns nothing from a sentence that means none of them."""
         for answer in answers:
             if answer.value != NONE:
                 self.parser.partial_fit(answer.item["text"], [answer.item["candidates"][answer.value]])

@@ -22,7 +22,7 @@ class TrainingMemoryWarning(UserWarning):
 
 
 class ManyLabelsWarning(UserWarning):
-    """A training with exact inference has many labels."""
+    """Warning about exact inference with many labels, which is slow."""
 
 
 def needed_memory(problem: SequenceProblem, n_features: int, X: Sequences, algorithm: str) -> int:

@@ -31,7 +31,7 @@ COLUMNS = ("precision", "recall", "f1-score", "support")
 
 
 class UndefinedMetricWarning(UserWarning):
-    """Warned of where a precision or recall is a division by zero."""
+    """Warning about a precision or recall that is a division by zero."""
 
 
 def token_accuracy(y: Labels, predicted: Labels) -> float:

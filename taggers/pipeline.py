@@ -1,8 +1,8 @@
-"""Several layers in one model file: parts of speech, then features, then lemmas.
+"""Predict parts of speech, then features, then lemmas with layers in one model file.
 
-Each layer reads the form and what the layers before it have found, in memory. Features and XPOS are labels
-made of parts, see `taggers.labels.parts`. Only those that fit the part of speech are common, so knowing it
-first makes the other layers smaller and better than one joint label.
+Each layer reads the form and the output of the earlier layers, in memory. Features and XPOS are labels made
+of parts, see `taggers.labels.parts`. Once the part of speech is known, only those that fit it are common.
+This makes the other layers smaller and more accurate than one joint label.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Found(NamedTuple):
 class Pipeline:
     """UPOS, XPOS, FEATS and lemmas of words, in one model.
 
-    upos: labels a form. morph: labels form and UPOS with the columns `morph.parts`; None if the training file
-    has neither XPOS nor FEATS. lemmatizer: None if it has no lemmas.
+    upos: predicts UPOS from the form. morph: predicts the columns `morph.parts` from the form and UPOS; None
+    if the training file has neither XPOS nor FEATS. lemmatizer: None if it has no lemmas.
     """
 
     upos: TaggerModel
@@ -211,7 +211,7 @@ def train_pipeline(
 ) -> Pipeline:
     """Learn from the columns form, upos, xpos, feats and lemma; those that are empty are left out.
 
-    dev: with it, each layer but the lemmas keeps the weights of its best pass.
+    dev: development data; with it, each layer except the lemmas keeps the weights of its best pass.
     """
     used = _used(columns)
     common = {"random_state": random_state, "callback": callback}

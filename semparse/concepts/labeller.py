@@ -37,9 +37,9 @@ class ConceptLabeller(Estimator):
 
     The score of a labelling is sum_i g_i(x, y) . h(y_i) (see `_concepts`). Training visits sentences one by
     one and labels them greedily. At the first mistake it makes one gradient step, so that every right
-    continuation scores above the wrong one by 1. The rate falls linearly to a tenth. Training stops after
-    `epochs` passes, or after a pass without a mistake. A visit costs about dimension * hidden * (relations +
-    1) * length^2 operations.
+    continuation scores above the wrong one by 1. The learning rate falls linearly to a tenth. Training stops
+    after `epochs` passes, or after a pass without a mistake. A visit costs about dimension * hidden *
+    (relations + 1) * length^2 operations.
 
     Parameters
     ----------

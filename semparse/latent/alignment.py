@@ -1,10 +1,10 @@
-"""Which words go with which symbols: IBM model 1 between sentences and bags whose right candidate is hidden.
+"""Align words with symbols: IBM model 1 on sentences and bags whose right candidate is not known.
 
-A sentence x of a candidate c is thought to be made word by word, each from one of the symbols of c or from
-the empty one, all as likely:  P(x | c) = prod_i sum_s t(x_i | s) / (1 + |c|).  EM estimates t; its E step
-also gives each candidate of a bag a posterior, by which its counts are weighted. The prior of a candidate is
-in proportion to the odds of its relation, which EM estimates too: some events are rarely talked about. The
-null candidate, whose only symbol is NULL, has odds of its own.
+The model generates a sentence x from a candidate c word by word. Each word comes from one of the symbols of c
+or from the empty symbol, all equally likely:  P(x | c) = prod_i sum_s t(x_i | s) / (1 + |c|).  EM estimates
+t. Its E step also computes the posterior of each candidate of a bag and weights the counts by it. The prior
+of a candidate is proportional to the odds of its relation, because people rarely talk about some events; EM
+estimates these odds too. The null candidate, whose only symbol is NULL, has separate odds.
 """
 
 from __future__ import annotations
@@ -66,10 +66,11 @@ class Alignment:
         return posteriors
 
     def posteriors(self, x: list[str], bag: list[list[Symbols]]) -> np.ndarray:
-        """The posteriors of candidates, learning nothing.
+        """The posteriors of candidates, without learning.
 
-        A candidate is a list of meanings, each with its symbols. A sentence of several is as likely as if
-        each word came from the right one of them, at a price of its odds and of one place of the sentence.
+        A candidate is a list of meanings, each with its symbols. A sentence with several meanings is as
+        likely as if each word came from the right one of them; each meaning costs its odds and one position
+        of the sentence.
         """
         links = _Links([x], [[[s for symbols in meanings for s in symbols] for meanings in bag]])
         t = np.array([self._chance(word, symbol) for word, symbol in links.pairs])
@@ -93,7 +94,7 @@ class Alignment:
         return found
 
     def lexicon(self, least: float = 0.0) -> dict[str, dict[str, float]]:
-        """Of each word the symbols that it may stand for, best first, with their shares of its counts.
+        """For each word, the symbols that it may stand for, best first, with their shares of its counts.
 
         "-" has the share of nothing; symbols with a smaller share than `least` are left out.
         """

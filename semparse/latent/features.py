@@ -202,7 +202,7 @@ class Viewer:
         return View(x, words, mentions, named, sentence, shares)
 
     def _telling(self, words: list[Word]) -> list[Word]:
-        """The words that a chart of all spans has room for: those that most likely stand for something."""
+        """The words that fit into a chart of all spans: those that most likely stand for something."""
         if len(words) <= MOST_WORDS or not (self.grammar.nested or self.clauses > 1):
             return words
         share = self.alignment.share

@@ -1,4 +1,4 @@
-"""Words as the parser reads them: names of several words and numbers are one word, misspelt words another.
+"""Normalize words for the parser: join multiword names and numbers, and correct misspelt words.
 
 A number is read from digits or number words ("twenty seven") if a type of the schema is open to it.
 A word that occurs at most once is read as a frequent word that differs in one letter, if there is one.
@@ -55,7 +55,7 @@ class Words:
         self.met(counts)
 
     def met(self, words: Iterable[str]) -> None:
-        """Take note of words whose counts have changed."""
+        """Update the words whose counts have changed."""
         for word in words:
             if (
                 self.counts[word] >= OFTEN

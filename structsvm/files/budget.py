@@ -1,8 +1,8 @@
 """A bound on the memory of a loaded model: a fixed allowance and a multiple of the size of its file.
 
-Some tables grow with the square of the labels, and a file of a few names can ask for gigabytes of them. A
-model whose tables exceed the bound is saved with so many zeros that it keeps it; a file that does not is
-rejected before anything is allocated.
+Some tables grow with the square of the number of labels, so a small file with many names can ask for
+gigabytes. If the tables of a model exceed the bound, `save` pads its file with zeros until it meets the
+bound. A file that exceeds the bound is rejected before anything is allocated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAME = "padding"
 
 
 def padding(arrays: dict[str, np.ndarray], needed: int) -> dict[str, np.ndarray]:
-    """The array that a file with these arrays lacks for a model that needs so many bytes, if any."""
+    """The array of zeros that a file with these arrays needs to meet the bound, if any."""
     size = sum(array.nbytes for array in arrays.values())
     missing = -(-(needed - ALLOWANCE) // MULTIPLE) - size
     return {NAME: np.zeros(missing, np.uint8)} if missing > 0 else {}

@@ -1,4 +1,4 @@
-"""An append-only file of JSON records that survives `kill -9`: what was appended is on disk."""
+"""Keep JSON records in an append-only file that survives `kill -9`: what was appended is on disk."""
 
 from __future__ import annotations
 

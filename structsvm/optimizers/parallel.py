@@ -1,4 +1,4 @@
-"""LaRank on several cores: CoCoA+ [Ma et al. 2015], with LaRank as the local solver."""
+"""Train LaRank on several cores: CoCoA+ [Ma et al. 2015] with LaRank as the local solver."""
 
 from __future__ import annotations
 
@@ -124,7 +124,8 @@ class Shards:
     """A `Machine` made of shards, each with its own patterns, coefficients and copy of w.
 
     w is the sum of what the shards have learned, and `dual` the dual objective of all coefficients together.
-    Memory: besides w, each shard has a copy of it, and the old values of the part that a round changes.
+    Memory: in addition to w, each shard holds a copy of w and the old values of the part that a round
+    changes.
     """
 
     squared: bool
@@ -146,7 +147,7 @@ class Shards:
     # -- a round --------------------------------------------------------------------------------
 
     def round(self, slots: np.ndarray, work: Work) -> None:
-        """Let every shard visit its own of these slots, then add up what they have learned.
+        """Let every shard visit those of the slots that it owns, then add up what the shards have learned.
 
         The result does not depend on the number of threads. Interruptions end the round early.
         """
@@ -297,15 +298,15 @@ class Shards:
 
 
 class ParallelLaRank(LaRank):
-    """LaRank on shards of the data that learn at the same time, by CoCoA+ [Ma et al. 2015].
+    """LaRank on shards of the data that are trained in parallel, by CoCoA+ [Ma et al. 2015].
 
     An epoch has twenty rounds. In a round every shard runs LaRank on its next patterns, with curvatures
     multiplied by the number of shards K; then the changes of all shards, divided by K, are added up. The dual
     never decreases and its coefficients stay feasible, so `gap` bounds the distance from the optimum as it
     does for LaRank. More shards need more epochs for the same gap.
 
-    shards: their number. Each holds a copy of w. jobs: the number of threads that run them, 0 for all cores;
-    it does not change the result. All other options are those of `LaRank`.
+    shards: the number of shards; each holds a copy of w. jobs: the number of threads, 0 for all cores; it
+    does not change the result. All other options are those of `LaRank`.
     """
 
     def __init__(self, problem: Problem, *, shards: int = 2, jobs: int = 0, **options: Any) -> None:

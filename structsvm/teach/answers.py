@@ -1,4 +1,4 @@
-"""The answers of annotators: what a journal of them says, with undo, and how far two journals agree."""
+"""Read the answers of annotators from journals, with undo, and measure how far two journals agree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Record = dict[str, Any]
 
 
 def item_id(item: Any) -> str:
-    """A name for what is asked, the same in every journal; items with the same content share it."""
+    """The id of an item; it depends only on the content, so it is the same in every journal."""
     text = json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=9).hexdigest()
 
@@ -26,7 +26,7 @@ class Answer:
     """One answer.
 
     item: what was asked, as JSON. value: the answer, None if it was skipped. guess: the model's answer before
-    it learned this one, None if it had none. why: what the question was chosen for. by: the annotator.
+    it learned this one, None if it had none. why: the reason why the question was chosen. by: the annotator.
     time: seconds since 1970.
     """
 
@@ -52,8 +52,8 @@ class Answers:
 
     task: the kind of answers, for the first record. current: the last answer to each item. history: each
     answer that was given and not undone, with the one that it replaced. names: labels in the order in which
-    they were added. keys: those of all requests, so that none counts twice. n_given: how many current answers
-    were not skipped.
+    they were added. keys: the keys of all requests, so that no request counts twice. n_given: the number of
+    current answers without the skipped ones.
     """
 
     task: str
@@ -178,6 +178,6 @@ def agreement(
 
 
 def merged(mine: Answers, theirs: Answers) -> list[Answer]:
-    """Their answers that are new here: where both have answered, mine stay."""
+    """The answers of `theirs` to items that `mine` has not answered."""
     kept = {id for id, answer in mine.current.items() if answer.value is not None}
     return [answer for answer in theirs.given() if answer.id not in kept]

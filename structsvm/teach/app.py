@@ -73,7 +73,7 @@ class TeachApp:
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
-        """Work between the answers in a thread; save the model at the end."""
+        """Run background work in a thread between answers; save the model at the end."""
         worker = threading.Thread(target=self._tidy, daemon=True)
         worker.start()
         try:
@@ -108,7 +108,7 @@ class TeachApp:
         return self._state(self.session.question(_tab(body), None if id is None else _text(body, "id")))
 
     def answer(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Take an answer; the next question."""
+        """Record an answer; return the next question."""
         tab = _tab(body)
         try:
             self.session.answer(
@@ -119,7 +119,7 @@ class TeachApp:
         return self._state(self.session.question(tab))
 
     def undo(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Take back the last answer; its question."""
+        """Undo the last answer; return its question."""
         tab = _tab(body)
         shown = self.session.undo(tab, _text(body, "key"))
         return self._state(shown or self.session.question(tab))
@@ -139,7 +139,7 @@ class TeachApp:
         return {"found": self.session.alternatives(_text(body, "id"))}
 
     def doubts(self, body: dict[str, Any]) -> dict[str, Any]:
-        """The answers to look at again: where a colleague differs, then those that the model doubts."""
+        """The answers to review: those that differ from a colleague's, then those that the model doubts."""
         current = self.session.answers.current
         conflicts = [
             one for one in self.conflicts

@@ -1,4 +1,4 @@
-"""Figures of a session: how fast the answers are given, and how many guesses were right before them."""
+"""Measure the progress of a session: the speed of answering, and the score of the guesses."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ class Step(NamedTuple):
 
 
 class Progress:
-    """The progressive score: each question is answered by the model before it learns the right answer.
+    """The progressive score: the model answers each question before it learns the right answer.
 
-    It is the F1 of the decisions: entities, or tokens, for which it is the accuracy.
+    It is the F1 of the decisions. If these are entities, it is the entity F1; if they are tokens, the
+    accuracy.
     """
 
     def __init__(self) -> None:
@@ -37,7 +38,7 @@ class Progress:
         self._random: list[Counts] = []  # the counts of the random ones
 
     def add(self, time: float, why: str, counts: Counts | None) -> None:
-        """Add an answer; without counts, it does not enter the score."""
+        """Add an answer; an answer without counts does not change the score."""
         self.steps.append(Step(time, why == "random", counts))
         if counts is not None:
             (a, b, c), (right, guessed, wanted) = self._sums[-1], counts

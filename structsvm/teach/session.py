@@ -1,7 +1,8 @@
 """A session of teaching: choose a question, take the answer, learn it, choose the next one.
 
-The session knows nothing about words; a `Learner` does. Every answer is in the journal, on disk, before it
-counts. The state of a session is a function of its journal: after a crash, the same command continues.
+The session knows nothing about words; a `Learner` does. Every answer is written to the journal on disk before
+it counts. The journal alone determines the state of a session, so you can run the same command after a crash
+to continue.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Learner(Protocol):
         """A valid answer in its usual form, or DataError."""
 
     def learn(self, answers: Sequence[Answer]) -> None:
-        """Learn answers, none of which was skipped."""
+        """Learn answers; none of them may be skipped."""
 
     def guess(self, items: Sequence[Any]) -> list[tuple[Any, list[float]]] | None:
         """For each question the answer and its margins; None if nothing is known yet."""
@@ -185,7 +186,7 @@ class Session:
         self._queue = [question for question in self._queue if self.ids[question.place] != id]
 
     def _release(self, tab: str) -> None:
-        """Take the question from a tab; if it has no answer, it is open again."""
+        """Remove the question from a tab; if it has no answer, it becomes open again."""
         if tab in self._tabs:
             id, _ = self._tabs.pop(tab)
             shown = any(other == id for other, _ in self._tabs.values())
@@ -352,7 +353,7 @@ class Session:
     # -- the rest of the page -------------------------------------------------------------------
 
     def doubts(self, n: int = 20) -> list[dict[str, Any]]:
-        """The answers that the model doubts most, without those that were reviewed."""
+        """The answers that the model doubts most, except those that were already reviewed."""
         with self.lock:
             given = [answer for answer in self.answers.given() if answer.why != "review"]
         found: list[tuple[float, int, list[int]]] = []
@@ -403,7 +404,7 @@ class Session:
     # -- work between the answers ---------------------------------------------------------------
 
     def tidy(self) -> bool:
-        """Do a few milliseconds of work that can wait; True if there is more.
+        """Do a few milliseconds of background work; return True if there is more.
 
         If answers were changed or taken back, a new model learns all current answers; otherwise, some open
         questions are ranked with the current model.
@@ -420,7 +421,7 @@ class Session:
     def rebuild(self) -> None:
         """Replace the model by one that has learned the current answers only.
 
-        Questions are answered meanwhile; the new model then learns what was answered since.
+        You can answer questions meanwhile; the new model learns these answers at the end.
         """
         with self.lock:
             self._stale = False

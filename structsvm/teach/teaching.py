@@ -15,7 +15,7 @@ from structsvm.teach.session import Session
 
 
 class Export(NamedTuple):
-    """A format: the ending of its files, and a function from answers to (content, answers left out)."""
+    """A format: its file extension, and a function from answers to (content, answers left out)."""
 
     ending: str
     write: Callable[[Sequence[Answer]], tuple[bytes, int]]
@@ -40,7 +40,7 @@ class Teaching:
             self.session.save(self.output)
 
     def write(self, path: str | Path) -> tuple[int, int]:
-        """Export to a file, in the format of its ending; the numbers of answers written and left out."""
+        """Export in the format of the file extension; return the numbers of answers written and left out."""
         found = [export for export in self.exports.values() if f".{export.ending}" == Path(path).suffix]
         answers = self.session.answers.given()
         data, left_out = (found or list(self.exports.values()))[0].write(answers)
@@ -58,7 +58,7 @@ class Teaching:
         )  # fmt: skip
 
     def merge(self, path: str | Path, units: Callable[[Answer, Answer], list[tuple[Any, Any]]]) -> None:
-        """Take the answers of a colleague that are new, and note how far both agree on the others."""
+        """Add the new answers of a colleague, and report the agreement on the others."""
         task = self.session.learner.task
         theirs, mine = Answers(task), Answers(task)
         theirs.load(read_journal(path), str(path))

@@ -1,8 +1,8 @@
 """Knowledge from outside the labelled file: word classes and gazetteers, by the names that templates use.
 
-Word classes called ``brown`` give the attributes ``brown``, the class of a word, and, if classes are paths
-of bits, ``brown4``, the first four bits of the path, for any number of bits. A gazetteer called ``city``
-gives ``city``, the position of a word in a match (B, I, E, or S for a match of one word), and
+Word classes called ``brown`` give the attribute ``brown``, the class of a word. If the classes are bit paths,
+they also give ``brown4``, the first four bits of the path, and so on for any number of bits. A gazetteer
+called ``city`` gives ``city``, the position of a word in a match (B, I, E, or S for a match of one word), and
 ``city_length``, the number of words of the match.
 """
 
@@ -70,11 +70,11 @@ class Knowledge:
         )
 
     def with_classes(self, classes: Mapping[str, WordClasses]) -> Knowledge:
-        """This knowledge with more or other word classes."""
+        """This knowledge with word classes added or replaced."""
         return replace(self, classes={**self.classes, **classes})
 
     def with_gazetteers(self, gazetteers: Mapping[str, Gazetteer]) -> Knowledge:
-        """This knowledge with more or other gazetteers."""
+        """This knowledge with gazetteers added or replaced."""
         return replace(self, gazetteers={**self.gazetteers, **gazetteers})
 
     def match(self, attribute: str, words: Sequence[str]) -> list[str | None] | None:
@@ -140,7 +140,7 @@ def read_gazetteer(source: Any, *, folded: bool = False) -> Gazetteer:
 
 
 def warn_of_strangers(knowledge: Knowledge, columns: Columns) -> None:
-    """Warn of word classes and gazetteers that know none of the words."""
+    """Warn about word classes and gazetteers that match none of the words."""
     for name in knowledge.names:
         keys = Extractor(parse_template(f"{name}[0]", knowledge=knowledge), knowledge).keys(columns)
         if not keys.any():

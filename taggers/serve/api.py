@@ -35,9 +35,9 @@ Tagged = tuple[list[str], list[float]]
 class Api:
     """Tag and learn for all protocols.
 
-    Everything that touches the model runs in the thread of the event loop, so predictions never meet a model
-    that is being trained: they wait for the sentence that is being learned, about a millisecond. Other
-    threads only write to the disk and split long texts.
+    Everything that touches the model runs in the thread of the event loop, so predictions never use a
+    half-trained model: they wait until the current sentence is learned, about a millisecond. Other threads
+    only write to the disk and split long texts.
     """
 
     def __init__(self, learner: Learner) -> None:
@@ -46,7 +46,7 @@ class Api:
         self._learning = asyncio.Lock()
 
     def route(self, path: str, endpoint: Endpoint, method: str) -> Route:
-        """A route whose requests are measured."""
+        """A route whose requests are counted and timed."""
         return Route(path, self.metrics.measured(path, endpoint), methods=[method])
 
     def routes(self) -> list[Route]:
@@ -63,7 +63,7 @@ class Api:
 
     @property
     def version(self) -> str:
-        """The name of the model at this moment: it changes with every sentence that is learned."""
+        """The current version of the model; it changes with every sentence that is learned."""
         return f"structsvm-{self.learner.n_learned}"
 
     async def split(self, text: str) -> list[Sentence]:
@@ -73,7 +73,7 @@ class Api:
         return await asyncio.to_thread(sentences_of_text, text, self.learner.width)
 
     async def tag(self, sentences: list[Sentence], *, margins: bool = True) -> list[Tagged]:
-        """Labels and margins of sentences; other requests get a turn in between."""
+        """Labels and margins of sentences; other requests can run in between."""
         found: list[Tagged] = []
         for part in _slices(sentences):
             if found:

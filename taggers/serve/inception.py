@@ -33,7 +33,7 @@ class Layer(NamedTuple):
 
 
 class Suggestion(NamedTuple):
-    """A label for the tokens from `first` to `end`, excluded."""
+    """A label for the tokens from `first` up to but not including `end`."""
 
     label: str
     first: int

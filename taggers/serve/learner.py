@@ -32,9 +32,9 @@ class Answer(NamedTuple):
 class Learner:
     """A tagger with a journal of everything that it was asked to learn.
 
-    A request is in the journal before it is learned, and learned before it is answered. Opening the journal
-    learns its records again in the same order, so the model and the answers are those before the restart.
-    All methods must be called from one thread, except `journal.append`.
+    Each request is written to the journal, then learned, then answered. Opening a journal learns its records
+    again in the same order, so the model and the answers are the same as before the restart. All methods must
+    be called from one thread, except `journal.append`.
 
     model: a file, or the name of an included model. journal: None for a model that does not learn.
     """
@@ -81,7 +81,7 @@ class Learner:
     def tag(
         self, sentences: list[list[Token]], *, margins: bool = True
     ) -> list[tuple[list[str], list[float]]]:
-        """The labels of each sentence, and their margins, which are empty if they are not wanted."""
+        """The labels of each sentence, and their margins if requested, else empty."""
         columns = Columns.from_sentences(sentences)
         found = np.zeros(columns.n_tokens, np.float32) if margins else None
         ids, names = self.tagger.tag_with_names(columns, margins=found, live=True)
@@ -100,7 +100,7 @@ class Learner:
         return [(labels, score - best[0]) for score, labels in others]
 
     def answered(self, record: dict[str, Any]) -> Answer | None:
-        """The answer that a request with this key has got; its digest may differ."""
+        """The answer to the earlier request with this key; its digest may differ."""
         return self._answers.get(record["key"]) if record.get("key") else None
 
     def apply(self, record: dict[str, Any]) -> Answer:
@@ -124,7 +124,7 @@ class Learner:
         return digest((X, y)) in self._seen
 
     def save(self, path: str) -> None:
-        """Write the model with all that it has learned, and with its training state."""
+        """Write the model with everything it has learned, including its training state."""
         self.tagger.save(path, training_state=True)
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Metrics:
-    """Counts requests, their status and duration by route, and whatever `count` is called with."""
+    """Counts requests, their status and duration by route, and the events passed to `count`."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()

@@ -28,7 +28,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters of a text with the label that they have, or several of which one is right."""
+    """A range of characters with its label, or with several labels of which one is right."""
 
     start: int
     end: int
@@ -89,10 +89,10 @@ def spans_of_labels(labels: Sequence[str], scheme: str) -> list[tuple[str, int, 
 
 
 def labels_of_spans(spans: Iterable[Span], sentences: Sequence[Sentence], scheme: str) -> list[list[Label]]:
-    """For each sentence of a text the labels of its tokens that spans of characters stand for.
+    """Convert spans of characters to the labels of the tokens of each sentence.
 
     Tokens of a span that overlaps another one, crosses sentences, or begins or ends inside a token, are
-    unknown. So are tokens outside of all spans if there is no scheme, which would say how to write that.
+    unknown. Without a scheme, tokens outside all spans are unknown too, because there is no label for them.
     """
     offsets = [offset for sentence in sentences for offset in sentence.offsets or ()]
     number = [n for n, sentence in enumerate(sentences) for _ in sentence.tokens]

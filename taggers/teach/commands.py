@@ -34,8 +34,8 @@ def teach(
 ) -> Teaching:
     """Begin or continue a session; `options` are those of the tagger.
 
-    labels: to begin with. model: to start from. begin: labelled files to learn first. merge: journals of
-    colleagues. journal: by default the name of the model with the ending .answers.jsonl.
+    labels: the initial labels. model: the model to start from. begin: labelled files to learn first. merge:
+    journals of colleagues. journal: by default the name of the model with the extension .answers.jsonl.
     """
     path = default_journal(output) if journal is None else Path(journal)
     check_saving(output, [file, *begin, *merge, path], "float32", None, True)

@@ -1,4 +1,4 @@
-"""Files of a session of teaching: sentences to label, labelled files to begin with, and exports."""
+"""Read and write the files of a teaching session: sentences to label, labelled files and exports."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def read_answers(
 def export(answers: Sequence[Answer], task: str, format: str) -> tuple[bytes, int]:
     """The labelled sentences as a file, and how many were left out.
 
-    Columns have no room for unknown labels, so they leave out sentences with some.
+    Columns cannot express unknown labels, so sentences that contain them are left out.
     """
     if format not in EXPORTS:
         raise DataError(f"the export format must be one of {', '.join(EXPORTS)}, got {format!r}")

@@ -1,8 +1,8 @@
-"""The learner of a session of teaching that is a tagger.
+"""Let a tagger learn in a teaching session.
 
 A question is {"tokens": [...]}, with {"columns": [[...], ...]} if the tagger reads more than words. An answer
-has a label for each token: None if the annotator does not know it. Phrases (ner, chunk) are in IOB2, whatever
-the scheme of the tagger.
+has a label for each token: None if the annotator does not know it. Phrases (ner, chunk) use IOB2, regardless
+of the scheme of the tagger.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Labels = list[str | None]
 class TagLearner:
     """A tagger that learns one sentence at a time.
 
-    task: pos, chunk, ner or label. model: a model file to start from. pool: sentences without labels, in
-    which word classes are found if the template uses them. options: those of the tagger.
+    task: pos, chunk, ner or label. model: a model file to start from. pool: unlabelled sentences; word
+    classes are learned from them if the template uses any. options: the options of the tagger.
     """
 
     def __init__(
