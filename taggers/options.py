@@ -99,8 +99,8 @@ OPTIONS = (
         object,
         None,
         "Word classes from a file: Brown clusters, words with classes or tags, word vectors, or "
-        "spacy:LANGUAGE. They are attributes in templates, as in 'ner + brown4[0]'; named templates use them "
-        "by themselves. In Python a file, a list of files, or a dict of names.",
+        "spacy:LANGUAGE. Use them as attributes in templates, as in 'ner + brown4[0]'; named templates use "
+        "them automatically. In Python, pass a file, a list of files, or a dict of names.",
         flag="--classes",
         metavar="[NAME=]FILE",
         kept=False,
@@ -144,8 +144,8 @@ OPTIONS = (
         object,
         None,
         "A list of names, one per line: the longest match is an attribute in templates, as in 'ner + "
-        "city[-1..1]'; named templates use it by themselves. In Python a list of NAME=FILE, or a dict from "
-        "names to files or lists of entries.",
+        "city[-1..1]'; named templates use it automatically. In Python, pass a list of NAME=FILE, or a dict "
+        "that maps names to files or lists of entries.",
         flag="--gazetteer",
         metavar="NAME=FILE",
         kept=False,
@@ -156,7 +156,7 @@ OPTIONS = (
         "fold_gazetteers",
         bool,
         False,
-        "Match gazetteers without regard to case.",
+        "Ignore case when matching gazetteers.",
         flag="--fold-gazetteers",
         kept=False,
         fixed_on_resume=True,

@@ -11,7 +11,7 @@ from structsvm.cli.errors import Encoding, told_in_one_sentence
 
 
 def classes(
-    files: Annotated[list[str], typer.Argument(help="Plain text, also gzipped; - for standard input.")],
+    files: Annotated[list[str], typer.Argument(help="Plain or gzipped text; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The file of word classes to write.")],
     n_classes: Annotated[int, typer.Option(min=2, max=60000, help="The number of classes.")] = 500,
     encoding: Encoding = "utf-8",
@@ -23,8 +23,8 @@ def classes(
 
     structsvm train ner train.txt --classes classes.tsv -o ner.ssvm
 
-    Each line of the output has the class of a word (a path in a binary tree, so that its prefixes are
-    larger classes), the word in lower case, and its count, as Brown clusters have. Memory does not grow with
+    Each line of the output has the class of a word, the word in lower case and its count, as in Brown
+    clusters. A class is a path in a binary tree; its prefixes are larger classes. Memory does not grow with
     the text. train --text FILE does both steps at once.
     """
     with told_in_one_sentence("taggers.commands") as commands:

@@ -29,7 +29,7 @@ Column = Annotated[
 Jobs = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")]
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(help="Name that clients may use for this machine, such as host.docker.internal."),

@@ -52,7 +52,7 @@ def train(
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="latent (default), or paper: OSPAS of Bordes' thesis (literally with random and last)."
+            help="latent (default), or paper: OSPAS of Bordes' thesis (as printed with random and last)."
         ),
     ] = None,
     passes: Annotated[int | None, typer.Option(min=1, help="Number of passes over the sentences.")] = None,
@@ -74,7 +74,9 @@ def train(
     ] = None,
     clauses: Annotated[
         int | None,
-        typer.Option(min=1, show_default="1", help="For latent: the most meanings of one sentence."),
+        typer.Option(
+            min=1, show_default="1", help="For latent: the largest number of meanings of a sentence."
+        ),
     ] = None,
     nothing: Annotated[
         float | None,
@@ -107,7 +109,9 @@ def train(
     ] = None,
     reprocess: Annotated[
         int | None,
-        typer.Option(min=0, show_default="2", help="For latent: old sentences to revisit after each one."),
+        typer.Option(
+            min=0, show_default="2", help="For latent: number of old sentences to revisit after each one."
+        ),
     ] = None,
     on_topic: Annotated[
         bool | None,
@@ -119,7 +123,7 @@ def train(
         float | None,
         typer.Option(
             show_default="0.3",
-            help="Match no relation that is meant in a smaller share of the bags that contain it.",
+            help="Do not match relations that are meant in a smaller share of the bags that contain them.",
         ),
     ] = None,
     strategy: Annotated[str | None, typer.Option(help="For paper: random, left-right or order-free.")] = None,
@@ -127,7 +131,8 @@ def train(
     average: Annotated[
         bool | None,
         typer.Option(
-            "--average/--last", help="For pa and paper: predict with the mean of the weights or the last."
+            "--average/--last",
+            help="For pa and paper: predict with the mean of the weights or with the last weights.",
         ),
     ] = None,
     seed: Annotated[
@@ -201,7 +206,7 @@ def serve(model: Model, host: Host = "127.0.0.1", port: Port = 9090, allow_host:
     structsvm parse serve game.ssvm
 
     The service prints its address, which ends in a random token; requests without the token are refused. Set
-    the environment variable STRUCTSVM_TOKEN to keep the token over restarts.
+    the environment variable STRUCTSVM_TOKEN to keep the token across restarts.
     """
     with told_in_one_sentence("semparse.serve", extra="serve") as work:
         work.serve(model, host=host, port=port, allow_hosts=allow_host or (), token=service_token())
@@ -271,7 +276,7 @@ def teach(
     model: Annotated[str | None, typer.Option(help="Model to start from.")] = None,
     merge: Merge = None,
     export: Annotated[
-        list[str] | None, typer.Option(help="Write the answers to this JSONL file and the model, and end.")
+        list[str] | None, typer.Option(help="Write the model, and the answers to this JSONL file, then exit.")
     ] = None,
     journal: Journal = None,
     annotator: Annotator = "",
@@ -285,7 +290,7 @@ def teach(
 
     structsvm parse teach game.jsonl -o game.ssvm
 
-    Answers are in game.answers.jsonl. The same command continues.
+    Answers are saved in game.answers.jsonl. Run the same command again to continue.
     """
     with told_in_one_sentence("semparse.teach", extra="serve") as commands:
         teaching = commands.teach(

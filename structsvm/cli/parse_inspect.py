@@ -21,7 +21,7 @@ def windows(
     after: Annotated[float, typer.Option(help="Seconds after a text that its window includes.")] = 2,
     quiet: Quiet = False,
 ) -> None:
-    """Join texts and events with timestamps to sentences with candidates.
+    """Join texts and events by their timestamps into sentences with candidates.
 
     structsvm parse windows texts.csv events.jsonl --before 0 --after 10 > home.jsonl
 
@@ -42,7 +42,7 @@ def schema(
     output: Output = "-",
     format: Format = None,
 ) -> None:
-    """Write the relations and types of the candidates as JSON, to edit and give to train.
+    """Write the relations and types of the candidates as JSON, for you to edit and pass to train.
 
     structsvm parse schema home.jsonl -o schema.json
 
@@ -68,7 +68,7 @@ def lexicon(
 def explain(
     model: Model,
     sentence: Annotated[str, typer.Argument(help="The sentence.")],
-    meaning: Annotated[str | None, typer.Option(help="Explain this meaning, not the best one.")] = None,
+    meaning: Annotated[str | None, typer.Option(help="Explain this meaning instead of the best one.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Number of weights to show.")] = 20,
 ) -> None:
     """Show the weights behind the score of a meaning, largest first.

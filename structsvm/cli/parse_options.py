@@ -21,10 +21,12 @@ Parts = Annotated[
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option(help="Return no meaning if the best one leads by less; default: as trained."),
+    typer.Option(help="Return no meaning if the best one leads by less than this; default: as trained."),
 ]
 Salience = Annotated[
     float | None,
-    typer.Option(help="Match no relation that is meant less often; default: as trained."),
+    typer.Option(
+        help="Do not match relations that are meant in a smaller share of their bags; default: as trained."
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]

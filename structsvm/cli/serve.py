@@ -13,7 +13,9 @@ def serve(
     model: Annotated[str, typer.Argument(help="Model file, or en-pos for English parts of speech.")],
     journal: Annotated[
         str | None,
-        typer.Option(help="Learn from requests, and keep them in this file; it is read after a restart."),
+        typer.Option(
+            help="Learn from requests and store them in this file, which is read again after a restart."
+        ),
     ] = None,
     output: Annotated[
         str | None,
@@ -28,7 +30,7 @@ def serve(
     structsvm serve people.ssvm --journal people.jsonl
 
     The service prints its address, which ends in a random token; requests without the token are refused. Set
-    the environment variable STRUCTSVM_TOKEN to keep the token over restarts.
+    the environment variable STRUCTSVM_TOKEN to keep the token across restarts.
     """
     with told_in_one_sentence("taggers.serve.service", extra="serve") as work:
         work.serve(

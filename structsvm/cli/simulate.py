@@ -41,14 +41,16 @@ def simulate(
         ),
     ] = None,
     omitted: Annotated[
-        float | None, typer.Option(help="For home: share of commands that leave their room out.")
+        float | None, typer.Option(help="For home: share of commands that do not mention their room.")
     ] = None,
     unseen: Annotated[
         float | None,
-        typer.Option(help="For home: share of sentences with names or numbers that the others never have."),
+        typer.Option(
+            help="For home: share of sentences with names or numbers that never occur in the others."
+        ),
     ] = None,
     multiword: Annotated[
-        bool | None, typer.Option("--multiword", help="For home: names of several words too.")
+        bool | None, typer.Option("--multiword", help="For home: also use names of several words.")
     ] = None,
     numbers: Annotated[
         str | None, typer.Option(show_default="digits", help="For home: digits, words or mixed.")

@@ -32,7 +32,7 @@ def tag(
     replace: Annotated[bool, typer.Option(help="Replace the label column instead of appending one.")] = False,
     classes: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME=FILE", help="Replace the word classes of this name by those of a file."),
+        typer.Option(metavar="NAME=FILE", help="Replace the word classes of this name by those in a file."),
     ] = None,
     gazetteer: Annotated[
         list[str] | None,

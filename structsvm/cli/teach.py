@@ -16,11 +16,13 @@ from taggers.options import OPTIONS
 FLAGS = ("template", "inference", "C")
 Merge = Annotated[
     list[str] | None,
-    typer.Option(help="Journal of a colleague: take its answers, and show Cohen's kappa."),
+    typer.Option(help="Journal of a colleague: add its answers, and show Cohen's kappa."),
 ]
 Journal = Annotated[str | None, typer.Option(help="File of your answers; by default next to the model.")]
 Annotator = Annotated[str, typer.Option(help="Your name, for the journal.")]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the address, open no browser.")]
+NoBrowser = Annotated[
+    bool, typer.Option("--no-browser", help="Print the address, but do not open a browser.")
+]
 Random = Annotated[float, typer.Option(min=0, max=1, help="Share of random questions, for an honest score.")]
 
 
@@ -35,7 +37,7 @@ def teach(
     export: Annotated[
         list[str] | None,
         typer.Option(
-            help="Write the labels to this file (.txt, .conllu, .jsonl or .spacy) and the model, and end."
+            help="Write the model, and the labels to this file (.txt, .conllu, .jsonl or .spacy), then exit."
         ),
     ] = None,
     journal: Journal = None,
@@ -53,8 +55,8 @@ def teach(
 
     structsvm teach ner raw.txt -o people.ssvm --labels PER,ORG
 
-    Answers are in people.answers.jsonl. The same command continues. The address of the page ends in a random
-    token; set the environment variable STRUCTSVM_TOKEN to keep it over restarts.
+    Answers are saved in people.answers.jsonl. Run the same command again to continue. The address of
+    the page ends in a random token; set the environment variable STRUCTSVM_TOKEN to keep it across restarts.
     """
     with told_in_one_sentence("taggers.teach.commands", extra="serve") as commands:
         from taggers.formats.registry import column_number
@@ -92,7 +94,7 @@ def show(teaching: Any, *, no_browser: bool, **options: Any) -> None:
         webbrowser.open(service.url)
     service.run()
     answered = counted(len(teaching.session.answers.given()), "answer")
-    print(f"{teaching.session.journal.path}: {answered}; the same command continues", file=sys.stderr)
+    print(f"{teaching.session.journal.path}: {answered}; run the same command to continue", file=sys.stderr)
 
 
 command = with_flags(teach, [option for option in OPTIONS if option.name in FLAGS])

@@ -30,7 +30,10 @@ class TrainCommand(typer.core.TyperCommand):
 
 def train(
     task: Annotated[
-        str, typer.Argument(help="pos, morph, chunk, ner, label for anything else, or ud for all of CoNLL-U.")
+        str,
+        typer.Argument(
+            help="pos, morph, chunk, ner, label for anything else, or ud for UPOS, XPOS, FEATS and lemmas."
+        ),
     ],
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
