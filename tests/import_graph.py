@@ -35,6 +35,7 @@ OPTIONAL = {
     "spacy": ("spacy",),
     "sklearn": ("sklearn",),
     "matplotlib": ("matplotlib",),
+    "distributed": ("dask",),
     "starlette": WEB,
     "uvicorn": ("uvicorn",),
     "cassis": ("inception",),

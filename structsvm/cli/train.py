@@ -62,6 +62,13 @@ def train(
     curve: Annotated[
         str | None, typer.Option(help="Write the training curve (seconds, dual, ...) to this file.")
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Train on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local:4 "
+            "for 4 processes on this machine. The file can be a quoted pattern, such as 'part-*.conll.gz'."
+        ),
+    ] = None,
     columns: Annotated[
         str | None, typer.Option(help="Input columns, such as 0,1; by default all columns except the labels.")
     ] = None,
@@ -94,7 +101,8 @@ def train(
                 task, file, output, dev=dev, resume=resume, keep_state=keep_state, curve=curve,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
                 label=None if column is None else column_numbers(column), format=format, encoding=encoding,
-                dtype=dtype, prune=prune, calibrate=calibrate, callback=progress, **options,
+                dtype=dtype, prune=prune, calibrate=calibrate, cluster=cluster, callback=progress,
+                **options,
             )  # fmt: skip
         if not quiet:
             print(progress.summary(tagger, output), file=sys.stderr)

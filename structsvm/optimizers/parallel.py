@@ -12,6 +12,7 @@ import numpy as np
 
 from structsvm._dual.dual import lengthened
 from structsvm._dual.shard import LinearShard, add_changes
+from structsvm.optimizers.base import POINTS_PER_EPOCH
 from structsvm.optimizers.curve import in_slices
 from structsvm.optimizers.larank import LaRank
 from structsvm.problem import Problem
@@ -330,6 +331,70 @@ class ParallelLaRank(LaRank):
         rates = np.tile(self._rates, (self.shards, 1))
         self._fitted().round(order, lambda k, shard, slots: self._steps(shard, slots, rates[k]))
         self._rates = rates.mean(axis=0)
+
+
+class ShardLaRank(LaRank):
+    """One shard of a `ParallelLaRank` that runs in its own process.
+
+    Its rounds are numbered from 0. Given its data, what it does in a round depends only on the rounds before
+    and on the w that it adopted, so it can be rebuilt from a `snapshot` and the later values of w.
+    """
+
+    def __init__(
+        self, problem: Problem, *, shard: int, shards: int, n_weights: int, **options: Any
+    ) -> None:
+        super().__init__(problem, **options)
+        self.shard, self.shards, self.n_weights = shard, shards, n_weights
+        self.played = 0
+        self.last: dict[str, Any] = {}
+
+    def _new_machine(self, oracle: Any, seed: int) -> LinearShard:
+        machine = LinearShard(
+            oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=shard_seed(seed, self.shard),
+            sigma=self.shards,
+        )  # fmt: skip
+        machine.grow(self.n_weights)
+        return machine
+
+    def adopt(self, blocks: np.ndarray, values: np.ndarray, rates: np.ndarray) -> None:
+        """Take over what all shards have learned."""
+        self._fitted().adopt(blocks, values)
+        self._rates = rates.copy()
+
+    def play(self) -> dict[str, Any]:
+        """Run the next round; returns the changes of w and what the sum over all shards needs."""
+        machine, (epoch, at) = self._fitted(), divmod(self.played, POINTS_PER_EPOCH)
+        if not at:
+            self.epochs_done, self._order = epoch, self._shuffled()
+        n = len(self._order)
+        own = self._order[n * at // POINTS_PER_EPOCH : n * (at + 1) // POINTS_PER_EPOCH]
+        for part in in_slices(own, 64):
+            self._steps(machine, part, self._rates)
+        blocks, change = machine.changes()
+        self.played += 1
+        self.last = {
+            "blocks": blocks.copy(), "change": change.copy(), "rates": self._rates.copy(),
+            "losses": machine.losses, "patterns": machine.n_patterns, "argmax": machine.n_argmax,
+        }  # fmt: skip
+        return self.last
+
+    def slack_sum(self) -> float:
+        """The shard's part of the primal, apart from ||w||^2 / 2."""
+        machine = self._fitted()
+        return self._objective(machine.slacks(self._held), self._weight) - machine.norm / 2
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """The learned state, apart from w, at the end of an epoch."""
+        state = self._fitted().state()
+        del state["weights"]
+        return state | {"played": np.array([self.played]), "rates": self._rates.copy()}
+
+    def rebuild(self, snapshot: dict[str, np.ndarray], weights: np.ndarray) -> None:
+        """Load a snapshot after `begin`, and the w of that moment."""
+        machine = self._fitted()
+        machine.restore({**snapshot, "weights": weights})
+        machine.admit(self._held, self._weight)
+        self.played, self._rates = int(snapshot["played"][0]), snapshot["rates"].copy()
 
 
 def _every(data: Any, k: int, n: int) -> Any:

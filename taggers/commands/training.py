@@ -44,12 +44,15 @@ def train(
     dtype: str = "float32",
     prune: float | None = None,
     calibrate: bool = False,
+    cluster: str | None = None,
     **options: Any,
 ) -> Any:
     """Train a tagger on a file, save it, and return it; `options` are those of `SequenceTagger`.
 
     label: the label column; several columns are learned as one label that joins their values.
     calibrate: find the temperature of probabilities on the file `dev`, see `SequenceTagger.calibrate`.
+    cluster: train on a Dask cluster, given by the address of its scheduler or by local:N; `file` can be a
+    pattern for many files then.
     curve: a file for the training curve, a table with the fields of `TrainingPoint`.
     """
     options = {name: value for name, value in options.items() if value is not None}
@@ -71,6 +74,16 @@ def train(
     if label is None and task == "morph":
         label = MORPHOLOGY
     labels = [label] if label is None or isinstance(label, int) else list(label)
+    if cluster is not None:
+        if resume is not None or keep_state or curve is not None or calibrate or len(labels) > 1:
+            raise ValueError(
+                "--cluster cannot be combined with --resume, --keep-state, --curve, --calibrate or several "
+                "label columns"
+            )
+        reading = {"format": format, "encoding": encoding, "inputs": inputs, "labels": labels}
+        _train_on_cluster(cluster, tagger, file, dev, reading)
+        tagger.save(output, dtype=dtype, prune=prune)
+        return tagger
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, labels=labels)
     if columns.format.ready and "template" in options:
         raise ValueError(f"--template has no effect on {columns.format.title}, which has ready features")
@@ -111,6 +124,19 @@ def train(
             for point in (TrainingPoint._fields, *tagger.curve_):
                 out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
+
+
+def _train_on_cluster(address: str, tagger: Any, files: Any, dev: Any, reading: dict[str, Any]) -> None:
+    try:
+        from structsvm.integrations.dask import connect, disconnect
+        from taggers.dask import train
+    except ModuleNotFoundError as error:
+        raise ValueError('--cluster needs Dask; install it with pip install "structsvm-nlp[dask]"') from error
+    client = connect(address)
+    try:
+        train(client, tagger, files, dev=dev, **reading)
+    finally:
+        disconnect(client)
 
 
 def read_labelled(

@@ -1,0 +1,101 @@
+"""A real Dask cluster of processes: the certificate, and faults that change no byte."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from structsvm import LaRank, Multiclass
+from structsvm.optimizers import ParallelLaRank
+from tests.structsvm.helpers import noisy_classes
+
+pytest.importorskip("distributed")
+from distributed import Client, LocalCluster
+
+from structsvm.integrations import dask as module
+from structsvm.integrations.dask import DaskLaRank, check_workers, connect
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask, about dead workers
+
+
+@pytest.fixture(scope="module")
+def client():
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        yield client
+
+
+def data(n=120):
+    X, y = noisy_classes(n)
+    problem = Multiclass()
+    problem.prepare(X, y)
+    return problem, X, y
+
+
+def shard_of(k, n, shards):
+    _, X, y = data(n)
+    return X[k::shards], y[k::shards]
+
+
+def new(client, shards=3, **options):
+    problem, X, _ = data()
+    parts = [client.submit(shard_of, k, len(X), shards, pure=False) for k in range(shards)]
+    return DaskLaRank(client, problem, parts, n_weights=problem.n_features, C=0.5, **options)
+
+
+def test_shards_on_a_cluster_learn_what_threads_learn(client):
+    problem, X, y = data()
+    remote = new(client)
+    for _ in range(3):
+        remote.epoch()
+    local = ParallelLaRank(problem, C=0.5, shards=3, epochs=3).fit(X, y)
+    alone = LaRank(problem, C=0.5, gap_tolerance=0.01).fit(X, y)
+    assert remote.dual_ == pytest.approx(local.dual_, rel=0.02)
+    assert remote.gap() >= 0
+    assert remote.dual_ <= alone.dual_ + 0.01 <= remote.primal() + 0.01
+    assert remote.gap() == pytest.approx(remote.primal() - remote.dual_)
+    remote.close()
+    assert client.run(lambda: len(module._SHARDS)) == dict.fromkeys(client.nthreads(), 0)
+
+
+def test_workers_killed_in_random_rounds_change_no_byte():
+    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        strike_down(client)
+
+
+def strike_down(client):
+    calm = new(client, schedule="adaptive")
+    for _ in range(2):
+        calm.epoch()
+    rng = np.random.default_rng(0)
+    deadly = set(rng.choice(40, 3, replace=False).tolist())
+    hurt = new(client, schedule="adaptive")
+
+    def strike(optimizer):
+        if optimizer.rounds in deadly:
+            os.kill(client.run(os.getpid)[optimizer._home[optimizer.rounds % 3]], signal.SIGKILL)
+
+    for _ in range(2):
+        hurt.epoch(strike)
+    assert hurt.weights_.tobytes() == calm.weights_.tobytes()
+    assert hurt.dual_ == calm.dual_
+
+
+def test_two_trainings_share_a_cluster(client):
+    one, two = new(client), new(client, shards=2)
+    one.epoch()
+    two.epoch()
+    again = new(client)
+    again.epoch()
+    assert again.weights_.tobytes() == one.weights_.tobytes()
+    assert two.weights_.tobytes() != one.weights_.tobytes()
+
+
+def test_errors_name_the_address_and_the_worker(client, monkeypatch):
+    with pytest.raises(ValueError, match="no Dask scheduler answers at"):
+        connect("tcp://127.0.0.1:9")
+    with pytest.raises(ValueError, match="local:N, such as local:4, got 'local:x'"):
+        connect("local:x")
+    monkeypatch.setattr(module, "__version__", "9.9")
+    with pytest.raises(ValueError, match=r"worker tcp://.* has structsvm .*, this process 9.9"):
+        check_workers(client)
