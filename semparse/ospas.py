@@ -70,7 +70,7 @@ class Ospas(Estimator):
       if they fill at least half of a slot. None requires a word for each constant.
     * nothing: the least odds that a sentence means nothing, compared with the likeliest relation (odds of
       1); 0 means that every sentence with candidates means one of them. If no sentence has more than one
-      candidate in `fit`, the candidates are taken as right.
+      candidate in `fit`, the candidates are taken as right, as is the only candidate in `partial_fit`.
     * empty_bags: sentences without candidates are left out ("skip") or mean nothing ("nothing").
     * clauses: the largest number of meanings of one sentence, each in its own part of it.
     * salience: `match` treats a relation as background if it is meant in a smaller share of the bags that

@@ -203,17 +203,12 @@ class SchemaLearner:
         return self._schema
 
     def _made(self) -> Schema:
-        slots = [(rel, k) for rel, its in self.fillers.items() for k in range(len(its))]
-        group = {slot: slot for slot in slots}
-        for n, (rel, k) in enumerate(slots):
-            for other, m in slots[:n]:
-                if _alike(self.fillers[rel][k], self.fillers[other][m]):
-                    old, new = group[rel, k], group[other, m]
-                    group = {slot: new if found == old else found for slot, found in group.items()}
-        constants: dict[tuple[str, int], set[str]] = {}
-        for (rel, k), found in group.items():
-            constants.setdefault(found, set()).update(self.fillers[rel][k])
-        symbols = {(rel, k): frozenset(constants[group[rel, k]] | self.inner[rel][k]) for rel, k in slots}
+        constants = _merged({frozenset(slot) for its in self.fillers.values() for slot in its})
+        symbols = {
+            (rel, k): constants[frozenset(slot)] | self.inner[rel][k]
+            for rel, its in self.fillers.items()
+            for k, slot in enumerate(its)
+        }
         names = {found: f"type{k}" for k, found in enumerate(sorted(set(symbols.values()), key=sorted), 1)}
         relations = {
             rel: Relation(
@@ -281,5 +276,16 @@ class SchemaLearner:
         return tuple(sorted(found.items()))
 
 
-def _alike(one: set[str], other: set[str]) -> bool:
-    return len(one & other) >= SHARED * max(min(len(one), len(other)), 1)
+def _merged(slots: Iterable[frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:
+    """For each set of constants, the union of those that are alike, directly or through others."""
+    ordered = sorted(slots, key=sorted)
+    group = {slot: slot for slot in ordered}
+    for n, slot in enumerate(ordered):
+        for other in ordered[:n]:
+            old, new = group[slot], group[other]
+            if old != new and len(slot & other) >= SHARED * max(min(len(slot), len(other)), 1):
+                group = {found: new if its == old else its for found, its in group.items()}
+    union: dict[frozenset[str], set[str]] = {}
+    for slot, its in group.items():
+        union.setdefault(its, set()).update(slot)
+    return {slot: frozenset(union[its]) for slot, its in group.items()}

@@ -148,13 +148,13 @@ class LatentParser:
         read = [self.words.read(x) for x in X]
         forms = [[word.form for word in words] for words in read]
         self.trusted = self.nothing == 0 or all(len(bag) <= 1 for bag in bags)
-        single = [self._alternatives(bag, 1) for bag in bags]
+        single = [self._alternatives(bag, 1, trusted=self.trusted) for bag in bags]
         symbols = [[flat[0] for flat in self._symbols(*pair)] for pair in zip(read, single, strict=True)]
         posteriors = self.alignment.fit(forms, symbols, self.iterations, self.nothing)
         self._find_silent(read, single, posteriors)
         meanings = single
         if self.clauses > 1:
-            meanings = [self._alternatives(bag, self.clauses) for bag in bags]
+            meanings = [self._alternatives(bag, self.clauses, trusted=self.trusted) for bag in bags]
             posteriors = [self._posteriors(*pair) for pair in zip(read, meanings, strict=True)]
         self.grammar.add_rows()
         views = [self.viewer.view(x, grow=True) for x in X]
@@ -180,11 +180,11 @@ class LatentParser:
             self.schemas.see(mr)
             self.roots.add(mr.rel)
 
-    def _alternatives(self, bag: list[MR], clauses: int) -> list[Meanings]:
+    def _alternatives(self, bag: list[MR], clauses: int, *, trusted: bool) -> list[Meanings]:
         """Alternatives for a sentence: one candidate, several, or nothing (unless pairs are trusted)."""
         sizes = range(1, min(clauses, len(bag)) + 1)
         found = [some for size in sizes for some in combinations(bag, size)]
-        return found if found and self.trusted else [*found, ()]
+        return found if found and trusted else [*found, ()]
 
     def _symbols(self, words: list[Word], meanings: Sequence[Meanings]) -> list[list[list[str]]]:
         """The symbols of each meaning of alternatives.
@@ -277,14 +277,16 @@ class LatentParser:
         if known[0] is not self.schema or known[1] != len(self.roots):
             self._forget()
         words = self.words.read(x)
-        single = [flat[0] for flat in self._symbols(words, self._alternatives(bag, 1))]
+        alone = self.trusted or len(bag) == 1  # one candidate in `partial_fit` is an answer
+        single = [flat[0] for flat in self._symbols(words, self._alternatives(bag, 1, trusted=alone))]
         self.alignment.see([word.form for word in words], single)
         again = rng.integers(len(self.memory), size=min(self.reprocess, len(self.memory)))
         self.grammar.add_rows()
         for tokens, candidates in [(x, bag), *[self.memory[i] for i in again]]:
             view = self.viewer.view(tokens, grow=True)
             self._fit_sizes()
-            several = self._alternatives(candidates, self.clauses)
+            alone = self.trusted or len(candidates) == 1
+            several = self._alternatives(candidates, self.clauses, trusted=alone)
             posteriors = self._posteriors(view.words, several)
             self._step(view, self._aligned(several), posteriors, trusting=True)
             if tokens is x:
