@@ -354,8 +354,8 @@ class Ospas(Estimator):
             )
         if meta.get("format") != FORMAT:
             raise ModelFileError(
-                f"Model file {path} has the format {meta.get('format', 1)!r} of another version, "
-                f"which has the format {FORMAT}; train the parser again."
+                f"Model file {path} has format {meta.get('format', 1)!r}, but this version reads only "
+                f"format {FORMAT}; train the parser again."
             )
         with consistent(path, "parser"):
             parameters = dict(meta["parameters"])

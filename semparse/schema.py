@@ -146,7 +146,7 @@ class Schema:
 
 def _pattern(name: str, value: bool | str, types: Mapping[str, Any]) -> re.Pattern[str]:
     if name not in types:
-        raise SchemaError(f"open has a type {name!r}, which the schema lacks")
+        raise SchemaError(f"open names the type {name!r}, which is missing from the schema")
     if value is not True and (not isinstance(value, str) or len(value) > LONGEST_PATTERN):
         raise SchemaError(f"open[{name!r}] must be true or a regular expression, got {value!r}")
     try:

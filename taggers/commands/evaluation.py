@@ -77,7 +77,7 @@ def evaluate_any(
     if options.pop("label", None) is not None or options.pop("strict", None) is not None:
         raise ValueError("--column and --strict have no effect on a model of several layers")
     if options.pop("format", "auto") not in ("auto", "conllu"):
-        raise ValueError("a model of several columns is evaluated on CoNLL-U files")
+        raise ValueError("a model of several columns needs a CoNLL-U file for evaluation")
     return evaluate_columns(model, file, **options)
 
 
@@ -169,7 +169,8 @@ def _compare_columns(file: str | Path, format: str, encoding: str, strict: str |
     if set(chain.from_iterable(gold)).isdisjoint(names):
         raise DataError(
             "the last two columns have no label in common, so they are not gold and predicted labels; "
-            + hint, name,
+            + hint,
+            name,
         )
     warn_of_gold(gold, names, schemes.detect(predicted), columns.name, "the predicted ones")
     return _compare(gold, predicted, columns, strict)

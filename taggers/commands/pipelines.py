@@ -76,7 +76,7 @@ def evaluate_columns(
         if set(gold) - {"_"}:
             pairs[name] = gold, [one.names[k] for k in one.ids.tolist()]
     if not pairs:
-        raise DataError("has no gold labels for this model", columns.name)
+        raise DataError("has no gold labels in the columns of this model", columns.name)
     if len(pairs) > 1:
         both = [
             ["\t".join(row) for row in zip(*side, strict=True)] for side in zip(*pairs.values(), strict=True)

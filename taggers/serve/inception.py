@@ -47,7 +47,7 @@ class Inception:
 
     def __init__(self, api: Api) -> None:
         if api.learner.width > 1:
-            raise ValueError("INCEpTION sends words alone, but the model has more than one input column")
+            raise ValueError("INCEpTION sends only words, but the model has more than one input column")
         self.api = api
         self._training = False
 

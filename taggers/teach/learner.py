@@ -69,7 +69,9 @@ class TagLearner:
     def _check_model(self, tagger: SequenceTagger) -> None:
         model = tagger.model_
         if model.template is None:
-            raise ValueError(f"{self._model} was trained on ready features, but teach shows words")
+            raise ValueError(
+                f"{self._model} was trained on precomputed features, but teach needs a model that reads words"
+            )
         if self.kind == "spans" and model.outer == "none":
             raise ValueError(
                 f"the labels of {self._model} mark no phrases; use the task label instead of {self.task}"

@@ -35,7 +35,7 @@ async function send(path, body) {
         body: JSON.stringify({ tab, ...body }),
       });
     } catch {
-      trouble("The program does not answer. Start it again with the same command; nothing is lost.");
+      trouble("The program does not respond. Run the same command again; nothing is lost.");
       await new Promise((done) => setTimeout(done, 1000));
       continue; // a request has a key, so it never counts twice
     }
@@ -134,7 +134,7 @@ function show(found, said = "") {
   for (const id of ["accept", "skip", "explain", "others"]) byId(id).disabled = !question;
   byId("undo").disabled = !state.stats.can_undo;
   byId("explain").hidden = byId("others").hidden = state.kind === "choice";
-  const what = question ? `${REASONS[question.why] ?? ""} ${reading(question)}` : "Nothing is left to ask.";
+  const what = question ? `${REASONS[question.why] ?? ""} ${reading(question)}` : "There are no more questions.";
   byId("status").textContent = `${said} ${what}`;
   if (!["INPUT", "BUTTON", "SUMMARY", "A"].includes(document.activeElement.tagName)) byId("sentence").focus({ preventScroll: true });
 }
@@ -164,7 +164,7 @@ function drawQuestion() {
   box.className = question ? "" : "reading";
   box.removeAttribute("role");
   if (!question) {
-    box.textContent = "Nothing is left to ask. Export your labels, or review the doubtful ones.";
+    box.textContent = "There are no more questions. Export your labels, or review the doubtful ones.";
     byId("why").textContent = "All done.";
     return;
   }
@@ -251,7 +251,7 @@ function drawProgress() {
   byId("caption").textContent = `${score} of the guesses, before you answered`;
   drawCurve(stats.curve);
   byId("hint").hidden = !stats.enough;
-  byId("hint").textContent = "Nothing that is left is within the margin: more labels of this text will hardly change the model.";
+  byId("hint").textContent = "No remaining question is within the margin: more labels from this text will hardly change the model.";
   byId("notes").replaceChildren(...state.notes.map((note) => make("li", note)));
   byId("formats").replaceChildren(...state.formats.map((format) => {
     const link = make("a", FORMATS[format] ?? format);
@@ -328,7 +328,7 @@ async function explain() {
   }
   const word = state.question.item.tokens[at];
   const text = found.label === null ? "The model knows no labels yet." : `“${word}” is ${found.label}, by a margin of ${found.margin}`;
-  detail(text, found.reasons.length ? table : make("p", "No feature of it has a weight yet."));
+  detail(text, found.reasons.length ? table : make("p", "None of its features has a weight yet."));
 }
 
 async function others() {
@@ -361,7 +361,7 @@ async function review() {
     list.append(make("li"));
     list.lastChild.append(button);
   }
-  detail(found.length ? "Your answers that look doubtful:" : "No answer of yours looks doubtful.", list);
+  detail(found.length ? "Your answers that look doubtful:" : "None of your answers looks doubtful.", list);
 }
 
 const ask = (work) => work().catch((error) => trouble(error.message));
@@ -393,7 +393,7 @@ function setLabel(name) {
 const answer = (given) => state.question && change("answer", { id: state.question.id, value: given, key: newKey(), again: state.question.answered }, given === null ? "Skipped." : "Learned.");
 const accept = () => answer(value);
 const skip = () => answer(null);
-const undo = () => state.stats.can_undo && change("undo", { key: newKey() }, "Taken back.");
+const undo = () => state.stats.can_undo && change("undo", { key: newKey() }, "Undone.");
 
 function move(step, extend) {
   const last = state.kind === "choice" ? state.question.item.candidates.length - 1 : value.length - 1;
@@ -504,5 +504,5 @@ byId("new").addEventListener("submit", async (event) => {
   byId("sentence").focus();
 });
 
-byId("help").textContent = "Arrows move, with Shift they select. A number sets a label and, pressed again, removes it.";
+byId("help").textContent = "Move with the arrow keys; hold Shift to select. Press a number to set a label, and again to remove it.";
 change("question", {});
