@@ -29,6 +29,7 @@ NESTED_PASSES = 5  # chosen within the training part of a fold of GeoQuery
 ALGORITHMS = tuple(DEFAULTS)
 SOLVERS = ("pa", "larank")
 EMPTY_BAGS = ("skip", "nothing")
+MOST_CLAUSES = 8
 STRATEGIES = ("random", "left-right", "order-free")
 ONLY = {  # options that only one of the algorithms has
     "latent": (
@@ -193,6 +194,8 @@ class Ospas(Estimator):
         check_count(iterations=self.iterations, low=1)
         check_count(reprocess=self.reprocess, low=0)
         check_count(clauses=self.clauses, low=1)
+        if self.clauses > MOST_CLAUSES:
+            raise ValueError(f"clauses must be at most {MOST_CLAUSES}, got {self.clauses}")
         if self.passes is not None:
             check_count(passes=self.passes, low=1)
         if self.unnamed is not None:

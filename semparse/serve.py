@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from semparse.examples import as_tokens
 from semparse.ospas import Ospas
 from structsvm.integrations.starlette import LocalService, Refused, check_fields, field, read_json
 
@@ -29,7 +30,7 @@ def new_service(parser: Ospas, **options: Any) -> LocalService:
         n = field(body, "n", int) if "n" in body else 1
         if not 1 <= n <= MOST_MEANINGS:
             raise Refused(f"n must be from 1 to {MOST_MEANINGS}")
-        if len(text.split()) > MOST_WORDS:
+        if len(as_tokens(text)) > MOST_WORDS:
             raise Refused(f"text must not have more than {MOST_WORDS} words")
         try:
             parses = await asyncio.to_thread(parser.parse, text, n)

@@ -64,7 +64,7 @@ class OspasPipe(EstimatorPipe):
     ) -> None:
         """Start from scratch; a model file is read again."""
         validate_get_examples(get_examples, "OspasPipe.initialize")
-        self._start()
+        self.start_over()
 
     def _learn(self, examples: list[Example]) -> float:
         """Learn from the candidates of each example; return how many matches were wrong."""

@@ -388,7 +388,7 @@ cdef class Chart:
         cdef int n = scores.n
         self.scores, self.units, self.k, self.n = scores, units, k, n
         self.g, self.s = &units.g, &scores.t
-        self.cells, self.clauses = (n + 1) * (n + 1), clauses
+        self.cells, self.clauses = (n + 1) * (n + 1), min(clauses, n)   # a clause has at least one word
         cdef Py_ssize_t size = (2 * units.n_states + units.n + units.n_slots + 1) * <Py_ssize_t>self.cells * k
         self.partial = <Item*>malloc((size + units.n_states * k) * sizeof(Item))
         self.fills = <int32_t*>malloc((units.n_states * k * units.most + 1) * sizeof(int32_t))

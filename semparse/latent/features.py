@@ -19,7 +19,8 @@ FEATURES = ("classes", "pairs", "neighbours", "order", "sentence")
 LEAST_SHARE = 0.1  # of a word's counts that a symbol must have for the word to stand for it
 CLASS_SHARE = 0.4  # of a word's counts that constants of one type must have for the word to be of that class
 SURE_SHARE = 0.5  # a word whose best constant has less is decided by the rest of the sentence, too
-MOST_WORDS = 64  # of a sentence in a chart of nested meanings or of several
+LONGEST_NAME = 60  # characters of an open constant: some regular expressions take long on longer ones
+MOST_WORDS = 64  # of a sentence in a chart; of longer ones, those that most likely stand for something
 
 
 class Table:
@@ -203,7 +204,7 @@ class Viewer:
 
     def _telling(self, words: list[Word]) -> list[Word]:
         """The words that fit into a chart of all spans: those that most likely stand for something."""
-        if len(words) <= MOST_WORDS or not (self.grammar.nested or self.clauses > 1):
+        if len(words) <= MOST_WORDS:
             return words
         share = self.alignment.share
         nothing = [share(word.form).get(EMPTY, 0.0) if share(word.form) else 1.0 for word in words]
@@ -218,7 +219,7 @@ class Viewer:
                 for j in range(i + 1, min(i + longest, len(words)) + 1):
                     text = " ".join(word.text for word in words[i:j])
                     value = self.grammar.spelled(label, text)
-                    if pattern.fullmatch(value):
+                    if len(value) <= LONGEST_NAME and pattern.fullmatch(value):
                         found.append(Mention(i, j, label, value, 0.0))
         return found
 

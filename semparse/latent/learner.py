@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from semparse.schema import Schema, SchemaLearner
 from structsvm.optimizers.curve import Point
 from structsvm.optimizers.larank import LaRank
 
+MOST_COMBINED = 5_000  # ways to choose candidates for several clauses; larger choices are left out
 MOST = 0.5  # of the constants of a slot: such a constant needs no word
 Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
 
@@ -183,7 +185,8 @@ class LatentParser:
     def _alternatives(self, bag: list[MR], clauses: int, *, trusted: bool) -> list[Meanings]:
         """Alternatives for a sentence: one candidate, several, or nothing (unless pairs are trusted)."""
         sizes = range(1, min(clauses, len(bag)) + 1)
-        found = [some for size in sizes for some in combinations(bag, size)]
+        kept = [size for size in sizes if size == 1 or comb(len(bag), size) <= MOST_COMBINED]
+        found = [some for size in kept for some in combinations(bag, size)]
         return found if found and trusted else [*found, ()]
 
     def _symbols(self, words: list[Word], meanings: Sequence[Meanings]) -> list[list[list[str]]]:

@@ -41,7 +41,7 @@ cdef class LinearShard(LinearDual):
         self.n_weights = len(self.weights)
         cdef Py_ssize_t n = (self.n_weights + BLOCK - 1) // BLOCK
         if n > self.n_blocks:
-            self.n_blocks = n
+            self.n_blocks, self.n_touched = n, 0
             self.touched = np.zeros(n // 64 + 1, np.uint64)
             self.place, self.blocks = np.empty(n, np.int32), np.empty(n, np.int32)
             self.before, self.change = np.empty((n, BLOCK)), np.empty((n, BLOCK))

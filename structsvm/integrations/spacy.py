@@ -46,7 +46,7 @@ class EstimatorPipe(TrainablePipe):
         self.source, self.options = model, dict(options or {})
         self.model, self.pending = self._new(), model is not None
         if self.pending and not _built_from_config():
-            self._start()
+            self.start_over()
 
     @abstractmethod
     def _new(self) -> Any:
@@ -56,7 +56,7 @@ class EstimatorPipe(TrainablePipe):
     def _load(self, path: str | Path) -> Any:
         """Return the estimator of a model file."""
 
-    def _start(self) -> None:
+    def start_over(self) -> None:
         """Start over: from the model file if there is one, else untrained."""
         self.model = self._new() if self.source is None else self._load(self.source)
         self.pending = False
@@ -65,7 +65,7 @@ class EstimatorPipe(TrainablePipe):
     def trained(self) -> bool:
         """Whether there is a model, even an empty one; reads the model file if that is still pending."""
         if self.pending:
-            self._start()
+            self.start_over()
         return hasattr(self.model, "model_")
 
     def require_model(self) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from functools import partial
 from threading import Event
 from typing import Any
 
@@ -114,11 +115,34 @@ class ShardedPatterns:
         whole, n = self.new(), len(self.shards)
         stored = whole.add_rows(**rows)
         slots = np.empty(len(stored), np.intp)
-        owner = (np.arange(len(stored)) if shard is None else shard) % n
+        owner = np.arange(len(stored)) if shard is None else np.asarray(shard)
+        if owner.dtype.kind not in "iu" or owner.shape != stored.shape:
+            raise ValueError("the shards of the stored patterns are inconsistent")
+        owner = owner % n
         for k, oracle in enumerate(self.shards):
             if (own := owner == k).any():
                 slots[own] = oracle.add_rows(**whole.rows(stored[own])) * n + k
         return slots
+
+
+def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Event | None = None) -> list[Any]:
+    """The results of the tasks. Ctrl-C and errors set `stop`, and are raised when all threads have ended."""
+    interrupt: BaseException | None = None
+    with ThreadPoolExecutor(jobs) as pool:
+        futures: list[Future[Any]] = []
+        while len(futures) < len(tasks) or not all(future.done() for future in futures):
+            try:
+                while len(futures) < len(tasks):
+                    futures.append(pool.submit(tasks[len(futures)]))
+                done, _ = wait([f for f in futures if not f.done()], return_when=FIRST_EXCEPTION)
+                failed = any(future.exception() is not None for future in done)
+            except BaseException as error:
+                interrupt, failed = error, True
+            if failed and stop is not None:
+                stop.set()
+    if interrupt is not None:
+        raise interrupt
+    return [future.result() for future in futures]
 
 
 class Shards:
@@ -160,23 +184,20 @@ class Shards:
                     return
                 work(k, self.shards[k], part)
 
+        def settle() -> None:
+            self.dual += self._add_up() - before
+
         try:
             self._each(play, stop)
         finally:
-            self.dual += self._add_up() - before
+            in_threads([settle], 1)  # signals reach the main thread only: Ctrl-C waits until w is complete
 
     def _each(self, work: Callable[[int], Any], stop: Event | None = None) -> list[Any]:
         """The results of `work` for each shard; if one fails, `stop` is set, and the others are awaited."""
         n = len(self.shards)
         if min(self.jobs, n) == 1:
             return [work(k) for k in range(n)]
-        with ThreadPoolExecutor(min(self.jobs, n)) as pool:
-            try:
-                return list(pool.map(work, range(n)))
-            except BaseException:
-                if stop is not None:
-                    stop.set()
-                raise
+        return in_threads([partial(work, k) for k in range(n)], min(self.jobs, n), stop)
 
     def _add_up(self) -> float:
         """Bring w and its copies up to date; return `losses` minus the growth of ||w||^2 / 2."""
@@ -282,6 +303,11 @@ class Shards:
     def restore(self, state: dict[str, Any]) -> None:
         self._grow(max(len(state["weights"]), self.oracle.n_weights))
         n, seeds = len(self.shards), state["rng"]
+        for counts, names in ((state["counts"], OUTPUTS), (state["lengths"], ENTRIES)):
+            room = {len(state[name]) for name in names}
+            sound = counts.ndim == 1 and counts.dtype.kind in "iu" and len(room) == 1
+            if not sound or not 0 <= counts.min(initial=0) <= counts.max(initial=0) <= max(room):
+                raise ValueError("the training state has counts that do not fit its arrays")
         patterns = state["slots"] % n
         outputs = np.repeat(patterns, state["counts"])
         entries = np.repeat(outputs, state["lengths"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,6 +18,8 @@ from starlette.routing import Route
 from structsvm.files.errors import DataError
 from structsvm.integrations.starlette import LocalService, Refused, read_json
 from structsvm.teach.session import Answered, Session
+
+log = logging.getLogger("structsvm.teach")
 
 PAGE = Path(__file__).with_name("page")
 TYPES = {"index.html": "text/html", "teach.css": "text/css", "teach.js": "text/javascript",
@@ -89,8 +92,11 @@ class TeachApp:
         while not self._ended.is_set():
             self._work.wait()
             self._work.clear()
-            while not self._ended.is_set() and self.session.tidy():
-                self._ended.wait(0.002)  # answers go first
+            try:
+                while not self._ended.is_set() and self.session.tidy():
+                    self._ended.wait(0.002)  # answers go first
+            except Exception:
+                log.exception("ranking or rebuilding failed; the next answer starts it again")
 
     # -- requests -------------------------------------------------------------------------------
 

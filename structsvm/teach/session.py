@@ -123,6 +123,7 @@ class Session:
         self._queue: list[Question] = []
         self._tabs: OrderedDict[str, tuple[str, str]] = OrderedDict()  # (item, why) on the screen of each tab
         self._first, self.learner = learner, learner.fresh()
+        self._rebuilding = threading.Lock()
         self._stale = False  # whether the model has learned an answer that no longer counts
         self.journal = Journal(journal)
         try:
@@ -298,6 +299,7 @@ class Session:
             if answer.value is not None:
                 self._stale = True
             before = self.answers.current.get(answer.id)
+            self.items.setdefault(answer.id, answer.item)  # a colleague's, or of an earlier file
             self._show(tab, answer.id, answer.why if before is None else "review")
             shown = self._question(*self._tabs[tab])
             shown["draft"] = answer.value
@@ -423,13 +425,21 @@ class Session:
 
         You can answer questions meanwhile; the new model learns these answers at the end.
         """
+        with self._rebuilding:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
         with self.lock:
             self._stale = False
             learner, given = self._first.fresh(), self.answers.given()
             for name in self.answers.names:
                 learner.add_name(name)
-        if given:
-            learner.learn(given)
+        try:
+            if given:
+                learner.learn(given)
+        except BaseException:
+            self._stale = True
+            raise
         with self.lock:
             known = {answer.id: answer for answer in given}
             new = [answer for answer in self.answers.given() if known.get(answer.id) is not answer]
@@ -442,10 +452,11 @@ class Session:
 
     def save(self, path: str | Path) -> None:
         """Write a model that has learned the current answers."""
-        if self._stale:
-            self.rebuild()
-        with self.lock:
-            self.learner.save(path)
+        with self._rebuilding:  # not the model that a rebuild is about to replace
+            if self._stale:
+                self._rebuild()
+            with self.lock:
+                self.learner.save(path)
 
     def close(self) -> None:
         """Close the journal."""

@@ -20,6 +20,7 @@ from taggers.formats.base import Format, Layer
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import CHUNK, encoded, read_all, read_columns
+from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
 from taggers.pipeline import COLUMNS, Found, Pipeline, train_pipeline
 
@@ -115,8 +116,9 @@ def tag_pipeline(
     def labelled() -> Iterator[bytes]:
         nonlocal tokens
         for columns in read_columns(
-            file, format, wanted=wanted, encoding=encoding, chunk_size=CHUNK, text_as=text_as
-        ):
+            file, format, wanted=wanted, encoding=encoding, chunk_size=CHUNK, text_as=text_as,
+            expected=FORMATS["text"],
+        ):  # fmt: skip
             tokens += columns.n_tokens
             yield _labelled(pipeline, columns, scores, jobs) if columns.n_tokens else columns.data
 

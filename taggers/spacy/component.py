@@ -101,9 +101,9 @@ class SequencePipe(EstimatorPipe):
     def _new(self) -> SequenceTagger:
         return self.TAGGER(**self.options)
 
-    def _start(self) -> None:
+    def start_over(self) -> None:
         self.saved = {}
-        super()._start()
+        super().start_over()
 
     def _load(self, path: str | Path) -> SequenceTagger:
         return self.TAGGER.load(path, **self.options)
@@ -185,7 +185,7 @@ class SequencePipe(EstimatorPipe):
         if labels is None:
             seen = {name for example in examples for name in self._gold(example) if name is not None}
             labels = self._shown(sorted(seen))
-        self._start()
+        self.start_over()
         if labels or not self.trained:
             names = self._all(sorted({*self.labels, *labels}))
             self.model.declare(names, width=len(self.columns), X=self._words(examples))

@@ -408,3 +408,10 @@ def test_an_option_of_the_other_algorithm_is_refused(algorithm, option):
         Ospas(algorithm=algorithm, **option).fit(X, bags)
     with pytest.raises(ValueError, match=f"{next(iter(option))} has no effect"):
         Ospas(algorithm=algorithm, **option).partial_fit(X[0], bags[0])
+
+
+def test_a_number_of_clauses_that_no_sentence_has_is_refused():
+    with pytest.raises(ValueError, match="clauses must be at most 8"):
+        Ospas(clauses=2**28 - 1).fit(["anna sings"], [["sing(anna)"]])
+    text = "anna sings so it goes on and on and on in the game right now"
+    assert Ospas(clauses=8).fit([text], [["sing(anna)"]]).parse("anna") is not None

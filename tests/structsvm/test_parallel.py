@@ -1,7 +1,9 @@
 """CoCoA+: any number of threads gives the same bytes, the dual of all shards is exact, the gap certifies."""
 
+import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -177,3 +179,39 @@ def test_a_classifier_trains_in_threads_and_its_file_does_not_tell_how_many(tmp_
     assert classifier.score(X, y) == pytest.approx(LaRankClassifier().fit(X, y).score(X, y), abs=0.05)
     with pytest.raises(ValueError, match="shards must be None with a kernel"):
         LaRankClassifier(kernel="rbf", shards=2).fit(X, y)
+
+
+def test_stored_patterns_with_impossible_shards_are_refused():
+    X, y = noisy_classes(40)
+    learner = ParallelLaRank(Multiclass(), shards=3, jobs=1).fit(X, y)
+    oracle = learner._machine.oracle
+    rows = oracle.rows(np.arange(6))
+    for shard in (np.full(6, 0.5), np.zeros(5, np.int64)):
+        with pytest.raises(ValueError, match="shards of the stored patterns"):
+            oracle.add_rows(**rows | {"shard": shard})
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_waits_for_all_threads_and_leaves_w_complete(times):
+    running = []
+
+    class Slow(SlowMulticlass):
+        def loss_augmented_argmax(self, x, y, w):
+            if len(running) == 30:
+                for _ in range(times):
+                    os.kill(os.getpid(), signal.SIGINT)
+                    time.sleep(0.05)
+            running.append(1)
+            return super().loss_augmented_argmax(x, y, w)
+
+    X, y = noisy_classes(80)
+    learner = ParallelLaRank(Slow(), C=0.5, shards=2, jobs=2)
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(X, y)
+    machine = learner._machine
+    seen = len(running)
+    time.sleep(0.1)
+    assert len(running) == seen  # no thread is left
+    for shard in machine.shards:
+        np.testing.assert_allclose(shard.weights, machine.weights)
+    assert_invariants(learner)

@@ -289,3 +289,12 @@ def test_broken_conllu_is_refused_with_its_line(tmp_path, ids, feats, line, mess
         commands.train_ud(tmp_path / "broken.conllu", tmp_path / "m")
     assert f"broken.conllu:{line}" in str(told.value)
     assert not (tmp_path / "m").exists()
+
+
+def test_plain_text_is_split_into_words_without_saying_so(tmp_path):
+    (tmp_path / "text.txt").write_text("The dogs sleep.\n")
+    done = run("tag", "en", "text.txt", cwd=tmp_path)
+    words = [line.split(b"\t")[0] for line in done.stdout.splitlines() if line]
+    assert words == [b"The", b"dogs", b"sleep", b"."]
+    done = run("tag", "en", "text.txt", "--to", "conllu", cwd=tmp_path)
+    assert b"# text = The dogs sleep." in done.stdout
