@@ -233,7 +233,7 @@ sentences, bags = json.load(open("data.json"))
 parser = Ospas(algorithm="paper").fit(sentences, bags)
 outcomes = []
 def train(number):
-    for k in range(300):
+    for k in range(60):
         words = [f"w{number}x{k}x{i}" for i in range(40)]
         try:
             parser.partial_fit(words, [f"r{number}x{k}(a, b)", f"s{number}x{k}(a, b)"])
