@@ -255,7 +255,7 @@ print(len(outcomes), "trained" in outcomes)
         timeout=300,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, "1200 True\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "240 True\n"), done.stderr
 
 
 def test_a_bag_learner_is_not_changed_while_a_thread_labels():
