@@ -60,6 +60,15 @@ class ParseLearner:
             raise DataError(f"an answer must be the position of a candidate, or {NONE} for none of them")
         return value
 
+    def valid(self, answer: Answer) -> bool:
+        item, n = answer.item, 0
+        if isinstance(item, dict) and item.keys() == {"text", "candidates"}:
+            candidates = item["candidates"]
+            if isinstance(candidates, list) and all(isinstance(text, str) for text in candidates):
+                n = len(candidates) if isinstance(item["text"], str) else 0
+        places = [place for place in (answer.value, answer.guess) if place is not None]
+        return n > 0 and all(type(place) is int and NONE <= place < n for place in places)
+
     def learn(self, answers: Sequence[Answer]) -> None:
         """Learn the right candidates; the parser learns nothing from a sentence that means none of them."""
         for answer in answers:

@@ -23,7 +23,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COPIED = ("structsvm", "taggers", "semparse", "corpora", "benchmarks", "tests", "docs", ".ci")
-FUZZERS = ("readers", "models", "templates", "parse", "logs", "commands")
+FUZZERS = (
+    "readers", "models", "templates", "knowledge", "parse", "logs", "pipelines", "services", "journals",
+    "commands",
+)  # fmt: skip
 # Memory and files; the fuzzers forge models, and the rest of the suite repeats the same loops.
 QUICK = (
     "tests/structsvm/test_counted.py", "tests/structsvm/test_bigrams.py", "tests/structsvm/test_strings.py",

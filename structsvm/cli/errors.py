@@ -123,9 +123,10 @@ def no_more_output() -> None:
 
 def report(text: str) -> None:
     """Print a line on stderr, with control characters escaped, unless stderr is closed."""
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    from structsvm.files.errors import one_line  # only when something is wrong: the package imports numpy
+
     with contextlib.suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
+        print(one_line(text), file=sys.stderr, flush=True)
 
 
 def sentence(error: BaseException) -> str:

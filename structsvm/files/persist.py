@@ -35,6 +35,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from structsvm.files.atomic import atomic_write
+from structsvm.files.errors import one_line
 
 FORMAT = 1
 MAGIC = "structsvm"
@@ -59,7 +60,7 @@ class ModelFileError(ValueError):
     """A model file cannot be used; the message names the file and says what to do, in one short line."""
 
     def __init__(self, message: str) -> None:
-        line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+        line = one_line(message)
         super().__init__(line if len(line) <= LONGEST_MESSAGE else f"{line[:400]} ... {line[-200:]}")
 
 

@@ -67,13 +67,18 @@ class Answers:
         """The first record of a journal."""
         return {"teach": self.task, "version": VERSION}
 
-    def load(self, records: Sequence[Record], name: str) -> None:
-        """Apply the records of a journal; DataError names the line of a wrong one."""
+    def load(self, records: Sequence[Record], name: str, valid: Callable[[Answer], bool]) -> None:
+        """Apply the records of a journal; DataError names the line of a wrong one.
+
+        valid: whether an answer belongs to a question of the task; its labels may be new.
+        """
         if records:
             self._check_first(records[0], name)
         for line, record in enumerate(records[1:], start=2):
             try:
-                self.apply(record)
+                answer = self.apply(record)
+                if answer is not None and (answer.id != item_id(answer.item) or not valid(answer)):
+                    raise ValueError("the answer does not fit its question")
             except (LookupError, TypeError, ValueError) as error:
                 raise DataError(
                     f"not a record of an answer ({error}); restore the file", name, line

@@ -55,6 +55,9 @@ class Learner(Protocol):
     def check(self, item: Any, value: Any) -> Any:
         """A valid answer in its usual form, or DataError."""
 
+    def valid(self, answer: Answer) -> bool:
+        """Whether a journal can hold this question, value and guess; any label will do."""
+
     def learn(self, answers: Sequence[Answer]) -> None:
         """Learn answers; none of them may be skipped."""
 
@@ -137,7 +140,7 @@ class Session:
         records, self.journal.records = self.journal.records, []
         if not records:
             self.journal.append(self.answers.first())
-        self.answers.load(records, str(self.journal.path))
+        self.answers.load(records, str(self.journal.path), self.learner.valid)
         for answer, _ in self.answers.history:
             self._count(answer)
         for name in self.answers.names:

@@ -61,7 +61,7 @@ class Teaching:
         """Add the new answers of a colleague, and report the agreement on the others."""
         task = self.session.learner.task
         theirs, mine = Answers(task), Answers(task)
-        theirs.load(read_journal(path), str(path))
+        theirs.load(read_journal(path), str(path), self.session.learner.valid)
         mine.current = {
             id: answer for id, answer in self.session.answers.current.items() if answer.why != "merge"
         }

@@ -140,6 +140,19 @@ class TagLearner:
             raise DataError("no token has a label; skip the sentence instead")
         return in_scheme(value, SCHEME, SCHEME) if self.kind == "spans" else list(value)
 
+    def valid(self, answer: Answer) -> bool:
+        item = answer.item
+        known = isinstance(item, dict) and item.keys() <= {"tokens", "columns"} and _texts(item.get("tokens"))
+        if not known:
+            return False
+        columns, n = item.get("columns", []), len(item["tokens"])
+        lists = [labels for labels in (answer.value, answer.guess) if labels is not None]
+        return (
+            isinstance(columns, list) and all(_texts(one) and len(one) == n for one in columns)
+            and all(isinstance(labels, list) and len(labels) == n for labels in lists)
+            and all(label is None or isinstance(label, str) for labels in lists for label in labels)
+        )  # fmt: skip
+
     def _is_known(self, label: Any) -> bool:
         if not isinstance(label, str):
             return False
@@ -282,6 +295,11 @@ def in_scheme(value: Sequence[str | None], source: str, target: str) -> Labels:
         else:
             part.append(label)
     return found[:-1]
+
+
+def _texts(words: Any) -> bool:
+    """Whether this is a list of strings, none of them empty."""
+    return isinstance(words, list) and words != [] and all(isinstance(w, str) and w for w in words)
 
 
 def _width(pool: Sequence[Any]) -> int:

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz readers|models|templates|parse|logs|commands --seconds 60 --seed 0`
+"""`python -m tests.fuzz TARGET ... --seconds 60 --seed 0`
 
 A worker process runs the cases. A crash, an exception that is not one sentence, a case of more than 20
 seconds or of more than a gigabyte (for a model file, more than docs/explanation/security.md promises) is a

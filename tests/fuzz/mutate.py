@@ -145,7 +145,7 @@ def forge(rng: random.Random, source: Path, target: Path, other: Path) -> None:
             else:
                 arrays[name] = changed
         else:
-            meta = _json(rng, meta)
+            meta = changed_json(rng, meta)
     try:
         save_model(target, arrays, meta)
     except (TypeError, ValueError):  # what no writer of ours could have written either
@@ -247,7 +247,7 @@ def _array(rng: random.Random, array: np.ndarray) -> np.ndarray | None:
     return flat.reshape(array.shape)
 
 
-def _json(rng: random.Random, value: Any) -> Any:
+def changed_json(rng: random.Random, value: Any) -> Any:
     """A copy with one value changed, removed or repeated."""
     value = json.loads(json.dumps(value))
     node = value

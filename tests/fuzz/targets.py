@@ -14,7 +14,8 @@ import numpy as np
 
 from structsvm.files.persist import ModelFileError
 from tests.fuzz.mutate import PIECES, damaged, forge, mutated, tricked
-from tests.taggers.sentences import as_columns, as_conllu, chunk_data, sentences
+from tests.fuzz.services import journals, services
+from tests.taggers.sentences import as_columns, as_conllu, chunk_data, sentences, with_lemmas
 
 Case = Callable[[random.Random], None]
 Kind = tuple[Any, Callable[[Any, Path], None]]  # a model, and what a user does with one from a file
@@ -153,7 +154,17 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
         ).fit(X, y).calibrate(X, y),
         "pos": PosTagger.load(folder / "pos.ssvm"),
     }
-    return {name: (model, use) for name, model in models.items()}
+    (folder / "ud").write_bytes(with_lemmas(6))
+
+    def fill(model: Any, path: Path) -> None:
+        model.predict([["Anna", "sees", "cats"]])
+        runner("inspect", path)
+        runner("tag", path, folder / "ud", "-o", folder / "output")
+        runner("evaluate", path, folder / "ud")
+        model.save(folder / "again")
+
+    pipeline = commands.train_ud(folder / "ud", folder / "ud.ssvm")
+    return {name: (model, use) for name, model in models.items()} | {"ud": (pipeline, fill)}
 
 
 def classifier_kinds() -> dict[str, Kind]:
@@ -191,6 +202,8 @@ def classifier_kinds() -> dict[str, Kind]:
         for name in ("HullerClassifier", "KernelPassiveAggressive", "KernelPerceptron", "LaSVMClassifier",
                      "TrackingClassifier"):  # fmt: skip
             made[f"{name}-{kernel}"] = (getattr(binary, name)(kernel=kernel).fit(points, two), use)
+    made["LaSVMClassifier-three"] = (binary.LaSVMClassifier().fit(points, three), use)
+    made["KernelPerceptron-mean"] = (binary.KernelPerceptron(average=True).fit(points, two), use)
     made["SGDQNClassifier"] = (binary.SGDQNClassifier().fit(points, two), use)
     made["LaSVMClassifier-sparse"] = (binary.LaSVMClassifier().fit(scipy.sparse.csr_array(points), two), use)
     return made
@@ -228,6 +241,7 @@ def parser_kinds(folder: Path) -> dict[str, Kind]:
         "latent": Ospas().fit(said, meant),
         "pa": Ospas(solver="pa", unnamed=0.2).fit(said, meant),
         "nested": Ospas(unnamed=0.2).fit(["a left of b near c", "b near c"] * 3, [nested, nested[1:]] * 3),
+        "clauses": Ospas(clauses=2, empty_bags="nothing").fit([*said, "hello"], [*meant, []]),
         "thesis": Ospas(algorithm="paper").fit(said, meant),
         "thesis-random": Ospas(algorithm="paper", strategy="random", average=False).fit(said, meant),
     }
@@ -412,6 +426,34 @@ def logs(folder: Path) -> Case:
     return case
 
 
+def pipelines(folder: Path) -> Case:
+    """Mutated CoNLL-U through train ud, and any file through tag and evaluate with its model."""
+    from taggers import commands
+
+    whole = with_lemmas(4)
+    (folder / "train").write_bytes(whole)
+    model, path, out = folder / "model", folder / "input", folder / "output"
+    commands.train_ud(folder / "train", model)
+
+    def case(rng: random.Random) -> None:
+        name = rng.choice(["conllu", "conllu", rng.choice(sorted(SAMPLES))])
+        path.write_bytes(mutated(rng, whole if name == "conllu" else SAMPLES[name]()))
+        out.unlink(missing_ok=True)
+        choice, refused = rng.randrange(3), True
+        with one_sentence(ValueError, OSError):
+            if choice == 0:
+                commands.train_ud(path, out, dev=folder / "train" if rng.random() < 0.2 else None)
+            elif choice == 1:
+                commands.tag(model, path, out, scores=rng.random() < 0.3)
+            else:
+                commands.evaluate_any(model, path)
+            refused = False
+        if refused and out.exists():
+            raise Finding("refused, and yet there is an output")
+
+    return case
+
+
 def command_line(folder: Path) -> Case:
     """Random arguments and mutated files on the command line: exit codes 0, 1 and 2, no traceback."""
     runner = cli_runner()
@@ -452,5 +494,8 @@ TARGETS: dict[str, Callable[[Path], Case]] = {
     "knowledge": knowledge,
     "parse": parse,
     "logs": logs,
+    "pipelines": pipelines,
+    "services": services,
+    "journals": journals,
     "commands": command_line,
 }

@@ -16,6 +16,7 @@ WORDS = {
     "NNP": ["Anna", "Otto", "Turin", "Quito"],
     ".": [".", "!"],
 }
+NUMBER = {"NNS": "Number=Plur", "NN": "Number=Sing"}  # FEATS by tag
 
 
 def phrase(rng: random.Random, tags: list[str], chunk: str) -> list[tuple[str, str, str]]:
@@ -80,3 +81,21 @@ def as_universal(n: int, seed: int = 0) -> bytes:
     for short, upos in names.items():
         text = text.replace(f"\t_\t{short}\t", f"\t_\t{upos}\t")
     return text.encode()
+
+
+def with_features(n: int, seed: int = 0) -> bytes:
+    """CoNLL-U with FEATS for nouns only."""
+    lines = [line.split("\t") for line in as_universal(n, seed).decode().split("\n")]
+    for fields in lines:
+        if len(fields) == 10:
+            fields[5] = NUMBER.get(fields[4], "_")
+    return "\n".join("\t".join(fields) for fields in lines).encode()
+
+
+def with_lemmas(n: int, seed: int = 0) -> bytes:
+    """CoNLL-U with FEATS and, as lemmas, lower case without a plural s."""
+    lines = [line.split("\t") for line in with_features(n, seed).decode().split("\n")]
+    for fields in lines:
+        if len(fields) == 10:
+            fields[2] = fields[1].lower().removesuffix("s") if fields[4] == "NNS" else fields[1].lower()
+    return "\n".join("\t".join(fields) for fields in lines).encode()

@@ -15,16 +15,7 @@ from taggers.lemmas import edited, script
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline
 from tests.taggers.command_line import refused, run
-from tests.taggers.test_ud_files import with_features
-
-
-def with_lemmas(n, seed=0):
-    """CoNLL-U with FEATS and, as lemmas, lower case without a plural s."""
-    lines = [line.split("\t") for line in with_features(n, seed).decode().split("\n")]
-    for fields in lines:
-        if len(fields) == 10:
-            fields[2] = fields[1].lower().removesuffix("s") if fields[4] == "NNS" else fields[1].lower()
-    return "\n".join("\t".join(fields) for fields in lines).encode()
+from tests.taggers.sentences import with_lemmas
 
 
 @pytest.fixture(scope="module")

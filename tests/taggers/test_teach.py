@@ -249,7 +249,7 @@ def test_a_journal_that_is_cut_anywhere_loads(tmp_path_factory, actions, data):
     cut = data.draw(st.integers(0, len(whole)))
     path.write_bytes(whole[:cut])
     expected = Answers("ner")
-    expected.load(read_journal(path), "")
+    expected.load(read_journal(path), "", TagLearner("ner").valid)
     with started(folder) as session:
         assert session.answers.current == expected.current
         assert session.stats()["answered"] == len(expected.given())

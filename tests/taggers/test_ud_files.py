@@ -10,18 +10,7 @@ from structsvm.files.errors import DataError
 from taggers import PosTagger, commands
 from taggers.memory import ManyLabelsWarning
 from tests.taggers.command_line import refused, run
-from tests.taggers.sentences import as_columns, as_universal
-
-NUMBER = {"NNS": "Number=Plur", "NN": "Number=Sing"}
-
-
-def with_features(n, seed=0):
-    """CoNLL-U with FEATS for nouns only."""
-    lines = [line.split("\t") for line in as_universal(n, seed).decode().split("\n")]
-    for fields in lines:
-        if len(fields) == 10:
-            fields[5] = NUMBER.get(fields[4], "_")
-    return "\n".join("\t".join(fields) for fields in lines).encode()
+from tests.taggers.sentences import NUMBER, as_columns, with_features
 
 
 @pytest.fixture
