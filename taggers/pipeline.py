@@ -1,4 +1,4 @@
-"""Predict parts of speech, then features, then lemmas with layers in one model file.
+"""Split text, then predict parts of speech, then features, then lemmas with layers in one model file.
 
 Each layer reads the form and the output of the earlier layers, in memory. Features and XPOS are labels made
 of parts, see `taggers.labels.parts`. Once the part of speech is known, only those that fit it are common.
@@ -8,8 +8,8 @@ This makes the other layers smaller and more accurate than one joint label.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -19,15 +19,19 @@ from structsvm.files import ModelFileError, consistent, load_model, save_model
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
+from taggers.formats.conllu_text import raw_text
+from taggers.formats.tokenizer import Token, split_sentences
 from taggers.labels.label_encoding import GoldLabels
 from taggers.labels.parts import JOINT
 from taggers.lemmas import Lemmatizer, train_lemmatizer
 from taggers.model import TaggerModel
 from taggers.model_file import packed, unpacked
+from taggers.splitter import WIDTH, Splitter, train_splitter
 from taggers.tagger import MorphTagger, PosTagger
 
-KIND, LAYOUT = "pipeline", 1
+KIND, LAYOUT, WITHOUT_SPLITTER = "pipeline", 2, 1
 COLUMNS = ("upos", "xpos", "feats", "lemma")
+WIDTHS = {"upos": 1, "morph": 2, "lemma": 3, "split": WIDTH}  # the most columns that a layer may read
 
 
 class Found(NamedTuple):
@@ -42,12 +46,19 @@ class Pipeline:
     """UPOS, XPOS, FEATS and lemmas of words, in one model.
 
     upos: predicts UPOS from the form. morph: predicts the columns `morph.parts` from the form and UPOS; None
-    if the training file has neither XPOS nor FEATS. lemmatizer: None if it has no lemmas.
+    if the training file has neither XPOS nor FEATS. lemmatizer: None if it has no lemmas. splitter: splits
+    plain text; None if every token of the file is followed by a space.
     """
 
     upos: TaggerModel
     morph: TaggerModel | None = None
     lemmatizer: Lemmatizer | None = None
+    splitter: Splitter | None = None
+
+    @property
+    def split(self) -> Callable[[str], list[list[Token]]]:
+        """The function that splits plain text into sentences of tokens: learned, or else by rules."""
+        return split_sentences if self.splitter is None else self.splitter.split
 
     @property
     def parts(self) -> list[str]:
@@ -79,14 +90,17 @@ class Pipeline:
 
     def compact(self, prune: float | None = None, dtype: str = "float32") -> Pipeline:
         """This pipeline without small weights, see `TaggerModel.save`."""
-        small = [
-            None if layer is None else layer.compact(prune or 0.0, dtype) for layer in (self.upos, self.morph)
-        ]
-        assert small[0] is not None
-        lemmas = self.lemmatizer
-        if lemmas is not None:
-            lemmas = Lemmatizer(lemmas.model.compact(prune or 0.0, dtype), lemmas.keys, lemmas.scripts)
-        return Pipeline(small[0], small[1], lemmas)
+
+        def small(layer: TaggerModel) -> TaggerModel:
+            return layer.compact(prune or 0.0, dtype)
+
+        morph, lemmas, splitter = self.morph, self.lemmatizer, self.splitter
+        return Pipeline(
+            small(self.upos),
+            None if morph is None else small(morph),
+            None if lemmas is None else replace(lemmas, model=small(lemmas.model)),
+            None if splitter is None else replace(splitter, model=small(splitter.model)),
+        )
 
     def save(
         self, path: str | os.PathLike[str], *, prune: float | None = None, dtype: str = "float32"
@@ -94,12 +108,15 @@ class Pipeline:
         """Write a model file, completely or not at all; the options are those of `TaggerModel.save`."""
         small = self.compact(prune, dtype)
         layers = {"upos": small.upos, "morph": small.morph}
-        meta: dict[str, Any] = {"kind": KIND, "layout": LAYOUT, "layers": {}}
+        meta: dict[str, Any] = {"kind": KIND, "layout": WITHOUT_SPLITTER, "layers": {}}
         arrays: dict[str, np.ndarray] = {}
         if small.lemmatizer is not None:
             layers["lemma"] = small.lemmatizer.model
             arrays["scripts"] = small.lemmatizer.keys.keys
             meta["scripts"] = small.lemmatizer.scripts
+        if small.splitter is not None:
+            layers["split"] = small.splitter.model
+            meta |= {"layout": LAYOUT, "multiword": small.splitter.rules}
         for name, model in layers.items():
             if model is not None:
                 parts, meta["layers"][name] = packed(model, dtype)
@@ -117,13 +134,13 @@ class Pipeline:
     @classmethod
     def of(cls, path: str | os.PathLike[str], arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
         """The pipeline of the arrays and metadata of a file."""
-        if meta.get("kind") != KIND or meta.get("layout") != LAYOUT:
+        if meta.get("kind") != KIND or meta.get("layout") not in (LAYOUT, WITHOUT_SPLITTER):
             raise ModelFileError(
                 f"Model file {path} is not a pipeline that this version reads; use structsvm train ud"
             )
         layers: dict[str, TaggerModel] = {}
         with consistent(path, KIND):
-            for name in ("upos", "morph", "lemma"):
+            for name in WIDTHS:
                 if name in meta["layers"] or name == "upos":
                     own = {key.removeprefix(f"{name}-"): value for key, value in arrays.items()
                            if key.startswith(f"{name}-")}  # fmt: skip
@@ -131,8 +148,11 @@ class Pipeline:
             lemmatizer = None
             if "lemma" in layers:
                 lemmatizer = Lemmatizer(layers["lemma"], _keys(arrays), meta["scripts"])
+            splitter = None
+            if "split" in layers:
+                splitter = Splitter.of(layers["split"], meta["multiword"])
             _check(layers, lemmatizer)
-        return cls(layers["upos"], layers.get("morph"), lemmatizer)
+        return cls(layers["upos"], layers.get("morph"), lemmatizer, splitter)
 
 
 def _keys(arrays: dict[str, np.ndarray]) -> KeyTable:
@@ -144,9 +164,8 @@ def _keys(arrays: dict[str, np.ndarray]) -> KeyTable:
 
 def _check(layers: dict[str, TaggerModel], lemmatizer: Lemmatizer | None) -> None:
     """Raise ValueError for layers that do not fit together."""
-    widths = {"upos": 1, "morph": 2, "lemma": 3}
     for name, model in layers.items():
-        if model.template is None or model.template.width > widths[name]:
+        if model.template is None or model.template.width > WIDTHS[name]:
             raise ValueError(f"the layer {name} reads columns that the layers before it do not give")
     if "morph" in layers and not {*layers["morph"].parts} <= {"xpos", "feats"}:
         raise ValueError("the columns of the layer morph are unknown")
@@ -211,7 +230,8 @@ def train_pipeline(
 ) -> Pipeline:
     """Learn from the columns form, upos, xpos, feats and lemma; those that are empty are left out.
 
-    dev: development data; with it, each layer except the lemmas keeps the weights of its best pass.
+    The splitter learns from the text of the sentences, unless every token is followed by a space.
+    dev: development data; with it, the layers for UPOS, XPOS and FEATS keep the weights of their best pass.
     """
     used = _used(columns)
     common = {"random_state": random_state, "callback": callback}
@@ -237,6 +257,9 @@ def train_pipeline(
         pipeline.lemmatizer = train_lemmatizer(
             zip(*inputs, strict=True), columns.texts(4), random_state=random_state
         )
+    raw = raw_text(columns.data)
+    if raw.joined:
+        pipeline.splitter = train_splitter(raw, random_state=random_state)
     return pipeline
 
 

@@ -38,7 +38,7 @@ def train_ud(
     random_state: int = 0,
     callback: Any = None,
 ) -> Pipeline:
-    """Train UPOS, XPOS, FEATS and lemmas on a CoNLL-U file, and save them as one model file."""
+    """Train a splitter of text, UPOS, XPOS, FEATS and lemmas on a CoNLL-U file, and save one model file."""
     check_saving(output, (file, dev), dtype, prune, False)
     columns = _read(file, encoding)
     held_out = None if dev is None else _read(dev, encoding)
@@ -51,6 +51,12 @@ def train_ud(
     if absent:
         warnings.warn(f"{columns.name}: no token has {' or '.join(absent)}; left out", stacklevel=2)
     pipeline = train_pipeline(columns, dev=held_out, random_state=random_state, callback=callback)
+    if pipeline.splitter is None:
+        warnings.warn(
+            f"{columns.name}: every token is followed by a space (no SpaceAfter=No); no splitter is learned, "
+            "and rules will split plain text",
+            stacklevel=2,
+        )
     pipeline.save(output, dtype=dtype, prune=prune)
     return pipeline
 

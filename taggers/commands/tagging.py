@@ -27,7 +27,7 @@ from taggers.commands.pipelines import tag_pipeline
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.files import CHUNK, encoded, read_columns
-from taggers.formats.text import TextAsConllu
+from taggers.formats.text import TextAsConllu, TextFormat
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.pipeline import Pipeline
 
@@ -63,7 +63,6 @@ def tag(
     model, jobs = opened_any(model), n_threads(jobs)
     if to not in (None, "conllu"):
         raise ValueError(f"--to must be conllu, got {to!r}")
-    text_as = None if to is None else TextAsConllu()
     if isinstance(model, Pipeline):
         if nbest > 1 or replace or label is not None or classes or gazetteers:
             raise ValueError(
@@ -71,8 +70,10 @@ def tag(
                 "several layers"
             )
         return tag_pipeline(
-            model, file, output, scores=scores, format=format, encoding=encoding, jobs=jobs, text_as=text_as
-        )
+            model, file, output, scores=scores, format=format, encoding=encoding, jobs=jobs,
+            text_as=TextFormat(model.split) if to is None else TextAsConllu(model.split),
+        )  # fmt: skip
+    text_as = None if to is None else TextAsConllu()
     model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
     name = file_name(file)
     if probabilities and (scores or nbest > 1):

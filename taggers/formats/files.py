@@ -42,7 +42,8 @@ def read_columns(
     encoding : the encoding of the file. The columns are in UTF-8 in any case.
     chunk_size : bytes to read at a time; None reads the whole file.
     expected : with ``auto``, the format of the model's training file.
-    text_as : a format that plain text is converted to; other files are refused.
+    text_as : what reads plain text, instead of the usual rules. If it gives another format, it refuses other
+        files.
     """
     chosen = None if format == AUTO else find(format)
     name = file_name(path)
@@ -55,10 +56,11 @@ def read_columns(
             if chosen is expected:
                 chosen.check_detected(block, name)
         if text_as is not None:
-            if chosen is not find("text"):
+            if chosen is find("text"):
+                chosen = text_as
+            elif text_as.title != find("text").title:
                 what = f"--to converts plain text, but this file is in {chosen.title}; use --format text"
                 raise DataError(f"{what} if it is text, or leave out --to", name)
-            chosen = text_as
         keep = _columns_to_keep(chosen, wanted)
         parts = _sentences(source, block, chunk_size or CHUNK, chosen)
         for data in parts if chunk_size else [b"".join(parts)]:

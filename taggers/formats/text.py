@@ -14,14 +14,22 @@ from taggers.formats.columns import ColumnFormat
 from taggers.formats.conllu import ConlluFormat
 from taggers.formats.tokenizer import Token, split_sentences, to_columns
 
+Split = Callable[[str], list[list[Token]]]
+
 
 class TextFormat(ColumnFormat):
-    """Text becomes columns: one token per line with its labels, and a blank line after each sentence."""
+    """Text becomes columns: one word per line with its labels, and a blank line after each sentence.
+
+    split: a function from a text to sentences of tokens with offsets.
+    """
 
     name = "text"
     title = "plain text"
     documents = True
     block = 16 << 20  # a line; each token of it is a Python object while it is tokenized
+
+    def __init__(self, split: Split = split_sentences) -> None:
+        self.split = split
 
     def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
         """No line has a tab, and fewer than half of the lines have the same number of words."""
@@ -45,11 +53,12 @@ class TextFormat(ColumnFormat):
             )  # fmt: skip
 
     def read(self, part: Part, wanted: Wanted) -> Columns:
-        return super().read(part._replace(data=to_columns(decoded(part)), separator="\t"), wanted)
+        data = to_columns(self.split(decoded(part)))
+        return super().read(part._replace(data=data, separator="\t"), wanted)
 
 
 class TextAsConllu(ConlluFormat):
-    """Plain text that becomes CoNLL-U, with the text of each sentence and SpaceAfter=No.
+    """Plain text that becomes CoNLL-U, with the text of each sentence, SpaceAfter=No and multiword tokens.
 
     split: a function from a text to sentences of tokens with offsets.
     """
@@ -57,7 +66,7 @@ class TextAsConllu(ConlluFormat):
     name = TextFormat.name
     block = TextFormat.block
 
-    def __init__(self, split: Callable[[str], list[list[Token]]] = split_sentences) -> None:
+    def __init__(self, split: Split = split_sentences) -> None:
         self.split = split
 
     def cut(self, data: bytes, start: int) -> int:
@@ -70,11 +79,21 @@ class TextAsConllu(ConlluFormat):
             raw = " ".join(text[tokens[0].start : tokens[-1].end].split())
             lines = [f"# sent_id = {part.first_line}-{number}", f"# text = {raw}"]
             after = [*(token.start for token in tokens[1:]), -1]
-            for k, (token, next_start) in enumerate(zip(tokens, after, strict=True), 1):
+            k = 1
+            for token, next_start in zip(tokens, after, strict=True):
                 misc = "SpaceAfter=No" if next_start == token.end else "_"
-                lines.append(f"{k}\t{token.text}" + 7 * "\t_" + f"\t{misc}")
+                if token.words:
+                    lines.append(_row(f"{k}-{k + len(token.words) - 1}", token.text, misc))
+                    misc = "_"
+                words = token.words or [token.text]
+                lines += [_row(number, word, misc) for number, word in enumerate(words, k)]
+                k += len(words)
             blocks.append("\n".join(lines) + "\n\n")
         return super().read(part._replace(data="".join(blocks).encode(), separator="\t"), wanted)
+
+
+def _row(number: object, form: str, misc: str) -> str:
+    return f"{number}\t{form}" + 7 * "\t_" + f"\t{misc}"
 
 
 def decoded(part: Part) -> str:

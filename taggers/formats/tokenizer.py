@@ -7,6 +7,7 @@ another language.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 ABBREVIATIONS = re.compile(
@@ -45,11 +46,12 @@ ENDERS = frozenset(".!?\u2026\u3002\uff01\uff1f")
 
 
 class Token(NamedTuple):
-    """A token and its position in the text."""
+    """A token and its position in the text; words: those of a multiword token."""
 
     text: str
     start: int
     end: int
+    words: tuple[str, ...] = ()
 
 
 def tokenize(text: str, start: int = 0) -> list[Token]:
@@ -109,7 +111,7 @@ def _is_abbreviation(token: Token, end: int) -> bool:
     return token.end == end and ABBREVIATIONS.fullmatch(text) is not None
 
 
-def to_columns(text: str) -> bytes:
-    """Return the text as a file with one token per line and a blank line after each sentence."""
-    sentences = ("\n".join([token.text for token in tokens]) for tokens in split_sentences(text))
-    return "".join([f"{sentence}\n\n" for sentence in sentences]).encode()
+def to_columns(sentences: Iterable[Sequence[Token]]) -> bytes:
+    """Return sentences as a file with one word per line and a blank line after each sentence."""
+    words = ([word for token in tokens for word in token.words or [token.text]] for tokens in sentences)
+    return "".join(["\n".join(sentence) + "\n\n" for sentence in words]).encode()

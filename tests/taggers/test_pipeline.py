@@ -23,7 +23,8 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("ud")
     (path / "train.conllu").write_bytes(with_lemmas(120))
     (path / "dev.conllu").write_bytes(with_lemmas(30, 1))
-    commands.train_ud(path / "train.conllu", path / "ud.ssvm", dev=path / "dev.conllu")
+    with pytest.warns(UserWarning, match="every token is followed by a space"):
+        commands.train_ud(path / "train.conllu", path / "ud.ssvm", dev=path / "dev.conllu")
     return path
 
 
@@ -194,6 +195,7 @@ def test_scripts_lead_from_forms_to_lemmas(form, lemma):
     assert edited(form, script(form, lemma)) == lemma
 
 
+@pytest.mark.filterwarnings("ignore:.*every token is followed by a space")
 def test_exceptions_are_remembered(tmp_path):
     words = {"went": "go", "mice": "mouse", "walks": "walk", "talks": "talk", "asks": "ask"}
     rows = [f"1\t{form}\t{lemma}\tVERB\t_\t_\t_\t_\t_\t_\n\n" for form, lemma in words.items()]

@@ -1,0 +1,114 @@
+"""The raw text of a CoNLL-U file, with the places where its sentences and tokens begin.
+
+A new paragraph or document begins a new line. Where a sentence has ``# text``, the spaces come from it,
+otherwise from ``SpaceAfter=No``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+# What each character of a text is. Lower case: the token is a multiword token.
+SENTENCE, TOKEN, INSIDE, OUTSIDE = "S", "T", "I", "O"
+LABELS = (SENTENCE, TOKEN, INSIDE, OUTSIDE, SENTENCE.lower(), TOKEN.lower())
+
+
+@dataclass
+class Surface:
+    """A token as it stands in the text; words: those of a multiword token."""
+
+    form: str
+    spaced: bool
+    words: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Sentence:
+    """The tokens of a sentence; starts_line: whether a paragraph or document begins with it."""
+
+    tokens: list[Surface]
+    text: str | None = None
+    starts_line: bool = False
+
+
+@dataclass
+class RawText:
+    """A text, a label for each of its characters, and its multiword tokens with their words."""
+
+    text: str
+    labels: str
+    multiword: list[tuple[str, tuple[str, ...]]]
+
+    @property
+    def joined(self) -> bool:
+        """Whether some token follows another without a space, so that the text teaches to split tokens."""
+        return re.search("[STI][Tt]|[st][Tt]", self.labels) is not None
+
+
+def raw_text(data: bytes) -> RawText:
+    """The text of a CoNLL-U file, whose lines must have been checked."""
+    text: list[str] = []
+    labels: list[str] = []
+    multiword = []
+    for sentence in _sentences(data.decode().removeprefix("\ufeff").split("\n")):
+        if sentence.starts_line and text:
+            text.append("\n")
+            labels.append(OUTSIDE)
+        _space(sentence)
+        first = SENTENCE
+        for token in sentence.tokens:
+            text += [token.form, " " * token.spaced]
+            begin = first.lower() if token.words else first
+            labels += [begin, INSIDE * (len(token.form) - 1), OUTSIDE * token.spaced]
+            first = TOKEN
+            if token.words:
+                multiword.append((token.form, tuple(token.words)))
+    return RawText("".join(text), "".join(labels), multiword)
+
+
+def _sentences(lines: Iterable[str]) -> Iterator[Sentence]:
+    sentence, covered = Sentence([]), 0
+    for line in lines:
+        fields = line.rstrip("\r").split("\t")
+        if line.startswith("#") and not sentence.tokens:
+            name, _, value = line[1:].partition("=")
+            if name.split()[:1] in (["newdoc"], ["newpar"]):
+                sentence.starts_line = True
+            elif name.strip() == "text":
+                sentence.text = value.strip()
+        elif len(fields) < 2:
+            if sentence.tokens:
+                yield sentence
+                sentence, covered = Sentence([]), 0
+        elif "-" in fields[0]:
+            covered = int(fields[0].partition("-")[2])
+            sentence.tokens.append(_surface(fields))
+        elif fields[0].isdigit():
+            if int(fields[0]) <= covered:
+                sentence.tokens[-1].words.append(fields[1])
+            else:
+                sentence.tokens.append(_surface(fields))
+    if sentence.tokens:
+        yield sentence
+
+
+def _surface(fields: list[str]) -> Surface:
+    return Surface(fields[1], "SpaceAfter=No" not in fields[9].split("|"))
+
+
+def _space(sentence: Sentence) -> None:
+    """Take the spaces between tokens from the text of the sentence, if the tokens fit it."""
+    if sentence.text is None:
+        return
+    at, spaces = 0, []
+    for token in sentence.tokens:
+        if not sentence.text.startswith(token.form, at):
+            return
+        end = at + len(token.form)
+        rest = sentence.text[end:].lstrip()
+        at = len(sentence.text) - len(rest)
+        spaces.append(at > end)
+    for token, spaced in zip(sentence.tokens[:-1], spaces, strict=False):
+        token.spaced = spaced

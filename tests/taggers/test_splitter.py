@@ -1,0 +1,256 @@
+"""The learned splitter: raw text of a treebank, tokens, sentences, multiword tokens, valid CoNLL-U."""
+
+import random
+
+import conllu
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structsvm.files import ModelFileError, load_model, save_model
+from taggers import commands, splitter
+from taggers.formats.conllu_text import raw_text
+from taggers.formats.files import read_all
+from taggers.pipeline import Pipeline
+from taggers.splitter import Characters, Splitter
+from tests.taggers.command_line import run
+
+NAMES = ["Ann", "Bob", "Cleo", "Dan", "Eve"]
+VERBS = ["sees", "likes", "didn't", "wasn't", "asks"]
+WORDS = {"didn't": ("did", "n't"), "wasn't": ("was", "n't"), "dul": ("de", "le"), "aul": ("a", "le")}
+
+
+def sentence(draw):
+    """Tokens and what follows them: abbreviations keep their full stop, others lose it."""
+    title = draw.choice([["Dr."], ["St."], []])
+    tokens = [*title, draw.choice(NAMES), draw.choice(VERBS), draw.choice(["dul", "aul", "the"])]
+    tokens += [
+        draw.choice(["cat", "dog", "Bob"]),
+        draw.choice([",", ""]),
+        draw.choice(["too", "12.50", "now"]),
+    ]
+    tokens = [token for token in tokens if token] + [draw.choice(".!?")]
+    return tokens, [i + 1 == len(tokens) or tokens[i + 1] not in ",.!?" for i in range(len(tokens))]
+
+
+def treebank(n, seed=0):
+    draw, lines = random.Random(seed), []
+    for number in range(n):
+        tokens, spaces = sentence(draw)
+        lines += ["# newpar"] * (number % 5 == 0) + [f"# sent_id = {number}"]
+        k = 1
+        for token, spaced in zip(tokens, spaces, strict=True):
+            misc = "_" if spaced else "SpaceAfter=No"
+            words = WORDS.get(token, (token,))
+            if len(words) > 1:
+                lines.append(f"{k}-{k + 1}\t{token}" + "\t_" * 7 + f"\t{misc}")
+                misc = "_"
+            for word in words:
+                lines.append(
+                    f"{k}\t{word}\t{word}\t{'X' if word.isalpha() else 'PUNCT'}" + "\t_" * 5 + f"\t{misc}"
+                )
+                k += 1
+        lines.append("")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("split")
+    (path / "train.conllu").write_text(treebank(150))
+    (path / "dev.conllu").write_text(treebank(40, 1))
+    with pytest.warns(UserWarning, match="no token has xpos or feats"):
+        commands.train_ud(path / "train.conllu", path / "m.ssvm")
+    return path
+
+
+def shown(sentences):
+    return [[token.words or token.text for token in tokens] for tokens in sentences]
+
+
+def gold(text):
+    found = []
+    for one in conllu.parse(text):
+        spans = {k: token for token in one if not isinstance(token["id"], int) for k in token["id"][::2]}
+        ranges = {token["id"][0]: token for token in spans.values()}
+        words = {token["id"]: token["form"] for token in one if isinstance(token["id"], int)}
+        inside = {k for first, token in ranges.items() for k in range(first + 1, token["id"][2] + 1)}
+        found.append([
+            tuple(words[k] for k in range(first, ranges[first]["id"][2] + 1)) if first in ranges else word
+            for first, word in words.items() if first not in inside
+        ])  # fmt: skip
+    return found
+
+
+def test_the_raw_text_of_a_treebank():
+    rows = [
+        "# newdoc id = x", "# text = Go , a b", *["1\tGo", "2\t,", "3\ta b"], "",
+        "1-2\tdul\t", "1\tde", "2\tle", "2.1\tempty", "3\tmot", "4\t!", "",
+        "# newpar", "1\tDu",
+    ]  # fmt: skip
+    rows = [row.rstrip("\t") + "\t_" * 8 if "\t" in row else row for row in rows]
+    rows = [row[:-1] + "SpaceAfter=No" if row.startswith(("3\tmot", "4\t!")) else row for row in rows]
+    raw = raw_text("\n".join(rows).encode())
+    assert raw.text == "Go , a b dul mot!\nDu "
+    assert raw.labels == "SIOTOTIIOsIIOTIITOSIO"
+    assert raw.multiword == [("dul", ("de", "le"))]
+    assert raw.joined
+
+
+def test_spaces_come_from_the_text_of_a_sentence_if_it_fits():
+    rows = "1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n2\t.\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
+    assert raw_text(f"# text = Go.\n{rows}".encode()).text == "Go. "
+    assert raw_text(f"# text = Went.\n{rows}".encode()).text == "Go . "
+    assert not raw_text(rows.encode()).joined
+
+
+def test_sentences_tokens_and_words_of_unseen_text(folder):
+    text = raw_text(treebank(40, 1).encode()).text
+    found = Pipeline.load(folder / "m.ssvm").split(text)
+    assert shown(found) == gold(treebank(40, 1))
+    assert all(text[token.start : token.end] == token.text for tokens in found for token in tokens)
+
+
+def test_words_of_multiword_tokens_keep_their_case():
+    rules = Splitter(None, {"n't": ("", "n't"), "ul": ("e", "le")}, {"aul": ("à", "le")})
+    assert rules.words("Couldn't") == ("Could", "n't")
+    assert rules.words("DIDN'T") == ("DID", "N'T")
+    assert rules.words("dul") == ("de", "le")
+    assert rules.words("Dul") == ("De", "le")
+    assert rules.words("DUL") == ("DE", "LE")
+    assert rules.words("Aul") == ("À", "le")
+    assert rules.words("other") == ()
+
+
+def test_frequent_endings_win_and_the_rest_are_exceptions():
+    seen = [
+        ("can't", ("ca", "n't")),
+        ("don't", ("do", "n't")),
+        ("Won't", ("Wo", "n't")),
+        ("ain't", ("a", "in't")),
+    ]
+    endings, exceptions = splitter._rules(seen)
+    assert endings["n't"] == ("", "n't")
+    assert exceptions == {} or all(Splitter(None, endings, exceptions).words(a) == b for a, b in seen)
+    assert [Splitter(None, endings, exceptions).words(a) for a, _ in seen] == [b for _, b in seen]
+
+
+def test_plain_text_becomes_valid_conllu(folder):
+    text = "Dr. Ann didn't like the cat, too. Bob asks dul dog now!\n\nEve sees aul cat\t12.50  ?\r\nDan\n"
+    done = run("tag", "m.ssvm", "-", "--format", "text", "--to", "conllu", cwd=folder, stdin=text.encode())
+    assert (done.returncode, done.stderr) == (0, b"")
+    check_level_1(done.stdout.decode())
+    sentences = conllu.parse(done.stdout.decode())
+    assert [one.metadata["text"] for one in sentences] == [
+        "Dr. Ann didn't like the cat, too.", "Bob asks dul dog now!", "Eve sees aul cat 12.50 ?", "Dan",
+    ]  # fmt: skip
+    assert [token["form"] for token in sentences[1]] == ["Bob", "asks", "dul", "de", "le", "dog", "now", "!"]
+    columns = run("tag", "m.ssvm", "-", "--format", "text", cwd=folder, stdin=text.encode()).stdout.decode()
+    words = [line.split("\t")[0] for line in columns.split("\n") if line]
+    assert words == [t["form"] for one in sentences for t in one if isinstance(t["id"], int)]
+
+
+def check_level_1(text):
+    """The rules of level 1 of UD's validation that concern what we write."""
+    assert text.endswith("\n\n")
+    ids = set()
+    for block in text[:-2].split("\n\n"):
+        lines = block.split("\n")
+        comments = [line for line in lines if line.startswith("#")]
+        meta = dict(line[2:].split(" = ", 1) for line in comments)
+        assert lines[: len(comments)] == comments
+        assert meta["sent_id"] not in ids
+        assert not set(meta["sent_id"]) & set(" \t/")
+        ids.add(meta["sent_id"])
+        rebuilt, next_id, covered = "", 1, 0
+        for line in lines[len(comments) :]:
+            fields = line.split("\t")
+            assert len(fields) == 10
+            assert all(field and field == field.strip() and "  " not in field for field in fields)
+            assert not any(" " in field for field in (fields[0], *fields[3:9]))
+            first, _, last = fields[0].partition("-")
+            assert int(first) == next_id
+            if last:
+                assert int(last) > int(first) > covered
+                assert fields[2:9] == ["_"] * 7
+                covered = int(last)
+            else:
+                next_id += 1
+            if last or int(first) > covered:
+                rebuilt += fields[1] + " " * ("SpaceAfter=No" not in fields[9].split("|"))
+            else:
+                assert fields[9] == "_"
+        assert covered < next_id
+        assert rebuilt.strip() == meta["text"] == " ".join(meta["text"].split())
+
+
+def test_blocks_do_not_change_the_result(folder, monkeypatch):
+    pipeline = Pipeline.load(folder / "m.ssvm")
+    text = raw_text(treebank(30, 2).encode()).text.replace("\n", " ")
+    whole = pipeline.split(text)
+    monkeypatch.setattr(splitter, "BLOCK", 100)
+    monkeypatch.setattr(splitter, "CONTEXT", 60)
+    assert pipeline.split(text) == whole
+
+
+@given(st.text(alphabet="aB.,'1 \t\n\r\u2028\u00a0\u0130\u4e2d\ud800-", max_size=40))
+def test_every_character_but_spaces_lies_in_one_token(folder_free, text):
+    sentences = folder_free.split(text)
+    covered = [k for tokens in sentences for token in tokens for k in range(token.start, token.end)]
+    assert covered == sorted(set(covered))
+    assert {k for k, char in enumerate(text) if not char.isspace()} <= set(covered)
+    for tokens in sentences:
+        assert tokens
+        assert all(token.text and token.text == " ".join(token.text.split()) for token in tokens)
+        assert len(text[tokens[0].start : tokens[-1].end].splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def folder_free(folder):
+    return Pipeline.load(folder / "m.ssvm")
+
+
+def test_keys_are_equal_where_the_texts_are():
+    text = "don't do.\nI don't, DON'T go"
+    keys = Characters(text).columns().keys
+    start = [at for at in range(len(text)) if text[at:].lower().startswith("don't")]
+    assert len({*keys[start[:2], 2].tolist()}) == 1  # nothing before them
+    assert keys[start[0], 3] != keys[start[1], 3]  # a comma follows
+    quotes = [at + 3 for at in start]
+    assert len({*keys[quotes, 2].tolist()}) == 1  # don in any case
+    assert len({*keys[quotes, 4].tolist()}) == 2  # of two shapes
+    naive = [text[: at + 1].split()[-2:-1] for at in (start[1], start[2])]
+    assert naive == [["I"], ["don't,"]]
+    assert keys[start[0], 6] == keys[text.index("I"), 6]  # both begin a line
+    assert keys[start[1], 6] != keys[start[2], 6]
+
+
+def test_the_splitter_is_saved_and_old_files_have_none(folder):
+    pipeline = Pipeline.load(folder / "m.ssvm")
+    pipeline.save(folder / "small.ssvm", dtype="int8", prune=0.01)
+    text = raw_text(treebank(20, 3).encode()).text
+    assert Pipeline.load(folder / "small.ssvm").split(text) == pipeline.split(text)
+    pipeline.splitter = None
+    pipeline.save(folder / "none.ssvm")
+    assert load_model(folder / "none.ssvm")[1]["layout"] == 1
+    assert Pipeline.load(folder / "none.ssvm").splitter is None
+
+
+@pytest.mark.parametrize(
+    "rules", [{}, {"endings": {"u": []}, "exceptions": {}}, {"endings": 3, "exceptions": {}}]
+)
+def test_malformed_rules_are_refused(folder, rules):
+    arrays, meta = load_model(folder / "m.ssvm")
+    save_model(folder / "bad.ssvm", arrays, meta | {"multiword": rules})
+    with pytest.raises(ModelFileError):
+        Pipeline.load(folder / "bad.ssvm")
+
+
+def test_a_treebank_without_joined_tokens_gets_a_note_and_rules(folder):
+    text = treebank(20).replace("SpaceAfter=No", "_")
+    (folder / "apart.conllu").write_text(text)
+    done = run("train", "ud", "apart.conllu", "-o", "apart.ssvm", cwd=folder)
+    assert done.returncode == 0
+    assert b"every token is followed by a space" in done.stderr
+    assert Pipeline.load(folder / "apart.ssvm").splitter is None
+    assert read_all(folder / "apart.conllu", "conllu").n_sentences == 20
