@@ -39,6 +39,7 @@ BENCHMARKS = {
     "geoquery": ("geoquery", ("geoquery",)),
     "home": ("home", ()),
     "streams": ("streams", ()),
+    "wheels": ("wheels", ("conll2000",)),
     "serve": ("serve", ("ud_english_ewt",)),
     "teach": ("teach", ("conll2002", "bc5cdr", "ud_english_ewt")),
 }

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from corpora import find
 from taggers import PosTagger
-from taggers.bundled import FOLDER
 from taggers.formats.conllu import COLUMN as CONLLU
 from taggers.formats.files import read_all
 from taggers.model import TaggerModel
+from taggers.model_file import FOLDER
 
 PRUNE = (0.0, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.02, 0.025, 0.03)
 MOST_LOST = 0.1  # points on the development file, of the model as it was trained

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from corpora import find
 from taggers import commands
-from taggers.bundled import FOLDER
 from taggers.conlleval import Evaluation
+from taggers.model_file import FOLDER
 from taggers.pipeline import Pipeline
 
 PRUNE = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from structsvm.classifier import LaRankClassifier
-    from structsvm.optimizers.curve import ConvergenceWarning, NotFittedError, Point
+    from structsvm.optimizers.base import ConvergenceWarning, NotFittedError, Point
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.perceptron import Perceptron
@@ -41,7 +41,7 @@ __all__ = [
 
 _MODULES = {
     "classifier": ("LaRankClassifier",),
-    "optimizers.curve": ("ConvergenceWarning", "NotFittedError", "Point"),
+    "optimizers.base": ("ConvergenceWarning", "NotFittedError", "Point"),
     "optimizers.kernel": ("KernelLaRank", "KernelSVMStruct"),
     "optimizers.larank": ("LaRank", "PassiveAggressive"),
     "optimizers.perceptron": ("Perceptron",),

@@ -178,7 +178,7 @@ class LaRankClassifier(TrainedEstimator):
             return LaRank(problem, **options)
         return KernelLaRank(
             problem, kernel=self.kernel, gamma=gamma_value(self.gamma, X), degree=self.degree,
-            coef0=self.coef0, cache_mb=self.cache_size, **options,
+            coef0=self.coef0, cache_size=self.cache_size, **options,
         )  # fmt: skip
 
     def _weights(self, y: np.ndarray, sample_weight: Any, class_weight: Any, known: np.ndarray) -> np.ndarray:

@@ -39,6 +39,25 @@ def check_count(*, low: int = 0, **values: Any) -> None:
             raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
 
 
+def check_ranges(owner: Any, ranges: Mapping[str, Any]) -> None:
+    """Check the attributes of an object, given what is allowed.
+
+    float: a number above 0. An integer: an integer of at least this. A tuple: one of its values. The value of
+    a name that ends in a question mark may be None.
+    """
+    for name, allowed in ranges.items():
+        value = getattr(owner, name.rstrip("?"))
+        if name.endswith("?") and value is None:
+            continue
+        given = {name.rstrip("?"): value}
+        if allowed is float:
+            check_positive(**given)
+        elif isinstance(allowed, int):
+            check_count(**given, low=allowed)
+        else:
+            check_choice(**{name: (value, allowed)})
+
+
 def n_threads(jobs: Any) -> int:
     """The number of threads for a number of jobs: 0 stands for all cores that this process may use."""
     check_count(jobs=jobs)
@@ -87,6 +106,22 @@ def check_bounds(bounds: np.ndarray) -> None:
     used = bounds[bounds != 0]
     if used.size and not SMALLEST <= used.min() <= used.max() <= LARGEST:
         raise ValueError(f"C times the sample weight must lie between {SMALLEST:g} and {LARGEST:g}, or be 0")
+
+
+def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
+    """Check a loss matrix for n classes: finite, not negative, 0 on the diagonal; 0-1 if not given."""
+    if loss is None:
+        return 1.0 - np.eye(n_classes)
+    loss = np.asarray(loss, dtype=np.float64)
+    if loss.shape != (n_classes, n_classes):
+        raise ValueError(f"the loss matrix has shape {loss.shape}, but there are {n_classes} classes")
+    if not np.all(np.isfinite(loss)) or np.any(loss < 0):
+        raise ValueError(
+            "the loss matrix contains a negative loss, NaN or infinity; losses must be finite and at least 0"
+        )
+    if np.any(np.diag(loss) != 0):
+        raise ValueError("the loss matrix must have zeros on its diagonal")
+    return loss
 
 
 def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this problem") -> Any:

@@ -21,15 +21,17 @@ from structsvm.files import DataError
 from structsvm.integrations.dask import DaskLaRank, check_workers
 from structsvm.optimizers.base import POINTS_PER_EPOCH
 from structsvm.problems.sequence import SequenceLabels
-from taggers import encoding, metrics
+from taggers import metrics
 from taggers.commands.tagging import tag as tag_file
 from taggers.commands.training import read_labelled
 from taggers.features.extract import KeyTable, concatenate, encode
+from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
 from taggers.labels.schemes import Triple
 from taggers.model import TaggerModel
+from taggers.options import checked_settings
 from taggers.trainer import Trainer, TrainingPoint
 
 
@@ -58,7 +60,7 @@ def train(
     the files and their number decide the result, not the workers. Templates with word classes, gazetteers or
     y[-1] joined with other features, and options that only one process supports, are refused.
     """
-    settings = tagger._checked_settings()
+    settings = checked_settings(tagger)
     if settings["algorithm"] != "larank":
         raise ValueError(f"{settings['algorithm']} trains on one machine only; use larank")
     files = found_files(parts)
@@ -168,7 +170,7 @@ def count_share(share: Share, reading: dict[str, Any], model: TaggerModel) -> tu
         more = np.bincount(rows, minlength=len(table))
         more[: len(counts)] += counts
         counts = more
-        words.rows(encoding.word_keys(columns), grow=True)
+        words.rows(WORDS.keys(columns)[:, 0], grow=True)
     return np.array(table.keys), counts, words.halves
 
 
@@ -199,7 +201,7 @@ def _new_model(
     _check_alike(facts)
     first = facts[0]
     triples: Counter[Triple] = sum((one["triples"] for one in facts), Counter())
-    model = tagger._new_model(None, first["width"], triples)
+    model = tagger._new_model(None, first["width"], triples, tagger.settings())
     if model.label_bigrams is not None or model.knowledge.names:
         raise ValueError(
             "a cluster supports templates without word classes, gazetteers and y[-1] joined with features; "

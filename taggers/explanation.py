@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.problems.sequence import Sequences
-from taggers.features.extract import KeyTable
-from taggers.features.ready_features import encode_dicts, item_names
+from taggers.features.extract import KeyTable, item_names
 from taggers.features.template import cell_value
 from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
@@ -19,12 +18,8 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
     """Return for each token its label, its margin, and (name, weight) of its features and previous labels."""
     if not tokens:
         return []
-    columns = None
-    if model.extractor is None:
-        features = encode_dicts([tokens], model.table)
-    else:
-        columns = Columns.from_sentences([tokens])
-        features = model.features(columns)
+    columns = None if model.extractor is None else Columns.from_sentences([tokens])
+    features = model.features([tokens] if columns is None else columns)
     margins = np.zeros(len(tokens), np.float32)
     inner = np.zeros(len(tokens), np.int32)
     model.decoder.labels(features, margins=margins, out=inner)

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from structsvm.files import SparseRows
-from structsvm.problems.sequence import Bigrams, Decoder, SequenceProblem, Sequences
+from structsvm.problems.sequence import Bigrams, Decoder, SequenceLabels, SequenceProblem, Sequences
 from structsvm.validation import check_count
 from taggers.features.class_files import read_classes
-from taggers.features.extract import Extractor, KeyTable, encode
+from taggers.features.extract import Extractor, KeyTable, as_columns, cut, encode, encode_ready
 from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.label_bigrams import LabelBigrams
-from taggers.features.ready_features import encode_items
 from taggers.features.template import Template
 from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
@@ -89,7 +88,7 @@ class TaggerModel:
         """The weights of an optimizer as rows, in float32; rows that no example has used are zero."""
         problem = self.problem()
         used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)
-        return SparseRows.from_dense(used[: self.n_rows], problem.width).extended(self.n_rows)
+        return SparseRows.from_dense(used, problem.width, self.n_rows)
 
     def with_rows(self, rows: SparseRows) -> TaggerModel:
         """This model with other weights."""
@@ -198,14 +197,34 @@ class TaggerModel:
 
     # -- labelling ------------------------------------------------------------------------------
 
-    def features(self, columns: Columns) -> Sequences:
-        """The features of the sentences that the model knows."""
+    def features(self, X: Any) -> Sequences:
+        """The features of sentences, or of columns, that the model knows."""
         if self.extractor is None:
-            return encode_items(columns, self.table)
+            return encode_ready(X, self.table)
+        columns = as_columns(X)
         features = encode(columns, self.extractor, self.table)
         if self.label_bigrams is None:
             return features
         return replace(features, bigrams=Bigrams(self.label_bigrams.ids(columns), self.bigram_rows))
+
+    def learn_features(self, X: Any, y: SequenceLabels, *, cutoff: int | None = None) -> Sequences:
+        """The features of X; the model learns the new ones, and forgets rare ones if there is a cutoff."""
+        bigrams = self.label_bigrams
+        if self.extractor is None:
+            features = encode_ready(X, self.table, grow=True)
+        else:
+            X = as_columns(X)
+            features = encode(X, self.extractor, self.table, grow=True)
+        counted = [features]
+        if bigrams is not None:
+            ids = bigrams.ids(X, grow=True)
+            counted.append(bigrams.learn(ids, y, self.table, self.labels))
+        if cutoff is not None:
+            (features, *_), self.table = cut(counted, self.table, cutoff)
+        if bigrams is not None:
+            self.__dict__.pop("bigram_rows", None)
+            features = replace(features, bigrams=Bigrams(ids, self.bigram_rows))
+        return features
 
     def tag(
         self,
@@ -282,18 +301,17 @@ class TaggerModel:
     def compact(self, least: float = 0.0, dtype: str = "float32") -> TaggerModel:
         """This model without weights up to `least`, features without weights, and training state."""
         first = self.problem().history
-        weights = self.weights.without(least, first).rounded(dtype)
-        keep = weights.counts > 0
-        names = None if self.feature_names is None else list(compress(self.feature_names, keep[first:]))
+        weights, keep = self.weights.compact(least, dtype, first)
+        keep = keep[first:]
+        names = None if self.feature_names is None else list(compress(self.feature_names, keep))
         numbers = self.bigram_numbers
         if self.label_bigrams is not None:
             rows = self.bigram_rows
-            used = np.any((rows >= 0) & keep[first:][rows], axis=1)
+            used = np.any((rows >= 0) & keep[rows], axis=1)
             numbers = KeyTable(numbers.keys[used])
-        keep[:first] = True
         return replace(
-            self, table=self._table(keep[first:]), weights=weights.kept(keep), bigram_numbers=numbers,
-            state=None, feature_names=names,
+            self, table=self._table(keep), weights=weights, bigram_numbers=numbers, state=None,
+            feature_names=names,
         )  # fmt: skip
 
     def save(
@@ -327,10 +345,9 @@ class TaggerModel:
 
         options: those that the file may hold.
         """
-        from taggers.bundled import find_model
-        from taggers.model_file import read_model
+        from taggers.model_file import read_arrays, unpacked
 
-        return read_model(find_model(path), options)
+        return unpacked(path, *read_arrays(path), options)
 
 
 def replace_knowledge(model: TaggerModel, *, classes: Any = None, gazetteers: Any = None) -> TaggerModel:

@@ -6,7 +6,9 @@ import contextlib
 import json
 import math
 import os
+import stat
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,8 @@ from structsvm.files import (
     SparseRows,
     check_budget,
     consistent,
-    dequantise,
     load_model,
     padding,
-    quantise,
     save_model,
 )
 from taggers.features._gazetteer import Gazetteer
@@ -29,21 +29,19 @@ from taggers.features.knowledge import Knowledge
 from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses
 from taggers.formats.conllu import COLUMN
-from taggers.formats.registry import FORMATS
+from taggers.formats.registry import NAMES
 from taggers.labels.parts import label_parts, values
 from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS, SCHEMES, Option
 
+FOLDER = Path(__file__).parent / "models"
+BUNDLED = ("en-pos", "en", "af")
 KIND = "tagger"
 LAYOUT = 2
 STATE = "state."
 PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
 PAIR = 16  # bytes for each pair of labels: the score of a transition, whether it is barred, and copies
 COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
-
-
-class PipelineFile(ModelFileError):
-    """A model file with several layers, where one with a single tagger was expected."""
 
 
 def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) -> None:
@@ -53,7 +51,9 @@ def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) ->
 
 def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the metadata of a model."""
-    arrays = {"words": model.words} | _packed_weights(model, dtype)
+    short = model.table.short or dtype != "float32"
+    arrays = {"words": model.words, "keys": model.table.halves if short else model.table.keys}
+    arrays |= model.weights.packed(dtype)
     if model.label_bigrams is not None:
         arrays["bigrams.keys"] = model.bigram_numbers.keys
     known = model.knowledge
@@ -83,32 +83,34 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
     return arrays, meta | ({"share": True} if model.share else {})
 
 
-def _packed_weights(model: TaggerModel, dtype: str) -> dict[str, np.ndarray]:
-    """Keys and weights: for each row its number of weights, for each weight its label and its value."""
-    weights = model.weights
-    small = np.uint8 if weights.n_labels < 256 else np.uint16
-    short = model.table.short or dtype != "float32"
-    return quantise(weights.cells["value"], dtype) | {
-        "keys": model.table.halves if short else model.table.keys,
-        "counts": weights.counts.astype(small),
-        "labels": weights.cells["label"].astype(small),
-    }
+def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The path of a model file, or of a bundled model if no file has that name."""
+    try:
+        mode = os.stat(name).st_mode
+    except FileNotFoundError:
+        if str(name) in BUNDLED:
+            return FOLDER / f"{name}.ssvm"
+        known = ", ".join(BUNDLED)
+        raise ModelFileError(
+            f"Model file {name} does not exist; check its name (included models: {known})."
+        ) from None
+    except (OSError, ValueError):
+        return name  # reading the file raises the error
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):  # a pipe would make the program wait
+        raise ModelFileError(f"Model file {name} is not a regular file; copy the model to a file.")
+    return name
 
 
-def read_model(path: str | os.PathLike[str], options: Iterable[Option] = OPTIONS) -> TaggerModel:
-    """Read a model file, or raise ModelFileError."""
+def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and the metadata of a model file, or of a bundled model, or raise ModelFileError."""
+    path = find_model(path)
     with contextlib.suppress(OSError), open(path, "rb") as file:
         if file.read(4) == b"lCRF":
             raise ModelFileError(
                 f"{path} is a CRFsuite model, which structsvm cannot read; train a model on the "
                 "same file with structsvm train label FILE -o MODEL"
             )
-    arrays, meta = load_model(path)
-    if meta.get("kind") == "pipeline":
-        raise PipelineFile(
-            f"Model file {path} has several layers, for structsvm tag and evaluate; use Pipeline.load."
-        )
-    return unpacked(path, arrays, meta, options)
+    return load_model(path)
 
 
 def unpacked(
@@ -118,6 +120,10 @@ def unpacked(
     options: Iterable[Option] = OPTIONS,
 ) -> TaggerModel:
     """The model of the arrays and metadata of a file, or raise ModelFileError."""
+    if meta.get("kind") == "pipeline":
+        raise ModelFileError(
+            f"Model file {path} has several layers, for structsvm tag and evaluate; use Pipeline.load."
+        )
     if meta.get("kind") != KIND:
         hint = "use structsvm parse" if meta.get("kind") == "ospas" else "use a model of structsvm train"
         raise ModelFileError(f"Model file {path} is not a tagger but a {meta.get('kind')!r}; {hint}.")
@@ -154,14 +160,14 @@ def check_meta(meta: dict[str, Any], options: Iterable[Option] = OPTIONS) -> Non
     if not sound:
         raise ValueError("labels, schemes or sizes have the wrong type")
     check_parameters(meta["parameters"], options)
-    n_parts = len(files.get("parts") or [""])
+    parts = files.get("parts", [])
     if files and not (
-        files["format"] in FORMATS
+        files["format"] in NAMES
         and all(type(column) is int for column in (files["label"], *files["inputs"]))
         and type(files["inputs"]) is list
-        and type(files.get("parts", [])) is list
-        and all(part in COLUMN for part in files.get("parts", []))
-        and all(len(values(label, n_parts)) == n_parts for label in labels)
+        and type(parts) is list
+        and all(part in COLUMN for part in parts)
+        and (not parts or all(len(values(label, len(parts))) == len(parts) for label in labels))
     ):
         raise ValueError("the description of the columns has the wrong type")
     check_report(meta["report"])
@@ -265,10 +271,10 @@ def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: in
     """The weights, if the number of their rows fits the labels and features."""
     n_labels = _n_scores(meta["labels"], meta["share"])
     history = n_labels + 1 if meta["inference"] == "exact" else meta["order"] * (n_labels + 1)
-    counts = _flat(arrays["counts"], np.uint8, np.uint16)
-    if len(counts) != history + n_features:
-        raise ValueError(f"{len(counts)} rows of weights for {n_features} features and {n_labels} labels")
-    return SparseRows.of(counts, _flat(arrays["labels"], np.uint8, np.uint16), dequantise(arrays), n_labels)
+    weights = SparseRows.unpacked(arrays, n_labels)
+    if len(weights) != history + n_features:
+        raise ValueError(f"{len(weights)} rows of weights for {n_features} features and {n_labels} labels")
+    return weights
 
 
 def _names(arrays: dict[str, np.ndarray], n_features: int) -> list[str | None] | None:

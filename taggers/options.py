@@ -368,17 +368,20 @@ def settings(tagger: Any) -> dict[str, Any]:
     }
 
 
-def check_settings(values: Mapping[str, Any], options: Iterable[Option]) -> None:
-    """Raise ValueError for a value of the wrong type or out of range.
+def checked_settings(tagger: Any) -> dict[str, Any]:
+    """The same, for training; values out of range and options without effect are refused.
 
     Optimizers check the range of C, and random_state, which need not be a number.
     """
-    for option in options:
+    values, table = settings(tagger), tagger.OPTIONS.values()
+    for option in table:
         if option.name != "random_state":
             option.check(values[option.name])
     callback = values.get("callback")
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be a function of one TrainingPoint, got {callback!r}")
+    check_used({name: getattr(tagger, name) for name in tagger.OPTIONS}, values["algorithm"], table)
+    return values
 
 
 def check_used(

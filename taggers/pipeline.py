@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from structsvm.files import ModelFileError, consistent, load_model, save_model
+from structsvm.files import ModelFileError, consistent, save_model
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
@@ -25,7 +25,7 @@ from taggers.labels.label_encoding import GoldLabels
 from taggers.labels.parts import JOINT
 from taggers.lemmas import Lemmatizer, train_lemmatizer
 from taggers.model import TaggerModel
-from taggers.model_file import packed, unpacked
+from taggers.model_file import packed, read_arrays, unpacked
 from taggers.splitter import WIDTH, Splitter, train_splitter
 from taggers.tagger import MorphTagger, PosTagger
 
@@ -126,10 +126,7 @@ class Pipeline:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model file, or an included pipeline by its name, or raise ModelFileError."""
-        from taggers.bundled import find_model
-
-        arrays, meta = load_model(find_model(path))
-        return cls.of(path, arrays, meta)
+        return cls.of(path, *read_arrays(path))
 
     @classmethod
     def of(cls, path: str | os.PathLike[str], arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
@@ -283,3 +280,11 @@ def _part(columns: Columns, *places: int) -> Columns:
         wanted=range(chosen.shape[1]), n_columns=chosen.shape[1], name=columns.name,
         first_line=columns.first_line,
     )  # fmt: skip
+
+
+def open_model(model: TaggerModel | Pipeline | str | os.PathLike[str]) -> TaggerModel | Pipeline:
+    """A model of one or of several layers, loaded if its path is given."""
+    if isinstance(model, TaggerModel | Pipeline):
+        return model
+    arrays, meta = read_arrays(model)
+    return Pipeline.of(model, arrays, meta) if meta.get("kind") == KIND else unpacked(model, arrays, meta)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,14 +17,13 @@ from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.problems.sequence import Sequences
 from structsvm.validation import check_count, n_threads
-from taggers import encoding, metrics, options
+from taggers import metrics, options
 from taggers.explanation import explain
-from taggers.features.extract import KeyTable
-from taggers.features.feature_names import feature_names
-from taggers.features.knowledge import Knowledge
+from taggers.features.extract import KeyTable, as_columns, first_token, has_ready_features
+from taggers.features.knowledge import Knowledge, choose_template
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
-from taggers.labels.label_encoding import detect_scheme, inner_labels, split_by_sentence
+from taggers.labels.label_encoding import GoldLabels, detect_scheme, inner_labels, split_by_sentence
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.trainer import Dataset, Score, Trainer, TrainingPoint, shared
 
@@ -40,6 +39,40 @@ class LabelLists(list[list[str]]):
         for number, labels in enumerate(self):
             array[number] = labels
         return array
+
+
+def as_sentences(X: Any) -> Any:
+    """X with lengths: generators become lists."""
+    if isinstance(X, Columns):
+        return X
+    if not isinstance(X, Iterable):
+        raise TypeError(f"X must be a list of sentences, got {X!r}"[:300])
+    return [as_tokens(sentence) for sentence in X]
+
+
+def as_tokens(sentence: Any) -> list[Any]:
+    """A sentence as a list of tokens; a string is rejected, because it would become a list of letters."""
+    if isinstance(sentence, str):
+        raise TypeError(
+            f"a sentence must be a list of tokens, got the string {sentence[:40]!r}; split it into words "
+            "(structsvm tag does this for plain text files)"
+        )
+    if not isinstance(sentence, Iterable):
+        raise TypeError(f"a sentence must be a list of tokens, got {sentence!r}"[:300])
+    return list(sentence)
+
+
+def n_sentences(X: Any) -> int:
+    """The number of sentences."""
+    return X.n_sentences if isinstance(X, Columns) else len(X)
+
+
+def input_width(X: Any, gold: GoldLabels) -> int:
+    """The number of input columns: those before the column of the labels."""
+    if isinstance(X, Columns):
+        return X.width if gold.column is None else gold.column
+    first = first_token(X)
+    return len(first) if isinstance(first, tuple) else 1
 
 
 @options.with_options(options.OPTIONS)
@@ -73,13 +106,6 @@ class SequenceTagger(Estimator):
         """The value of every option: the given one, or the default of the class."""
         return options.settings(self)
 
-    def _checked_settings(self) -> dict[str, Any]:
-        """The settings for training; values out of range and options without effect are refused."""
-        values = self.settings()
-        options.check_settings(values, self.OPTIONS.values())
-        options.check_used(self.get_params(), values["algorithm"], self.OPTIONS.values())
-        return values
-
     # -- training -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
@@ -90,22 +116,17 @@ class SequenceTagger(Estimator):
         training.
         """
         with training(self):
-            X = encoding.as_sentences(X)
-            settings = self._checked_settings()
+            X = as_sentences(X)
+            settings = options.checked_settings(self)
             if X_dev is not None and self.epochs is None:
                 settings["epochs"] = options.DEV_EPOCHS
-            settings = shared(settings, encoding.n_sentences(X))
-            gold = encoding.training_gold(X, y)
-            trainer = Trainer(self._new_model(X, encoding.input_width(X, gold), gold.triples()), settings)
-            model = trainer.model
-            names = trainer.index()
-            labels = gold.encode(names, model.outer, model.inner)
-            model.labels = list(names.names)
-            encoding.check_codes(labels.codes)
-            features = encoding.new_features(X, labels, model, cutoff=settings["cutoff"])
-            self._note(trainer, X)
+            settings = shared(settings, n_sentences(X))
+            gold = GoldLabels.to_learn(X, y)
+            trainer = Trainer(self._new_model(X, input_width(X, gold), gold.triples(), settings), settings)
+            labels, names = trainer.labels(gold)
+            trainer.model.labels = list(names)
+            dataset = trainer.learn(X, labels, cutoff=settings["cutoff"], keep_names=self.keep_names)
             score = self._dev_score(trainer, X_dev, y_dev)
-            dataset = Dataset(features, labels)
             try:
                 trainer.begin(dataset, settings, sample_weight)
                 trainer.run(dataset, settings, score)
@@ -123,22 +144,20 @@ class SequenceTagger(Estimator):
         learned in addition; new features and labels may appear. Bad input and interruptions are treated as
         in `fit`.
         """
-        X = encoding.as_sentences(X)
-        settings = shared(self._checked_settings(), encoding.n_sentences(X))
+        X = as_sentences(X)
+        settings = shared(options.checked_settings(self), n_sentences(X))
         with training(self), training(trainer := self._fitted(), self):
             trainer.check_unchanged(settings)
             model = trainer.finished()
-            gold = encoding.training_gold(X, y)
-            names = trainer.index()
-            labels = gold.encode(names, model.outer, model.inner)
-            encoding.check_codes(labels.codes)
-            dataset = Dataset(encoding.known_features(X, model), labels)
+            labels, names = trainer.labels(GoldLabels.to_learn(X, y))
+            dataset = Dataset(model.features(X), labels)
             with trainer.unless_rejected():
                 same = trainer.resume(dataset, settings, sample_weight)
-                if not same:
-                    trainer.widen(names.names, settings)
-                    dataset = Dataset(encoding.new_features(X, labels, trainer.model), labels)
-                self._note(trainer, X)
+                if same:
+                    trainer.note(X, keep_names=self.keep_names)
+                else:
+                    trainer.widen(names, settings)
+                    dataset = trainer.learn(X, labels, keep_names=self.keep_names)
                 score = self._dev_score(trainer, X_dev, y_dev)
                 if not same:
                     trainer.take(dataset, sample_weight)
@@ -152,30 +171,25 @@ class SequenceTagger(Estimator):
 
         Bad input and interruptions are treated as in `fit`.
         """
-        settings = self._checked_settings()
-        X = encoding.as_sentences(X)
-        gold = encoding.training_gold(X, y)
+        settings = options.checked_settings(self)
+        X = as_sentences(X)
+        gold, classes = GoldLabels.to_learn(X, y), list(classes or ())
         with training(self), training(trainer := self._trainer or self._new_trainer(X, gold, classes), self):
             trainer.check_unchanged(settings)
-            model, names = trainer.model, trainer.index()
-            if classes is not None:
-                names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
-            labels = gold.encode(names, model.outer, model.inner)
-            encoding.check_codes(labels.codes)
+            labels, names = trainer.labels(gold, classes)
             try:
                 with trainer.unless_rejected():
-                    trainer.widen(names.names, settings)
-                    features = encoding.new_features(X, labels, trainer.model)
-                    self._note(trainer, X)
-                    trainer.extend(Dataset(features, labels), settings, sample_weight)
+                    trainer.widen(names, settings)
+                    dataset = trainer.learn(X, labels, keep_names=self.keep_names)
+                    trainer.extend(dataset, settings, sample_weight)
             finally:
                 if trainer.is_started:  # or else the data were rejected before anything was learned
                     self._trainer = trainer
         return self
 
-    def _new_trainer(self, X: Any, gold: Any, classes: Sequence[str] | None) -> Trainer:
-        seen = gold.triples() + schemes.count_triples([list(classes or ())])
-        return Trainer(self._new_model(X, encoding.input_width(X, gold), seen), self.settings())
+    def _new_trainer(self, X: Any, gold: GoldLabels, classes: Sequence[str]) -> Trainer:
+        settings, seen = self.settings(), gold.triples() + schemes.count_triples([classes])
+        return Trainer(self._new_model(X, input_width(X, gold), seen, settings), settings)
 
     def declare(self, classes: Sequence[str], *, width: int = 1, X: Any = None) -> Self:
         """Make labels known before there are data with them.
@@ -183,14 +197,14 @@ class SequenceTagger(Estimator):
         width: the number of input columns. X: sentences in which to find word classes, if the template uses
         them; their labels do not matter.
         """
-        settings = self._checked_settings()
+        settings = options.checked_settings(self)
         check_count(width=width, low=1)
         with training(self):
             trainer = self._trainer
             if trainer is None:
-                words = None if X is None else encoding.as_sentences(X)
+                words = None if X is None else as_sentences(X)
                 seen = schemes.count_triples([list(classes)])
-                trainer = Trainer(self._new_model(words, width, seen), settings)
+                trainer = Trainer(self._new_model(words, width, seen, settings), settings)
             with training(trainer, self):
                 trainer.check_unchanged(settings)
                 model, names = trainer.finished(), trainer.index()
@@ -201,42 +215,32 @@ class SequenceTagger(Estimator):
                 self._trainer = trainer
         return self
 
-    def _new_model(self, X: Any, width: int, seen: Counter[schemes.Triple]) -> TaggerModel:
+    def _new_model(
+        self, X: Any, width: int, seen: Counter[schemes.Triple], settings: Mapping[str, Any]
+    ) -> TaggerModel:
         """An empty model for data of this kind; X may be None where only its width is known."""
-        settings = self.settings()
         inner, constrained = settings["labels"], bool(settings["constrained"])
         outer = detect_scheme(seen) if inner != "none" or constrained else "none"
         inner = outer if inner == "none" or outer == "none" else inner
         template, knowledge = None, Knowledge()
-        if X is None or not encoding.has_ready_features(X):
-            template, knowledge = encoding.new_template(X or [], width, settings)
+        if X is None or not has_ready_features(X):
+            template, knowledge = choose_template(as_columns(X or []), width, settings)
+        kept = {name: value for name, value in self.get_params().items() if self.OPTIONS[name].kept}
+        given = {name: value for name, value in kept.items() if value is not None}
         return TaggerModel(
             template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
             constrained=constrained and inner != "none", inference=settings["inference"],
-            order=settings["order"], share=bool(settings["share"]), parameters=self._kept_parameters(),
-            knowledge=knowledge,
+            order=settings["order"], share=bool(settings["share"]),
+            parameters=given | {"class": type(self).__name__}, knowledge=knowledge,
         )  # fmt: skip
-
-    def _kept_parameters(self) -> dict[str, Any]:
-        """The options that were given, as a model file keeps them."""
-        given = self.get_params()
-        kept = {name: given[name] for name in given if self.OPTIONS[name].kept and given[name] is not None}
-        return kept | {"class": type(self).__name__}
-
-    def _note(self, trainer: Trainer, X: Any) -> None:
-        """Note the words of the training data, and the names of features if the model keeps them."""
-        trainer.note_words(encoding.word_keys(X))
-        model = trainer.model
-        if self.keep_names or model.feature_names is not None:
-            model.feature_names = feature_names(model, X, model.feature_names)
 
     def _dev_score(self, trainer: Trainer, X: Any, y: Any) -> Score | None:
         """A function that scores a model on development data, if there are any."""
         if X is None:
             return None
-        X = encoding.as_sentences(X)
-        gold = encoding.as_gold(X, y)
-        features = encoding.known_features(X, trainer.model)
+        X = as_sentences(X)
+        gold = GoldLabels.of(X, y)
+        features = trainer.model.features(X)
         phrases = trainer.model.outer != "none"
         trainer.score_name = metrics.score_name(gold, phrases=phrases)
         scored = getattr(self.callback, "scored", lambda value: None)
@@ -261,13 +265,13 @@ class SequenceTagger(Estimator):
     def _label(self, X: Any, model: TaggerModel) -> list[tuple[np.ndarray, np.ndarray]]:
         """Positions in the model's names and sentence pointers of X, in as many parts as there are jobs."""
         jobs = n_threads(self.jobs)
-        X = encoding.as_sentences(X)
+        X = as_sentences(X)
         if isinstance(X, Columns) or jobs == 1:
-            features = encoding.known_features(X, model)
+            features = model.features(X)
             return [(model.tag(features, jobs=jobs), features.sentence_ptr)]
         parts = [X[k * len(X) // jobs : (k + 1) * len(X) // jobs] for k in range(jobs)]
         with ThreadPoolExecutor(jobs) as pool:
-            encoded = pool.map(lambda part: encoding.known_features(part, model), filter(None, parts))
+            encoded = pool.map(model.features, filter(None, parts))
             return [(model.tag(features), features.sentence_ptr) for features in encoded]
 
     def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
@@ -278,7 +282,7 @@ class SequenceTagger(Estimator):
         """
         with reading(trainer := self._fitted(), self):
             model = trainer.finished()
-            features = encoding.known_features([encoding.as_tokens(tokens)], model)
+            features = model.features([as_tokens(tokens)])
             force = None if not forced else _forced(forced, features.n_tokens, model)
             return [model.names[k] for k in model.tag(features, forced=force)]
 
@@ -324,11 +328,11 @@ class SequenceTagger(Estimator):
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Find the temperature of probabilities on labelled sentences that were not used in training."""
-        X = encoding.as_sentences(X)
-        gold = encoding.as_gold(X, y)
+        X = as_sentences(X)
+        gold = GoldLabels.of(X, y)
         with training(self), training(trainer := self._fitted(), self):
             model = trainer.finished()
-            trainer.model = model.calibrated(encoding.known_features(X, model), gold.positions(model.names))
+            trainer.model = model.calibrated(model.features(X), gold.positions(model.names))
         return self
 
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
@@ -347,7 +351,7 @@ class SequenceTagger(Estimator):
         you can stop labelling. strategy: "margin", "smallest", "total" or "random"; see `structsvm.active`.
         sample: consider only this many random sentences. An untrained tagger returns random ones.
         """
-        pool = encoding.as_sentences(pool)
+        pool = as_sentences(pool)
         words = pool.sentences() if isinstance(pool, Columns) else pool
 
         def margins_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -357,25 +361,25 @@ class SequenceTagger(Estimator):
 
         return active.query(
             len(words), n, None if self._trainer is None else margins_of, strategy=strategy, sample=sample,
-            contents=None if encoding.has_ready_features(pool) else words, random_state=self.random_state,
+            contents=None if has_ready_features(pool) else words, random_state=self.random_state,
         )  # fmt: skip
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
         """For each token of a sentence its label, and the features that support it with their weights."""
         with reading(trainer := self._fitted(), self):
-            return explain(trainer.finished(), encoding.as_tokens(tokens))
+            return explain(trainer.finished(), as_tokens(tokens))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens with the right label, among those with a gold label."""
-        X = encoding.as_sentences(X)
-        gold = encoding.as_gold(X, y)
+        X = as_sentences(X)
+        gold = GoldLabels.of(X, y)
         with reading(trainer := self._fitted(), self):
             model = trainer.finished()
             ids = [ids for ids, _ in self._label(X, model)]
         return metrics.score_ids(gold, np.concatenate([np.zeros(0, np.int32), *ids]), model.names)
 
     def _features(self, X: Any, trainer: Trainer) -> tuple[TaggerModel, Sequences]:
-        return trainer.near(encoding.known_features(encoding.as_sentences(X), trainer.model))
+        return trainer.near(trainer.model.features(as_sentences(X)))
 
     def replace_knowledge(self, *, classes: Any = None, gazetteers: Any = None) -> Self:
         """Replace word classes or the entries of gazetteers, without training.

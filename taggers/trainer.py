@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -32,11 +32,13 @@ from structsvm.problems.sequence import (
     without_features,
     without_patterns,
 )
-from taggers.features.extract import KeyTable
+from taggers.features.extract import KeyTable, as_columns
+from taggers.features.feature_names import feature_names
 from taggers.features.template import fitting_template
+from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
-from taggers.labels.label_encoding import loss_matrix
+from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
 from taggers.memory import check_memory
 from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS
@@ -323,9 +325,36 @@ class Trainer:
             self._index = Labels(self.model.labels)
         return self._index
 
-    def note_words(self, keys: np.ndarray) -> None:
-        """Remember words of the training data; `finished` sorts them into those of the model."""
-        self._words.rows(keys, grow=True)
+    def labels(self, gold: GoldLabels, classes: Sequence[str] = ()) -> tuple[SequenceLabels, list[str]]:
+        """Gold labels as numbers, and the names of the model's labels, followed by new ones.
+
+        classes: labels to add, whether they occur or not.
+        """
+        model, names = self.model, self.index()
+        if classes:
+            names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
+        labels = gold.encode(names, model.outer, model.inner)
+        if not len(labels.codes):
+            raise ValueError("the data set is empty; pass at least one token")
+        if (labels.codes == -1).all():
+            raise ValueError("no token has a gold label; label at least one token")
+        return labels, names.names
+
+    def learn(
+        self, X: Any, labels: SequenceLabels, *, cutoff: int | None = None, keep_names: bool = False
+    ) -> Dataset:
+        """A data set of X and labels; the model learns new features and words."""
+        features = self.model.learn_features(X, labels, cutoff=cutoff)
+        self.note(X, keep_names=keep_names)
+        return Dataset(features, labels)
+
+    def note(self, X: Any, *, keep_names: bool = False) -> None:
+        """Remember the words of training data, which `finished` sorts, and the names of features if kept."""
+        model = self.model
+        if model.extractor is not None:
+            self._words.rows(WORDS.keys(as_columns(X))[:, 0], grow=True)
+        if keep_names or model.feature_names is not None:
+            model.feature_names = feature_names(model, X, model.feature_names)
 
     def finished(self) -> TaggerModel:
         """The model, with the weights and words of the training so far."""

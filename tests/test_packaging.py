@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = SETTINGS["tool"]["setuptools"]
 TOP = [pattern.rstrip("*") for pattern in SETUPTOOLS["packages"]["find"]["include"]]
-NEEDS = re.compile(r"^(import|from) (spacy|sklearn)", re.MULTILINE)  # the wheel alone does not install these
+# The wheel alone does not install what these need.
+NEEDS = re.compile(r"^(import|from) (spacy|sklearn|dask|taggers\.serve)", re.MULTILINE)
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 OUTSIDE = re.compile(r"(.*/)?(tests|benchmarks|docs|results)/")
 

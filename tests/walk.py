@@ -23,6 +23,15 @@ def place(frame: FrameType | None) -> tuple[str, str] | None:
     return None
 
 
+def imports(frame: FrameType | None) -> bool:
+    """Whether a module of the packages is being imported."""
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_globals["__name__"].split(".")[0] in PACKAGES:
+            return True
+        frame = frame.f_back
+    return False
+
+
 def walk(arguments: list[str]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
     """Run a command and return its crossings in the order of their first occurrence."""
     crossings: dict[Any, None] = {}
@@ -34,7 +43,7 @@ def walk(arguments: list[str]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
         if callee is None or callee[0] != frame.f_globals.get("__name__"):
             return
         caller = place(frame.f_back)
-        if caller is not None and caller[0] != callee[0] and caller[1] != "<module>":
+        if caller is not None and caller[0] != callee[0] and not imports(frame):
             crossings.setdefault((caller, callee))
 
     sys.argv = ["structsvm", *arguments]

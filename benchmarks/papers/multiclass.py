@@ -107,7 +107,7 @@ def build(method: str, options: dict[str, Any], seed: int) -> Any:
             return super()._epoch(order)
 
     problem = Multiclass(fit_intercept=False)
-    options = {**options, "cache_mb": 2000, "random_state": seed}
+    options = {**options, "cache_size": 2000, "random_state": seed}
     if method in OPERATIONS:
         return Restricted(problem, epochs=1, **options)
     if method == "MIRA":

@@ -31,7 +31,7 @@ from semparse.latent.words import Word, Words
 from semparse.meaning import MR, distinct
 from semparse.parse import Match, Parse
 from semparse.schema import Schema, SchemaLearner
-from structsvm.optimizers.curve import Point
+from structsvm.optimizers.base import Point
 from structsvm.optimizers.larank import LaRank
 
 MOST_COMBINED = 5_000  # ways to choose candidates for several clauses; larger choices are left out

@@ -21,7 +21,7 @@ from structsvm.kernels.functions import (
     kernel_function,
     squared_norms,
 )
-from structsvm.optimizers.curve import in_slices
+from structsvm.optimizers.base import in_slices
 from structsvm.validation import NUMBERS, check_bounds, check_count, check_positive, check_seed
 
 BLOCK = 32  # examples whose kernel rows are computed by one matrix product

@@ -13,7 +13,7 @@ from structsvm._scipy import sparse
 from structsvm.binary._base import BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
 from structsvm.guard import reads
-from structsvm.optimizers.curve import ConvergenceWarning, in_slices
+from structsvm.optimizers.base import ConvergenceWarning, in_slices
 from structsvm.validation import LARGEST_COUNT, check_choice, check_count, check_positive, check_seed
 
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import textwrap
 import time
+from contextlib import closing
 from pathlib import Path
 
 from structsvm.cli.progress import Progress
@@ -104,7 +105,7 @@ def train_chunker(seed: int) -> None:
         train.write_text("".join(sentence(rng, words) for _ in range(200)), encoding="utf-8")
         test.write_text("".join(sentence(rng, words) for _ in range(500)), encoding="utf-8")
         start = time.perf_counter()
-        with Progress(shown=sys.stderr.isatty()) as progress:
+        with closing(Progress(shown=sys.stderr.isatty())) as progress:
             commands.train("chunk", train, model, random_state=seed, callback=progress)
         seconds = time.perf_counter() - start
         tokens = commands.tag(model, test, output)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from structsvm.cli.errors import counted
 
@@ -59,11 +58,7 @@ class Progress:
         """The time since the start."""
         return time.perf_counter() - self.start
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Remove the bar."""
         if self.bar is not None:
             self.bar.close()

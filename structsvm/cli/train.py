@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from typing import Annotated, Any
 
 import typer
@@ -96,7 +97,7 @@ def train(
         options["label_weight"] = weights_of(options["label_weight"])
         for name in ("template", "classes", "gazetteers", "text"):
             options[name] = options[name] or None
-        with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
+        with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tagger = commands.train(
                 task, file, output, dev=dev, resume=resume, keep_state=keep_state, curve=curve,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
@@ -121,7 +122,7 @@ def train_ud(
     given += [flag for flag, value in other.items() if value is not None]
     if given:
         raise ValueError(f"{given[0]} has no effect on train ud; leave it out")
-    with Progress(shown=not quiet and sys.stderr.isatty()) as progress:
+    with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
         pipeline = commands.train_ud(
             file, output, dev=dev, encoding=encoding, dtype=dtype, prune=prune, random_state=seed or 0,
             callback=progress,

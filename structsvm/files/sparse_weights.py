@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from structsvm.files.quantise import dequantise, quantise
@@ -45,9 +47,26 @@ class SparseRows:
         return cls(ptr, cells, n_labels)
 
     @classmethod
-    def from_dense(cls, weights: np.ndarray, n_labels: int | None = None) -> SparseRows:
-        """Build from the first `n_labels` columns of an array, without zeros of float32."""
-        weights = weights[:, :n_labels]
+    def unpacked(cls, arrays: Mapping[str, np.ndarray], n_labels: int) -> SparseRows:
+        """Build from the arrays of `packed`, after a check."""
+        for name in ("counts", "labels"):
+            if arrays[name].ndim != 1 or arrays[name].dtype not in (np.uint8, np.uint16):
+                raise ValueError(f"the {name} of the weights have the type {arrays[name].dtype}")
+        return cls.of(arrays["counts"], arrays["labels"], dequantise(arrays), n_labels)
+
+    def packed(self, dtype: str) -> dict[str, np.ndarray]:
+        """Arrays for a file: for each row its number of weights, for each weight its label and its value."""
+        small = np.uint8 if self.n_labels < 256 else np.uint16
+        counts, labels = self.counts.astype(small), self.cells["label"].astype(small)
+        return quantise(self.cells["value"], dtype) | {"counts": counts, "labels": labels}
+
+    @classmethod
+    def from_dense(
+        cls, weights: np.ndarray, n_labels: int | None = None, n_rows: int | None = None
+    ) -> SparseRows:
+        """Build from the first columns and rows of an array, without zeros of float32; add missing rows."""
+        weights = weights[:n_rows, :n_labels]
+        more = (n_rows or 0) - len(weights)
         n_rows, n_labels = weights.shape
         counts, labels, values = [], [], []
         step = max(BLOCK // max(n_labels, 1), 1)
@@ -60,7 +79,8 @@ class SparseRows:
             values.append(block[places])
         empty = np.zeros(0, np.int64)
         return cls.of(
-            np.concatenate([empty, *counts]), np.concatenate([empty, *labels]),
+            np.concatenate([empty, *counts, np.zeros(max(more, 0), np.int64)]),
+            np.concatenate([empty, *labels]),
             np.concatenate([empty.astype(np.float32), *values]), n_labels,
         )  # fmt: skip
 
@@ -94,18 +114,19 @@ class SparseRows:
         weights[self.row_of, self.cells["label"]] = self.cells["value"]
         return weights
 
-    def without(self, least: float, first: int = 0) -> SparseRows:
-        """Drop weights of magnitude `least` or less, from row `first` on; empty rows are kept."""
-        return self.kept_cells((np.abs(self.cells["value"]) > least) | (self.row_of < first))
+    def compact(self, least: float, dtype: str, first: int = 0) -> tuple[SparseRows, np.ndarray]:
+        """Drop small weights and then empty rows, both from row `first` on; the rows that stay, as a mask.
 
-    def rounded(self, dtype: str) -> SparseRows:
-        """Round the values as a file with this type does, and omit new zeros."""
-        values = dequantise(quantise(self.cells["value"], dtype))
-        cells = self.cells.copy()
-        cells["value"] = values
-        return SparseRows(self.ptr, cells, self.n_labels).kept_cells(values != 0)
+        least: the magnitude up to which weights are dropped; the others are rounded as files of `dtype` do.
+        """
+        large = self._kept_cells((np.abs(self.cells["value"]) > least) | (self.row_of < first))
+        cells = large.cells.copy()
+        cells["value"] = dequantise(quantise(large.cells["value"], dtype))
+        small = SparseRows(large.ptr, cells, self.n_labels)._kept_cells(cells["value"] != 0)
+        keep = (small.counts > 0) | (np.arange(len(small)) < first)
+        return small.kept(keep), keep
 
-    def kept_cells(self, keep: np.ndarray) -> SparseRows:
+    def _kept_cells(self, keep: np.ndarray) -> SparseRows:
         """With the cells where `keep` is true."""
         return self._of_counts(np.bincount(self.row_of[keep], minlength=len(self)), self.cells[keep])
 

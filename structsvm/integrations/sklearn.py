@@ -7,7 +7,7 @@ import sys
 from typing import Any, Self
 
 from structsvm.guard import reads
-from structsvm.optimizers.curve import NotFittedError, Point
+from structsvm.optimizers.base import NotFittedError, Point
 
 
 def sequence_tags() -> Any:

@@ -4,8 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from structsvm.optimizers.base import Optimizer
-    from structsvm.optimizers.curve import ConvergenceWarning, NotFittedError, Point
+    from structsvm.optimizers.base import ConvergenceWarning, NotFittedError, Optimizer, Point
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.machine import Machine
@@ -29,8 +28,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "base": ("Optimizer",),
-    "curve": ("ConvergenceWarning", "NotFittedError", "Point"),
+    "base": ("ConvergenceWarning", "NotFittedError", "Optimizer", "Point"),
     "kernel": ("KernelLaRank", "KernelSVMStruct"),
     "larank": ("LaRank", "PassiveAggressive"),
     "machine": ("Machine",),

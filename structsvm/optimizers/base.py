@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from structsvm._dual.linear import LinearDual
 from structsvm._dual.schedules import shuffled
 from structsvm.guard import reads, training
-from structsvm.optimizers.curve import Callback, NotFittedError, Point, as_data, n_patterns
 from structsvm.optimizers.machine import Machine, Patterns
 from structsvm.problem import Problem
 from structsvm.validation import (
     check_bounds,
-    check_choice,
-    check_positive,
+    check_ranges,
     check_sample_weight,
     check_seed,
 )
@@ -28,6 +26,30 @@ MOST_POINTS = 10_000  # of a whole curve; beyond that, every second point is dro
 SLICE_SECONDS = 0.05  # between two checks for Ctrl-C and calls of the callback
 UNSAVED = ("_machine", "_held", "_weight", "_guard", "callback")
 NO_SLOTS, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
+
+
+class ConvergenceWarning(UserWarning):
+    """Training stopped before it reached the requested tolerance."""
+
+
+class NotFittedError(ValueError, AttributeError):
+    """A method was called that needs a trained model."""
+
+
+class Point(NamedTuple):
+    """A point of a training curve; `primal` is nan if it was not computed."""
+
+    seconds: float
+    epoch: int
+    seen: int
+    dual: float
+    primal: float
+    n_support_patterns: int
+    n_support_vectors: int
+    n_argmax: int
+
+
+Callback = Callable[[Point], Any]
 
 
 class Optimizer:
@@ -43,7 +65,8 @@ class Optimizer:
 
     An optimizer owns a `Machine`, which learns, and chooses the steps of this machine. Subclasses define
     their options. They may override `_new_machine` (default: a `LinearDual`), `_visit`, which handles the
-    next few patterns (default: one step each), and `_run` (default: `epochs` passes).
+    next few patterns (default: one step each), and `_run` (default: `epochs` passes). RANGES: the allowed
+    values of their options, see `check_ranges`.
     """
 
     C: float = 1.0
@@ -52,6 +75,9 @@ class Optimizer:
     rescaling: str = "margin"
     slack: str = "l1"
     epochs: int | None = 1
+    RANGES: ClassVar[dict[str, Any]] = {
+        "C": float, "tau": float, "kappa": float, "rescaling": ("margin", "slack"), "slack": ("l1", "l2"),
+    }  # fmt: skip
 
     def __init__(self, problem: Problem, *, random_state: Any, callback: Callback | None) -> None:
         self.problem = problem
@@ -67,8 +93,7 @@ class Optimizer:
 
     def validate(self) -> None:
         """Raise ValueError if an option is out of range."""
-        check_positive(C=self.C, tau=self.tau, kappa=self.kappa)
-        check_choice(rescaling=(self.rescaling, ("margin", "slack")), slack=(self.slack, ("l1", "l2")))
+        check_ranges(self, self.RANGES)
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function of one Point, got {self.callback!r}")
 
@@ -249,11 +274,6 @@ class Optimizer:
     def weights_(self) -> np.ndarray:
         """A copy of w."""
         return self._weights().copy()
-
-    @reads
-    def single_weights(self) -> np.ndarray:
-        """A copy of w in float32, the type in model files."""
-        return self._weights().astype(np.float32)
 
     @reads
     def weights_at(self, places: Any) -> np.ndarray:
@@ -443,3 +463,23 @@ def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.nda
     oracle.discard(slots[~gone])
     slots[~gone] = held[place[~gone]]
     return slots
+
+
+def in_slices(order: np.ndarray, size: int = 256) -> Iterable[np.ndarray]:
+    """Split an order into short pieces, so that Ctrl-C can interrupt between them."""
+    return (order[at : at + size] for at in range(0, len(order), size))
+
+
+def as_data(X: Iterable[Any], y: Iterable[Any]) -> tuple[Any, Any]:
+    """X and y with lengths: generators become lists; empty data are refused."""
+    X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
+    y = y if hasattr(y, "shape") or hasattr(y, "__len__") else list(y)
+    if n_patterns(X) == 0:
+        raise ValueError("the data set is empty; pass at least one example")
+    if n_patterns(X) != n_patterns(y):
+        raise ValueError(f"X has {n_patterns(X)} patterns but y has {n_patterns(y)} outputs")
+    return X, y
+
+
+def n_patterns(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)

@@ -105,16 +105,16 @@ class _Kernels:
     slack: str
     _fitted: Callable[[], Any]
 
-    def _set_kernel(self, kernel: Any, gamma: float, degree: int, coef0: float, cache_mb: float) -> None:
+    def _set_kernel(self, kernel: Any, gamma: float, degree: int, coef0: float, cache_size: float) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.cache_mb = cache_mb
+        self.cache_size = cache_size
 
     def _check_kernel(self) -> None:
         """Reject options and problems that kernels do not support."""
-        check_positive(gamma=self.gamma, cache_mb=self.cache_mb)
+        check_positive(gamma=self.gamma, cache_size=self.cache_size)
         check_count(degree=self.degree, low=1)
         check_choice(rescaling=(self.rescaling, ("margin",)), slack=(self.slack, ("l1",)))
         if not isinstance(self.problem, Multiclass) or self.problem.fit_intercept:
@@ -145,7 +145,7 @@ class _Kernels:
 
     def _new_machine(self, oracle: Any, seed: int) -> KernelDual:
         return KernelDual(
-            oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed, cache_mb=self.cache_mb
+            oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed, cache_mb=self.cache_size
         )
 
 
@@ -155,7 +155,7 @@ class KernelLaRank(_Kernels, LaRank):
     kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed"
     (X is the matrix of kernel values, square in `fit`), or a function of two matrices that returns the values
     for all pairs of rows.
-    cache_mb: memory for the kernel rows of support patterns; evicted rows are recomputed. The other options
+    cache_size: MB for the kernel rows of support patterns; evicted rows are recomputed. The other options
     are those of `LaRank`, with margin rescaling and L1 slacks only. Values are computed and stored in the
     precision of X: float32 is twice as fast as float64. The joint kernel is <Lambda(y), Lambda(y')> k(x, x'),
     so loss matrices and output features work as in `Multiclass`.
@@ -175,11 +175,11 @@ class KernelLaRank(_Kernels, LaRank):
         gamma: float = 1.0,
         degree: int = 3,
         coef0: float = 0.0,
-        cache_mb: float = 500.0,
+        cache_size: float = 500.0,
         **options: Any,
     ) -> None:
         super().__init__(problem, schedule=schedule, **options)
-        self._set_kernel(kernel, gamma, degree, coef0, cache_mb)
+        self._set_kernel(kernel, gamma, degree, coef0, cache_size)
         self._sweeps = False  # whether the current epoch is a sweep
 
     def validate(self) -> None:
@@ -240,11 +240,11 @@ class KernelSVMStruct(_Kernels, SVMStruct):
         gamma: float = 1.0,
         degree: int = 3,
         coef0: float = 0.0,
-        cache_mb: float = 500.0,
+        cache_size: float = 500.0,
         **options: Any,
     ) -> None:
         super().__init__(problem, **options)
-        self._set_kernel(kernel, gamma, degree, coef0, cache_mb)
+        self._set_kernel(kernel, gamma, degree, coef0, cache_size)
 
     def validate(self) -> None:
         super().validate()

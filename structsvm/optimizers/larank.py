@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from structsvm._dual import schedules
-from structsvm.optimizers.base import Optimizer
-from structsvm.optimizers.curve import Callback, ConvergenceWarning
+from structsvm.optimizers.base import Callback, ConvergenceWarning, Optimizer
 from structsvm.problem import Problem
-from structsvm.validation import check_choice, check_count, check_positive
+from structsvm.validation import check_positive
 
 GAP_EPOCHS = 1000  # the largest number of epochs of LaRankGap
 
@@ -33,6 +32,11 @@ class LaRank(Optimizer):
     An epoch over n patterns costs at most n (1 + 11 n_reprocess) steps and n (1 + n_reprocess) argmax
     computations.
     """
+
+    RANGES: ClassVar[dict[str, Any]] = Optimizer.RANGES | {
+        "schedule": ("fixed", "adaptive"), "clock": ("cost", "wall"), "n_reprocess": 0, "mu": float,
+        "epochs?": 1,
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -68,13 +72,8 @@ class LaRank(Optimizer):
 
     def validate(self) -> None:
         super().validate()
-        check_choice(schedule=(self.schedule, ("fixed", "adaptive")), clock=(self.clock, ("cost", "wall")))
-        check_count(n_reprocess=self.n_reprocess)
-        check_positive(mu=self.mu)
         if self.clock == "cost" and self.mu > 1:
             raise ValueError(f"mu is a share of the best ratio and at most 1, not {self.mu!r}")
-        if self.epochs is not None:
-            check_count(epochs=self.epochs, low=1)
         if self.gap_tolerance is not None and self.gap_tolerance != "C":
             check_positive(gap_tolerance=self.gap_tolerance)
 
@@ -141,6 +140,8 @@ class PassiveAggressive(Optimizer):
     coefficients change too, so the dual stays feasible and later epochs still increase it.
     """
 
+    RANGES: ClassVar[dict[str, Any]] = Optimizer.RANGES | {"epochs": 1}
+
     def __init__(
         self,
         problem: Problem,
@@ -157,7 +158,3 @@ class PassiveAggressive(Optimizer):
         self.epochs = epochs
         self.rescaling = rescaling
         self.slack = slack
-
-    def validate(self) -> None:
-        super().validate()
-        check_count(epochs=self.epochs, low=1)

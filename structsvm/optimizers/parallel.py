@@ -13,8 +13,7 @@ import numpy as np
 
 from structsvm._dual.dual import lengthened
 from structsvm._dual.shard import LinearShard, add_changes
-from structsvm.optimizers.base import POINTS_PER_EPOCH
-from structsvm.optimizers.curve import in_slices
+from structsvm.optimizers.base import POINTS_PER_EPOCH, in_slices
 from structsvm.optimizers.larank import LaRank
 from structsvm.problem import Problem
 from structsvm.validation import check_count, n_threads

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from structsvm._dual.perceptron import PerceptronWeights
 from structsvm.guard import reads
-from structsvm.optimizers.base import Optimizer
-from structsvm.optimizers.curve import Callback
+from structsvm.optimizers.base import Callback, Optimizer
 from structsvm.problem import Problem
-from structsvm.validation import check_count
 
 
 class Perceptron(Optimizer):
@@ -20,6 +18,8 @@ class Perceptron(Optimizer):
     It maximises no dual: `dual_` and `gap()` are nan. `primal()` is the primal of the SVM with C = 1. Support
     patterns are the patterns that were ever misclassified; support vectors are the updates.
     """
+
+    RANGES: ClassVar[dict[str, Any]] = Optimizer.RANGES | {"epochs": 1}
 
     def __init__(
         self,
@@ -33,10 +33,6 @@ class Perceptron(Optimizer):
         super().__init__(problem, random_state=random_state, callback=callback)
         self.average = average
         self.epochs = epochs
-
-    def validate(self) -> None:
-        super().validate()
-        check_count(epochs=self.epochs, low=1)
 
     @reads
     def weights_at(self, places: Any) -> np.ndarray:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from structsvm._dual import schedules
 from structsvm._dual.one_slack import MeanOracle, OneSlackDual
-from structsvm.optimizers.base import Optimizer
-from structsvm.optimizers.curve import Callback, ConvergenceWarning
+from structsvm.optimizers.base import Callback, ConvergenceWarning, Optimizer
 from structsvm.problem import Problem
-from structsvm.validation import check_choice, check_count, check_positive
 
 
 class SVMStruct(Optimizer):
@@ -32,6 +30,10 @@ class SVMStruct(Optimizer):
     then at most epsilon times C times the sum of the sample weights. It supports only L1 slacks;
     `partial_fit` gives each batch its own slack.
     """
+
+    RANGES: ClassVar[dict[str, Any]] = {"epsilon": float} | Optimizer.RANGES | {
+        "new_constraints": 1, "epochs": 1, "formulation": ("n-slack", "1-slack"),
+    }  # fmt: skip
 
     def __init__(
         self,
@@ -62,11 +64,7 @@ class SVMStruct(Optimizer):
         return 0.1 * self.epsilon
 
     def validate(self) -> None:
-        check_positive(epsilon=self.epsilon)
         super().validate()
-        check_count(new_constraints=self.new_constraints, epochs=self.epochs, low=1)
-
-        check_choice(formulation=(self.formulation, ("n-slack", "1-slack")))
         if self.formulation == "1-slack" and self.slack != "l1":
             raise ValueError("formulation='1-slack' supports only slack='l1'; use formulation='n-slack'")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from structsvm._scipy import sparse
 from structsvm.problem import Problem
-from structsvm.validation import check_matrix, check_targets
+from structsvm.validation import check_loss_matrix, check_matrix, check_targets
 
 
 class LinearInputs(Problem):
@@ -169,19 +169,3 @@ def plain_labels(y: Any, name: str = "y") -> np.ndarray:
             f"{name} mixes labels of type {' and '.join(kinds)}; use only numbers or only strings"
         )
     return labels
-
-
-def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
-    """Check a loss matrix for n classes: finite, not negative, 0 on the diagonal; 0-1 if not given."""
-    if loss is None:
-        return 1.0 - np.eye(n_classes)
-    loss = np.asarray(loss, dtype=np.float64)
-    if loss.shape != (n_classes, n_classes):
-        raise ValueError(f"the loss matrix has shape {loss.shape}, but there are {n_classes} classes")
-    if not np.all(np.isfinite(loss)) or np.any(loss < 0):
-        raise ValueError(
-            "the loss matrix contains a negative loss, NaN or infinity; losses must be finite and at least 0"
-        )
-    if np.any(np.diag(loss) != 0):
-        raise ValueError("the loss matrix must have zeros on its diagonal")
-    return loss

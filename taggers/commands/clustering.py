@@ -8,7 +8,7 @@ from pathlib import Path
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
-from taggers.features.raw_text import text_classes
+from taggers.features.class_files import text_classes
 
 
 def classes(

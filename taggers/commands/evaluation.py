@@ -13,16 +13,7 @@ import numpy as np
 
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
-from taggers.commands.matching import (
-    check_fit,
-    format_to_read,
-    gold_names,
-    input_columns,
-    label_column,
-    opened,
-    opened_any,
-    own_format,
-)
+from taggers.commands.matching import gold_names, label_column, own_format, read_inputs
 from taggers.commands.pipelines import evaluate_columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
@@ -32,7 +23,7 @@ from taggers.formats.files import read_all
 from taggers.labels import schemes
 from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold
 from taggers.model import TaggerModel
-from taggers.pipeline import Pipeline
+from taggers.pipeline import Pipeline, open_model
 
 if TYPE_CHECKING:
     from taggers.report import Answers
@@ -59,7 +50,7 @@ def evaluate(
         if label is not None:
             raise ValueError("--column requires a model; without one, the last two columns are compared")
         return _compare_columns(file, format, encoding, strict)
-    model = opened(model)
+    model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     columns = _read_labelled(model, file, label, format, encoding)
     return _score(model, columns, _predict(model, columns, jobs=jobs), strict)
 
@@ -68,7 +59,7 @@ def evaluate_any(
     model: TaggerModel | Pipeline | str | Path | None, file: str | Path, **options: Any
 ) -> Evaluation | dict[str, Evaluation]:
     """Evaluate a model of one column or, column by column, of several columns of CoNLL-U."""
-    model = None if model is None else opened_any(model)
+    model = None if model is None else open_model(model)
     if not isinstance(model, Pipeline):
         several = model is not None and len(model.parts) > 1 and own_format(model).name == "conllu"
         if not several or options.get("label") is not None:
@@ -107,14 +98,11 @@ def _read_labelled(
     encoding: str = "utf-8",
 ) -> Columns:
     """Read the model's input columns and, as the last column, the gold labels."""
-    name = file_name(file)
 
-    def wanted(format: Format, n_columns: int) -> list[int]:
-        return [*input_columns(model, format, name), label_column(model, format, name, label)]
+    def gold(format: Format, name: str) -> list[int]:
+        return [label_column(model, format, name, label)]
 
-    columns = read_all(file, format_to_read(model, format), wanted=wanted, encoding=encoding)
-    if columns.format.ready:
-        check_fit(model, columns, format)
+    (columns,) = read_inputs(model, file, format, gold, encoding=encoding, chunk_size=None)
     return columns
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.inputs import file_name
-from taggers.bundled import find_model
 from taggers.commands.evaluation import answered
-from taggers.commands.matching import input_columns, opened, own_format
+from taggers.commands.matching import input_columns, own_format
 from taggers.features.feature_names import feature_names
 from taggers.features.knowledge import Knowledge
 from taggers.formats.files import read_all
 from taggers.model import TaggerModel
+from taggers.model_file import find_model
 
 
 def inspect(
@@ -35,7 +35,7 @@ def inspect(
     path = None if isinstance(model, TaggerModel) else find_model(model)
     if html is not None:
         check_output(html, names, test, None if path is None else str(path))
-    model = opened(model)
+    model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
     named = model.feature_names or [None] * len(model.table)
     if names is not None:
         named = feature_names(model, _read_inputs(model, names), named)

@@ -6,33 +6,21 @@ import re
 import warnings
 from codecs import BOM_UTF8
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
+from taggers.formats.files import read_columns
 from taggers.formats.registry import AUTO, FORMATS
 from taggers.labels import schemes
 from taggers.model import TaggerModel
-from taggers.model_file import PipelineFile
-from taggers.pipeline import Pipeline
 
 PLAIN = FORMATS["columns"]
-
-
-def opened(model: TaggerModel | str | Path) -> TaggerModel:
-    """Return a model, loaded if its path is given."""
-    return model if isinstance(model, TaggerModel) else TaggerModel.load(model)
-
-
-def opened_any(model: TaggerModel | Pipeline | str | Path) -> TaggerModel | Pipeline:
-    """Return a model of one or of several layers, loaded if its path is given."""
-    if isinstance(model, TaggerModel | Pipeline):
-        return model
-    try:
-        return TaggerModel.load(model)
-    except PipelineFile:
-        return Pipeline.load(model)
+LEAST_VALUES = 20  # of a column, to say that the model knows none of them
 
 
 def own_format(model: TaggerModel) -> Format:
@@ -41,9 +29,32 @@ def own_format(model: TaggerModel) -> Format:
     return FORMATS[model.files.get("format", usual)]
 
 
-def format_to_read(model: TaggerModel, format: str) -> str:
-    """Return the format for a file; a model of ready features does not need to detect it."""
-    return own_format(model).name if format == AUTO and model.template is None else format
+def read_inputs(
+    model: TaggerModel,
+    file: str | Path,
+    format: str,
+    more: Callable[[Format, str], Sequence[int]],
+    *,
+    alike: bool = False,
+    **reading: Any,
+) -> Iterator[Columns]:
+    """Read the columns that the model needs, and then those that `more` chooses from the format and the name.
+
+    A model of ready features does not need to detect the format. alike: the file should look like the one
+    that the model was trained on. reading: options of `read_columns`.
+    """
+    name, own = file_name(file), own_format(model)
+    known = own.name if format == AUTO and model.template is None else format
+
+    def wanted(chosen: Format, n_columns: int) -> list[int]:
+        return [*input_columns(model, chosen, name), *more(chosen, name)]
+
+    checked = format != AUTO
+    for columns in read_columns(file, known, wanted=wanted, expected=own if alike else None, **reading):
+        if columns.n_tokens and not checked and (alike or columns.format.ready):
+            check_fit(model, columns)
+            checked = True
+        yield columns
 
 
 def input_columns(model: TaggerModel, format: Format, name: str) -> list[int]:
@@ -109,14 +120,14 @@ def gold_names(model: TaggerModel, columns: Columns) -> list[str]:
     return max(choices, key=lambda names: sum(seen[name] for name in set(names)))
 
 
-def check_fit(model: TaggerModel, columns: Columns, format: str) -> None:
-    """Raise DataError or warn if a file does not look like the model's own, unless the format was given."""
-    if format != AUTO:
-        return
+def check_fit(model: TaggerModel, columns: Columns) -> None:
+    """Raise DataError or warn if a file does not look like the model's own."""
     if columns.format.ready:
         _check_features(model, columns)
-    elif columns.format is PLAIN and own_format(model) is not FORMATS["text"]:
+        return
+    if columns.format is PLAIN and own_format(model) is not FORMATS["text"]:
         _check_columns(model, columns)
+    _check_values(model, columns)
 
 
 def _check_features(model: TaggerModel, columns: Columns) -> None:
@@ -153,6 +164,27 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
     raise DataError(
         f"{what}; {text}; use --format columns to read column {read} (counted from 0) anyway", columns.name
     )
+
+
+def _check_values(model: TaggerModel, columns: Columns) -> None:
+    """Warn of an input column other than the words, such as parts of speech, that has no known value."""
+    assert model.template is not None
+    assert model.extractor is not None
+    width, spans = model.template.width, columns.spans[:LEAST_VALUES].tolist()
+    if width < 2 or len(spans) < LEAST_VALUES:
+        return
+    tokens = [tuple(columns.data[at : at + size].decode() for at, size in row[:width]) for row in spans]
+    rows, _ = model.extractor.rows(Columns.from_sentences([tokens]), model.table, fixed=True)
+    rows = rows.reshape(-1, model.extractor.n_patterns)
+    for column in range(1, width):
+        alone = [k for k, pattern in enumerate(model.template.patterns)
+                 if {(cell.column, cell.offset) for cell in pattern.cells} == {(column, 0)}]  # fmt: skip
+        if alone and (rows[:, alone] < 0).all():
+            warnings.warn(
+                f"{columns.name}: the model knows none of the values in column "
+                f"{columns.format.column_name(columns.wanted[column])}, such as {tokens[0][column]!r}; the "
+                "columns must be those of the training file, in the same order", UserWarning, stacklevel=4,
+            )  # fmt: skip
 
 
 def _first_values(columns: Columns, column: int) -> list[str]:

@@ -15,21 +15,14 @@ from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
 from structsvm.validation import n_threads
-from taggers.commands.matching import (
-    check_fit,
-    format_to_read,
-    input_columns,
-    opened_any,
-    own_format,
-    replaced_columns,
-)
+from taggers.commands.matching import read_inputs, replaced_columns
 from taggers.commands.pipelines import tag_pipeline
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
-from taggers.formats.files import CHUNK, encoded, read_columns
+from taggers.formats.files import CHUNK, encoded
 from taggers.formats.text import TextAsConllu, TextFormat
 from taggers.model import TaggerModel, replace_knowledge
-from taggers.pipeline import Pipeline
+from taggers.pipeline import Pipeline, open_model
 
 
 def tag(
@@ -60,7 +53,7 @@ def tag(
     "conllu" converts plain text to CoNLL-U.
     """
     check_output(output, file, model if isinstance(model, str | Path) else None)
-    model, jobs = opened_any(model), n_threads(jobs)
+    model, jobs = open_model(model), n_threads(jobs)
     if to not in (None, "conllu"):
         raise ValueError(f"--to must be conllu, got {to!r}")
     if isinstance(model, Pipeline):
@@ -74,8 +67,8 @@ def tag(
             text_as=TextFormat(model.split) if to is None else TextAsConllu(model.split),
         )  # fmt: skip
     text_as = None if to is None else TextAsConllu()
-    model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
-    name = file_name(file)
+    if classes or gazetteers:
+        model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
     if probabilities and (scores or nbest > 1):
         raise ValueError("--probabilities cannot be combined with --scores or --nbest")
     if nbest > 1 and replace:
@@ -84,18 +77,18 @@ def tag(
         raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
     parts: list[str | None] = []  # of the labels, for the columns that they replace
 
-    def wanted(format: Format, n_columns: int) -> list[int]:
+    def replaced(format: Format, name: str) -> list[int]:
         if nbest > 1 and format.replaces:
             raise DataError(f"--nbest appends columns, and {format.title} has no room for them", name)
         if probabilities and format.replaces:
             raise DataError(f"--probabilities appends a column, and {format.title} has no room for it", name)
         if scores and not format.scores:
             raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
-        replaced = replaced_columns(model, format, name, replace=replace, chosen=label)
-        if label is not None and not replaced:
+        columns = replaced_columns(model, format, name, replace=replace, chosen=label)
+        if label is not None and not columns:
             raise ValueError("--column has no effect without --replace, as labels are appended; leave it out")
-        parts[:] = [part for _, part in replaced]
-        return input_columns(model, format, name) + [column for column, _ in replaced]
+        parts[:] = [part for _, part in columns]
+        return [column for column, _ in columns]
 
     def work(columns: Columns) -> bytes:
         if not columns.n_tokens:
@@ -108,19 +101,17 @@ def tag(
 
     tokens = 0
 
-    def checked() -> Iterator[Columns]:
+    def counted() -> Iterator[Columns]:
         nonlocal tokens
-        for columns in read_columns(
-            file, format_to_read(model, format), wanted=wanted, encoding=encoding,
-            chunk_size=CHUNK if jobs == 1 else CHUNK // 4, expected=own_format(model), text_as=text_as,
+        for columns in read_inputs(
+            model, file, format, replaced, alike=True, encoding=encoding, text_as=text_as,
+            chunk_size=CHUNK if jobs == 1 else CHUNK // 4,
         ):  # fmt: skip
-            if columns.n_tokens and not tokens:
-                check_fit(model, columns, format)
             tokens += columns.n_tokens
             yield columns
 
     with atomic_write(output) as out:
-        for data in encoded(_in_order(work, checked(), jobs), encoding, name):
+        for data in encoded(_in_order(work, counted(), jobs), encoding, file_name(file)):
             out.write(data)
     return tokens
 

@@ -21,8 +21,9 @@ from taggers.formats.conllu import COLUMN
 from taggers.formats.files import read_all
 from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels
 from taggers.labels.label_encoding import GoldLabels
+from taggers.model import TaggerModel
 from taggers.options import check_resumed, check_used
-from taggers.tagger import TASKS
+from taggers.tagger import TASKS, SequenceTagger
 from taggers.trainer import TrainingPoint
 
 MORPHOLOGY = (COLUMN["upos"], COLUMN["feats"])
@@ -58,8 +59,8 @@ def train(
     options = {name: value for name, value in options.items() if value is not None}
     if calibrate and dev is None:
         raise ValueError("--calibrate needs --dev, sentences that are not used in training")
-    tagger = _new_tagger(task, resume, options)
-    algorithm = tagger.settings()["algorithm"]
+    tagger, settings = _new_tagger(task, resume, options)
+    algorithm = settings["algorithm"]
     if dev is None and "jobs" in options and algorithm != "larank":
         raise ValueError(
             f"--jobs has no effect without --dev: {algorithm} trains with one thread; leave it out"
@@ -107,16 +108,18 @@ def train(
     if resume is not None:
         _check_resumable(tagger.model_, columns, gold)
     (tagger.fit if resume is None else tagger.resume)(columns, gold, **dev_data)
-    tagger.model_.files = {
+    if calibrate:
+        tagger.calibrate(held_out, dev_data["y_dev"])
+    model = tagger.model_
+    model.files = {
         "format": columns.format.name, "inputs": list(columns.wanted[:place]), "label": columns.wanted[place],
         "n_columns": columns.n_columns, "task": task,
     }  # fmt: skip
     if len(labels) > 1:
-        tagger.model_.files["parts"] = [columns.format.names[column] for column in columns.wanted[place:]]
-    if calibrate:
-        tagger.calibrate(held_out, dev_data["y_dev"])
-    _warn_of_labels(tagger, columns, gold, held_out)
-    if not tagger.n_features_:
+        model.files["parts"] = [columns.format.names[column] for column in columns.wanted[place:]]
+    else:
+        _warn_of_labels(model, columns, gold, held_out, schemes=settings["labels"] != "none")
+    if not len(model.table):
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
     tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
     if curve is not None:
@@ -189,22 +192,24 @@ def _check_resumable(model: Any, columns: Columns, gold: GoldLabels) -> None:
         )  # fmt: skip
 
 
-def _warn_of_labels(tagger: Any, columns: Columns, gold: GoldLabels, held_out: Columns | None) -> None:
+def _warn_of_labels(
+    model: TaggerModel, columns: Columns, gold: GoldLabels, held_out: Columns | None, *, schemes: bool
+) -> None:
     """Warn about suspicious labels in the training file and the held-out file."""
-    model, place = tagger.model_, columns.width - 1
-    if model.parts:
-        return
+    place = columns.width - 1
     seen = set(columns.texts(place)) if len(model.labels) == 1 else ()
     if len(seen) == 1:
         warnings.warn(f"all tokens have the label {min(seen)}; is this the right column?", stacklevel=3)
-    elif tagger.settings()["labels"] != "none":
+    elif schemes:
         warn_of_training_labels(columns, gold, model.outer)
     if held_out is not None:
         warn_of_gold(held_out.sentences(place), model.names, model.outer, held_out.name, "the model's")
 
 
-def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -> Any:
-    """Return a new tagger, or the one to resume; raise ValueError for options without an effect."""
+def _new_tagger(
+    task: str, resume: str | Path | None, options: dict[str, Any]
+) -> tuple[SequenceTagger, dict[str, Any]]:
+    """Return a new tagger, or the one to resume, and its settings; refuse options without an effect."""
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(TASKS)} and ud, got {task!r}")
     if resume is None:
@@ -224,8 +229,9 @@ def _new_tagger(task: str, resume: str | Path | None, options: dict[str, Any]) -
             raise ValueError(
                 f"--seed has no effect, as {resume} contains its training state, with a seed; leave it out"
             )
-    check_used(options, tagger.settings()["algorithm"], flags=True)
-    return tagger
+    settings = tagger.settings()
+    check_used(options, settings["algorithm"], flags=True)
+    return tagger, settings
 
 
 def check_saving(

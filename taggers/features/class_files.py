@@ -1,6 +1,7 @@
 """Read word classes from files: Brown clusters, words with tags, word vectors, and the tables of spaCy.
 
-The kind of a file is detected from its first lines. Word vectors are clustered when they are read.
+The kind of a file is detected from its first lines. Word vectors are clustered when they are read, and so
+are the words of raw text, in memory that does not grow with the text.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,9 +20,12 @@ import numpy as np
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name, open_input
 from taggers.features._lexicon import hash_string
-from taggers.features.word_classes import PATH, WordClasses, group_vectors
+from taggers.features.word_classes import PATH, Text, WordClasses, group_vectors, learn_classes
+from taggers.formats._columns import Columns
+from taggers.formats.files import read_columns
 
 N_CLASSES = 500  # of word vectors
+TEXT = "text"  # what templates call the classes of raw text
 SPACY = "spacy:"
 SPACY_BITS = 16
 MOST_CLASSES = 1 << 20
@@ -54,6 +58,30 @@ def read_classes(source: Any, *, most: int | None = None, n_classes: int = N_CLA
         if _has_vectors([text for _, text in head]):
             return _from_vectors(rest, most, n_classes, name)
         return _from_tags(_word_tags(rest, name), most, name)
+
+
+def text_classes(
+    files: Any,
+    n_classes: int,
+    *,
+    columns: Columns | None = None,
+    encoding: str = "utf-8",
+    progress: Callable[[int], None] | None = None,
+) -> tuple[WordClasses, list[tuple[str, int]]]:
+    """The classes of the words in files of plain text, and these words with their counts.
+
+    columns: sentences that belong to the text too. progress: called with the number of tokens so far.
+    """
+    with Text() as text:
+        if columns is not None:
+            text.add(columns)
+        for file in [files] if isinstance(files, (str, Path)) else files:
+            for part in read_columns(file, "text", encoding=encoding):
+                text.add(part)
+                if progress is not None:
+                    progress(text.n_tokens)
+        classes, words = learn_classes(text, n_classes, named=True)
+        return classes, [(word, int(text.counts[text.ids[word]])) for word in words]
 
 
 def read_text(file: BinaryIO, name: str) -> bytes:

@@ -1,28 +1,95 @@
-"""Extract the features of many sentences as flat arrays, drop rare ones, and add real-valued ones."""
+"""Encode sentences as flat arrays of features: those of a template, ready ones, and real-valued ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from structsvm.problems.sequence import Sequences
 from taggers.features._extract import Extractor, count_rows, remap
 from taggers.features._lexicon import hash_string
+from taggers.features._ready_features import dict_rows
 from taggers.features._table import KeyTable
 from taggers.formats._columns import Columns
+
+Item = Mapping[str, Any] | Iterable[str]
 
 # How keys are computed: a model file with another value is rejected. Change it together with _hash.pxd.
 HASHING = "murmurhash64a, seeds 1 2 3, mix 1"
 
-__all__ = ["HASHING", "Extractor", "KeyTable", "add_dense", "concatenate", "cut", "encode"]
+__all__ = [
+    "HASHING", "Extractor", "KeyTable", "add_dense", "as_columns", "concatenate", "cut", "encode",
+    "encode_dicts", "encode_items", "encode_ready", "first_token", "has_ready_features", "item_names",
+]  # fmt: skip
+
+
+def has_ready_features(X: Any) -> bool:
+    """Whether tokens are given by their features (dicts, lists of names), not by words or columns."""
+    if isinstance(X, Columns):
+        return X.format.ready
+    return not isinstance(first_token(X), (str, tuple))
+
+
+def first_token(X: Any) -> Any:
+    """The first token of sentences, or an empty one."""
+    return next((sentence[0] for sentence in X if len(sentence)), "")
+
+
+def as_columns(X: Any) -> Columns:
+    """Sentences of words as columns; reject ready features."""
+    if has_ready_features(X):
+        raise ValueError(
+            "this tagger extracts its features from words with a template, but X has features; pass tokens"
+        )
+    return X if isinstance(X, Columns) else Columns.from_sentences(X)
 
 
 def encode(columns: Columns, extractor: Extractor, table: KeyTable, *, grow: bool = False) -> Sequences:
     """The features that a template gives the tokens; with `grow`, new ones become new rows of the table."""
     rows, token_ptr = extractor.rows(columns, table, grow=grow)
     return Sequences(rows, token_ptr, columns.sentence_ptr)
+
+
+def encode_items(columns: Columns, table: KeyTable, *, grow: bool = False) -> Sequences:
+    """The ready features of a file; with `grow`, new ones become new rows of the table."""
+    rows, token_ptr, values = columns.format.features(columns, table, grow=grow)
+    return Sequences(rows, token_ptr, columns.sentence_ptr, values)
+
+
+def encode_dicts(sentences: Iterable[Iterable[Item]], table: KeyTable, *, grow: bool = False) -> Sequences:
+    """The features of sentences whose tokens are dicts or lists, as python-crfsuite takes them.
+
+    A list holds names. A dict maps a name to a number or a bool (the value), to a str (``name:text``), or to
+    a dict or list of more features, whose names follow ``name:``. Features with value 0 are left out.
+    """
+    rows, token_ptr, sentence_ptr, values = dict_rows(sentences, table, grow=grow)
+    return Sequences(rows, token_ptr, sentence_ptr, values)
+
+
+def encode_ready(X: Any, table: KeyTable, *, grow: bool = False) -> Sequences:
+    """The ready features of a file, or of sentences in Python."""
+    return (encode_items if isinstance(X, Columns) else encode_dicts)(X, table, grow=grow)
+
+
+def item_names(item: Item, prefix: str = "") -> Iterator[str]:
+    """The names of one token's features, as they are hashed.
+
+    >>> list(item_names({"bias": 1.0, "word": "cat", "next": {"word": "sat", "is_title": True}}))
+    ['bias', 'word:cat', 'next:word:sat', 'next:is_title']
+    """
+    if not isinstance(item, Mapping):
+        yield from (prefix + name for name in item)
+        return
+    for name, value in item.items():
+        if isinstance(value, str):
+            yield f"{prefix}{name}:{value}"
+        elif isinstance(value, (Mapping, list, tuple, set, frozenset)):
+            yield from item_names(value, f"{prefix}{name}:")
+        else:
+            yield prefix + name
 
 
 def concatenate(parts: Sequence[Sequences]) -> Sequences:

@@ -10,7 +10,7 @@ import numpy as np
 from taggers.features._extract import Extractor
 from taggers.features._lexicon import hash_string
 from taggers.features._table import KeyTable
-from taggers.features.ready_features import item_names
+from taggers.features.extract import item_names
 from taggers.features.template import Pattern, cell_value
 from taggers.formats._columns import Columns
 

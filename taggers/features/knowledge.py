@@ -19,9 +19,9 @@ from structsvm.files.inputs import file_name, open_input
 from taggers.features._extract import Extractor
 from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER
-from taggers.features.class_files import N_CLASSES, read_classes, read_text
-from taggers.features.template import parse_template
-from taggers.features.word_classes import WordClasses
+from taggers.features.class_files import N_CLASSES, TEXT, read_classes, read_text, text_classes
+from taggers.features.template import Template, fitting_template, parse_template
+from taggers.features.word_classes import WordClasses, find_word_classes
 from taggers.formats._columns import Columns
 
 NAME = re.compile("[a-z][a-z_]*")
@@ -84,6 +84,33 @@ class Knowledge:
             return None
         name, length = found
         return [pair and pair[length] for pair in self.gazetteers[name].matches(words)]
+
+
+def choose_template(columns: Columns, width: int, settings: Mapping[str, Any]) -> tuple[Template, Knowledge]:
+    """The template of a tagger's settings for new training data, and the knowledge that it uses.
+
+    columns: the words of the training data, or none; width: the number of input columns.
+    """
+    knowledge = read_knowledge(
+        settings["classes"], settings["gazetteers"], folded=settings["fold_gazetteers"],
+        most=settings["class_words"], n_classes=settings["n_classes"],
+    )  # fmt: skip
+    if settings["text"] is not None:
+        if TEXT in knowledge.names:
+            raise ValueError(
+                f"the classes of --text are called {TEXT}; choose another name for the other ones"
+            )
+        classes, _ = text_classes(settings["text"], settings["n_classes"], columns=columns)
+        knowledge = knowledge.with_classes({TEXT: classes})
+    template = fitting_template(settings["template"], width, knowledge)
+    unused = template.warn_of_unread(width, knowledge)
+    if unused:
+        knowledge = knowledge.without(unused)
+    if columns.n_tokens:
+        warn_of_strangers(knowledge, columns)
+    if template.needs_word_classes:
+        knowledge = knowledge.with_classes({CLUSTER: find_word_classes(columns)})
+    return template, knowledge
 
 
 def read_knowledge(

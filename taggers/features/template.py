@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -91,11 +92,6 @@ class Template:
         """The number of columns that it needs."""
         return 1 + max((cell.column for cell in self.cells), default=-1)
 
-    def unread(self, width: int) -> list[str]:
-        """Those of the first `width` columns that no pattern reads, as patterns call them."""
-        read = {cell.column for cell in self.cells}
-        return [_column_name(column) for column in range(width) if column not in read]
-
     @cached_property
     def needs_word_classes(self) -> bool:
         """Whether it uses word classes that are learned from the training text."""
@@ -105,6 +101,27 @@ class Template:
         """The names of word classes and gazetteers that no pattern reads."""
         read = {cell.attribute.removesuffix("_length").rstrip("0123456789") for cell in self.cells}
         return [name for name in knowledge.names if name not in read]
+
+
+    def warn_of_unread(self, width: int, knowledge: Knowledge) -> list[str]:
+        """Warn of input columns and of knowledge that no pattern reads; return the names of the latter."""
+        read = {cell.column for cell in self.cells}
+        unread = [_column_name(column) for column in range(width) if column not in read]
+        if unread:
+            warnings.warn(
+                f"no pattern of the template reads the input {'column' if len(unread) == 1 else 'columns'} "
+                f"{', '.join(unread)} (w is the first, p the second, c2 the third); extend the template, as "
+                f"in 'ner + {unread[0]}[0]', or leave the column out",
+                stacklevel=6,
+            )
+        unused = self.unused(knowledge)
+        if unused:
+            warnings.warn(
+                f"no pattern of the template reads {', '.join(unused)}; extend the template, as in "
+                f"'{unused[0]}[-1..1]'",
+                stacklevel=6,
+            )
+        return unused
 
 
 def load_template(name_or_path: str | Path, knowledge: Knowledge | None = None) -> Template:

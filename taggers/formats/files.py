@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -61,7 +62,9 @@ def read_columns(
             elif text_as.title != find("text").title:
                 what = f"--to converts plain text, but this file is in {chosen.title}; use --format text"
                 raise DataError(f"{what} if it is text, or leave out --to", name)
-        keep = _columns_to_keep(chosen, wanted)
+        keep: Wanted = (chosen.words,) if wanted is None else wanted  # type: ignore[assignment]
+        if callable(wanted):
+            keep = partial(wanted, chosen)
         parts = _sentences(source, block, chunk_size or CHUNK, chosen)
         for data in parts if chunk_size else [b"".join(parts)]:
             columns = chosen.read(Part(data, name, line, separator, before), keep)
@@ -71,12 +74,6 @@ def read_columns(
             yield columns
     if before is None:
         raise DataError("contains no tokens; is this the right file?", name)
-
-
-def _columns_to_keep(format: Format, wanted: Sequence[int] | Choice | None) -> Wanted:
-    if wanted is None:
-        return (format.words,)
-    return (lambda n_columns: wanted(format, n_columns)) if callable(wanted) else wanted
 
 
 def read_all(

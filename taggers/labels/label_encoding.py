@@ -37,6 +37,35 @@ class GoldLabels:
     n_columns: int = 1
 
     @classmethod
+    def of(cls, X: Any, y: Any) -> GoldLabels:
+        """The gold labels of X: a list for each sentence, the number of a column, or `GoldLabels`."""
+        if isinstance(y, GoldLabels):
+            return y
+        if isinstance(y, (int, np.integer)) and isinstance(X, Columns):
+            return cls.from_column(X, int(y))
+        if y is None:
+            raise ValueError("a tagger requires y to be passed, but the target y is None")
+        y = [list(labels) for labels in y]
+        lengths = np.diff(X.sentence_ptr).tolist() if isinstance(X, Columns) else list(map(len, X))
+        if len(y) != len(lengths):
+            raise ValueError(f"X has {len(lengths)} sentences but y has {len(y)}")
+        for number, (labels, length) in enumerate(zip(y, lengths, strict=True)):
+            if len(labels) != length:
+                raise ValueError(f"sentence {number} has {length} tokens but {len(labels)} labels")
+        return cls.from_lists(y)
+
+    @classmethod
+    def to_learn(cls, X: Any, y: Any) -> GoldLabels:
+        """The gold labels to learn from; if they are a column, it is the last one, after the inputs."""
+        gold = cls.of(X, y)
+        if gold.column is not None and gold.column + gold.n_columns != X.width:
+            raise ValueError(
+                f"the label column must be the last of the {X.width} columns that were read, got column "
+                f"{gold.column}; read the input columns first and the label column last"
+            )
+        return gold
+
+    @classmethod
     def from_column(cls, columns: Columns, column: int, numbers: Sequence[int] | None = None) -> GoldLabels:
         """The labels in one of the columns that were read; the format knows how a missing one is written."""
         labels = Labels()

@@ -12,8 +12,8 @@ import numpy as np
 
 from structsvm.files import DataError
 from structsvm.files.journal import Journal
-from taggers.bundled import find_model
 from taggers.formats._columns import Columns
+from taggers.model_file import find_model
 from taggers.serve.sentences import Label, Token
 from taggers.tagger import SequenceTagger
 

@@ -23,7 +23,7 @@ from taggers.model import TaggerModel
 from taggers.spacy.confidence import keep_margins, keep_nbest, register
 from taggers.spacy.docs import Batch, attribute_ids, read_docs
 from taggers.spacy.gold import Gold
-from taggers.tagger import SequenceTagger
+from taggers.tagger import TASKS, SequenceTagger
 
 FILE, SETTINGS = "model.ssvm", "cfg"
 WORDS = ("ORTH", "LOWER", "NORM")  # set by the tokenizer
@@ -59,6 +59,7 @@ class SequencePipe(EstimatorPipe):
     FILES = (FILE, SETTINGS)
     TAGGER: ClassVar[type[SequenceTagger]]
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH",)
+    OTHER_TASKS: ClassVar[dict[str, str]] = {}  # whose models are refused, with the components to use
 
     model: SequenceTagger
 
@@ -106,7 +107,16 @@ class SequencePipe(EstimatorPipe):
         super().start_over()
 
     def _load(self, path: str | Path) -> SequenceTagger:
-        return self.TAGGER.load(path, **self.options)
+        tagger = self.TAGGER.load(path, **self.options)
+        model = tagger.model_
+        tasks = {cls.__name__: task for task, cls in TASKS.items()}
+        task = model.files.get("task") or tasks.get(model.parameters.get("class", ""))
+        if task in self.OTHER_TASKS:
+            raise ValueError(
+                f"{path} is a model for the task {task}, which {self.name!r} cannot do; add the component "
+                f"{self.OTHER_TASKS[task]} instead"
+            )
+        return tagger
 
     @property
     def columns(self) -> list[str]:

@@ -17,6 +17,8 @@ from taggers.spacy.component import SequencePipe
 from taggers.spacy.gold import Gold, entity_gold, phrase_labels, phrase_types, span_gold
 from taggers.tagger import Chunker, NerTagger
 
+WORD_TASKS = {"pos": "structsvm_tagger", "morph": "structsvm_morphologizer"}
+
 
 class PhrasePipe(SequencePipe):
     """A component whose labels mark phrases."""
@@ -58,6 +60,7 @@ class StructSVMChunker(PhrasePipe):
     """Sets chunks in doc.spans[spans_key]; displacy.render(doc, style="span") shows spans_key="sc"."""
 
     TAGGER: ClassVar[Any] = Chunker
+    OTHER_TASKS: ClassVar[dict[str, str]] = {**WORD_TASKS, "ner": "structsvm_ner"}
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH", "TAG")
 
     def __init__(self, *args: Any, spans_key: str = "chunks", **options: Any) -> None:
@@ -77,6 +80,7 @@ class StructSVMNer(PhrasePipe):
     """Sets named entities in doc.ents; without `overwrite`, existing entities are kept and win."""
 
     TAGGER: ClassVar[Any] = NerTagger
+    OTHER_TASKS: ClassVar[dict[str, str]] = {**WORD_TASKS, "chunk": "structsvm_chunker"}
 
     def _gold(self, example: Example) -> Gold:
         return entity_gold(example)

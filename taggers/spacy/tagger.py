@@ -38,6 +38,7 @@ class StructSVMTagger(SequencePipe):
     """
 
     TAGGER: ClassVar[Any] = PosTagger
+    OTHER_TASKS: ClassVar[dict[str, str]] = {"chunk": "structsvm_chunker", "ner": "structsvm_ner"}
     TARGETS: ClassVar[dict[str, list[str]]] = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
 
     def __init__(self, *args: Any, target: str | None = None, **options: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 
 import numpy as np
+import pytest
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Problem, SVMStruct
 from structsvm._dual.oracle import PythonOracle
@@ -82,3 +83,39 @@ def assert_same_bytes(a: dict, b: dict, *, but=()) -> None:
 def resealed(content):
     """The same content with a checksum that fits, as an attacker would write it."""
     return content[:-8] + b"%08x" % zlib.crc32(content[:-8])
+
+
+def rebuilt(state, slack):
+    """(w, dual) from the coefficients alone."""
+    w, at = np.zeros_like(state["weights"]), 0
+    for alpha, n in zip(state["alpha"], state["lengths"], strict=True):
+        np.add.at(w, state["indices"][at : at + n], alpha * state["values"][at : at + n])
+        at += n
+    dual = state["alpha"] @ state["loss"] - w @ w / 2
+    if slack == "l2":
+        beta = np.add.reduceat(state["alpha"], np.cumsum(state["counts"]) - state["counts"])
+        dual -= (beta**2 / state["upper"]).sum() / 2
+    return w, dual
+
+
+def assert_invariants(optimizer):
+    """What holds of the dual at every moment."""
+    state = optimizer._machine.state()
+    w, dual = rebuilt(state, optimizer.slack)
+    np.testing.assert_allclose(state["weights"], w, rtol=1e-9, atol=1e-9 * max(1, abs(w).max()))
+    assert optimizer.dual_ == pytest.approx(dual, rel=1e-9, abs=1e-12)
+    assert (state["alpha"] > 0).all()
+    assert (state["counts"] > 0).all()
+    if optimizer.slack == "l1":
+        beta = np.add.reduceat(state["alpha"], np.cumsum(state["counts"]) - state["counts"])
+        assert (beta <= state["upper"] * (1 + 1e-12)).all()
+    assert optimizer.n_support_patterns_ == len(state["slots"])
+    assert optimizer.n_support_vectors_ == len(state["slots"]) + len(state["alpha"])
+
+
+def spoiled(array, at, value):
+    """A copy of an array with another value in one place."""
+    array = array.copy()
+    if array.size:
+        array.reshape(-1)[at] = value
+    return array

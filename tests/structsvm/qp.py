@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from structsvm import Multiclass
+
 
 @dataclass
 class Solution:
@@ -97,3 +99,18 @@ def multiclass_outputs(X, y, loss, Lambda=None):
         ]
         for x, c in zip(np.asarray(X, float), y, strict=True)
     ]
+
+
+def small_problem(seed, C, rescaling, slack):
+    """A problem with weighted examples, and its solution."""
+    rng = np.random.default_rng(seed)
+    n, k, width = rng.integers(3, 8), rng.integers(2, 5), rng.integers(1, 4)
+    X = rng.normal(size=(n, width))
+    y = rng.integers(0, k, n)
+    y[:2] = 0, 1
+    loss = rng.uniform(0.1, 2, size=(k, k)) * (1 - np.eye(k))
+    weight = rng.choice([0.0, 0.5, 1.0, 3.0], size=n)
+    weight[0] = 1
+    best = solve(multiclass_outputs(X, y, loss), C * weight, rescaling=rescaling, slack=slack)
+    assert best.primal - best.dual < 2e-7 * best.primal, "the reference itself has not converged"
+    return Multiclass(classes=range(k), loss=loss), X, y, weight, best

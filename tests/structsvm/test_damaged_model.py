@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import sys, warnings
 import numpy as np
 from structsvm import LaRankClassifier
 from structsvm.files.persist import ModelFileError, load_model, save_model
+from tests.structsvm.helpers import spoiled
 
 warnings.simplefilter("ignore")
 whole, path = sys.argv[1:]
@@ -23,13 +25,6 @@ arrays, meta = load_model(whole)
 rng = np.random.default_rng(1)
 n_features = meta["n_features_in"]
 X, y = rng.normal(size=(30, n_features)), np.resize(arrays["classes"], 30)
-
-
-def spoiled(array, at, value):
-    array = array.copy()
-    if array.size:
-        array.reshape(-1)[at] = value
-    return array
 
 
 def damaged(array):
@@ -123,6 +118,7 @@ def test_no_number_in_a_model_file_crashes_or_hangs(name, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", DAMAGE, tmp_path / "whole.ssvm", tmp_path / "damaged.ssvm"],
         capture_output=True, text=True, timeout=60 * (10 if "STRUCTSVM_BUILD" in os.environ else 1),
+        cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert done.returncode == 0, (done.returncode, done.stdout[-300:], done.stderr[-2000:])
 

@@ -6,39 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structsvm import LaRank, Multiclass, Problem, SVMStruct
-from tests.structsvm.helpers import DUAL_OPTIMIZERS, Ordinal, noisy_classes, ordinal_data
+from tests.structsvm.helpers import DUAL_OPTIMIZERS, Ordinal, assert_invariants, noisy_classes, ordinal_data
 
 forms = st.fixed_dictionaries(
     {"rescaling": st.sampled_from(["margin", "slack"]), "slack": st.sampled_from(["l1", "l2"])}
 )
 scales = st.sampled_from([0.01, 0.3, 10.0])
-
-
-def rebuilt(state, slack):
-    """(w, dual) from the coefficients alone."""
-    w, at = np.zeros_like(state["weights"]), 0
-    for alpha, n in zip(state["alpha"], state["lengths"], strict=True):
-        np.add.at(w, state["indices"][at : at + n], alpha * state["values"][at : at + n])
-        at += n
-    dual = state["alpha"] @ state["loss"] - w @ w / 2
-    if slack == "l2":
-        beta = np.add.reduceat(state["alpha"], np.cumsum(state["counts"]) - state["counts"])
-        dual -= (beta**2 / state["upper"]).sum() / 2
-    return w, dual
-
-
-def assert_invariants(optimizer):
-    state = optimizer._machine.state()
-    w, dual = rebuilt(state, optimizer.slack)
-    np.testing.assert_allclose(state["weights"], w, rtol=1e-9, atol=1e-9 * max(1, abs(w).max()))
-    assert optimizer.dual_ == pytest.approx(dual, rel=1e-9, abs=1e-12)
-    assert (state["alpha"] > 0).all()
-    assert (state["counts"] > 0).all()
-    if optimizer.slack == "l1":
-        beta = np.add.reduceat(state["alpha"], np.cumsum(state["counts"]) - state["counts"])
-        assert (beta <= state["upper"] * (1 + 1e-12)).all()
-    assert optimizer.n_support_patterns_ == len(state["slots"])
-    assert optimizer.n_support_vectors_ == len(state["slots"]) + len(state["alpha"])
 
 
 @pytest.mark.parametrize("name", DUAL_OPTIMIZERS)

@@ -34,12 +34,12 @@ def gram(learner):
 
 
 @pytest.mark.parametrize("schedule", ["fixed", "adaptive"])
-@pytest.mark.parametrize("cache_mb", [0.001, 0.05, 500])
+@pytest.mark.parametrize("cache_size", [0.001, 0.05, 500])
 @pytest.mark.parametrize("epochs", [1, 4])
-def test_stored_scores_and_dual_equal_their_definitions(schedule, cache_mb, epochs):
+def test_stored_scores_and_dual_equal_their_definitions(schedule, cache_size, epochs):
     X, y = points()
     learner = KernelLaRank(
-        Multiclass(), C=2, gamma=0.3, schedule=schedule, cache_mb=cache_mb, epochs=epochs
+        Multiclass(), C=2, gamma=0.3, schedule=schedule, cache_size=cache_size, epochs=epochs
     ).fit(X, y)
     machine, K = learner._machine, gram(learner)
     beta, labels = machine.coefficients(), machine.support_labels()
@@ -138,7 +138,7 @@ def test_dense_sparse_precomputed_and_callable_kernels_agree(kernel):
 def test_kernel_values_are_counted_and_a_small_cache_computes_more():
     X, y = points(n=300)
     large = KernelLaRank(Multiclass(), gamma=0.3, schedule="fixed").fit(X, y)
-    small = KernelLaRank(Multiclass(), gamma=0.3, schedule="fixed", cache_mb=0.001).fit(X, y)
+    small = KernelLaRank(Multiclass(), gamma=0.3, schedule="fixed", cache_size=0.001).fit(X, y)
     assert 0 < large.n_kernels_ <= 300 * 300
     assert small.n_kernels_ > large.n_kernels_
 
@@ -208,7 +208,7 @@ def test_sample_weight_zero_is_the_same_as_leaving_a_pattern_out_of_the_solution
     [
         ({"kernel": "sigmoid"}, "kernel must be"),
         ({"gamma": 0}, "gamma must be"),
-        ({"cache_mb": -1}, "cache_mb must be"),
+        ({"cache_size": -1}, "cache_size must be"),
         ({"slack": "l2"}, "slack must be"),
         ({"kernel": lambda a, b: np.zeros((1, 1))}, "shape"),
         ({"kernel": lambda a, b: np.full((len(a), len(b)), np.nan)}, "NaN or infinity"),

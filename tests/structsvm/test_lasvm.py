@@ -9,7 +9,7 @@ from scipy import sparse
 from structsvm.binary import LaSVMClassifier
 from structsvm.binary._lasvm import LaSVM
 from structsvm.kernels.functions import PrecomputedInputs
-from structsvm.optimizers.curve import ConvergenceWarning, in_slices
+from structsvm.optimizers.base import ConvergenceWarning, in_slices
 from tests.structsvm.binary_twins import LaSVMTwin, curved, rbf
 
 

@@ -17,7 +17,7 @@ from tests.structsvm.helpers import (
     ordinal_data,
     state_of,
 )
-from tests.structsvm.test_qp import small_problem
+from tests.structsvm.qp import small_problem
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])

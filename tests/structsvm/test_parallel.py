@@ -12,8 +12,13 @@ from structsvm import LaRank, LaRankClassifier, Multiclass
 from structsvm.optimizers import ParallelLaRank
 from structsvm.optimizers.parallel import SMALLEST, n_shards
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
-from tests.structsvm.helpers import SlowMulticlass, assert_same_bytes, noisy_classes, state_of
-from tests.structsvm.test_invariants import assert_invariants
+from tests.structsvm.helpers import (
+    SlowMulticlass,
+    assert_invariants,
+    assert_same_bytes,
+    noisy_classes,
+    state_of,
+)
 
 
 def sentences(n=60, seed=0):

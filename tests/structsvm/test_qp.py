@@ -6,24 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structsvm import LaRank, Multiclass, PassiveAggressive, SVMStruct
-from tests.structsvm.qp import multiclass_outputs, solve
+from tests.structsvm.qp import small_problem
 
 FORMS = [(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("l1", "l2")]
 problems = st.fixed_dictionaries({"seed": st.integers(0, 10**6), "C": st.sampled_from([0.03, 0.3, 3.0])})
-
-
-def small_problem(seed, C, rescaling, slack):
-    rng = np.random.default_rng(seed)
-    n, k, width = rng.integers(3, 8), rng.integers(2, 5), rng.integers(1, 4)
-    X = rng.normal(size=(n, width))
-    y = rng.integers(0, k, n)
-    y[:2] = 0, 1
-    loss = rng.uniform(0.1, 2, size=(k, k)) * (1 - np.eye(k))
-    weight = rng.choice([0.0, 0.5, 1.0, 3.0], size=n)
-    weight[0] = 1
-    best = solve(multiclass_outputs(X, y, loss), C * weight, rescaling=rescaling, slack=slack)
-    assert best.primal - best.dual < 2e-7 * best.primal, "the reference itself has not converged"
-    return Multiclass(classes=range(k), loss=loss), X, y, weight, best
 
 
 @pytest.mark.parametrize(("rescaling", "slack"), FORMS)

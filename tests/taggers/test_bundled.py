@@ -12,10 +12,10 @@ import pytest
 from structsvm.files.errors import DataError
 from structsvm.files.persist import load_model
 from taggers import PosTagger
-from taggers.bundled import FOLDER, find_model
 from taggers.commands import evaluate, inspect, tag, train
 from taggers.formats.conllu import COLUMN as CONLLU
 from taggers.model import TaggerModel
+from taggers.model_file import FOLDER, find_model
 from taggers.pipeline import Pipeline
 
 MODEL = FOLDER / "en-pos.ssvm"

@@ -496,3 +496,12 @@ def test_the_n_best_labels_have_a_column_for_each_part(folder):
     assert first[:2] == ["DET", "DT"]
     assert len(first) == 6
     assert float(first[2]) >= float(first[5])
+
+
+def test_parts_of_speech_that_the_model_does_not_know_are_reported(folder):
+    rows = [line.split() for line in (folder / "test.txt").read_text().splitlines() if line]
+    (folder / "swapped.txt").write_text("".join(f"{word} x{word} {label}\n" for word, _, label in rows))
+    done = run("tag", "chunk.ssvm", "swapped.txt", cwd=folder)
+    assert done.returncode == 0
+    assert b"the model knows none of the values in column 1 (counted from 0), such as 'x" in done.stderr
+    assert b"warning" not in run("tag", "chunk.ssvm", "test.txt", cwd=folder).stderr

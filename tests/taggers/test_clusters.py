@@ -18,9 +18,8 @@ from taggers import SequenceTagger, commands
 from taggers.commands import inspect
 from taggers.features import word_classes as module
 from taggers.features._lexicon import Lexicon
-from taggers.features.class_files import read_classes
+from taggers.features.class_files import read_classes, text_classes
 from taggers.features.knowledge import Knowledge
-from taggers.features.raw_text import text_classes
 from taggers.features.template import parse_template
 from taggers.features.word_classes import WordClasses, _neighbours, _weighted, find_word_classes
 from taggers.formats._columns import Columns

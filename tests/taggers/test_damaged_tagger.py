@@ -148,6 +148,7 @@ def test_figures_of_a_training_that_cannot_be_are_refused(whole, figures):
 DAMAGE = r"""
 import sys, warnings
 import numpy as np
+from tests.structsvm.helpers import spoiled
 from tests.taggers.sentences import chunk_data
 from tests.taggers.test_damaged_tagger import MODELS, X, Y, use_or_refuse
 from structsvm.files import budget
@@ -158,13 +159,6 @@ warnings.simplefilter("ignore")
 whole, path = sys.argv[1:]
 arrays, meta = load_model(whole)
 inputs = X if meta["template"] else [[{"w": t[0], "x": len(t[0]) / 3} for t in s] for s in X]
-
-
-def spoiled(array, at, value):
-    array = array.copy()
-    if array.size:
-        array.reshape(-1)[at] = value
-    return array
 
 
 def damaged(array):

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from structsvm.files.errors import DataError
 from taggers import SequenceTagger, commands
-from taggers.features.extract import Extractor, KeyTable
+from taggers.features.extract import Extractor, KeyTable, encode_items
 from taggers.features.label_bigrams import LabelBigrams
-from taggers.features.ready_features import encode_items
 from taggers.features.template import parse_template
 from taggers.formats._columns import Columns
 from taggers.formats.files import read_columns

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structsvm.files.errors import DataError
-from taggers.features.extract import KeyTable
+from taggers.features.extract import KeyTable, encode_dicts, encode_items, item_names
 from taggers.features.feature_names import name_rows
-from taggers.features.ready_features import encode_dicts, encode_items, item_names
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
 from tests.taggers.tagger_twins import text_hash

@@ -347,9 +347,21 @@ def test_wrong_use_is_told_in_a_sentence(nlp, tmp_path):
 def test_a_tagger_in_place_of_a_chunker_is_refused(tmp_path, nlp):
     (tmp_path / "t.txt").write_bytes(as_conllu(20))
     train("pos", tmp_path / "t.txt", tmp_path / "m.ssvm", label=4)
+    for component in ("structsvm_ner", "structsvm_chunker"):
+        with pytest.raises(ValueError, match=r"for the task pos, .*; add the component structsvm_tagger"):
+            nlp.add_pipe(component, config={"model": str(tmp_path / "m.ssvm")})
+    train("label", tmp_path / "t.txt", tmp_path / "m.ssvm", label=4)
     nlp.add_pipe("structsvm_ner", config={"model": str(tmp_path / "m.ssvm")})
     with pytest.raises(ValueError, match="do not mark phrases"):
         nlp("the cat")
+
+
+def test_a_chunker_in_place_of_a_tagger_or_of_entities_is_refused(tmp_path, nlp):
+    (tmp_path / "t.txt").write_bytes(as_columns(20))
+    train("chunk", tmp_path / "t.txt", tmp_path / "m.ssvm")
+    for component in ("structsvm_tagger", "structsvm_ner"):
+        with pytest.raises(ValueError, match=r"for the task chunk, .*; add the component structsvm_chunker"):
+            nlp.add_pipe(component, config={"model": str(tmp_path / "m.ssvm")})
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from spacy.tokens import Doc  # noqa: E402
 from taggers import commands  # noqa: E402
 from taggers.spacy.__main__ import config  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
-from tests.taggers.sentences import with_lemmas  # noqa: E402
-from tests.taggers.test_ud_files import NUMBER  # noqa: E402
+from tests.taggers.sentences import NUMBER, with_lemmas  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from structsvm.files.errors import DataError
 from taggers import SequenceTagger
 from taggers.commands import evaluate, inspect, tag, train
-from taggers.features.extract import KeyTable
+from taggers.features.extract import KeyTable, encode_items
 from taggers.features.feature_names import name_rows
-from taggers.features.ready_features import encode_items
 from taggers.formats.base import Layer, Part
 from taggers.formats.files import read_all, read_columns
 from taggers.formats.registry import detect, find

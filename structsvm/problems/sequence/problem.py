@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from structsvm.problem import Problem
-from structsvm.problems.multiclass import check_loss_matrix
 from structsvm.problems.sequence.bigrams import Bigrams
 from structsvm.problems.sequence.label_parts import LabelParts
-from structsvm.validation import check_choice, check_count
+from structsvm.validation import check_choice, check_count, check_loss_matrix
 
 LANES = 8  # labels are padded to a multiple of it
 UNKNOWN = -1
