@@ -12,6 +12,7 @@ from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
 from taggers.options import OPTIONS, Option, with_options
+from taggers.trainer import Trainer
 from tests.taggers.sentences import chunk_data
 
 X, Y = chunk_data(20)
@@ -30,7 +31,7 @@ def saved_bytes(tagger, path):
     return path.read_bytes()
 
 
-def interrupt(*_):
+def interrupt(*_, **__):
     raise Interrupted
 
 
@@ -94,7 +95,7 @@ def test_an_interruption_before_training_leaves_the_tagger(monkeypatch, tmp_path
     tagger = SequenceTagger().fit(WORDS, Y)
     before = saved_bytes(tagger, tmp_path / "a")
     with monkeypatch.context() as patch:
-        patch.setattr(SequenceTagger, "_note", interrupt)
+        patch.setattr(Trainer, "note", interrupt)
         for train in (tagger.partial_fit, tagger.resume):
             with pytest.raises(Interrupted):
                 train([[f"new{k}" for k in range(2000)]], [["NEW"] * 2000])
