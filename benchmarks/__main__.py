@@ -31,6 +31,7 @@ BENCHMARKS = {
     ),
     "bundle": ("bundle", ("ud_english_ewt",)),
     "ud": ("ud", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
+    "ud-text": ("ud_text", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
     "bundle-ud": ("bundle_ud", ("ud_english_ewt", "ud_afrikaans")),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
     "semparse": ("semparse", ("robocup",)),

@@ -198,3 +198,12 @@ def publish(name: str, text: str, figures: Any) -> None:
     (RESULTS / f"{name}.json").write_text(
         json.dumps({"machine": machine(), "figures": figures}, indent=1) + "\n"
     )
+
+
+def kept_figures(name: str) -> list[dict[str, Any]]:
+    """The figures that `publish` kept under this name; none if there are none yet."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return []
+    figures: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    return figures

@@ -9,7 +9,6 @@ Peers take long, so their figures are kept in `results/ud.json` and measured aga
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import RESULTS, cpu_timed, in_own_process, publish, table
+from benchmarks.harness import cpu_timed, in_own_process, kept_figures, publish, table
 from benchmarks.peers.install import FOLDER
 
 TREEBANKS = {
@@ -59,21 +58,25 @@ def scores(gold: Path, found: Path, train: Path) -> dict[str, float]:
     return {name + kind: 100 * n / total[kind] for (name, kind), n in right.items() if name in used}
 
 
-def udpipe(folder: Path, seed: int, output: Path) -> dict[str, float]:
-    from ufal.udpipe import InputFormat, Model, OutputFormat, ProcessingError, Sentence, Sentences, Trainer
+def udpipe_sentences(path: Path) -> Any:
+    """The sentences of a file as UDPipe's own objects."""
+    from ufal.udpipe import InputFormat, ProcessingError, Sentence, Sentences
 
-    def read(path: Path) -> Any:
-        found, error, source = Sentences(), ProcessingError(), InputFormat.newConlluInputFormat()
-        source.setText(path.read_text(encoding="utf-8"))
+    found, error, source = Sentences(), ProcessingError(), InputFormat.newConlluInputFormat()
+    source.setText(path.read_text(encoding="utf-8"))
+    sentence = Sentence()
+    while source.nextSentence(sentence, error):
+        found.append(sentence)
         sentence = Sentence()
-        while source.nextSentence(sentence, error):
-            found.append(sentence)
-            sentence = Sentence()
-        return found
+    return found
+
+
+def udpipe(folder: Path, seed: int, output: Path) -> dict[str, float]:
+    from ufal.udpipe import Model, OutputFormat, ProcessingError, Trainer
 
     def train() -> Any:
         error = ProcessingError()
-        data, held_out = read(folder / "train.conllu"), read(folder / "dev.conllu")
+        data, held_out = [udpipe_sentences(folder / f"{part}.conllu") for part in ("train", "dev")]
         model = Trainer.train("morphodita_parsito", data, held_out, "none", "", "none", error)
         if error.occurred():
             raise RuntimeError(error.message)
@@ -87,7 +90,7 @@ def udpipe(folder: Path, seed: int, output: Path) -> dict[str, float]:
     def tag() -> int:
         target, tokens = OutputFormat.newConlluOutputFormat(), 0
         with output.open("w", encoding="utf-8") as out:
-            for sentence in read(folder / "test.conllu"):
+            for sentence in udpipe_sentences(folder / "test.conllu"):
                 for word in sentence.words:
                     word.upostag = word.xpostag = word.feats = word.lemma = ""
                 tagger.tag(sentence, tagger.DEFAULT)
@@ -201,18 +204,9 @@ RUN = {OURS: ours, UDPIPE: udpipe, SPACY: spacy}
 PACKAGES = {UDPIPE: [str(FOLDER / "ufal.udpipe")]}
 
 
-def kept() -> list[dict[str, Any]]:
-    """The figures that were measured before."""
-    path = RESULTS / "ud.json"
-    if not path.exists():
-        return []
-    runs: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    return runs
-
-
 def main(*, quick: bool = False) -> None:
     """Measure ours with three seeds and each peer once; quick: ours with one seed, without writing."""
-    runs = [] if quick else [run for run in kept() if run["method"] != OURS]
+    runs = [] if quick else [run for run in kept_figures("ud") if run["method"] != OURS]
     done = {(run["method"], run["treebank"], run["seed"]) for run in runs}
     for method in [OURS] if quick else RUN:
         for treebank in TREEBANKS:

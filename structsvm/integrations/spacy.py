@@ -76,6 +76,12 @@ class EstimatorPipe(TrainablePipe):
                 "or call nlp.initialize and train it"
             )
 
+    def weigh_scores(self, weights: dict[str, float | None]) -> None:
+        """Change the score weights of a pipeline to which `nlp.add_pipe` adds this component.
+
+        spaCy knows the weights of a factory only, not those of a component with certain settings.
+        """
+
     # -- training -------------------------------------------------------------------------------
 
     def update(
@@ -159,7 +165,11 @@ def factory(
             settings |= {given.name: given for given in arguments if given.kind is given.KEYWORD_ONLY}
 
     def make(nlp: Language, name: str, **values: Any) -> EstimatorPipe:
-        return component(nlp.vocab, name, **values)
+        made = component(nlp.vocab, name, **values)
+        if not _built_from_config():
+            # Reading nlp.config would fix the weights of the components so far.
+            made.weigh_scores(nlp._config.setdefault("training", {}).setdefault("score_weights", {}))
+        return made
 
     make.__doc__, make.__module__ = component.__doc__, component.__module__  # spaCy reads the package
     fixed = list(inspect.signature(make, eval_str=True).parameters.values())[:2]

@@ -7,7 +7,7 @@ otherwise from ``SpaceAfter=No``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 # What each character of a text is. Lower case: the token is a multiword token.
@@ -52,7 +52,7 @@ def raw_text(data: bytes) -> RawText:
     text: list[str] = []
     labels: list[str] = []
     multiword = []
-    for sentence in _sentences(data.decode().removeprefix("\ufeff").split("\n")):
+    for sentence in read_sentences(data):
         if sentence.starts_line and text:
             text.append("\n")
             labels.append(OUTSIDE)
@@ -68,9 +68,10 @@ def raw_text(data: bytes) -> RawText:
     return RawText("".join(text), "".join(labels), multiword)
 
 
-def _sentences(lines: Iterable[str]) -> Iterator[Sentence]:
+def read_sentences(data: bytes) -> Iterator[Sentence]:
+    """The sentences of a CoNLL-U file, whose lines must have been checked."""
     sentence, covered = Sentence([]), 0
-    for line in lines:
+    for line in data.decode().removeprefix("\ufeff").split("\n"):
         fields = line.rstrip("\r").split("\t")
         if line.startswith("#") and not sentence.tokens:
             name, _, value = line[1:].partition("=")

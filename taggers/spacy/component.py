@@ -12,7 +12,7 @@ import numpy as np
 import srsly
 from spacy.language import Language
 from spacy.tokens import Doc
-from spacy.training import Example, validate_get_examples
+from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 
 from structsvm.integrations.spacy import EstimatorPipe
@@ -62,6 +62,7 @@ class SequencePipe(EstimatorPipe):
     OTHER_TASKS: ClassVar[dict[str, str]] = {}  # whose models are refused, with the components to use
 
     model: SequenceTagger
+    _rehearsal_model: SequenceTagger | None = None  # nlp.resume_training puts a copy of the model here
 
     def __init__(
         self,
@@ -185,8 +186,13 @@ class SequencePipe(EstimatorPipe):
         *,
         nlp: Language | None = None,
         labels: list[str] | None = None,
+        model: str | None = None,
     ) -> None:
-        """Start over with the labels of the examples, or with those given; a model file is read again."""
+        """Start over with the labels of the examples, or with those given; a model file is read again.
+
+        model: the model file to start from, instead of the one that the component was made with. Set it in a
+        config as model under [initialize.components.NAME].
+        """
         method = f"{type(self).__name__}.initialize"
         if not callable(get_examples):
             validate_get_examples(get_examples, method)  # raises the error
@@ -195,6 +201,7 @@ class SequencePipe(EstimatorPipe):
         if labels is None:
             seen = {name for example in examples for name in self._gold(example) if name is not None}
             labels = self._shown(sorted(seen))
+        self.source = model or self.source
         self.start_over()
         if labels or not self.trained:
             names = self._all(sorted({*self.labels, *labels}))
@@ -217,6 +224,26 @@ class SequencePipe(EstimatorPipe):
         batch = self._read([doc for doc, _ in pairs])
         self.model.partial_fit(batch.columns, self._sentence_gold(batch, [gold for _, gold in pairs]))
         return self._objective() - before
+
+    def rehearse(
+        self,
+        examples: Iterable[Example],
+        *,
+        sgd: Any = None,
+        losses: dict[str, float] | None = None,
+        **kwargs: Any,
+    ) -> dict[str, float]:
+        """Learn the labels that the model gave the examples when `nlp.resume_training` was called."""
+        losses = {} if losses is None else losses
+        examples = list(examples)
+        validate_examples(examples, f"{type(self).__name__}.rehearse")
+        old = self._rehearsal_model
+        if old is None or not examples:
+            return losses
+        before, batch = self._objective(), self._read([example.predicted for example in examples])
+        self.model.partial_fit(batch.columns, old.predict(batch.columns))
+        losses[self.name] = losses.get(self.name, 0.0) + self._objective() - before
+        return losses
 
     def _sentence_gold(self, batch: Batch, golden: list[Gold]) -> list[Gold]:
         flat = list(chain.from_iterable(golden))

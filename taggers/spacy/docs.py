@@ -64,13 +64,18 @@ def attribute_ids(names: Sequence[str]) -> list[int]:
     return [IDS[name] for name in names]
 
 
-def read_docs(docs: Sequence[Doc], columns: Sequence[str], strings: StringStore) -> Batch:
-    """Return the sentences of docs as columns; a doc without sentence boundaries is one sentence."""
+def read_docs(
+    docs: Sequence[Doc], columns: Sequence[str], strings: StringStore, *, whole: bool = False
+) -> Batch:
+    """Return the sentences of docs as columns; a doc without sentence boundaries is one sentence.
+
+    whole: each doc is one sentence in any case.
+    """
     attributes = [*attribute_ids(columns), SENT_START, IS_SPACE]
     arrays = [doc.to_array(attributes) for doc in docs] or [np.zeros((0, len(attributes)), np.uint64)]
     values = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
     bounds = list(accumulate(map(len, docs), initial=0))
-    starts = values[:, -2] == 1
+    starts = (values[:, -2] == 1) & (not whole)
     starts[[start for start, end in pairwise(bounds) if start < end]] = True
     ptr = np.append(np.flatnonzero(starts), len(values))
     space = values[:, -1] == 1

@@ -1,8 +1,9 @@
-"""`structsvm.Columns.v1`: read CoNLL files as a corpus for `spacy train`, one Doc per sentence."""
+"""`structsvm.Columns.v1`: read CoNLL files as a corpus for `spacy train`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from spacy.language import Language
@@ -12,6 +13,7 @@ from spacy.util import registry
 from spacy.vocab import Vocab
 
 from structsvm.files.errors import DataError
+from structsvm.validation import check_count
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.files import read_columns
@@ -34,13 +36,15 @@ def make_reader(
     format: str = "auto",
     encoding: str = "utf-8",
     limit: int = 0,
+    sentences: int = 1,
 ) -> Callable[[Language], Iterator[Example]]:
     """Return a corpus from a file of columns (CoNLL-2000/2002/2003) or CoNLL-U.
 
     columns: ORTH, TAG, POS, LEMMA, MORPH, CHUNK, NER, or _ for a column to skip; not needed for CoNLL-U.
     inputs: attributes that the docs have before the pipeline runs, such as TAG for a chunker.
-    limit: the number of sentences to read, 0 for all.
+    limit: the number of sentences to read, 0 for all. sentences: the number of sentences in a Doc.
     """
+    check_count(sentences=sentences, low=1)
     if path is None:
         raise ValueError("this corpus has no file; pass --paths.train and --paths.dev on the command line")
     for name in [*(columns or ()), *inputs]:
@@ -50,7 +54,7 @@ def make_reader(
         if name not in TOKEN:
             raise ValueError(f"inputs must be among {', '.join(TOKEN)}, got {name!r}")
 
-    def corpus(nlp: Language) -> Iterator[Example]:
+    def read(nlp: Language) -> Iterator[Example]:
         scheme: dict[str, str] = {}
         count = 0
 
@@ -71,7 +75,21 @@ def make_reader(
                 if count == limit:
                     return
 
+    def corpus(nlp: Language) -> Iterator[Example]:
+        found = read(nlp)
+        while group := list(islice(found, sentences)):
+            yield group[0] if len(group) == 1 else _joined(group)
+
     return corpus
+
+
+def _joined(examples: list[Example]) -> Example:
+    """Return one example for several."""
+    sides = [(one.predicted, one.reference) for one in examples]
+    predicted, reference = (Doc.from_docs(list(docs)) for docs in zip(*sides, strict=True))
+    assert predicted is not None  # there are docs to join
+    assert reference is not None
+    return Example(predicted, reference)
 
 
 def places(format: Format, columns: list[str] | None) -> dict[str, int]:

@@ -52,6 +52,15 @@ class StructSVMTagger(SequencePipe):
         """The token attributes that the component sets."""
         return self.TARGETS[self.target or self.saved.get("target") or self._target_of_file()]
 
+    def weigh_scores(self, weights: dict[str, float | None]) -> None:
+        """Leave out the accuracy of attributes that the component does not set, unless another one does."""
+        scored = {name: f"{name.lower()}_acc" for names in self.TARGETS.values() for name in names}
+        for name, score in scored.items():
+            if name not in self.attributes:
+                weights.setdefault(score, None)
+            elif weights.get(score) is None:
+                weights[score] = 1 / len(self.attributes)
+
     def _target_of_file(self) -> str:
         """Return the attribute that the labels of a model file stand for."""
         if self.source is None or not self.trained:

@@ -129,4 +129,4 @@ def test_an_unknown_config_is_refused():
         [sys.executable, "-m", "taggers.spacy", "tags"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "chunk, ner, pos" in done.stderr
+    assert "chunk, lemma, morph, ner, pos" in done.stderr

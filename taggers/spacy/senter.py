@@ -1,0 +1,84 @@
+"""`structsvm_senter`: set Token.is_sent_start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
+
+import numpy as np
+from spacy.attrs import SENT_START
+from spacy.pipeline.senter import senter_score
+from spacy.tokens import Doc
+from spacy.training import Example
+from spacy.util import registry
+
+from structsvm.integrations.spacy import factory
+from taggers.spacy.docs import Batch, read_docs
+from taggers.spacy.gold import Gold, same_tokens
+from taggers.spacy.tagger import Predicted, StructSVMTagger
+from taggers.tagger import SequenceTagger
+
+START, INSIDE = "S", "I"  # as in spaCy's own senter
+LABEL = {1: START, -1: INSIDE}
+TEMPLATE = """
+    w[-2..2], lower[-2..2], w[-1]|w[0], w[0]|w[1], w[-2]|w[-1]|w[0], shape[-2..2], short_shape[-2..2],
+    w[-1]|short_shape[0], short_shape[-2]|w[-1]|short_shape[0], lower[-2]|w[-1]|short_shape[0],
+    short_shape[-1]|short_shape[0]|short_shape[1], w[-1]|lower[0], bias
+"""
+
+
+class StructSVMSenter(StructSVMTagger):
+    """Sets Token.is_sent_start; each doc is labelled as a whole."""
+
+    TAGGER: ClassVar[Any] = SequenceTagger
+    TARGETS: ClassVar[dict[str, list[str]]] = {"SENT_START": ["SENT_START"]}
+
+    def _new(self) -> SequenceTagger:
+        return SequenceTagger(**{"template": TEMPLATE, "inference": "greedy", **self.options})
+
+    def _target_of_file(self) -> str:
+        return "SENT_START"
+
+    def weigh_scores(self, weights: dict[str, float | None]) -> None:
+        """Change nothing: all settings have the same scores."""
+
+    def _read(self, docs: list[Doc]) -> Batch:
+        return read_docs(docs, self.columns, self.vocab.strings, whole=True)
+
+    def _gold(self, example: Example) -> Gold:
+        if same_tokens(example):
+            values = example.reference.to_array(SENT_START).view(np.int64).tolist()
+        else:
+            values = example.get_aligned("SENT_START")
+        return [LABEL.get(value) for value in values]
+
+    def set_annotations(self, docs: Iterable[Doc], scores: list[np.ndarray]) -> None:
+        names = scores.names if isinstance(scores, Predicted) else self.model.model_.names
+        values = np.array([1 if name == START else -1 for name in [*names, INSIDE]], np.int64)
+        for doc, ids in zip(docs, scores, strict=True):
+            if len(doc):
+                new = values[ids]
+                new[0] = 1
+                if not self.overwrite:
+                    old = doc.to_array(SENT_START).view(np.int64)
+                    new = np.where(old, old, new)
+                doc.from_array([SENT_START], new.view(np.uint64).reshape(-1, 1))
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        return {} if self.scorer is None else dict(self.scorer(examples, **kwargs))
+
+
+@registry.scorers("structsvm.senter_scorer.v1")
+def make_senter_scorer() -> Callable[..., dict[str, Any]]:
+    return score_sentences
+
+
+def score_sentences(examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+    """Return sents_p, sents_r and sents_f."""
+    return dict(senter_score(examples, **kwargs))
+
+
+make_senter = factory(
+    "structsvm_senter", StructSVMSenter, assigns=["token.is_sent_start"], scorer="structsvm.senter_scorer.v1",
+    score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
+)  # fmt: skip
