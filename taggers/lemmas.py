@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -37,6 +37,7 @@ TEMPLATE = """
 WHOLE = Extractor(parse_template("w[0]|p[0]|c2[0]"))
 RARE = 2  # scripts of fewer words are not learned, only remembered
 EPOCHS = 4
+MOST_SEEN = 1 << 17  # lemmas to remember
 
 Token = tuple[str, str, str]  # form, part of speech, features
 
@@ -80,22 +81,46 @@ class Lemmatizer:
     """Finds the script of each word, given its part of speech and features.
 
     keys, scripts: the words of the training data that the model gets wrong, and their scripts.
+    seen: the lemmas found so far by key; a lemma does not depend on the words around it.
     """
 
     model: TaggerModel
     keys: KeyTable
     scripts: list[str]
+    seen: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
 
     def lemmas(self, columns: Columns) -> tuple[np.ndarray, list[str]]:
         """For each token the position of its lemma in a list; columns: form, part of speech, features."""
+        keys, first, place = np.unique(WHOLE.keys(columns)[:, 0], return_index=True, return_inverse=True)
+        found = [self.seen.get(key) for key in keys.tolist()]
+        new = [k for k, lemma in enumerate(found) if lemma is None]
+        if new:
+            if len(self.seen) > MOST_SEEN:
+                self.seen = {}
+            lemmas = self._lemmas(_taken(columns, first[new]))
+            self.seen |= dict(zip(keys[new].tolist(), lemmas, strict=True))
+            for k, lemma in zip(new, lemmas, strict=True):
+                found[k] = lemma
+        return place.astype(np.int32), [lemma or "" for lemma in found]
+
+    def _lemmas(self, columns: Columns) -> list[str]:
         ids = self.model.tag(columns)
         rows = self.keys.rows(WHOLE.keys(columns)[:, 0])
         ids = np.where(rows >= 0, len(self.model.names) + rows, ids)
         scripts = [*self.model.names, *self.scripts]
-        numbers: dict[str, int] = {}
-        pairs = zip(columns.texts(0), ids.tolist(), strict=True)
-        found = [numbers.setdefault(edited(word, scripts[k]), len(numbers)) for word, k in pairs]
-        return np.array(found, np.int32), list(numbers)
+        return [edited(word, scripts[k]) for word, k in zip(columns.texts(0), ids.tolist(), strict=True)]
+
+
+def _taken(columns: Columns, tokens: np.ndarray) -> Columns:
+    """Some of the tokens, each as a sentence of its own."""
+    ptr = np.arange(len(tokens) + 1)
+    if columns.keys is not None:
+        strings: Any = columns.strings
+        return Columns.from_keys(columns.keys[tokens], ptr, strings)
+    return Columns.from_spans(
+        columns.data, columns.spans[tokens], columns.ends[tokens], columns.lines[tokens], ptr,
+        format=columns.format, wanted=range(columns.width), n_columns=columns.width,
+    )  # fmt: skip
 
 
 def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: Any) -> Lemmatizer:

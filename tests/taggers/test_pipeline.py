@@ -291,3 +291,22 @@ def test_plain_text_is_split_into_words_without_saying_so(tmp_path):
     assert words == [b"The", b"dogs", b"sleep", b"."]
     done = run("tag", "en", "text.txt", "--to", "conllu", cwd=tmp_path)
     assert b"# text = The dogs sleep." in done.stdout
+
+
+def test_lemmas_do_not_depend_on_what_was_seen_before(folder, monkeypatch):
+    columns = read_all(folder / "dev.conllu", "conllu", wanted=[1])
+
+    def lemmas(pipeline):
+        found = pipeline.tag(columns)["lemma"]
+        return [found.names[k] for k in found.ids]
+
+    pipeline = Pipeline.load(folder / "ud.ssvm")
+    first = lemmas(pipeline)
+    assert len(pipeline.lemmatizer.seen) < columns.n_tokens
+    assert lemmas(pipeline) == first
+    monkeypatch.setattr("taggers.lemmas.MOST_SEEN", 3)
+    pipeline.lemmatizer.seen = {0: "none"} | {-k: "never" for k in range(1, 9)}
+    assert lemmas(pipeline) == first
+    words = columns.sentences(0)
+    assert [word["lemma"] for sentence in pipeline.predict(words) for word in sentence] == first
+    assert "never" not in pipeline.lemmatizer.seen.values()
