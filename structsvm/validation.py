@@ -85,11 +85,9 @@ def check_seed(random_state: Any) -> int:
     )
 
 
-def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
-    """n finite weights, none negative, not all zero; ones if not given."""
-    if sample_weight is None:
-        return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+def check_sample_weight(sample_weight: Any, n: int, C: float | None = None) -> np.ndarray:
+    """n finite weights, none negative, not all zero; ones if not given. C: the factor of the bounds."""
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.shape != (n,):
@@ -98,6 +96,9 @@ def check_sample_weight(sample_weight: Any, n: int) -> np.ndarray:
         raise ValueError("sample_weight must be finite and at least 0")
     if n and not weight.any():
         raise ValueError("sample_weight is zero for every sample; at least one weight must be positive")
+    if C is not None:
+        with np.errstate(over="ignore"):
+            check_bounds(C * weight)
     return np.ascontiguousarray(weight)
 
 

@@ -19,7 +19,7 @@ from structsvm.problems.sequence import Sequences
 from structsvm.validation import check_count, n_threads
 from taggers import metrics, options
 from taggers.explanation import explain
-from taggers.features.extract import KeyTable, as_columns, first_token, has_ready_features
+from taggers.features.extract import KeyTable, first_token, has_ready_features
 from taggers.features.knowledge import Knowledge, choose_template
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
@@ -224,14 +224,15 @@ class SequenceTagger(Estimator):
         inner = outer if inner == "none" or outer == "none" else inner
         template, knowledge = None, Knowledge()
         if X is None or not has_ready_features(X):
-            template, knowledge = choose_template(as_columns(X or []), width, settings)
-        kept = {name: value for name, value in self.get_params().items() if self.OPTIONS[name].kept}
-        given = {name: value for name, value in kept.items() if value is not None}
+            template, knowledge = choose_template(X or [], width, settings)
+        given = {name: getattr(self, name) for name, option in self.OPTIONS.items() if option.kept}
         return TaggerModel(
             template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
             constrained=constrained and inner != "none", inference=settings["inference"],
             order=settings["order"], share=bool(settings["share"]),
-            parameters=given | {"class": type(self).__name__}, knowledge=knowledge,
+            parameters={name: value for name, value in given.items() if value is not None}
+            | {"class": type(self).__name__},
+            knowledge=knowledge,
         )  # fmt: skip
 
     def _dev_score(self, trainer: Trainer, X: Any, y: Any) -> Score | None:

@@ -15,7 +15,6 @@ from structsvm.guard import reads, training
 from structsvm.optimizers.machine import Machine, Patterns
 from structsvm.problem import Problem
 from structsvm.validation import (
-    check_bounds,
     check_ranges,
     check_sample_weight,
     check_seed,
@@ -142,9 +141,7 @@ class Optimizer:
     def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool) -> None:
         """Check everything, then change the state."""
         self.validate()
-        weight = check_sample_weight(sample_weight, n_patterns(X))
-        with np.errstate(over="ignore"):
-            check_bounds(self.C * weight)
+        weight = check_sample_weight(sample_weight, n_patterns(X), self.C)
         if fresh:
             problem = self._prepared(X, y)
             oracle = self._new_oracle(problem)
@@ -392,9 +389,7 @@ class Optimizer:
         oracle = self._new_oracle(self.problem)
         machine = self._new_machine(oracle, 0)
         held = NO_SLOTS if X is None else oracle.add(X, y)
-        weight = NO_WEIGHTS if X is None else check_sample_weight(sample_weight, n_patterns(X))
-        with np.errstate(over="ignore"):
-            check_bounds(self.C * weight)
+        weight = NO_WEIGHTS if X is None else check_sample_weight(sample_weight, n_patterns(X), self.C)
         dual = _part(state, "dual.")
         if "place" in state:
             known = max(len(dual["weights"]), oracle.n_weights)

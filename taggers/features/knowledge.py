@@ -20,6 +20,7 @@ from taggers.features._extract import Extractor
 from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER
 from taggers.features.class_files import N_CLASSES, TEXT, read_classes, read_text, text_classes
+from taggers.features.extract import as_columns
 from taggers.features.template import Template, fitting_template, parse_template
 from taggers.features.word_classes import WordClasses, find_word_classes
 from taggers.formats._columns import Columns
@@ -86,11 +87,12 @@ class Knowledge:
         return [pair and pair[length] for pair in self.gazetteers[name].matches(words)]
 
 
-def choose_template(columns: Columns, width: int, settings: Mapping[str, Any]) -> tuple[Template, Knowledge]:
+def choose_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Template, Knowledge]:
     """The template of a tagger's settings for new training data, and the knowledge that it uses.
 
-    columns: the words of the training data, or none; width: the number of input columns.
+    X: the sentences of the training data, or none; width: the number of input columns.
     """
+    columns = as_columns(X)
     knowledge = read_knowledge(
         settings["classes"], settings["gazetteers"], folded=settings["fold_gazetteers"],
         most=settings["class_words"], n_classes=settings["n_classes"],

@@ -115,7 +115,7 @@ def test_both_doors_give_the_same_dual(make, seed):
     rng = np.random.default_rng(seed)
     sentences, X = some_data(rng, valued=True)
     y, tuples = some_labels(rng, X)
-    options = {"C": 0.3} | ({} if make is SVMStruct else {"epochs": 200})
+    options = {"C": 0.3} | ({} if make is SVMStruct else {"epochs": 60})
     fast = make(SequenceProblem(LABELS, bigrams=(1, 1)), **options).fit(X, y)
     slow = make(slow_twin(X), **options).fit(sentences, tuples)
     assert fast.dual_ == pytest.approx(slow.dual_, rel=0.03 if make is SVMStruct else 1e-2, abs=1e-6)

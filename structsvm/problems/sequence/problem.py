@@ -12,7 +12,7 @@ import numpy as np
 from structsvm.problem import Problem
 from structsvm.problems.sequence.bigrams import Bigrams
 from structsvm.problems.sequence.label_parts import LabelParts
-from structsvm.validation import check_choice, check_count, check_loss_matrix
+from structsvm.validation import check_choice, check_loss_matrix, check_ranges
 
 LANES = 8  # labels are padded to a multiple of it
 UNKNOWN = -1
@@ -116,9 +116,10 @@ class SequenceProblem(Problem):
         parts: LabelParts | None = None,
         per_part: float = 0.0,
     ) -> None:
-        check_choice(inference=(inference, ("exact", "greedy")))
-        check_count(n_labels=n_labels, low=1)
-        check_count(order=order)
+        self.n_labels = n_labels
+        self.inference = inference
+        self.order = order
+        check_ranges(self, {"inference": ("exact", "greedy"), "n_labels": 1, "order": 0})
         if order > MOST_ORDER:
             raise ValueError(f"order must be at most {MOST_ORDER}, got {order}")
         if inference == "exact" and order != 1:
@@ -127,9 +128,6 @@ class SequenceProblem(Problem):
             raise ValueError(f"bigrams must look at least 1 label back, got {min(bigrams)}")
         if inference == "exact" and max(bigrams, default=1) > 1:
             raise ValueError("exact inference looks only one label back; use greedy inference")
-        self.n_labels = n_labels
-        self.inference = inference
-        self.order = order
         self.bigrams = tuple(bigrams)
         self.counted = loss if isinstance(loss, str) else None
         if self.counted:
