@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.problems.sequence import Sequences
+from taggers.features.documents import document_keys
 from taggers.features.extract import KeyTable, item_names
 from taggers.features.template import cell_value
 from taggers.formats._columns import Columns
@@ -41,14 +42,15 @@ def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> li
     """The names of the features of each token, without those that the model does not know."""
     if columns is None or model.template is None or model.extractor is None:
         return [[name for name in item_names(token) if _knows(model.table, name)] for token in tokens]
-    rows, _ = model.extractor.rows(columns, model.table, fixed=True)
+    values = model.document_values(columns)
+    rows, _ = model.extractor.rows(columns, model.table, fixed=True, document=document_keys(values))
     rows = rows.reshape(len(tokens), -1)
     texts = [columns.texts(column) for column in range(columns.width)]
-    span = range(len(tokens))
+    span, document = range(len(tokens)), {name: one.texts() for name, one in values.items()}
     return [
         [
             pattern.name(
-                [cell_value(cell, texts, at, span, model.knowledge) or "" for cell in pattern.cells]
+                [cell_value(cell, texts, at, span, model.knowledge, document) or "" for cell in pattern.cells]
             )
             for pattern, row in zip(model.template.patterns, rows[at], strict=True)
             if row >= 0

@@ -16,6 +16,15 @@ from structsvm.files import SparseRows
 from structsvm.problems.sequence import Bigrams, Decoder, SequenceLabels, SequenceProblem, Sequences
 from structsvm.validation import check_count
 from taggers.features.class_files import read_classes
+from taggers.features.documents import (
+    FORM,
+    LABEL,
+    Values,
+    document_keys,
+    document_numbers,
+    other_labels,
+    written_forms,
+)
 from taggers.features.extract import Extractor, KeyTable, as_columns, cut, encode, encode_ready
 from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.label_bigrams import LabelBigrams
@@ -45,6 +54,8 @@ class TaggerModel:
     files: the format and columns of the training file.
     state: the training state, if it was kept.
     temperature: of probabilities, see `calibrated`.
+    documents: the number of sentences of a document, see `taggers.features.documents`.
+    first_round: the model whose labels are features of this one, if the template uses them.
     feature_names: by row of the table, if they were kept; they have no effect on labelling.
     """
 
@@ -67,6 +78,8 @@ class TaggerModel:
     state: dict[str, np.ndarray] | None = None
     feature_names: list[str | None] | None = None
     temperature: float = 1.0
+    documents: int = 1
+    first_round: TaggerModel | None = None
 
     def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
         """The structured problem of the weights."""
@@ -126,6 +139,11 @@ class TaggerModel:
     @cached_property
     def extractor(self) -> Extractor | None:
         return None if self.template is None else Extractor(self.template, self.knowledge)
+
+    @property
+    def uses_documents(self) -> bool:
+        """Whether the features of a sentence depend on the other sentences of its document."""
+        return self.extractor is not None and bool(self.extractor.document)
 
     @cached_property
     def label_bigrams(self) -> LabelBigrams | None:
@@ -202,19 +220,26 @@ class TaggerModel:
         if self.extractor is None:
             return encode_ready(X, self.table)
         columns = as_columns(X)
-        features = encode(columns, self.extractor, self.table)
+        document = document_keys(self.document_values(columns))
+        features = encode(columns, self.extractor, self.table, document=document)
         if self.label_bigrams is None:
             return features
         return replace(features, bigrams=Bigrams(self.label_bigrams.ids(columns), self.bigram_rows))
 
-    def learn_features(self, X: Any, y: SequenceLabels, *, cutoff: int | None = None) -> Sequences:
-        """The features of X; the model learns the new ones, and forgets rare ones if there is a cutoff."""
+    def learn_features(
+        self, X: Any, y: SequenceLabels, *, cutoff: int | None = None, first: np.ndarray | None = None
+    ) -> Sequences:
+        """The features of X; the model learns the new ones, and forgets rare ones if there is a cutoff.
+
+        first: the labels of the first round, see `document_values`.
+        """
         bigrams = self.label_bigrams
         if self.extractor is None:
             features = encode_ready(X, self.table, grow=True)
         else:
             X = as_columns(X)
-            features = encode(X, self.extractor, self.table, grow=True)
+            document = document_keys(self.document_values(X, first))
+            features = encode(X, self.extractor, self.table, grow=True, document=document)
         counted = [features]
         if bigrams is not None:
             ids = bigrams.ids(X, grow=True)
@@ -225,6 +250,24 @@ class TaggerModel:
             self.__dict__.pop("bigram_rows", None)
             features = replace(features, bigrams=Bigrams(ids, self.bigram_rows))
         return features
+
+    def document_values(self, columns: Columns, first: np.ndarray | None = None) -> dict[str, Values]:
+        """The values of the attributes that depend on the document.
+
+        first: the labels of the first round, as positions in the names of its model; None predicts them.
+        """
+        used = () if self.extractor is None else self.extractor.document
+        if not used:
+            return {}
+        document = document_numbers(columns, self.documents)
+        values = {}
+        if FORM in used:
+            values[FORM] = written_forms(columns, document)
+        if LABEL in used:
+            assert self.first_round is not None
+            ids = self.first_round.tag(columns) if first is None else first
+            values[LABEL] = other_labels(columns, document, ids, self.first_round.names)
+        return values
 
     def tag(
         self,
@@ -312,6 +355,7 @@ class TaggerModel:
         return replace(
             self, table=self._table(keep), weights=weights, bigram_numbers=numbers, state=None,
             feature_names=names,
+            first_round=None if self.first_round is None else self.first_round.compact(least, dtype),
         )  # fmt: skip
 
     def save(
@@ -362,7 +406,9 @@ def replace_knowledge(model: TaggerModel, *, classes: Any = None, gazetteers: An
     found = {name: read_gazetteer(source, folded=known.gazetteers[name].folded)
              for name, source in given["gazetteers"].items()}  # fmt: skip
     read = {name: read_classes(source) for name, source in given["classes"].items()}
-    return replace(model, knowledge=known.with_classes(read).with_gazetteers(found))
+    knowledge = known.with_classes(read).with_gazetteers(found)
+    first = model.first_round and replace(model.first_round, knowledge=knowledge)
+    return replace(model, knowledge=knowledge, first_round=first)
 
 
 def _shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:

@@ -26,7 +26,7 @@ from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import CLUSTER
 from taggers.features.extract import HASHING, KeyTable
 from taggers.features.knowledge import Knowledge
-from taggers.features.template import parse_template
+from taggers.features.template import Template, parse_template
 from taggers.features.word_classes import WordClasses
 from taggers.formats.conllu import COLUMN
 from taggers.formats.registry import NAMES
@@ -39,6 +39,7 @@ BUNDLED = ("en-pos", "en", "af")
 KIND = "tagger"
 LAYOUT = 2
 STATE = "state."
+FIRST = "first."
 PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
 PAIR = 16  # bytes for each pair of labels: the score of a transition, whether it is barred, and copies
 COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
@@ -80,6 +81,11 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
         folded = {name: entries.folded for name, entries in known.gazetteers.items()}
         meta["knowledge"] = {"classes": names, "gazetteers": folded}
     meta |= {name: getattr(model, name) for name in PLAIN}
+    if model.uses_documents:
+        meta["documents"] = int(model.documents)
+    if model.first_round is not None:
+        more, meta["first_round"] = packed(model.first_round, dtype)
+        arrays |= {FIRST + name: value for name, value in more.items()}
     return arrays, meta | ({"share": True} if model.share else {})
 
 
@@ -171,6 +177,13 @@ def check_meta(meta: dict[str, Any], options: Iterable[Option] = OPTIONS) -> Non
     ):
         raise ValueError("the description of the columns has the wrong type")
     check_report(meta["report"])
+    size, first = meta.get("documents", 1), meta.get("first_round")
+    if type(size) is not int or not 1 <= size < 2**31:
+        raise ValueError("the size of documents is not a positive integer")
+    if first is not None:
+        if type(first) is not dict or first.get("first_round") is not None:
+            raise ValueError("the first round has the wrong type")
+        check_meta(first, options)
     temperature = meta.get("temperature", 1.0)
     if type(temperature) not in (int, float) or not 1e-6 < temperature < 1e6:
         raise ValueError("the temperature of probabilities is not a positive number")
@@ -216,6 +229,8 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         bigram_numbers=KeyTable(_flat(arrays["bigrams.keys"], np.uint64)) if bigrams else KeyTable(),
         knowledge=knowledge,
         temperature=meta.get("temperature", 1.0),
+        documents=meta.get("documents", 1),
+        first_round=_first_round(arrays, meta, template),
         table=table,
         weights=_weights(arrays, meta, len(table)),
         words=np.array(_flat(arrays["words"], np.uint32)),
@@ -229,6 +244,19 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
     if not model.names:
         raise ValueError("the model has no labels")
     return model
+
+
+def _first_round(
+    arrays: dict[str, np.ndarray], meta: dict[str, Any], template: Template | None
+) -> TaggerModel | None:
+    """The model of the first round; a model has one if its template needs one."""
+    needed = template is not None and template.needs_first_round
+    if needed != ("first_round" in meta):
+        raise ValueError("the first round does not fit the template")
+    if not needed:
+        return None
+    own = {name.removeprefix(FIRST): value for name, value in arrays.items() if name.startswith(FIRST)}
+    return _rebuilt(own, meta["first_round"])
 
 
 def _place(name: str) -> str:

@@ -162,6 +162,16 @@ OPTIONS = (
         fixed_on_resume=True,
     ),
     Option(
+        "documents",
+        int,
+        20,
+        "Number of sentences of a document, if the data do not mark where documents begin (-DOCSTART-, # "
+        "newdoc); for the attributes doc_form and doc_label in templates, as in 'ner + doc_form[0]'.",
+        flag="--documents",
+        low=1,
+        fixed_on_resume=True,
+    ),
+    Option(
         "algorithm",
         str,
         "larank",

@@ -25,6 +25,7 @@ from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import GoldLabels, detect_scheme, inner_labels, split_by_sentence
 from taggers.model import TaggerModel, replace_knowledge
+from taggers.rounds import first_round
 from taggers.trainer import Dataset, Score, Trainer, TrainingPoint, shared
 
 
@@ -124,12 +125,19 @@ class SequenceTagger(Estimator):
             gold = GoldLabels.to_learn(X, y)
             trainer = Trainer(self._new_model(X, input_width(X, gold), gold.triples(), settings), settings)
             labels, names = trainer.labels(gold)
-            trainer.model.labels = list(names)
-            dataset = trainer.learn(X, labels, cutoff=settings["cutoff"], keep_names=self.keep_names)
+            model, first = trainer.model, None
+            model.labels = list(names)
+            if model.template is not None and model.template.needs_first_round:
+                model.first_round, first = first_round(X, labels, model, settings, sample_weight)
+            dataset = trainer.learn(
+                X, labels, cutoff=settings["cutoff"], keep_names=self.keep_names, first=first
+            )
+            figures = dataset.figures()
             score = self._dev_score(trainer, X_dev, y_dev)
             try:
                 trainer.begin(dataset, settings, sample_weight)
-                trainer.run(dataset, settings, score)
+                del labels, dataset  # the optimizer has its own copy
+                trainer.run(figures, settings, score)
             finally:
                 if trainer.is_started:  # or else the data were rejected
                     self._trainer = trainer
@@ -149,6 +157,7 @@ class SequenceTagger(Estimator):
         with training(self), training(trainer := self._fitted(), self):
             trainer.check_unchanged(settings)
             model = trainer.finished()
+            _check_one_round(model)
             labels, names = trainer.labels(GoldLabels.to_learn(X, y))
             dataset = Dataset(model.features(X), labels)
             with trainer.unless_rejected():
@@ -161,7 +170,7 @@ class SequenceTagger(Estimator):
                 score = self._dev_score(trainer, X_dev, y_dev)
                 if not same:
                     trainer.take(dataset, sample_weight)
-                trainer.run(dataset, settings, score)
+                trainer.run(dataset.figures(), settings, score)
         return self
 
     def partial_fit(
@@ -176,6 +185,7 @@ class SequenceTagger(Estimator):
         gold, classes = GoldLabels.to_learn(X, y), list(classes or ())
         with training(self), training(trainer := self._trainer or self._new_trainer(X, gold, classes), self):
             trainer.check_unchanged(settings)
+            _check_one_round(trainer.model)
             labels, names = trainer.labels(gold, classes)
             try:
                 with trainer.unless_rejected():
@@ -229,7 +239,7 @@ class SequenceTagger(Estimator):
         return TaggerModel(
             template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
             constrained=constrained and inner != "none", inference=settings["inference"],
-            order=settings["order"], share=bool(settings["share"]),
+            order=settings["order"], share=bool(settings["share"]), documents=settings["documents"],
             parameters={name: value for name, value in given.items() if value is not None}
             | {"class": type(self).__name__},
             knowledge=knowledge,
@@ -267,7 +277,7 @@ class SequenceTagger(Estimator):
         """Positions in the model's names and sentence pointers of X, in as many parts as there are jobs."""
         jobs = n_threads(self.jobs)
         X = as_sentences(X)
-        if isinstance(X, Columns) or jobs == 1:
+        if isinstance(X, Columns) or jobs == 1 or model.uses_documents:
             features = model.features(X)
             return [(model.tag(features, jobs=jobs), features.sentence_ptr)]
         parts = [X[k * len(X) // jobs : (k + 1) * len(X) // jobs] for k in range(jobs)]
@@ -382,6 +392,16 @@ class SequenceTagger(Estimator):
     def _features(self, X: Any, trainer: Trainer) -> tuple[TaggerModel, Sequences]:
         return trainer.near(trainer.model.features(as_sentences(X)))
 
+    def release(self) -> Self:
+        """Free the memory that training needed: the data, the support patterns and the training curve.
+
+        You can still train it, like a model that was saved without its training state.
+        """
+        with training(self), training(trainer := self._fitted(), self):
+            self._trainer = Trainer(trainer.finished(), self.settings())
+            self._trainer.scores = trainer.scores
+        return self
+
     def replace_knowledge(self, *, classes: Any = None, gazetteers: Any = None) -> Self:
         """Replace word classes or the entries of gazetteers, without training.
 
@@ -470,6 +490,14 @@ class SequenceTagger(Estimator):
         tagger = cls(**{**used, **changes})
         tagger._trainer = Trainer(model, cls(**used).settings())
         return tagger
+
+
+def _check_one_round(model: TaggerModel) -> None:
+    if model.template is not None and model.template.needs_first_round:
+        raise ValueError(
+            "a model with doc_label in its template is trained in two rounds and cannot learn more; train it "
+            "again on all data, or leave doc_label out"
+        )
 
 
 def _forced(forced: Mapping[int, str], n_tokens: int, model: TaggerModel) -> np.ndarray:

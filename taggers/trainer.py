@@ -74,6 +74,25 @@ class Dataset(NamedTuple):
         return value
 
 
+    def figures(self) -> Figures:
+        """Describe the data set, for training after the optimizer has taken it."""
+        return Figures(len(self.X), self.X.n_tokens, self.labelled, self.fingerprint())
+
+    @property
+    def labelled(self) -> float:
+        """The labelled tokens per sentence."""
+        return int((self.y.codes != -1).sum()) / len(self.X)
+
+
+class Figures(NamedTuple):
+    """The sentences and tokens of a data set, its labelled tokens per sentence, and its fingerprint."""
+
+    sentences: int
+    tokens: int
+    labelled: float
+    fingerprint: int
+
+
 class TrainingPoint(NamedTuple):
     """A point of a tagger's training curve.
 
@@ -200,7 +219,7 @@ class Trainer:
             )
         optimizer = self.optimizer
         before = optimizer.n_argmax_ if optimizer.is_started else 0
-        self._watch(dataset, settings)
+        self._watch(dataset.labelled, settings)
         try:
             optimizer.partial_fit(*dataset, weight)
         except BaseException:
@@ -265,14 +284,14 @@ class Trainer:
         finally:
             self._hold()
 
-    def run(self, dataset: Dataset, settings: Settings, score: Score | None = None) -> None:
+    def run(self, data: Figures, settings: Settings, score: Score | None = None) -> None:
         """Make passes over the data of `begin`, `resume` or `take`; with a score, keep the best weights.
 
         If it is interrupted, the model keeps what it has learned.
         """
         self._learned = True
         try:
-            self._run(dataset, settings, score)
+            self._run(data, settings, score)
         except BaseException:
             self._hold()
             raise
@@ -341,10 +360,19 @@ class Trainer:
         return labels, names.names
 
     def learn(
-        self, X: Any, labels: SequenceLabels, *, cutoff: int | None = None, keep_names: bool = False
+        self,
+        X: Any,
+        labels: SequenceLabels,
+        *,
+        cutoff: int | None = None,
+        keep_names: bool = False,
+        first: np.ndarray | None = None,
     ) -> Dataset:
-        """A data set of X and labels; the model learns new features and words."""
-        features = self.model.learn_features(X, labels, cutoff=cutoff)
+        """A data set of X and labels; the model learns new features and words.
+
+        first: the labels of the first round, see `TaggerModel.document_values`.
+        """
+        features = self.model.learn_features(X, labels, cutoff=cutoff, first=first)
         self.note(X, keep_names=keep_names)
         return Dataset(features, labels)
 
@@ -415,12 +443,12 @@ class Trainer:
                 self.model.report = {k: v for k, v in self.model.report.items() if k != "data"}
             self._pending, self._fetched = True, 0
 
-    def _run(self, dataset: Dataset, settings: Settings, score: Score | None) -> None:
-        self._watch(dataset, settings)
+    def _run(self, data: Figures, settings: Settings, score: Score | None) -> None:
+        self._watch(data.labelled, settings)
         weights, scores = self._passes(settings, score)
         self.model = self.model.with_rows(weights)
         self._pending, self.scores = False, scores
-        self.model.report = _report(self.optimizer, dataset, len(self.model.table), scores, self.score_name)
+        self.model.report = _report(self.optimizer, data, len(self.model.table), scores, self.score_name)
         self.finished()
 
     def _check_memory(self, optimizer: Any, dataset: Dataset, settings: Settings) -> None:
@@ -430,11 +458,10 @@ class Trainer:
                 optimizer.problem, len(self.model.table), dataset.X, settings["algorithm"]
             )
 
-    def _watch(self, dataset: Dataset, settings: Settings) -> None:
+    def _watch(self, labelled: float, settings: Settings) -> None:
         """Connect the callback, and note how many patterns a sentence has from this pass on."""
         callback, optimizer = settings["callback"], self.optimizer
-        known = int((dataset.y.codes != -1).sum())
-        patterns = known / len(dataset.X) if self.model.inference == "greedy" else 1.0
+        patterns = labelled if self.model.inference == "greedy" else 1.0
         done = optimizer.epochs_done if optimizer.is_started else 0
         past = self._patterns
         past[done:] = []  # of a pass that was interrupted
@@ -538,14 +565,14 @@ def _merged(known: np.ndarray, more: np.ndarray) -> np.ndarray:
 
 
 def _report(
-    optimizer: Any, dataset: Dataset, n_features: int, scores: list[float], score: str
+    optimizer: Any, data: Figures, n_features: int, scores: list[float], score: str
 ) -> dict[str, Any]:
     """The figures of a training, for the model file."""
     return {
-        "sentences": len(dataset.X), "tokens": dataset.X.n_tokens, "features": n_features,
+        "sentences": data.sentences, "tokens": data.tokens, "features": n_features,
         "epochs": optimizer.epochs_done, "dev_scores": scores,
         "dual": optimizer.dual_ if optimizer.dual_ == optimizer.dual_ else None,
-        "support_patterns": optimizer.n_support_patterns_, "data": dataset.fingerprint(),
+        "support_patterns": optimizer.n_support_patterns_, "data": data.fingerprint,
         "curve": _thin_curve(optimizer.curve_), **({"dev_score": score} if scores else {}),
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ from structsvm.files.quantise import dequantise, quantise
 
 CELL = np.dtype([("label", np.uint32), ("value", np.float32)])
 MOST_CELLS = 2**32 - 1
-BLOCK = 1 << 22  # weights looked at together, to keep copies small
+BLOCK = 1 << 18  # weights looked at together, to keep copies small
 
 
 class SparseRows:
@@ -66,23 +66,20 @@ class SparseRows:
     ) -> SparseRows:
         """Build from the first columns and rows of an array, without zeros of float32; add missing rows."""
         weights = weights[:n_rows, :n_labels]
-        more = (n_rows or 0) - len(weights)
+        ptr = np.zeros(max(n_rows or 0, len(weights)) + 1, np.uint32)
         n_rows, n_labels = weights.shape
-        counts, labels, values = [], [], []
+        parts = [np.zeros(0, CELL)]
         step = max(BLOCK // max(n_labels, 1), 1)
         for start in range(0, n_rows, step):
-            block = weights[start : start + step].astype(np.float32, order="C").reshape(-1)
-            places = np.flatnonzero(block != 0)
-            row, label = np.divmod(places, n_labels)
-            counts.append(np.bincount(row, minlength=min(step, n_rows - start)))
-            labels.append(label)
-            values.append(block[places])
-        empty = np.zeros(0, np.int64)
-        return cls.of(
-            np.concatenate([empty, *counts, np.zeros(max(more, 0), np.int64)]),
-            np.concatenate([empty, *labels]),
-            np.concatenate([empty.astype(np.float32), *values]), n_labels,
-        )  # fmt: skip
+            block = weights[start : start + step].astype(np.float32)
+            row, label = np.nonzero(block)
+            parts.append(np.empty(len(row), CELL))
+            parts[-1]["label"], parts[-1]["value"] = label, block[row, label]
+            ptr[start + 1 : start + len(block) + 1] = np.bincount(row, minlength=len(block))
+        cells = np.concatenate(parts)
+        if len(cells) > MOST_CELLS or not np.isfinite(cells["value"]).all():
+            raise ValueError("there are too many weights, or one is not a number")
+        return cls(np.cumsum(ptr, dtype=np.uint32), cells, n_labels)
 
     def __len__(self) -> int:
         return len(self.ptr) - 1

@@ -105,7 +105,7 @@ def tag(
         nonlocal tokens
         for columns in read_inputs(
             model, file, format, replaced, alike=True, encoding=encoding, text_as=text_as,
-            chunk_size=CHUNK if jobs == 1 else CHUNK // 4,
+            chunk_size=CHUNK if jobs == 1 or model.uses_documents else CHUNK // 4,
         ):  # fmt: skip
             tokens += columns.n_tokens
             yield columns

@@ -121,10 +121,13 @@ def train(
         _warn_of_labels(model, columns, gold, held_out, schemes=settings["labels"] != "none")
     if not len(model.table):
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
+    points = tagger.curve_
+    if not keep_state:
+        tagger.release()
     tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
     if curve is not None:
         with atomic_write(curve) as out:
-            for point in (TrainingPoint._fields, *tagger.curve_):
+            for point in (TrainingPoint._fields, *points):
                 out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
 

@@ -10,6 +10,7 @@ class Extractor:
     template: Template
     knowledge: Any
     attributes: tuple[str, ...]
+    document: tuple[str, ...]
 
     def __init__(
         self, template: Template, knowledge: Any = None, *, lexicon_limit: int = 1_000_000
@@ -17,7 +18,13 @@ class Extractor:
     @property
     def n_patterns(self) -> int: ...
     def rows(
-        self, columns: Columns, table: KeyTable, *, grow: bool = False, fixed: bool = False
+        self,
+        columns: Columns,
+        table: KeyTable,
+        *,
+        grow: bool = False,
+        fixed: bool = False,
+        document: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray]: ...
     def keys(self, columns: Columns) -> np.ndarray: ...
 

@@ -14,6 +14,8 @@ from taggers.features._table cimport KeyTable
 
 import numpy as np
 
+from taggers.features.attributes import DOCUMENT as DOCUMENT_ATTRIBUTES
+
 cdef enum:
     BLOCK = 8           # tokens whose table slots are prefetched before the first is read
     SIGNALS = 1 << 16   # tokens between two checks for Ctrl-C
@@ -21,6 +23,7 @@ cdef enum:
 cdef enum Special:
     TEXT = -1           # the text of the column itself
     MATCH = -2          # from a gazetteer, once the whole sentence is known
+    DOCUMENT = -3       # the first of those that depend on the document, given by the caller
 
 # The cells of a template for compiled code. A token has one value for each (column, attribute) in use. The
 # values of a sentence lie in one array, with markers before and after them, so that a cell always has the
@@ -40,6 +43,7 @@ cdef struct Plan:
     const uint64_t* behind
     Py_ssize_t n_matchers
     Matcher* matchers                   # the gazetteers in use
+    Py_ssize_t n_document               # the values of a token that depend on the document
 
 
 cdef void put_markers(const Plan* plan, uint64_t* values, Py_ssize_t n) noexcept nogil:
@@ -68,9 +72,13 @@ cdef const uint64_t* from_hash(Columns columns, Lexicon lexicon, uint64_t key) e
 
 
 cdef int put_values(
-    const Plan* plan, Columns columns, Lexicon lexicon, Py_ssize_t first, Py_ssize_t n, uint64_t* values,
+    const Plan* plan, Columns columns, Lexicon lexicon, const uint64_t* document, Py_ssize_t first,
+    Py_ssize_t n, uint64_t* values,
 ) except -1 nogil:
-    """Fill the values of a sentence's tokens: hashes of texts, attributes out of the lexicon, matches."""
+    """Fill the values of a sentence's tokens: hashes of texts, attributes out of the lexicon, matches.
+
+    document: the values of all tokens that depend on the document.
+    """
     cdef Py_ssize_t i, c, v, at
     cdef uint64_t key
     cdef const uint64_t* derived
@@ -83,6 +91,8 @@ cdef int put_values(
             for v in range(plan.value_ptr[c], plan.value_ptr[c + 1]):
                 if plan.value_attribute[v] == TEXT:
                     out[v] = key
+                elif plan.value_attribute[v] <= DOCUMENT:
+                    out[v] = document[(first + i) * plan.n_document + DOCUMENT - plan.value_attribute[v]]
                 elif key == 0 or plan.value_attribute[v] == MATCH:
                     out[v] = 0
                 else:
@@ -130,6 +140,7 @@ cdef class Extractor:
     cdef readonly object template
     cdef readonly object knowledge
     cdef readonly tuple attributes
+    cdef readonly tuple document    # the attributes that depend on the document
     cdef Plan plan
     cdef tuple arrays               # what the plan points into
     cdef Py_ssize_t width
@@ -165,7 +176,10 @@ cdef class Extractor:
         read = {(cell.column, cell.attribute) for cell in cells} | {(0, word) for word, _ in matched.values()}
         sources = sorted({column for column, _ in read})
         values = sorted(read)
-        self.attributes = tuple(sorted({name for _, name in values if name and name not in filled}))
+        self.document = tuple(name for name in DOCUMENT_ATTRIBUTES if (0, name) in read)
+        given = filled | set(self.document)
+        self.attributes = tuple(sorted({name for _, name in values if name and name not in given}))
+        self.plan.n_document = len(self.document)
         self.plan.pad = max((abs(cell.offset) for cell in cells), default=0)
         self.plan.n_patterns = len(patterns)
         self.plan.n_sources, self.plan.n_values = len(sources), len(values)
@@ -177,9 +191,9 @@ cdef class Extractor:
         cell_ptr = np.cumsum([0] + [len(pattern.cells) for pattern in patterns])
         deltas = [cell.offset * len(values) + index[cell.column, cell.attribute] for cell in cells]
         value_ptr = [columns.index(column) for column in sources] + [len(columns)]
-        uses = [
-            MATCH if name in filled else self.attributes.index(name) if name else TEXT for _, name in values
-        ]
+        special = {name: DOCUMENT - k for k, name in enumerate(self.document)}
+        special |= {"": TEXT} | dict.fromkeys(filled, MATCH)
+        uses = [special[name] if name in special else self.attributes.index(name) for _, name in values]
         words = [np.array(array + [0], np.uint64) for array in (ids, before, behind)]
         lists = (cell_ptr, deltas, sources, value_ptr, uses)
         ints = [np.append(array, 0).astype(np.int32) for array in lists]
@@ -215,15 +229,21 @@ cdef class Extractor:
         """The most features that a token can have."""
         return self.plan.n_patterns
 
-    def rows(self, Columns columns not None, KeyTable table not None, *, bint grow=False, bint fixed=False):
+    def rows(
+        self, Columns columns not None, KeyTable table not None, *, bint grow=False, bint fixed=False,
+        const uint64_t[:, ::1] document=None,
+    ):
         """The feature rows of all tokens, and where those of each token begin.
 
         Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that are not in the table
         are left out; with `grow` they become new rows; with `fixed` they are -1 and each token has
-        n_patterns rows.
+        n_patterns rows. document: the values of the attributes in `self.document`, for each token.
         """
         cdef Lexicon lexicon = self._start(columns)
-        cdef Py_ssize_t n
+        cdef Py_ssize_t n, given = 0 if document is None else document.shape[1]
+        if given != self.plan.n_document or given and document.shape[0] != columns.n_tokens:
+            raise ValueError(f"every token needs {self.plan.n_document} values of its document, got {given}")
+        cdef const uint64_t* document_at = &document[0, 0] if given and columns.n_tokens else NULL
         rows = np.empty(columns.n_tokens * self.plan.n_patterns + 1, np.int32)
         token_ptr = np.zeros(columns.n_tokens + 1, np.int64)
         cdef int32_t[::1] row_view = rows
@@ -231,7 +251,8 @@ cdef class Extractor:
         cdef uint64_t* scratch = self._scratch(columns)
         try:
             with nogil:
-                n = self._fill(columns, table, lexicon, scratch, grow, fixed, &row_view[0], &ptr_view[0])
+                n = self._fill(
+                    columns, table, lexicon, document_at, scratch, grow, fixed, &row_view[0], &ptr_view[0])
         finally:
             free(scratch)
         del row_view
@@ -240,7 +261,12 @@ cdef class Extractor:
         return rows, token_ptr
 
     def keys(self, Columns columns not None):
-        """uint64 [n_tokens, n_patterns]: the feature keys of each token, 0 where a pattern has none."""
+        """uint64 [n_tokens, n_patterns]: the feature keys of each token, 0 where a pattern has none.
+
+        For templates without attributes that depend on the document.
+        """
+        if self.document:
+            raise ValueError(f"{self.document[0]} depends on the document; use rows")
         cdef Lexicon lexicon = self._start(columns)
         cdef Py_ssize_t sentence, first, n, i
         result = np.zeros((columns.n_tokens, self.plan.n_patterns), np.uint64)
@@ -254,7 +280,7 @@ cdef class Extractor:
                     n = columns.sentence_at[sentence + 1] - first
                     lexicon.forget()
                     put_markers(&self.plan, values, n)
-                    put_values(&self.plan, columns, lexicon, first, n, values)
+                    put_values(&self.plan, columns, lexicon, NULL, first, n, values)
                     token = values + self.plan.pad * self.plan.n_values
                     for i in range(n if self.plan.n_patterns else 0):
                         put_keys(&self.plan, token + i * self.plan.n_values, &out[first + i, 0])
@@ -282,8 +308,8 @@ cdef class Extractor:
         return scratch
 
     cdef Py_ssize_t _fill(
-        self, Columns columns, KeyTable table, Lexicon lexicon, uint64_t* values, bint grow, bint fixed,
-        int32_t* rows, int64_t* token_ptr,
+        self, Columns columns, KeyTable table, Lexicon lexicon, const uint64_t* document, uint64_t* values,
+        bint grow, bint fixed, int32_t* rows, int64_t* token_ptr,
     ) except -1 nogil:
         cdef const Plan* plan = &self.plan
         cdef Py_ssize_t sentence, first, n, i, start, stop, j, used = 0, checked = 0, m = plan.n_patterns
@@ -294,7 +320,7 @@ cdef class Extractor:
             n = columns.sentence_at[sentence + 1] - first
             lexicon.forget()
             put_markers(plan, values, n)
-            put_values(plan, columns, lexicon, first, n, values)
+            put_values(plan, columns, lexicon, document, first, n, values)
             keys = values + (n + 2 * plan.pad) * plan.n_values
             stop = 0
             while stop < n:

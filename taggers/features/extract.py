@@ -47,9 +47,19 @@ def as_columns(X: Any) -> Columns:
     return X if isinstance(X, Columns) else Columns.from_sentences(X)
 
 
-def encode(columns: Columns, extractor: Extractor, table: KeyTable, *, grow: bool = False) -> Sequences:
-    """The features that a template gives the tokens; with `grow`, new ones become new rows of the table."""
-    rows, token_ptr = extractor.rows(columns, table, grow=grow)
+def encode(
+    columns: Columns,
+    extractor: Extractor,
+    table: KeyTable,
+    *,
+    grow: bool = False,
+    document: np.ndarray | None = None,
+) -> Sequences:
+    """The features that a template gives the tokens; with `grow`, new ones become new rows of the table.
+
+    document: the values that depend on the document, as `Extractor.rows` takes them.
+    """
+    rows, token_ptr = extractor.rows(columns, table, grow=grow, document=document)
     return Sequences(rows, token_ptr, columns.sentence_ptr)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from taggers.features._extract import Extractor
 from taggers.features._lexicon import hash_string
 from taggers.features._table import KeyTable
+from taggers.features.documents import Values, document_keys
 from taggers.features.extract import item_names
 from taggers.features.template import Pattern, cell_value
 from taggers.formats._columns import Columns
@@ -26,7 +27,7 @@ def feature_names(model: TaggerModel, X: Any, known: Sequence[str | None] | None
         names = name_rows(model.table, strings=sorted(set(strings)))
     else:
         columns = X if isinstance(X, Columns) else Columns.from_sentences(X)
-        names = name_rows(model.table, model.extractor, [columns])
+        names = name_rows(model.table, model.extractor, [columns], values=model.document_values)
         _name_bigrams(names, model, columns)
     for row, name in enumerate(known or ()):
         names[row] = names[row] or name
@@ -38,41 +39,45 @@ def name_rows(
     extractor: Extractor | None = None,
     files: Iterable[Columns] = (),
     strings: Iterable[str] = (),
+    values: Callable[[Columns], dict[str, Values]] = lambda columns: {},
 ) -> list[str | None]:
     """The name of each row of the table, from files read with the extractor's template or from strings.
 
-    A name that occurs in neither is None.
+    A name that occurs in neither is None. values: those that depend on the document, if there are any.
     """
     names: list[str | None] = [None] * len(table)
-    texts = list(strings)
-    keys = np.array([hash_string(text) for text in texts], np.uint64)
-    for row, text in zip(table.rows(keys).tolist(), texts, strict=True):
+    known = list(strings)
+    keys = np.array([hash_string(text) for text in known], np.uint64)
+    for row, text in zip(table.rows(keys).tolist(), known, strict=True):
         if row >= 0:
             names[row] = text
     if extractor is not None:
         for columns in files:
-            rows, _ = extractor.rows(columns, table, fixed=True)
-            for row, pattern, values in pattern_values(rows, extractor, columns):
-                names[row] = names[row] or pattern.name(values)
+            document = values(columns)
+            rows, _ = extractor.rows(columns, table, fixed=True, document=document_keys(document))
+            for row, pattern, texts in pattern_values(rows, extractor, columns, document):
+                names[row] = names[row] or pattern.name(texts)
     return names
 
 
 def pattern_values(
-    rows: np.ndarray, extractor: Extractor, columns: Columns
+    rows: np.ndarray, extractor: Extractor, columns: Columns, values: Mapping[str, Values] | None = None
 ) -> Iterator[tuple[int, Pattern, list[str]]]:
     """Each of the rows (tokens x patterns, -1: none) once, with its pattern and the values of its cells."""
     patterns, knowledge = extractor.template.patterns, extractor.knowledge
     found, first = np.unique(rows, return_index=True)
     starts = columns.sentence_ptr
     texts = [columns.texts(column) for column in range(columns.width)]
+    document = {name: one.texts() for name, one in (values or {}).items()}
     for row, position in zip(found.tolist(), first.tolist(), strict=True):
         if row < 0:
             continue
         token, number = divmod(position, len(patterns))
         sentence = int(np.searchsorted(starts, token, "right")) - 1
         span = range(int(starts[sentence]), int(starts[sentence + 1]))
-        values = [cell_value(cell, texts, token, span, knowledge) or "" for cell in patterns[number].cells]
-        yield row, patterns[number], values
+        cells = patterns[number].cells
+        shown = [cell_value(cell, texts, token, span, knowledge, document) or "" for cell in cells]
+        yield row, patterns[number], shown
 
 
 def _name_bigrams(names: list[str | None], model: TaggerModel, columns: Columns) -> None:

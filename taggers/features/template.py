@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structsvm.files.errors import DataError
-from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER, attribute
+from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER, DOCUMENT, attribute
 from taggers.features.presets import NAMED, OF_CLASSES, OF_GAZETTEERS, OF_PATHS
 
 if TYPE_CHECKING:
@@ -91,6 +92,16 @@ class Template:
     def width(self) -> int:
         """The number of columns that it needs."""
         return 1 + max((cell.column for cell in self.cells), default=-1)
+
+    @cached_property
+    def needs_first_round(self) -> bool:
+        """Whether it uses the labels of a first round."""
+        return any(cell.attribute == DOCUMENT[1] for cell in self.cells)
+
+    def of_first_round(self) -> Template:
+        """The template without patterns that use the labels of a first round."""
+        used = tuple(p for p in self.patterns if all(cell.attribute != DOCUMENT[1] for cell in p.cells))
+        return replace(self, patterns=used)
 
     @cached_property
     def needs_word_classes(self) -> bool:
@@ -221,7 +232,8 @@ def parse_template(text: str, *, file: str = "", knowledge: Knowledge | None = N
     ``c2`` the third. ``w.suffix3[0]`` is an attribute of a column, ``suffix3[0]`` the same of the first one,
     ``w[-2..2]`` five patterns, ``bias`` a feature of every token. ``cluster[1]`` is the class of the
     next word; other word classes and gazetteers give the attributes described in
-    `taggers.features.knowledge`. ``y[-1]|w[0]`` joins the previous label with cells;
+    `taggers.features.knowledge`. ``doc_form[0]`` and ``doc_label[0]`` depend on the rest of the document, see
+    `taggers.features.documents`. ``y[-1]|w[0]`` joins the previous label with cells;
     greedy inference can look further back, as in ``y[-2]|p[0]``. Lines that start with U or B have the
     syntax of CRF++; previous labels alone (B) are always used, as many as `order` says.
     """
@@ -272,6 +284,8 @@ def _patterns(piece: str, knowledge: Knowledge | None) -> list[Pattern]:
             f"{piece!r} must join one previous label, y[-1] to y[-{FARTHEST}], with cells, as in y[-1]|w[0]; "
             "for previous labels alone, set the order"
         )
+    if any(cell.attribute in DOCUMENT for cell in cells):
+        raise ValueError(f"{piece!r}: doc_form and doc_label cannot be joined with a previous label")
     text = "|".join([f"y[-{back}]", *texts])
     return [Pattern(text, text, cells, back)]
 
@@ -285,10 +299,10 @@ def _cell(text: str, knowledge: Knowledge | None) -> Cell:
     owner, name, offset = match[1] or "w", match[2], int(match[3])
     if not match[1] and re.fullmatch(r"w|p|c\d+", name):
         owner, name = name, ""
-    elif knowledge is None or knowledge.gazetteer(name) is None:
+    elif name not in DOCUMENT and (knowledge is None or knowledge.gazetteer(name) is None):
         attribute(name, knowledge)
     if owner != "w" and name and name not in ATTRIBUTES and not AFFIX.fullmatch(name):
-        raise ValueError(f"{text!r}: only words, the first column, have classes and gazetteers")
+        raise ValueError(f"{text!r}: only words, the first column, have classes, gazetteers and documents")
     return _checked(Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset))
 
 
@@ -317,9 +331,17 @@ def _crfpp(line: str) -> Pattern:
 
 
 def cell_value(
-    cell: Cell, texts: list[list[str]], token: int, sentence: range, knowledge: Knowledge | None = None
+    cell: Cell,
+    texts: list[list[str]],
+    token: int,
+    sentence: range,
+    knowledge: Knowledge | None = None,
+    document: Mapping[str, list[str]] | None = None,
 ) -> str | None:
-    """The text of a cell at a token of a sentence; beyond the sentence, the marker of CRF++."""
+    """The text of a cell at a token of a sentence; beyond the sentence, the marker of CRF++.
+
+    document: for each attribute that depends on the document, its values of all tokens.
+    """
     at = token + cell.offset
     if at < sentence.start:
         return f"_B-{sentence.start - at}"
@@ -328,6 +350,8 @@ def cell_value(
     text = texts[cell.column][at]
     if not cell.attribute:
         return text
+    if document is not None and cell.attribute in document:
+        return document[cell.attribute][at]
     words = texts[cell.column][sentence.start : sentence.stop]
     matches = None if knowledge is None else knowledge.match(cell.attribute, words)
     return attribute(cell.attribute, knowledge)(text) if matches is None else matches[at - sentence.start]

@@ -23,6 +23,7 @@ class Columns:
     keys: np.ndarray | None
     strings: Callable[[int], str] | None
     memory: Any
+    documents: np.ndarray | None
     def __init__(
         self,
         data: bytes,

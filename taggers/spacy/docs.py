@@ -90,4 +90,6 @@ def read_docs(
                 f"no token has {name}, which the features need; add a component that sets it before "
                 "this one, or choose other columns"
             )
-    return Batch(Columns.from_keys(keys, ptr, text_of(strings), name="<docs>"), tokens, bounds)
+    found = Columns.from_keys(keys, ptr, text_of(strings), name="<docs>")
+    found.documents = np.searchsorted(tokens[ptr[:-1]], bounds[:-1])
+    return Batch(found, tokens, bounds)

@@ -38,7 +38,7 @@ class Sequences:
     def __len__(self) -> int:
         return self.n_sentences
 
-    def __getitem__(self, chosen: slice) -> Sequences:
+    def __getitem__(self, chosen: slice | np.ndarray) -> Sequences:
         """Some of the sentences."""
         tokens, sentence_ptr = _items(self.sentence_ptr, np.arange(len(self))[chosen])
         places, token_ptr = _items(self.token_ptr, tokens)
@@ -68,7 +68,7 @@ class SequenceLabels:
     def __len__(self) -> int:
         return len(self.sentence_ptr) - 1
 
-    def __getitem__(self, chosen: slice) -> SequenceLabels:
+    def __getitem__(self, chosen: slice | np.ndarray) -> SequenceLabels:
         """The labels of some of the sentences."""
         tokens, sentence_ptr = _items(self.sentence_ptr, np.arange(len(self))[chosen])
         return SequenceLabels(self.codes[tokens], sentence_ptr, self.sets)

@@ -1,0 +1,119 @@
+"""Attributes of a word in its document: how it is written there, and how a first round labelled it.
+
+``doc_form``: how the word occurs in the document, whatever its case. ``lower``: in lower case somewhere.
+``inside``: with capitals inside a sentence. ``both`` of them. ``initial``: with capitals, but only where
+sentences begin. ``doc_label``: the most frequent label of its other occurrences, without B- and the like;
+no value if there are none. The labels come from a first round, a tagger without these features.
+
+Documents end at ``-DOCSTART-`` and ``# newdoc``. If the data have no such marks, they end after a fixed
+number of sentences. The Docs of spaCy are documents. Every part of a file that is read separately (1 MB)
+begins a new document, so memory does not grow with the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from taggers.features._extract import Extractor
+from taggers.features._lexicon import hash_string
+from taggers.features.attributes import DOCUMENT
+from taggers.features.template import Template, parse_template
+from taggers.formats._columns import Columns
+from taggers.formats.base import MEMORY
+from taggers.labels.schemes import split
+
+FORM, LABEL = DOCUMENT
+FORMS = ("initial", "lower", "inside", "both")
+FILE_MARKS = (b"\n-DOCSTART-", b"\n# newdoc", b"\n#newdoc")
+# The word and its lower-case form as features of the same name, so that equal texts have equal keys.
+FORMS_OF_WORD = Extractor(
+    Template(tuple(replace(p, identity="word") for p in parse_template("w[0], lower[0]").patterns))
+)
+MARK_KEY = FORMS_OF_WORD.keys(Columns.from_sentences([["-DOCSTART-"]]))[0, 0]
+
+
+class Values(NamedTuple):
+    """The values of an attribute: for each token the position in `names`, or -1 for none."""
+
+    numbers: np.ndarray
+    names: Sequence[str]
+
+    def keys(self) -> np.ndarray:
+        """uint64: their hashes, 0 for none."""
+        return np.array([*map(hash_string, self.names), 0], np.uint64)[self.numbers]
+
+    def texts(self) -> list[str]:
+        """The names, empty for none."""
+        names = [*self.names, ""]
+        return [names[number] for number in self.numbers.tolist()]
+
+
+def document_keys(values: Mapping[str, Values]) -> np.ndarray | None:
+    """The values as the extractor takes them; None if there are none."""
+    return np.stack([one.keys() for one in values.values()], axis=1) if values else None
+
+
+def document_numbers(columns: Columns, size: int) -> np.ndarray:
+    """int64: the number of each token's document; without marks, a document has `size` sentences."""
+    starts = columns.sentence_ptr[:-1]
+    if columns.documents is not None:
+        begins = np.searchsorted(columns.documents, np.arange(columns.n_sentences), "right")
+    else:
+        words = np.append(FORMS_OF_WORD.keys(columns)[:, 0], np.uint64(0))
+        marked = words[starts] == MARK_KEY
+        begins = np.cumsum(marked)
+        marks = [] if columns.format is MEMORY else sorted(_marks(columns.data))
+        if marks:
+            begins += np.searchsorted(marks, columns.spans[:, 0, 0][np.minimum(starts, len(columns) - 1)])
+        elif not marked.any():
+            begins = np.arange(columns.n_sentences) // size
+    return np.repeat(begins, np.diff(columns.sentence_ptr))
+
+
+def _marks(data: bytes) -> Iterator[int]:
+    """Where documents begin in a file."""
+    for mark in FILE_MARKS:
+        if data.startswith(mark[1:]):
+            yield 0
+        at = data.find(mark)
+        while at >= 0:
+            yield at + 1
+            at = data.find(mark, at + 1)
+
+
+def written_forms(columns: Columns, document: np.ndarray) -> Values:
+    """The values of ``doc_form``, given the document of each token."""
+    word, lower = FORMS_OF_WORD.keys(columns).T
+    group, n = _grouped(document, lower)
+    is_lower = word == lower
+    inside = ~is_lower
+    starts = columns.sentence_ptr[:-1]
+    inside[starts[starts < len(columns)]] = False
+    found = np.zeros(n, np.int64)
+    found[group[is_lower]] |= 1
+    found[group[inside]] |= 2
+    return Values(found[group], FORMS)
+
+
+def other_labels(columns: Columns, document: np.ndarray, ids: np.ndarray, names: Sequence[str]) -> Values:
+    """The values of ``doc_label``, given the labels of a first round, as positions in `names`."""
+    types = [split(name)[1] or name for name in names]
+    kinds = list(dict.fromkeys(types))
+    kind = np.array([kinds.index(one) for one in types], np.int64)[ids]
+    group, n = _grouped(document, FORMS_OF_WORD.keys(columns)[:, 0])
+    counts = np.zeros((n, len(kinds)), np.int64)
+    np.add.at(counts, (group, kind), 1)
+    others = counts[group]
+    others[np.arange(len(kind)), kind] -= 1
+    return Values(np.where(others.any(axis=1), others.argmax(axis=1), -1), kinds)
+
+
+def _grouped(document: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, int]:
+    """The number of each word of a document among all of them, and how many there are."""
+    _, word = np.unique(keys, return_inverse=True)
+    found, group = np.unique(document * (len(keys) + 1) + word, return_inverse=True)
+    return group, len(found)

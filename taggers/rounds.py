@@ -1,0 +1,63 @@
+"""The first round of a tagger whose features use labels elsewhere in the document.
+
+The second round must see labels in training as good as those that it will see later. So the training data
+are labelled by models that were trained on the other documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from structsvm.problems.sequence import SequenceLabels, Sequences
+from taggers.features.documents import document_numbers
+from taggers.features.extract import KeyTable, as_columns
+from taggers.model import TaggerModel
+from taggers.trainer import Dataset, Settings, Trainer
+
+FOLDS = 3
+
+
+def first_round(
+    X: Any, y: SequenceLabels, model: TaggerModel, settings: Settings, sample_weight: Any = None
+) -> tuple[TaggerModel, np.ndarray]:
+    """The model of the first round, and the labels of the training data, as positions in its names."""
+    assert model.template is not None
+    first = replace(
+        model, template=model.template.of_first_round(), table=KeyTable(), bigram_numbers=KeyTable()
+    )
+    features = first.learn_features(X, y, cutoff=settings["cutoff"])
+    settings = {**settings, "callback": None}
+    weight = None if sample_weight is None else np.asarray(sample_weight)
+    trained = _trained(first, features, y, settings, weight)
+    labels = trained.tag(features)
+    fold = _folds(as_columns(X), model.documents)
+    for number in range(FOLDS):
+        inside, outside = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
+        if len(inside) and (y[outside].codes != -1).any():
+            part = None if weight is None else weight[outside]
+            other = _trained(first, features[outside], y[outside], settings, part)
+            labels[np.repeat(fold == number, np.diff(y.sentence_ptr))] = other.tag(features[inside])
+    return trained, labels
+
+
+def _folds(columns: Any, size: int) -> np.ndarray:
+    """The fold of each sentence: documents stay together, unless there are too few."""
+    numbers = np.zeros(columns.n_sentences, np.int64)
+    tokens = document_numbers(columns, size)
+    filled = np.diff(columns.sentence_ptr) > 0
+    numbers[filled] = tokens[columns.sentence_ptr[:-1][filled]]
+    enough = len(np.unique(numbers)) >= FOLDS
+    return (numbers if enough else np.arange(len(numbers))) % FOLDS
+
+
+def _trained(
+    model: TaggerModel, X: Sequences, y: SequenceLabels, settings: Settings, weight: Any
+) -> TaggerModel:
+    trainer = Trainer(model, settings)
+    dataset = Dataset(X, y)
+    trainer.begin(dataset, settings, weight)
+    trainer.run(dataset.figures(), settings)
+    return trainer.model

@@ -1,0 +1,155 @@
+"""Attributes that depend on the document: against a twin, in files and Docs, in two rounds, and refusals."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from structsvm.files.errors import DataError
+from structsvm.files.persist import ModelFileError, load_model, save_model
+from taggers import NerTagger, SequenceTagger
+from taggers.features.documents import document_numbers, other_labels, written_forms
+from taggers.features.template import parse_template
+from taggers.formats._columns import Columns
+from tests.taggers.command_line import refused, run
+
+WORDS = ("rome", "Rome", "ROME", "é", "É", ".")
+TEXTS = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5), min_size=1, max_size=8)
+NAMES = ("O", "B-LOC", "I-LOC", "B-PER")
+# "Mark" is a name where the document says so: only the first sentence of a document tells.
+X = [["He", "met", word, "."] for word in ("Mark", "Ada")] * 2
+X = [*X, ["Mark", "left"], ["Ada", "left"], ["the", "mark", "was", "red"], ["Mark", "it"]]
+Y = [["O", "O", "B-PER", "O"]] * 4 + [["B-PER", "O"]] * 2 + [["O"] * 4, ["O", "O"]]
+TEMPLATE = "w[-1..1], doc_form[0], doc_label[0]"
+
+
+def twin(sentences, size, labels):
+    """(doc_form, doc_label) of each token, by looking at all tokens of the document."""
+    found = []
+    for number, words in enumerate(sentences):
+        start = number // size * size
+        tokens = [
+            (word, at == 0, label)
+            for number in range(start, min(start + size, len(sentences)))
+            for at, (word, label) in enumerate(zip(sentences[number], labels[number], strict=True))
+        ]
+        for word, own in zip(words, labels[number], strict=True):
+            alike = [(form, first) for form, first, _ in tokens if form.lower() == word.lower()]
+            lower = any(form == form.lower() for form, _ in alike)
+            inside = any(form != form.lower() and not first for form, first in alike)
+            form = ("both" if inside else "lower") if lower else "inside" if inside else "initial"
+            types = Counter(label.partition("-")[2] or label for form, _, label in tokens if form == word)
+            types[own.partition("-")[2] or own] -= 1
+            most = max(types.values())
+            # the first of the labels, in the order of their names, among those that are equally frequent
+            kinds = [kind for kind in ("O", "LOC", "PER") if most and types[kind] == most]
+            found.append((form, kinds[0] if kinds else ""))
+    return found
+
+
+@given(TEXTS, st.integers(1, 4), st.data())
+def test_values_are_those_of_a_twin(sentences, size, data):
+    labels = [[data.draw(st.sampled_from(NAMES)) for _ in words] for words in sentences]
+    columns = Columns.from_sentences(sentences)
+    document = document_numbers(columns, size)
+    ids = np.array([NAMES.index(label) for one in labels for label in one])
+    forms = written_forms(columns, document).texts()
+    others = other_labels(columns, document, ids, NAMES).texts()
+    assert list(zip(forms, others, strict=True)) == twin(sentences, size, labels)
+
+
+def test_marks_begin_documents():
+    plain = "a O\n\nb O\n\n"
+    starts = Columns(f"-DOCSTART- O\n\n{plain}-DOCSTART- O\n\n{plain}".encode(), (0,))
+    assert document_numbers(starts, 1).tolist() == [1, 1, 2, 2]
+    line = "1\ta\t_\tX\t_\t_\t0\t_\t_\t_\n\n"
+    marked = f"# newdoc\n# text = a\n{line}{line}# newdoc id = 2\n{line}"
+    assert document_numbers(Columns(marked.encode(), (1,), format="conllu"), 1).tolist() == [1, 1, 2]
+    words = Columns.from_sentences([["-DOCSTART-"], ["a"], ["b"], ["-DOCSTART-"], ["c"]])
+    assert document_numbers(words, 1).tolist() == [1, 1, 1, 2, 2]
+    assert document_numbers(Columns(plain.encode(), (0,)), 1).tolist() == [0, 1]
+
+
+def test_docs_are_documents():
+    spacy = pytest.importorskip("spacy")
+    from taggers.spacy.docs import read_docs
+
+    nlp = spacy.blank("en")
+    docs = [nlp("Rome is old ."), nlp(""), nlp("so is rome")]
+    columns = read_docs(docs, ["ORTH"], nlp.vocab.strings).columns
+    document = document_numbers(columns, 99)
+    assert len(set(document[:4])) == len(set(document[4:])) == 1
+    assert document[0] != document[-1]
+    assert written_forms(columns, document).texts()[0] == "initial"
+
+
+def tagger(**options):
+    return NerTagger(template=TEMPLATE, documents=8, **options)
+
+
+def test_the_second_round_uses_the_first_after_save_and_load(tmp_path):
+    data = X * 12, Y * 12
+    trained = tagger(keep_names=True).fit(*data)
+    assert trained.predict(X) == Y
+    assert SequenceTagger(template="w[0]", documents=8).fit(*data).predict(X) != Y
+    trained.save(tmp_path / "model")
+    loaded = NerTagger.load(tmp_path / "model")
+    assert loaded.predict(X) == Y
+    assert loaded.model_.documents == 8
+    names = loaded.model_.feature_names
+    assert {"w.doc_form[0]=inside", "w.doc_label[0]=PER"} <= set(names)
+    assert [token["label"] for token in loaded.explain(X[0])] == loaded.predict([X[0]])[0]
+    small = tmp_path / "small"
+    trained.save(small, dtype="int8")
+    assert NerTagger.load(small).predict(X) == Y
+
+
+def test_a_document_does_not_depend_on_the_number_of_jobs():
+    trained = tagger().fit(X * 12, Y * 12)
+    several = tagger(jobs=3).fit(X * 12, Y * 12)
+    assert several.predict(X * 3) == trained.predict(X * 3)
+
+
+def test_written_forms_can_be_learned_online():
+    online = SequenceTagger(template="w[0], doc_form[0]").partial_fit(X, Y).partial_fit(X, Y)
+    assert len(online.predict(X)) == len(X)
+
+
+def test_two_rounds_cannot_go_on():
+    with pytest.raises(ValueError, match="two rounds and cannot learn more; train it"):
+        tagger().partial_fit(X, Y)
+    with pytest.raises(ValueError, match="two rounds and cannot learn more; train it"):
+        tagger().fit(X * 12, Y * 12).resume(X, Y)
+
+
+def test_templates_refuse_documents_of_other_columns_and_with_labels():
+    with pytest.raises(DataError, match="only words, the first column, have"):
+        parse_template("p.doc_form[0]")
+    with pytest.raises(DataError, match="cannot be joined with a previous label"):
+        parse_template("y[-1]|doc_label[0]")
+
+
+def test_a_forged_first_round_is_refused(tmp_path):
+    path = tmp_path / "model"
+    tagger().fit(X * 12, Y * 12).save(path)
+    arrays, meta = load_model(path)
+    nested = {**meta["first_round"], "first_round": meta["first_round"]}
+    without = {key: value for key, value in meta.items() if key != "first_round"}
+    for forged in (*({**meta, "first_round": bad} for bad in (3, nested)), {**meta, "documents": 0}, without):
+        save_model(path, arrays, forged)
+        with pytest.raises(ModelFileError):
+            NerTagger.load(path)
+
+
+def test_the_command_line_trains_and_tags(tmp_path):
+    pairs = [zip(words, labels, strict=True) for words, labels in zip(X, Y, strict=True)]
+    text = "\n".join("".join(f"{word} {label}\n" for word, label in pair) for pair in pairs) + "\n"
+    (tmp_path / "train").write_text(text * 12)
+    train = ["train", "ner", "train", "--template", TEMPLATE, "-o", "model", "--documents"]
+    done = run(*train, "8", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    out = run("tag", "model", "train", cwd=tmp_path).stdout.decode().split("\n")
+    assert [line.split()[-2:] for line in out if line][: len(Y[0])] == [[label, label] for label in Y[0]]
+    refused(run(*train, "0", cwd=tmp_path), 2, "--documents", "greater than or equal to 1")
