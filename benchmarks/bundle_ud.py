@@ -66,8 +66,8 @@ def bundled(name: str, *, write: bool) -> None:
     scores = {column: (aim[column], chosen[1][column], test[column]) for column in aim}
     rows = [f"| {column} | {a:.2f} | {b:.2f} | {c:.2f} |" for column, (a, b, c) in scores.items()]
     card = CARD.read_text(encoding="utf-8").format(
-        name=name, **MODELS[name], sentences=full.upos.report["sentences"], prune=chosen[0],
-        tokens=full.upos.report["tokens"], size=chosen[2], full_mb=full_mb, rows="\n".join(rows),
+        name=name, **MODELS[name], sentences=full.first.report["sentences"], prune=chosen[0],
+        tokens=full.first.report["tokens"], size=chosen[2], full_mb=full_mb, rows="\n".join(rows),
         lost=MOST_LOST,
     )  # fmt: skip
     path.with_suffix(".md").write_text(card, encoding="utf-8")

@@ -29,7 +29,7 @@ from taggers.model_file import packed, read_arrays, unpacked
 from taggers.splitter import WIDTH, Splitter, train_splitter
 from taggers.tagger import MorphTagger, PosTagger
 
-KIND, LAYOUT, WITHOUT_SPLITTER = "pipeline", 2, 1
+KIND, LAYOUT, SIMPLE = "pipeline", 2, 1  # simple: UPOS and no splitter
 COLUMNS = ("upos", "xpos", "feats", "lemma")
 WIDTHS = {"upos": 1, "morph": 2, "lemma": 3, "split": WIDTH}  # the most columns that a layer may read
 
@@ -45,12 +45,13 @@ class Found(NamedTuple):
 class Pipeline:
     """UPOS, XPOS, FEATS and lemmas of words, in one model.
 
-    upos: predicts UPOS from the form. morph: predicts the columns `morph.parts` from the form and UPOS; None
-    if the training file has neither XPOS nor FEATS. lemmatizer: None if it has no lemmas. splitter: splits
-    plain text; None if every token of the file is followed by a space.
+    upos: predicts UPOS from the form; None if there are lemmas only, which then read UPOS and FEATS as input.
+    morph: predicts the columns `morph.parts` from the form and UPOS; None if the training file has neither
+    XPOS nor FEATS. lemmatizer: None if it has no lemmas. splitter: splits plain text; None if every token of
+    the file is followed by a space.
     """
 
-    upos: TaggerModel
+    upos: TaggerModel | None
     morph: TaggerModel | None = None
     lemmatizer: Lemmatizer | None = None
     splitter: Splitter | None = None
@@ -64,13 +65,29 @@ class Pipeline:
     def parts(self) -> list[str]:
         """The columns that the pipeline fills, as CoNLL-U calls them."""
         morph = [] if self.morph is None else self.morph.parts
-        return ["upos", *morph] + ["lemma"] * (self.lemmatizer is not None)
+        return ["upos"] * (self.upos is not None) + morph + ["lemma"] * (self.lemmatizer is not None)
+
+    @property
+    def inputs(self) -> list[str]:
+        """The columns that the pipeline reads, as CoNLL-U calls them."""
+        return ["form"] if self.upos is not None else ["form", "upos", "feats"]
+
+    @property
+    def first(self) -> TaggerModel:
+        """The model that knows the words and the size of the training data."""
+        if self.upos is not None:
+            return self.upos
+        assert self.lemmatizer is not None
+        return self.lemmatizer.model
 
     def tag(self, columns: Columns, *, jobs: int = 1, margins: np.ndarray | None = None) -> dict[str, Found]:
-        """The values of each column for the tokens of `columns`, whose first column is the form.
+        """The values of each column for the tokens of `columns`, which begin with `inputs`.
 
         margins: receives the margin of each part of speech.
         """
+        if self.upos is None:
+            assert self.lemmatizer is not None
+            return {"lemma": Found(*self.lemmatizer.lemmas(columns))}
         found = {"upos": Found(self.upos.tag(columns, jobs=jobs, margins=margins), self.upos.names)}
         if self.morph is not None:
             ids = self.morph.tag(extended(columns, [found["upos"]]), jobs=jobs)
@@ -96,7 +113,7 @@ class Pipeline:
 
         morph, lemmas, splitter = self.morph, self.lemmatizer, self.splitter
         return Pipeline(
-            small(self.upos),
+            None if self.upos is None else small(self.upos),
             None if morph is None else small(morph),
             None if lemmas is None else replace(lemmas, model=small(lemmas.model)),
             None if splitter is None else replace(splitter, model=small(splitter.model)),
@@ -108,7 +125,8 @@ class Pipeline:
         """Write a model file, completely or not at all; the options are those of `TaggerModel.save`."""
         small = self.compact(prune, dtype)
         layers = {"upos": small.upos, "morph": small.morph}
-        meta: dict[str, Any] = {"kind": KIND, "layout": WITHOUT_SPLITTER, "layers": {}}
+        simple = small.splitter is None and small.upos is not None
+        meta: dict[str, Any] = {"kind": KIND, "layout": SIMPLE if simple else LAYOUT, "layers": {}}
         arrays: dict[str, np.ndarray] = {}
         if small.lemmatizer is not None:
             layers["lemma"] = small.lemmatizer.model
@@ -116,7 +134,7 @@ class Pipeline:
             meta["scripts"] = small.lemmatizer.scripts
         if small.splitter is not None:
             layers["split"] = small.splitter.model
-            meta |= {"layout": LAYOUT, "multiword": small.splitter.rules}
+            meta["multiword"] = small.splitter.rules
         for name, model in layers.items():
             if model is not None:
                 parts, meta["layers"][name] = packed(model, dtype)
@@ -131,14 +149,14 @@ class Pipeline:
     @classmethod
     def of(cls, path: str | os.PathLike[str], arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
         """The pipeline of the arrays and metadata of a file."""
-        if meta.get("kind") != KIND or meta.get("layout") not in (LAYOUT, WITHOUT_SPLITTER):
+        if meta.get("kind") != KIND or meta.get("layout") not in (LAYOUT, SIMPLE):
             raise ModelFileError(
                 f"Model file {path} is not a pipeline that this version reads; use structsvm train ud"
             )
         layers: dict[str, TaggerModel] = {}
         with consistent(path, KIND):
             for name in WIDTHS:
-                if name in meta["layers"] or name == "upos":
+                if name in meta["layers"]:
                     own = {key.removeprefix(f"{name}-"): value for key, value in arrays.items()
                            if key.startswith(f"{name}-")}  # fmt: skip
                     layers[name] = unpacked(path, own, meta["layers"][name])
@@ -149,7 +167,7 @@ class Pipeline:
             if "split" in layers:
                 splitter = Splitter.of(layers["split"], meta["multiword"])
             _check(layers, lemmatizer)
-        return cls(layers["upos"], layers.get("morph"), lemmatizer, splitter)
+        return cls(layers.get("upos"), layers.get("morph"), lemmatizer, splitter)
 
 
 def _keys(arrays: dict[str, np.ndarray]) -> KeyTable:
@@ -161,6 +179,8 @@ def _keys(arrays: dict[str, np.ndarray]) -> KeyTable:
 
 def _check(layers: dict[str, TaggerModel], lemmatizer: Lemmatizer | None) -> None:
     """Raise ValueError for layers that do not fit together."""
+    if "upos" not in layers and layers.keys() != {"lemma"}:
+        raise ValueError("the layer upos is missing")
     for name, model in layers.items():
         if model.template is None or model.template.width > WIDTHS[name]:
             raise ValueError(f"the layer {name} reads columns that the layers before it do not give")
@@ -260,9 +280,20 @@ def train_pipeline(
     return pipeline
 
 
+def train_lemmas(columns: Columns, *, random_state: int = 0) -> Pipeline:
+    """Learn lemmas only, from the columns form, upos, xpos, feats and lemma."""
+    inputs = zip(*[columns.texts(place) for place in (0, 1, 3)], strict=True)
+    return Pipeline(None, lemmatizer=train_lemmatizer(inputs, columns.texts(4), random_state=random_state))
+
+
 def _used(columns: Columns) -> set[str]:
     """The columns that have a value other than ``_``."""
     return {name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) - {"_"}}
+
+
+def selected(columns: Columns, names: Sequence[str]) -> Columns:
+    """The form and other columns, given as CoNLL-U calls them, of form, upos, xpos, feats and lemma."""
+    return _part(columns, *(COLUMNS.index(name) + 1 for name in names[1:]))
 
 
 def _labelled(columns: Columns, *places: int, inputs: int = 1) -> tuple[Columns, GoldLabels]:

@@ -33,7 +33,8 @@ def train(
     task: Annotated[
         str,
         typer.Argument(
-            help="pos, morph, chunk, ner, label for anything else, or ud for UPOS, XPOS, FEATS and lemmas."
+            help="pos, morph, chunk, ner, label for anything else, lemma, or ud for UPOS, XPOS, FEATS and "
+            "lemmas."
         ),
     ],
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
@@ -87,9 +88,10 @@ def train(
         from structsvm.cli.progress import Progress
         from taggers.formats.registry import column_number, column_numbers
 
-        if task == "ud":
-            train_ud(commands, file, output, dev, encoding, dtype, prune, options, quiet, {
-                "--resume": resume, "--keep-state": keep_state or None, "--curve": curve,
+        if task in ("ud", "lemma"):
+            train_layers(task, commands, file, output, dev, encoding, dtype, prune, options, quiet, {
+                "--dev": dev if task == "lemma" else None, "--resume": resume,
+                "--keep-state": keep_state or None, "--curve": curve,
                 "--columns": columns, "--column": column,
                 "--format": None if format in ("auto", "conllu") else format,
             })  # fmt: skip
@@ -109,9 +111,9 @@ def train(
             print(progress.summary(tagger, output), file=sys.stderr)
 
 
-def train_ud(
-    commands: Any, file: str, output: str, dev: str | None, encoding: str, dtype: str, prune: float | None,
-    options: dict[str, Any], quiet: bool, other: dict[str, Any],
+def train_layers(
+    task: str, commands: Any, file: str, output: str, dev: str | None, encoding: str, dtype: str,
+    prune: float | None, options: dict[str, Any], quiet: bool, other: dict[str, Any],
 ) -> None:  # fmt: skip
     """Train a pipeline; refuse options of single taggers."""
     from structsvm.cli.progress import Progress
@@ -121,17 +123,21 @@ def train_ud(
     given = [flags[name] for name, value in options.items() if value]
     given += [flag for flag, value in other.items() if value is not None]
     if given:
-        raise ValueError(f"{given[0]} has no effect on train ud; leave it out")
+        raise ValueError(f"{given[0]} has no effect on train {task}; leave it out")
     with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
-        pipeline = commands.train_ud(
-            file, output, dev=dev, encoding=encoding, dtype=dtype, prune=prune, random_state=seed or 0,
-            callback=progress,
-        )  # fmt: skip
+        common = {"encoding": encoding, "dtype": dtype, "prune": prune, "random_state": seed or 0}
+        if task == "lemma":
+            pipeline = commands.train_lemma(file, output, **common)
+        else:
+            pipeline = commands.train_ud(file, output, dev=dev, callback=progress, **common)
     if not quiet:
-        report = pipeline.upos.report
+        report = pipeline.first.report
+        size = f"{report['sentences']:,} sentences, {report['tokens']:,} tokens"
+        if task == "lemma":  # each word counts once
+            size = f"{report['tokens']:,} different words"
         print(
-            f"{output}: {report['sentences']:,} sentences, {report['tokens']:,} tokens, columns "
-            f"{', '.join(pipeline.parts)}, {progress.seconds:.2f} s", file=sys.stderr,
+            f"{output}: {size}, columns {', '.join(pipeline.parts)}, {progress.seconds:.2f} s",
+            file=sys.stderr,
         )  # fmt: skip
 
 

@@ -4,12 +4,12 @@ from taggers.commands.clustering import classes
 from taggers.commands.conversion import convert
 from taggers.commands.evaluation import answered, evaluate, evaluate_any
 from taggers.commands.inspection import inspect
-from taggers.commands.pipelines import train_ud
+from taggers.commands.pipelines import train_lemma, train_ud
 from taggers.commands.tagging import tag
 from taggers.commands.training import train
 from taggers.tagger import TASKS
 
 __all__ = [
     "TASKS", "answered", "classes", "convert", "evaluate", "evaluate_any", "inspect", "tag", "train",
-    "train_ud",
+    "train_lemma", "train_ud",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import CHUNK, encoded, read_all, read_columns
 from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
-from taggers.pipeline import COLUMNS, Found, Pipeline, train_pipeline
+from taggers.pipeline import COLUMNS, Found, Pipeline, selected, train_lemmas, train_pipeline
 
 WANTED = [COLUMN[name] for name in ("form", *COLUMNS)]
 
@@ -61,6 +61,26 @@ def train_ud(
     return pipeline
 
 
+def train_lemma(
+    file: str | Path,
+    output: str | Path,
+    *,
+    encoding: str = "utf-8",
+    dtype: str = "float32",
+    prune: float | None = None,
+    random_state: int = 0,
+) -> Pipeline:
+    """Train lemmas on a CoNLL-U file, given its UPOS and FEATS, and save one model file."""
+    check_saving(output, (file,), dtype, prune, False)
+    columns = _read(file, encoding)
+    check_conllu(columns.data, columns.name)
+    if set(columns.texts(4)) <= {"_"}:
+        raise DataError("the column lemma is empty; use a treebank with lemmas", columns.name)
+    pipeline = train_lemmas(columns, random_state=random_state)
+    pipeline.save(output, dtype=dtype, prune=prune)
+    return pipeline
+
+
 def _read(path: str | Path, encoding: str) -> Columns:
     return read_all(path, "conllu", wanted=WANTED, encoding=encoding)
 
@@ -71,7 +91,7 @@ def evaluate_columns(
     """Compare each column of a model, and all of them together, with those of a CoNLL-U file."""
     columns = _read(file, encoding)
     if isinstance(model, Pipeline):
-        found, tagger = model.tag(columns, jobs=jobs), model.upos
+        found, tagger = model.tag(selected(columns, model.inputs), jobs=jobs), model.first
     else:
         ids, tagger = model.tag(columns, jobs=jobs), model
         found = {part: Found(ids, model.part_names(part)) for part in model.parts}
@@ -115,9 +135,17 @@ def tag_pipeline(
             raise DataError(
                 f"the model was trained on words, but this file is in {format.title}", file_name(file)
             )
+        if scores and pipeline.upos is None:
+            raise ValueError("--scores has no effect on lemmas, which have no margins; leave it out")
         if scores and not format.scores:
             raise DataError(f"--scores has no effect: {format.title} has no room for scores", file_name(file))
-        return [format.words, *(format.names.index(name) for name in pipeline.parts if format.names)]
+        if not format.names and len(pipeline.inputs) > 1:
+            raise DataError(
+                f"has no {' and '.join(pipeline.inputs[1:])}, which the model reads; use a CoNLL-U file",
+                file_name(file),
+            )
+        named = [*pipeline.inputs[1:], *pipeline.parts] if format.names else []
+        return [format.words, *map(format.names.index, named)]
 
     def labelled() -> Iterator[bytes]:
         nonlocal tokens
@@ -137,7 +165,8 @@ def tag_pipeline(
 def _labelled(pipeline: Pipeline, columns: Columns, scores: bool, jobs: int) -> bytes:
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
     layers = []
-    for place, (name, one) in enumerate(pipeline.tag(columns, jobs=jobs, margins=margins).items(), 1):
+    found = pipeline.tag(columns, jobs=jobs, margins=margins)
+    for place, (name, one) in enumerate(found.items(), len(pipeline.inputs)):
         shown = None if margins is None or name != "upos" else margins.astype(np.float64)
         layers.append(Layer(one.ids, one.names, place if columns.format.names else None, shown))
     return columns.format.write(columns, layers)

@@ -214,7 +214,7 @@ def _new_tagger(
 ) -> tuple[SequenceTagger, dict[str, Any]]:
     """Return a new tagger, or the one to resume, and its settings; refuse options without an effect."""
     if task not in TASKS:
-        raise ValueError(f"task must be one of {', '.join(TASKS)} and ud, got {task!r}")
+        raise ValueError(f"task must be one of {', '.join(TASKS)}, lemma and ud, got {task!r}")
     if resume is None:
         tagger = TASKS[task](**options)
     else:

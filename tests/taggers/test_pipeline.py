@@ -310,3 +310,28 @@ def test_lemmas_do_not_depend_on_what_was_seen_before(folder, monkeypatch):
     words = columns.sentences(0)
     assert [word["lemma"] for sentence in pipeline.predict(words) for word in sentence] == first
     assert "never" not in pipeline.lemmatizer.seen.values()
+
+
+def test_lemmas_alone_read_parts_of_speech_and_features(folder):
+    done = run("train", "lemma", "train.conllu", "-o", "lemma.ssvm", cwd=folder)
+    assert (done.returncode, b"different words, columns lemma" in done.stderr) == (0, True)
+    gold = (folder / "dev.conllu").read_bytes()
+    lines = [line.split("\t") for line in gold.decode().split("\n")]
+    blank = "\n".join("\t".join([*f[:2], "_", *f[3:]]) if len(f) == 10 else f[0] for f in lines)
+    done = run("tag", "lemma.ssvm", "-", cwd=folder, stdin=blank.encode())
+    found, right = columns_of(done.stdout), columns_of(gold)
+    assert found[:2] + found[3:] == right[:2] + right[3:]
+    accuracy = np.mean(np.array(found[2]) == np.array(right[2]))
+    assert accuracy > 0.95
+    shown = json.loads(run("evaluate", "lemma.ssvm", "dev.conllu", "--json", cwd=folder).stdout)
+    assert shown["lemma"]["tokens"]["accuracy"] == pytest.approx(accuracy)
+    refused(run("tag", "lemma.ssvm", "-", cwd=folder, stdin=b"a cat sleeps\n"), 1, "has no upos and feats")
+    refused(run("tag", "lemma.ssvm", "dev.conllu", "--scores", cwd=folder), 2, "--scores has no effect")
+    arguments = ("train", "lemma", "train.conllu", "--dev", "dev.conllu", "-o", "no.ssvm")
+    refused(run(*arguments, cwd=folder), 2, "--dev has no effect on train lemma")
+
+
+def test_a_treebank_without_lemmas_cannot_teach_them(tmp_path):
+    (tmp_path / "a.conllu").write_text("1\tcats\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n")
+    with pytest.raises(DataError, match="the column lemma is empty"):
+        commands.train_lemma(tmp_path / "a.conllu", tmp_path / "m")
