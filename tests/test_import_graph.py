@@ -1,5 +1,6 @@
 """The packages keep to their layers, and the script that checks it finds what it should."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,14 @@ def test_imports_in_functions_and_for_type_checkers_do_not_run_at_load():
 def test_cimports_over_several_lines_are_read():
     found = import_graph.cython_imports("m", "from x.y cimport (\n    A,\n    B,\n)\nfrom z cimport C\n")
     assert [(one.base, one.name) for one in found] == [("x.y", "A"), ("x.y", "B"), ("z", "C")]
+
+
+def test_tests_share_helpers_and_do_not_import_each_other():
+    imported = re.compile(r"^(?:from|import) tests\.\S*?\b(test_\w+)", re.MULTILINE)
+    found = [
+        (path.name, other)
+        for path in Path(__file__).parent.rglob("*.py")
+        for other in imported.findall(path.read_text(encoding="utf-8"))
+        if other != path.stem  # a script in a test may import its own file
+    ]
+    assert found == []

@@ -12,7 +12,7 @@ from structsvm._dual.oracle import PythonOracle
 from structsvm.problems import SequenceLabels, SequenceProblem
 from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.bigrams import Bigrams
-from structsvm.problems.sequence.widen import wider_state, wider_weights
+from structsvm.problems.sequence.resize import wider_state, wider_weights
 from tests.structsvm.sequence_twins import (
     LABELS,
     ROWS,

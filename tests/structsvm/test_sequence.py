@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
 from structsvm.problems import SequenceLabels, SequenceProblem
 from structsvm.problems.sequence._decode import Decoder
-from structsvm.problems.sequence.widen import wider_state, wider_weights
+from structsvm.problems.sequence.resize import wider_state, wider_weights
 from tests.structsvm.sequence_twins import (
     LABELS,
     ROWS,

@@ -60,13 +60,6 @@ class Client:
 
 
 @pytest.fixture
-def learner(model: Path, tmp_path: Path) -> Iterator[Learner]:
-    learner = Learner(model, tmp_path / "journal.jsonl")
-    yield learner
-    learner.close()
-
-
-@pytest.fixture
 def client(learner: Learner) -> Iterator[Client]:
     with running(new_service(learner, token=TOKEN)) as port:
         yield Client(port)

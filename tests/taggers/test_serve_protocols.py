@@ -42,13 +42,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def learner(model: Path, tmp_path: Path) -> Iterator[Learner]:
-    learner = Learner(model, tmp_path / "journal.jsonl")
-    yield learner
-    learner.close()
-
-
-@pytest.fixture
 def port(learner: Learner) -> Iterator[int]:
     with running(new_service(learner, token=TOKEN)) as number:
         yield number

@@ -2,9 +2,13 @@
 
 from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.bigrams import Bigrams, labels_before
-from structsvm.problems.sequence.narrow import without_features, without_patterns
 from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem, Sequences
-from structsvm.problems.sequence.widen import wider_state, wider_weights
+from structsvm.problems.sequence.resize import (
+    wider_state,
+    wider_weights,
+    without_features,
+    without_patterns,
+)
 
 __all__ = [
     "Bigrams",
