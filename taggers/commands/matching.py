@@ -12,6 +12,8 @@ from typing import Any
 
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
+from taggers.features.extract import Extractor
+from taggers.features.template import Template
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.files import read_columns
@@ -169,22 +171,26 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
 def _check_values(model: TaggerModel, columns: Columns) -> None:
     """Warn of an input column other than the words, such as parts of speech, that has no known value."""
     assert model.template is not None
-    assert model.extractor is not None
-    width, spans = model.template.width, columns.spans[:LEAST_VALUES].tolist()
-    if width < 2 or len(spans) < LEAST_VALUES:
+    alone = {}  # patterns that read one column, at the token itself
+    for pattern in model.template.patterns:
+        places = {(cell.column, cell.offset) for cell in pattern.cells}
+        column, offset = min(places, default=(0, 0))
+        if column and not offset and len(places) == 1:
+            alone[pattern] = column
+    spans = columns.spans[:LEAST_VALUES].tolist()
+    if not alone or len(spans) < LEAST_VALUES:
         return
-    tokens = [tuple(columns.data[at : at + size].decode() for at, size in row[:width]) for row in spans]
-    rows, _ = model.extractor.rows(Columns.from_sentences([tokens]), model.table, fixed=True)
-    rows = rows.reshape(-1, model.extractor.n_patterns)
-    for column in range(1, width):
-        alone = [k for k, pattern in enumerate(model.template.patterns)
-                 if {(cell.column, cell.offset) for cell in pattern.cells} == {(column, 0)}]  # fmt: skip
-        if alone and (rows[:, alone] < 0).all():
-            warnings.warn(
-                f"{columns.name}: the model knows none of the values in column "
-                f"{columns.format.column_name(columns.wanted[column])}, such as {tokens[0][column]!r}; the "
-                "columns must be those of the training file, in the same order", UserWarning, stacklevel=4,
-            )  # fmt: skip
+    tokens = [tuple(columns.data[at : at + size].decode() for at, size in row) for row in spans]
+    extractor = Extractor(Template(tuple(alone)))
+    rows, _ = extractor.rows(Columns.from_sentences([tokens]), model.table, fixed=True)
+    best = rows.reshape(-1, len(alone)).max(axis=0).tolist()
+    known = {column for column, row in zip(alone.values(), best, strict=True) if row >= 0}
+    for column in sorted(set(alone.values()) - known):
+        warnings.warn(
+            f"{columns.name}: the model knows none of the values in column "
+            f"{columns.format.column_name(columns.wanted[column])}, such as {tokens[0][column]!r}; the "
+            "columns must be those of the training file, in the same order", UserWarning, stacklevel=4,
+        )  # fmt: skip
 
 
 def _first_values(columns: Columns, column: int) -> list[str]:

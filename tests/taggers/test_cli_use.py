@@ -505,3 +505,7 @@ def test_parts_of_speech_that_the_model_does_not_know_are_reported(folder):
     assert done.returncode == 0
     assert b"the model knows none of the values in column 1 (counted from 0), such as 'x" in done.stderr
     assert b"warning" not in run("tag", "chunk.ssvm", "test.txt", cwd=folder).stderr
+    template = "chunk + doc_form[0]"  # features of documents are not looked at
+    done = run("train", "chunk", "train.txt", "--template", template, "-o", "d", "-q", cwd=folder)
+    assert done.returncode == 0
+    assert run("tag", "d", "test.txt", cwd=folder).stderr == b""
