@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from structsvm.problems.sequence import (
     without_features,
     without_patterns,
 )
+from taggers.conlleval import Counts, count_phrases
 from taggers.features.extract import KeyTable, as_columns
 from taggers.features.feature_names import feature_names
 from taggers.features.template import fitting_template
@@ -99,6 +101,11 @@ class TrainingPoint(NamedTuple):
     seconds: of training so far. epoch: the number of the pass, from 0. sentences: seen in this pass (greedy
     training counts tokens and divides by the mean length of a sentence). sentences_per_second: since the
     beginning. dual: the dual objective, nan for a perceptron.
+
+    accuracy, f1: of the labels that this pass predicted before it learned from them: the share of right
+    tokens, and the F1 of phrases where labels are a scheme such as IOB2. They are an honest estimate of the
+    accuracy on new sentences, a little low because early predictions count too. nan in later passes, and
+    for tasks whose labels have parts.
     """
 
     seconds: float
@@ -108,6 +115,8 @@ class TrainingPoint(NamedTuple):
     dual: float
     n_support_patterns: int
     n_argmax: int
+    accuracy: float = np.nan
+    f1: float = np.nan
 
 
 class Curve:
@@ -131,7 +140,8 @@ class Curve:
         return TrainingPoint(
             point.seconds, point.epoch, round(self.seen),
             (self.before + self.seen) / max(point.seconds, 1e-9),
-            point.dual, point.n_support_patterns, point.n_argmax,
+            point.dual, point.n_support_patterns, point.n_argmax, 1 - point.progressive,
+            Counts(*point.looks[2:]).f1 if point.looks[2:] else np.nan,
         )  # fmt: skip
 
     def __call__(self, point: Point) -> Any:
@@ -521,6 +531,8 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
         raise ValueError("share needs greedy inference, without label_weight and constrained")
     loss = loss_matrix(model.labels, dict(settings["label_weight"] or {}), model.outer, model.inner)
     problem, common = model.problem(loss), {"random_state": settings["random_state"]}
+    if model.outer != "none":
+        problem.count = partial(_phrases, model.labels)
     if settings["algorithm"] == "perceptron":
         return Perceptron(problem, **common)
     shards = settings["shards"] or 1  # `shared` has chosen a number, except for partial_fit
@@ -530,6 +542,13 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
             return ParallelLaRank(problem, C=settings["C"], shards=shards, jobs=settings["jobs"], **common)
     kind = {"larank": LaRank, "pa": PassiveAggressive, "svmstruct": SVMStruct}[settings["algorithm"]]
     return kind(problem, C=settings["C"], **common)
+
+
+def _phrases(
+    labels: list[str], gold: np.ndarray, found: np.ndarray, sentence_ptr: np.ndarray
+) -> tuple[int, int, int]:
+    counts = count_phrases(gold, found, labels, sentence_ptr)
+    return counts.gold, counts.found, counts.correct
 
 
 def _restore(optimizer: Optimizer, state: dict[str, np.ndarray], old: SequenceProblem, *data: Any) -> None:

@@ -41,6 +41,7 @@ cdef class KernelDual(Dual):
     """maximise -sum beta Delta - beta' K beta / 2 with beta_iy <= C_i [y = y_i] and sum_y beta_iy = 0."""
 
     cdef readonly object oracle             # where patterns come from: see `KernelPatterns`
+    cdef double[::1] counts                 # its counts of first predictions
     cdef KernelRows rows                    # patterns, and kernels between support patterns
     cdef Py_ssize_t n_classes
     cdef const double[:, ::1] loss
@@ -67,6 +68,7 @@ cdef class KernelDual(Dual):
     def __init__(self, oracle, *, double C, double tau, double kappa, uint64_t seed, double cache_mb):
         problem = oracle.problem
         self.oracle = oracle
+        self.counts = oracle.counts
         self.rows = KernelRows(oracle.inputs, cache_mb)
         self.loss = np.ascontiguousarray(problem.loss_, dtype=np.float64)
         similarity = problem.output_features_ @ problem.output_features_.T
@@ -106,10 +108,21 @@ cdef class KernelDual(Dual):
             v = self.loss[y, c] - self.fresh[y * self.width + q] + self.fresh[c * self.width + q]
             if v > best_v:
                 best, best_v = c, v
+        if self.counts[0]:
+            self.counts[1] += 1
+            self.counts[2] += self.loss[y, self.predicted(q)]
         if best_v <= max(epsilon, self.tau):
             return 0
         p = self.insert(slot)
         return self.settled(self.step(p, y, best, best_v))
+
+    cdef Py_ssize_t predicted(self, Py_ssize_t q) noexcept nogil:
+        """The class with the highest score, of a pattern that waits."""
+        cdef Py_ssize_t c, best = 0
+        for c in range(self.n_classes):
+            if self.fresh[c * self.width + q] > self.fresh[best * self.width + q]:
+                best = c
+        return best
 
     cdef int process_old(self, Py_ssize_t p) except -1 nogil:
         self.n_argmax += 1

@@ -119,6 +119,7 @@ cdef class LinearDual(Dual):
             return 0
         if epsilon < 0 and self.position[slot] >= 0:
             return self.process_old(self.position[slot])
+        self.oracle.expect(self.position[slot] < 0)
         v = self.look(slot, True, 0)
         if self.position[slot] < 0:
             if v <= max(epsilon, self.tau):

@@ -17,7 +17,12 @@ cdef class Oracle:
     cdef readonly Py_ssize_t n_weights
     cdef public bint slack_rescaling
     cdef public bint squared                # quadratic slacks: sqrt(loss) takes the place of the loss
+    cdef bint watching                      # whether predictions made before learning are counted,
+    cdef bint unseen                        # whether the next call of find() makes one,
+    cdef double n_looks, looks_loss         # how many there were, and the sum of their losses
 
+    cdef void expect(self, bint new) noexcept nogil
+    cdef void tally(self, double loss) noexcept nogil
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil
     cdef int drop(self, Py_ssize_t slot) except -1 nogil
     cdef int reserve(self, Py_ssize_t n) except -1 nogil

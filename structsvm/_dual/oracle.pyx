@@ -49,8 +49,28 @@ cdef class Oracle:
         for k in range(slots.shape[0]):
             self.drop(slots[k])
 
+    def watch(self, on: bool):
+        """Start to count, from zero, the predictions that are made before learning; or stop it."""
+        self.watching, self.unseen, self.n_looks, self.looks_loss = on, False, 0, 0
+
+    def looks(self) -> tuple:
+        """How many predictions `watch` has counted, and the sum of their losses."""
+        return self.n_looks, self.looks_loss
+
+    cdef void expect(self, bint new) noexcept nogil:
+        """Say whether the next pattern to be found has never been learned from."""
+        self.unseen = self.watching and new
+
+    cdef void tally(self, double loss) noexcept nogil:
+        self.unseen = False
+        self.n_looks += 1
+        self.looks_loss += loss
+
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
-        """Fill `found` with argmax_y of the violation, or of the plain score if not augmented."""
+        """Fill `found` with argmax_y of the violation, or of the plain score if not augmented.
+
+        Where a plain prediction costs little more, it is passed to tally() if the pattern is unseen.
+        """
         self.found.loss = 0
         self.found.n = 0
         self.found.cost = 0

@@ -55,6 +55,7 @@ cdef class PerceptronWeights:
         cdef Py_ssize_t k
         with nogil:
             for k in range(slots.shape[0]):
+                oracle.expect(True)
                 oracle.find(slots[k], &w[0], False)
                 # A right answer may come as Phi - Phi, entry by entry.
                 oracle.found.n = canonical(oracle.found.index, oracle.found.value, oracle.found.n)

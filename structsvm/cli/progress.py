@@ -16,6 +16,7 @@ class Progress:
         self.scores: list[float] = []
         self.start = time.perf_counter()
         self.epoch = self.seen = 0
+        self.progressive = ""  # the score of predictions made before learning, in the first pass
         if shown:
             from tqdm import tqdm
 
@@ -29,8 +30,12 @@ class Progress:
         self.epoch = point.epoch
         self.bar.update(max(0, point.sentences - self.seen))
         self.seen = point.sentences
+        if point.accuracy == point.accuracy:
+            score, name = (point.f1, "F1") if point.f1 == point.f1 else (point.accuracy, "accuracy")
+            self.progressive = f", progressive {name} {100 * score:.2f}"
         scores = f", dev {100 * self.scores[-1]:.2f}" if self.scores else ""
-        self.bar.set_postfix_str(f"pass {point.epoch + 1}, dual {point.dual:.1f}{scores}")
+        told = f"pass {point.epoch + 1}, dual {point.dual:.1f}{self.progressive}{scores}"
+        self.bar.set_postfix_str(told)
 
     def scored(self, value: float) -> None:
         """Remember the score of a pass."""

@@ -36,7 +36,11 @@ class NotFittedError(ValueError, AttributeError):
 
 
 class Point(NamedTuple):
-    """A point of a training curve; `primal` is nan if it was not computed."""
+    """A point of a training curve; `primal` is nan if it was not computed.
+
+    looks: how many predictions this pass made before it learned from them, the sum of their losses, and
+    what else the problem counts; only in the first pass over new data.
+    """
 
     seconds: float
     epoch: int
@@ -46,6 +50,16 @@ class Point(NamedTuple):
     n_support_patterns: int
     n_support_vectors: int
     n_argmax: int
+    looks: tuple[float, ...] = ()
+
+    @property
+    def progressive(self) -> float:
+        """The mean loss of the predictions that this pass made before learning from them; nan without any.
+
+        PROCESSNEW predicts before it learns, so in the first pass over new data this is an honest estimate
+        that needs no held-out data. For sequences it is the share of wrong tokens.
+        """
+        return self.looks[1] / self.looks[0] if self.looks and self.looks[0] else np.nan
 
 
 Callback = Callable[[Point], Any]
@@ -87,6 +101,7 @@ class Optimizer:
         self.elapsed = 0.0  # seconds of training
         self._seed = 0
         self._seen = 0  # patterns of the current epoch
+        self._new_data = False  # whether no epoch has visited the training set
         self._machine: Machine | None = None
         self._held, self._weight = NO_SLOTS, NO_WEIGHTS  # the training set: slots of the machine
 
@@ -181,7 +196,7 @@ class Optimizer:
         machine = self._fitted()
         weight = machine.oracle.slot_weights(slots, weight)
         self._release()
-        self._held, self._weight = slots, weight
+        self._held, self._weight, self._new_data = slots, weight, True
         machine.admit(slots, weight)
 
     def _release(self) -> None:
@@ -205,6 +220,8 @@ class Optimizer:
         points = min(POINTS_PER_EPOCH, len(order))
         ends = [round(len(order) * (k + 1) / points) for k in range(points)]
         begun, self._seen = self.elapsed, 0
+        self._fitted().oracle.watch(self._new_data)
+        self._new_data = False
         for end in ends:
             while at < end:
                 slice_start = time.perf_counter()
@@ -242,7 +259,7 @@ class Optimizer:
     def _point(self, primal: float = np.nan) -> Point:
         return Point(
             self.elapsed, self.epochs_done, self._seen, self.dual_, primal,
-            self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_,
+            self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_, self._fitted().oracle.looks(),
         )  # fmt: skip
 
     def continue_curve(self, other: Optimizer) -> None:
@@ -400,6 +417,7 @@ class Optimizer:
         self._set_progress(state)
         self._machine, self._held, self._weight = machine, NO_SLOTS, NO_WEIGHTS
         self._hold(held, weight)
+        self._new_data = self.epochs_done == 0
 
     def _progress(self) -> dict[str, np.ndarray]:
         """The part of a training state that does not belong to the machine."""

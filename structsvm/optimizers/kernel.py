@@ -37,6 +37,7 @@ class KernelPatterns:
         self.inputs: Any = None
         self.staged: tuple[np.ndarray, Any, np.ndarray] | None = None  # slots, X, labels
         self.is_new = True  # the inputs were made for the staged batch
+        self.counts = np.zeros(3)  # of `watch`: whether to count, how many, their loss
 
     def add(self, X: Any, y: Any) -> np.ndarray:
         X = check_matrix(X, n_features=self.problem.n_inputs)
@@ -55,6 +56,12 @@ class KernelPatterns:
 
     def groups(self, slots: np.ndarray) -> None:
         return None
+
+    def watch(self, on: bool) -> None:
+        self.counts[:] = on, 0, 0
+
+    def looks(self) -> tuple[float, ...]:
+        return tuple(self.counts[1:].tolist())
 
     def rows(self, slots: np.ndarray) -> dict[str, Any]:
         gram = self.inputs.batch if self.kernel == "precomputed" else None

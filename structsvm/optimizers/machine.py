@@ -32,6 +32,12 @@ class Patterns(Protocol):
     def add_rows(self, **rows: Any) -> np.ndarray:
         """Store patterns again and return their slots."""
 
+    def watch(self, on: bool) -> None:
+        """Start to count, from zero, predictions that are made before learning; or stop it."""
+
+    def looks(self) -> tuple[float, ...]:
+        """How many predictions were counted, and the sum of their losses."""
+
 
 @runtime_checkable
 class Machine(Protocol):

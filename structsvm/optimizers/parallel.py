@@ -103,6 +103,14 @@ class ShardedPatterns:
                 starts[at[found]] = True
         return np.flatnonzero(starts)
 
+    def watch(self, on: bool) -> None:
+        for oracle in self.shards:
+            oracle.watch(on)
+
+    def looks(self) -> tuple[float, ...]:
+        found = [oracle.looks() for oracle in self.shards]
+        return tuple(map(sum, zip(*found, strict=False)))  # if one lacks counts, the sum lacks them too
+
     def rows(self, slots: np.ndarray) -> dict[str, Any]:
         whole, stored = self.new(), np.empty(len(slots), np.intp)
         for oracle, (at, own) in zip(self.shards, self.split(slots), strict=True):

@@ -42,7 +42,7 @@ cdef class MulticlassOracle(SparseInputs):
 
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         cdef Input* x = &self.inputs[slot]
-        cdef Py_ssize_t c, r, best = 0, y = x.target[0]
+        cdef Py_ssize_t c, r, best = 0, plain = 0, y = x.target[0]
         cdef double value, best_value = 0
         cdef double* scores = self.scores
         self.project(x, w)
@@ -57,6 +57,10 @@ cdef class MulticlassOracle(SparseInputs):
             value = self.violation(self.loss[y, c], scores[y] - scores[c]) if augmented else scores[c]
             if c == 0 or value > best_value:
                 best, best_value = c, value
+            if scores[c] > scores[plain]:
+                plain = c
+        if self.unseen:
+            self.tally(self.loss[y, plain])
         self.found.loss = self.loss[y, best] if augmented else 0
         self.found.n = 0
         if best != y:

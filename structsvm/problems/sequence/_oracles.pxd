@@ -53,9 +53,17 @@ cdef class ExactOracle(SequenceOracle):
     cdef const float* entering(self, Py_ssize_t t) noexcept nogil
     cdef int viterbi(self, const float* lattice, Py_ssize_t n, int32_t* path) except -1 nogil
     cdef int emit(self, const Sentence* x) except -1 nogil
+    cdef int first_look(self, const Sentence* x, bint augmented) except -1 nogil
 
 
 cdef class GreedyOracle(SequenceOracle):
     cdef Py_ssize_t order
+    cdef const float[:, ::1] barred             # 0, or FORBIDDEN: (n_labels + 1) x stride
+    cdef int32_t* path                          # the labels that `first_look` predicted
+    cdef Py_ssize_t room
+    cdef const Sentence* looked                 # the last sentence, and the token of its last slot
+    cdef Py_ssize_t looked_token
+
+    cdef int first_look(self, const double* w, const Sentence* x, Py_ssize_t at) except -1 nogil
 
     cdef Py_ssize_t history(self, const Sentence* x, Py_ssize_t t, Py_ssize_t distance) noexcept nogil

@@ -90,7 +90,21 @@ cdef class ExactOracle(SequenceOracle):
                 for y in range(self.n_labels):
                     scores[y] += <float>self.cost_of(x.gold[t], y)
         self.viterbi(self.lattice, x.n_tokens, self.answer)
-        return self.emit(x)
+        self.emit(x)
+        return self.first_look(x, augmented) if self.unseen else 0
+
+    cdef int first_look(self, const Sentence* x, bint augmented) except -1 nogil:
+        """Count what `viterbi` predicts without the loss; the truth, if it wins even with the loss."""
+        cdef Py_ssize_t t, y
+        if augmented and self.found.n:
+            for t in range(x.n_tokens):
+                for y in range(self.n_labels):
+                    self.lattice[t * self.stride + y] -= <float>self.cost_of(x.gold[t], y)
+            self.viterbi(self.lattice, x.n_tokens, self.answer)
+        for t in range(x.n_tokens):
+            self.note(x, t, self.answer[t])
+        self.unseen = False
+        return 0
 
     cdef int complete(self, const Sentence* x) except -1 nogil:
         """The best labels that the annotation allows, into `truth`."""
@@ -160,6 +174,10 @@ cdef class GreedyOracle(SequenceOracle):
     ):
         super().__init__(problem, n_labels, stride, order * (n_parts + 1), loss)
         self.order = order
+        self.barred = np.ascontiguousarray(problem.barred, dtype=np.float32)
+
+    def __dealloc__(self):
+        free(self.path)
 
     cdef int place(self, Sentence* x, list slots) except -1:
         cdef Py_ssize_t t
@@ -197,6 +215,8 @@ cdef class GreedyOracle(SequenceOracle):
         cdef double* scores = self.scores
         cdef const double* row
         cdef double value, worst = 0
+        if self.unseen:
+            self.first_look(w, x, t)
         self.score(w, x, t)
         for s in range(1, self.order + 1):
             row = w + self.history(x, t, s) * self.stride
@@ -221,6 +241,33 @@ cdef class GreedyOracle(SequenceOracle):
         for s in range(1, self.order + 1):
             self.emit_history(self.history(x, t, s), right, wrong)
         self.emit_token(x, t, right, wrong)
+        return 0
+
+    cdef int first_look(self, const double* w, const Sentence* x, Py_ssize_t at) except -1 nogil:
+        """Label the whole sentence before anything is learned from it, as the decoder does, and count that."""
+        cdef Py_ssize_t t, s, y, row, best
+        cdef bint known = x == self.looked and at > self.looked_token
+        self.looked, self.looked_token, self.unseen = x, at, False
+        if known:
+            return 0
+        if x.n_tokens > self.room:
+            with gil:
+                self.path = <int32_t*>enough(realloc(self.path, 2 * x.n_tokens * sizeof(int32_t)))
+                self.room = 2 * x.n_tokens
+        for t in range(x.n_tokens):
+            if t % 65536 == 65535:
+                poll()
+            self.score(w, x, t)
+            for s in range(1, self.order + 1):
+                row = (s - 1) * (self.n_labels + 1) + (self.path[t - s] if t >= s else self.n_labels)
+                for y in range(self.n_labels):
+                    self.scores[y] += w[row * self.stride + y]
+            row = self.path[t - 1] if t else self.n_labels
+            for y in range(self.n_labels):
+                self.scores[y] += self.barred[row, y]
+            best = best_label(self.scores, NULL, self.n_labels)
+            self.path[t] = <int32_t>best
+            self.note(x, t, best)
         return 0
 
 

@@ -11,6 +11,7 @@ cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
 cdef enum:
     UNKNOWN = -1            # as a gold label: any label will do
     FIRST_SET = -2          # and -2 - k: any label of set k
+    BREAK = -1
 
 
 cdef struct Sentence:
@@ -37,7 +38,14 @@ cdef class SequenceOracle(Oracle):
     cdef object sets                            # bool [sets, labels]
     cdef const unsigned char[:, ::1] set_view
     cdef double* scores                         # of one token
+    cdef bint logging                           # whether predictions made before learning are kept, and
+    cdef bint incomplete                        # whether gold labels among them are unknown
+    cdef bint open                              # whether the last sentence has more tokens
+    cdef int32_t* log                           # their pairs (right, found); BREAK before each sentence
+    cdef Py_ssize_t n_log, log_capacity
+    cdef object segments                        # of those that looks() has counted
 
+    cdef int note(self, const Sentence* x, Py_ssize_t t, Py_ssize_t found) except -1 nogil
     cdef int score(self, const double* w, const Sentence* x, Py_ssize_t t) except -1 nogil
     cdef bint permits(self, int32_t gold, Py_ssize_t y) noexcept nogil
     cdef double cost_of(self, int32_t gold, Py_ssize_t y) noexcept nogil

@@ -37,6 +37,7 @@ cdef class SequenceOracle(Oracle):
         free(self.token_of_slot)
         free(self.free_slots)
         free(self.scores)
+        free(self.log)
 
     def configure(self, *, rescaling, slack):
         if rescaling != "margin" or slack != "l1":
@@ -213,6 +214,56 @@ cdef class SequenceOracle(Oracle):
         x.n_slots -= 1
         if x.n_slots == 0:
             self.discard(x)
+        return 0
+
+    # -- predictions made before learning -------------------------------------------------------
+
+    def watch(self, on: bool):
+        super().watch(on)
+        self.logging, self.incomplete, self.open = on and self.problem.count is not None, False, False
+        self.n_log, self.segments = 0, np.zeros(3)
+
+    def looks(self) -> tuple:
+        """Tokens, and the wrong ones; if the problem counts segments, also the true, found and right ones.
+
+        Segments of a sentence are counted when all its tokens were seen, and if all were labelled.
+        """
+        cdef Py_ssize_t k
+        if not self.logging or self.incomplete:
+            return self.n_looks, self.looks_loss
+        pairs = np.zeros((0, 2), np.int32)
+        if self.n_log:
+            pairs = np.array(<int32_t[:2 * self.n_log]>self.log).reshape(-1, 2)
+        breaks = np.flatnonzero(pairs[:, 0] == BREAK)
+        end = breaks[-1] if self.open else len(pairs)
+        breaks = breaks[breaks < end]
+        for k in range(2 * (self.n_log - end)):
+            self.log[k] = self.log[2 * end + k]
+        self.n_log -= end
+        tokens = pairs[:end][pairs[:end, 0] != BREAK]
+        sentence_ptr = np.append(breaks - np.arange(len(breaks)), len(tokens))
+        self.segments += self.problem.count(tokens[:, 0], tokens[:, 1], sentence_ptr)
+        return (self.n_looks, self.looks_loss, *self.segments.tolist())
+
+    cdef int note(self, const Sentence* x, Py_ssize_t t, Py_ssize_t found) except -1 nogil:
+        """Count the label that was predicted for a token before anything was learned from it."""
+        if x.gold[t] != UNKNOWN:
+            self.tally(not self.permits(x.gold[t], found))
+        if not self.logging or self.incomplete:
+            return 0
+        if x.gold[t] < 0:
+            self.incomplete = True
+            return 0
+        if self.n_log + 2 > self.log_capacity:
+            with gil:
+                self.log_capacity = 2 * self.log_capacity + 1024
+                self.log = <int32_t*>enough(realloc(self.log, 2 * self.log_capacity * sizeof(int32_t)))
+        if not self.open:
+            self.log[2 * self.n_log] = BREAK
+            self.n_log += 1
+        self.log[2 * self.n_log], self.log[2 * self.n_log + 1] = x.gold[t], <int32_t>found
+        self.n_log += 1
+        self.open = t + 1 < x.n_tokens
         return 0
 
     # -- scores and differences -----------------------------------------------------------------

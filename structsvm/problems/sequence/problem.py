@@ -102,6 +102,9 @@ class SequenceProblem(Problem):
 
     bigrams: for each kind of bigram feature (see `Bigrams`), the distance to its label; exact inference
     supports only a distance of 1.
+
+    count: an attribute that you can set to a function (labels, predicted, sentence_ptr) -> the numbers of
+    true, predicted and correct segments; `Point.looks` then has them.
     """
 
     def __init__(
@@ -128,6 +131,7 @@ class SequenceProblem(Problem):
             raise ValueError(f"bigrams must look at least 1 label back, got {min(bigrams)}")
         if inference == "exact" and max(bigrams, default=1) > 1:
             raise ValueError("exact inference looks only one label back; use greedy inference")
+        self.count: Any = None
         self.bigrams = tuple(bigrams)
         self.counted = loss if isinstance(loss, str) else None
         if self.counted:
