@@ -34,6 +34,7 @@ class Option:
     low: the smallest allowed value. choices: the allowed values.
     kept: whether model files contain it. fixed_on_resume: whether resumed training must use the same value.
     algorithms: the algorithms that use it. repeatable: whether its flag can be given several times.
+    search: the values that `tune` tries besides the default; one that starts with + extends the default.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Option:
     fixed_on_resume: bool = False
     algorithms: tuple[str, ...] = ALGORITHMS
     repeatable: bool = False
+    search: tuple[Any, ...] = ()
 
     @property
     def initial(self) -> Any:
@@ -93,6 +95,7 @@ OPTIONS = (
         kept=False,
         fixed_on_resume=True,
         repeatable=True,
+        search=("label", "ner", "+ cluster[-1..1]"),
     ),
     Option(
         "classes",
@@ -189,6 +192,7 @@ OPTIONS = (
         flag="--inference",
         choices=("exact", "greedy"),
         fixed_on_resume=True,
+        search=("exact", "greedy"),
     ),
     Option(
         "order",
@@ -219,6 +223,7 @@ OPTIONS = (
         tasks={"pos": 0.07, "chunk": 0.05, "ner": 0.05},
         flag="-C",
         algorithms=("larank", "pa", "svmstruct"),
+        search=(0.02, 0.05, 0.1, 0.2),
     ),
     Option(
         "reprocess",
@@ -240,6 +245,7 @@ OPTIONS = (
         flag="--cutoff",
         low=1,
         fixed_on_resume=True,
+        search=(1, 2),
     ),
     Option(
         "labels",
@@ -250,6 +256,7 @@ OPTIONS = (
         flag="--labels",
         choices=SCHEMES,
         fixed_on_resume=True,
+        search=("IOB2", "IOBES"),
     ),
     Option(
         "constrained",

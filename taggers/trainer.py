@@ -141,7 +141,7 @@ class Curve:
             point.seconds, point.epoch, round(self.seen),
             (self.before + self.seen) / max(point.seconds, 1e-9),
             point.dual, point.n_support_patterns, point.n_argmax, 1 - point.progressive,
-            Counts(*point.looks[2:]).f1 if point.looks[2:] else np.nan,
+            Counts(*map(int, point.looks[2:])).f1 if point.looks[2:] else np.nan,
         )  # fmt: skip
 
     def __call__(self, point: Point) -> Any:

@@ -31,6 +31,7 @@ COMMANDS = {
     "tag": "Label the tokens of a file and keep every other byte.",
     "teach": "Label sentences on a page, while the tagger learns from each answer.",
     "train": "Train a tagger on a labelled file.",
+    "tune": "Find the options of a tagger for a labelled file, and train it.",
 }
 
 

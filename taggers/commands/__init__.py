@@ -7,9 +7,10 @@ from taggers.commands.inspection import inspect
 from taggers.commands.pipelines import train_lemma, train_ud
 from taggers.commands.tagging import tag
 from taggers.commands.training import train
+from taggers.commands.tuning import flags, tune
 from taggers.tagger import TASKS
 
 __all__ = [
-    "TASKS", "answered", "classes", "convert", "evaluate", "evaluate_any", "inspect", "tag", "train",
-    "train_lemma", "train_ud",
+    "TASKS", "answered", "classes", "convert", "evaluate", "evaluate_any", "flags", "inspect", "tag", "train",
+    "train_lemma", "train_ud", "tune",
 ]  # fmt: skip

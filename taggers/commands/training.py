@@ -88,18 +88,7 @@ def train(
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, labels=labels)
     if columns.format.ready and "template" in options:
         raise ValueError(f"--template has no effect on {columns.format.title}, which has ready features")
-    held_out = None
-    if dev is not None:
-        *chosen, = columns.wanted
-        held_out = read_labelled(
-            dev, format=columns.format.name, encoding=encoding, inputs=chosen[: -len(labels)],
-            labels=chosen[-len(labels) :],
-        )  # fmt: skip
-        if held_out.n_columns != columns.n_columns:
-            raise DataError(
-                f"{held_out.n_columns} columns, but {columns.name} has {columns.n_columns}; both files must "
-                "have the same columns", held_out.name, held_out.line(0),
-            )  # fmt: skip
+    held_out = None if dev is None else read_alike(dev, columns, len(labels), encoding)
     place = columns.width - len(labels)
     gold = GoldLabels.from_columns(columns, place)
     dev_data: dict[str, Any] = {}
@@ -170,6 +159,21 @@ def read_labelled(
     columns = read_all(path, format, wanted=wanted, encoding=encoding)
     _check_labels(columns, columns.width - len(labels))
     return columns
+
+
+def read_alike(dev: str | Path, columns: Columns, n_labels: int, encoding: str) -> Columns:
+    """Read held-out data, which must have the columns of the training data."""
+    *chosen, = columns.wanted
+    held_out = read_labelled(
+        dev, format=columns.format.name, encoding=encoding, inputs=chosen[:-n_labels],
+        labels=chosen[-n_labels:],
+    )  # fmt: skip
+    if held_out.n_columns != columns.n_columns:
+        raise DataError(
+            f"{held_out.n_columns} columns, but {columns.name} has {columns.n_columns}; both files must "
+            "have the same columns", held_out.name, held_out.line(0),
+        )  # fmt: skip
+    return held_out
 
 
 def _check_labels(columns: Columns, place: int) -> None:

@@ -1,4 +1,4 @@
-"""Predictions that training makes before it learns from them are counted: an honest score without more data."""
+"""Training counts the predictions that it makes before it learns from them: an honest score."""
 
 import math
 

@@ -235,7 +235,7 @@ cdef class SequenceOracle(Oracle):
         if self.n_log:
             pairs = np.array(<int32_t[:2 * self.n_log]>self.log).reshape(-1, 2)
         breaks = np.flatnonzero(pairs[:, 0] == BREAK)
-        end = breaks[-1] if self.open else len(pairs)
+        end = breaks.max() if self.open else len(pairs)
         breaks = breaks[breaks < end]
         for k in range(2 * (self.n_log - end)):
             self.log[k] = self.log[2 * end + k]

@@ -1,0 +1,79 @@
+"""`structsvm tune`, with the options of `taggers.options`: those that are given are kept."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from typing import Annotated, Any
+
+import typer
+
+from structsvm.cli.errors import Column, Encoding, Format, told_in_one_sentence
+from structsvm.cli.train import weights_of, with_flags
+
+
+def tune(
+    task: Annotated[str, typer.Argument(help="pos, chunk, ner, or label for anything else.")],
+    file: Annotated[str, typer.Argument(help="Labelled sentences.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
+    dev: Annotated[
+        str | None,
+        typer.Option(help="Held-out file to compare options on; without it, the training file is split."),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Time for everything, such as 120s or 5m. The default is 120s.")
+    ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Candidates to begin with, instead of a time: the same seed then gives the same result.",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Input columns, such as 0,1; by default all columns except the labels.")
+    ] = None,
+    column: Column = None,
+    format: Format = "auto",
+    encoding: Encoding = "utf-8",
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors and the command.")] = False,
+    **options: Any,
+) -> None:
+    """Find the options of a tagger for a labelled file, and train it.
+
+    structsvm tune ner train.txt --dev dev.txt --budget 120s -o ner.ssvm
+
+    Successive halving: a first round tries many combinations at little cost, and the best third enters the
+    next round. Options that you give are kept. The command that trains the same model is printed.
+    """
+    with told_in_one_sentence("taggers.commands") as commands:
+        from structsvm.cli.progress import Progress
+        from taggers.formats.registry import column_number
+
+        if budget is not None and trials is not None:
+            raise ValueError("--budget and --trials exclude each other; leave one out")
+        options["label_weight"] = weights_of(options["label_weight"])
+        for name in ("template", "classes", "gazetteers", "text"):
+            options[name] = options[name] or None
+
+        def show(trial: Any) -> None:
+            told = " ".join(commands.flags(trial.options)) or "(defaults)"
+            line = f"{trial.round + 1:5}  {100 * trial.score:5.2f}  {trial.epochs:6}  {trial.seconds:7.1f}"
+            print(f"{line}  {told}", file=sys.stderr, flush=True)
+
+        if not quiet:
+            print("round  score  passes  seconds  options", file=sys.stderr)
+        with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
+            tuned = commands.tune(
+                task, file, output, dev=dev, budget=budget if trials or budget else "120s", trials=trials,
+                inputs=[column_number(part) for part in columns.split(",")] if columns else None,
+                label=None if column is None else column_number(column), format=format, encoding=encoding,
+                progress=None if quiet else show, callback=progress, **options,
+            )  # fmt: skip
+        if not quiet:
+            print(f"best {tuned.tuning.score_name} {100 * tuned.tuning.score:.2f}", file=sys.stderr)
+            print(progress.summary(tuned.tagger, output), file=sys.stderr)
+        print(tuned.command)
+
+
+command = with_flags(tune)

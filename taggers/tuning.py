@@ -1,0 +1,248 @@
+"""Choose the options of a tagger for a data set, by successive halving.
+
+The candidates come from `Option.search` in the table of options; options that you set are kept. A first
+round tries many candidates at little cost, the best third enters the next round at three times the cost,
+until few are left. What a round costs more of depends on the data:
+
+held-out data: a larger share of the training sentences, scored on the held-out ones;
+no held-out data: more folds of a cross-validation;
+few sentences: more random orders, each scored by its predictions before learning (see `TrainingPoint`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from structsvm.problems.sequence import SequenceLabels
+from taggers import metrics
+from taggers.conlleval import Counts
+from taggers.features.extract import cut, has_ready_features
+from taggers.labels.label_encoding import GoldLabels, detect_scheme
+from taggers.model import TaggerModel
+from taggers.options import Option
+from taggers.tagger import SequenceTagger, as_sentences, input_width, n_sentences
+from taggers.trainer import Dataset, Trainer, shared
+
+ROUNDS = 3
+KEPT = 3  # one in so many candidates enters the next round
+FEW = 500  # sentences: with fewer, predictions before learning are compared
+FOLDS = KEPT ** (ROUNDS - 1)
+PASSES = 4  # of a trial; the best number is kept
+TRIALS = 27  # candidates of the first round, if the time allows
+TUNING = 0.6  # the share of the time for the rounds; the rest is for training the best
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate in a round: its options, its score (accuracy or F1) and its best number of passes."""
+
+    round: int
+    options: Values
+    score: float
+    epochs: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The tagger with the options chosen for it, trained by `tune`; these options, and all trials.
+
+    score: of the best trial of the last round. score_name: what scores are, accuracy or F1.
+    """
+
+    tagger: SequenceTagger
+    options: Values
+    trials: list[Trial]
+    score: float
+    score_name: str
+
+
+def tune(tagger: SequenceTagger, X: Any, y: Any, **search: Any) -> Tuning:
+    """Find options for a data set, and train a tagger with them; see `find_options` for the arguments."""
+    tuning = find_options(tagger, X, y, **search)
+    held_out = {name: search[name] for name in ("X_dev", "y_dev") if name in search}
+    return replace(tuning, tagger=tuning.tagger.fit(X, y, **held_out))
+
+
+def find_options(
+    tagger: SequenceTagger,
+    X: Any,
+    y: Any,
+    *,
+    budget: float | None = None,
+    trials: int | None = None,
+    X_dev: Any = None,
+    y_dev: Any = None,
+    callback: Callable[[Trial], Any] | None = None,
+) -> Tuning:
+    """Find options for a data set; options that are set in the tagger are kept.
+
+    budget: seconds, 60% of them for the search and the rest for training. trials: candidates of the first
+    round; the result then depends only on the seed, whereas with seconds it also depends on the machine.
+    callback: called with each `Trial`.
+    """
+    if (budget is None) == (trials is None):
+        raise ValueError("set either budget, in seconds, or trials")
+    if not (budget or trials or 0) > 0:
+        raise ValueError(f"the budget must be positive, got {budget if trials is None else trials}")
+    deadline = math.inf if budget is None else time.perf_counter() + TUNING * budget
+    data = Data(tagger, X, y, X_dev, y_dev)
+    left = list(itertools.islice(_candidates(tagger, data), trials or TRIALS))
+    done: list[Trial] = []
+    best: list[Trial] = []
+    for number in range(ROUNDS):
+        ranked: list[Trial] = []
+        for options in left:
+            if time.perf_counter() > deadline and (done or ranked):
+                break
+            ranked.append(data.trial(options, number))
+            if callback is not None:
+                callback(ranked[-1])
+        done += ranked
+        if len(ranked) == len(left) or not best:  # or else the time was up in this round
+            best = sorted(ranked, key=lambda trial: -trial.score)  # stable: earlier candidates win ties
+        kept = [trial.options for trial in best[: math.ceil(len(left) / KEPT)]]
+        left = kept if {} in kept else [{}, *kept]  # the defaults stay, for comparison
+    chosen = dict(best[0].options)
+    if X_dev is None and not data.progressive and tagger.epochs is None:
+        chosen["epochs"] = best[0].epochs
+    return Tuning(_changed(tagger, chosen), chosen, done, best[0].score, data.score_name)
+
+
+def _candidates(tagger: SequenceTagger, data: Data) -> Iterator[Values]:
+    """The defaults, then random combinations of the values to try, each once; None is the default."""
+    space = {name: data.choices(option) for name, option in tagger.OPTIONS.items()}
+    space = {name: values for name, values in space.items() if len(values) > 1}
+    grid = list(itertools.product(*space.values()))
+    seed = tagger.random_state if isinstance(tagger.random_state, int) else 0
+    others = random.Random(seed).sample(grid[1:], len(grid) - 1)
+    for values in (grid[0], *others):
+        yield {name: value for name, value in zip(space, values, strict=True) if value is not None}
+
+
+class Data:
+    """The data of a tuning, encoded once for each template and scheme of labels."""
+
+    def __init__(self, tagger: SequenceTagger, X: Any, y: Any, X_dev: Any, y_dev: Any) -> None:
+        self.tagger = tagger
+        self.X = as_sentences(X)
+        self.gold = GoldLabels.to_learn(self.X, y)
+        self.dev = None
+        if X_dev is not None:
+            dev = as_sentences(X_dev)
+            self.dev = dev, GoldLabels.of(dev, y_dev)
+        self.n = n_sentences(self.X)
+        self.width, self.triples = input_width(self.X, self.gold), self.gold.triples()
+        self.phrases = detect_scheme(self.triples) != "none" and tagger.TASK not in ("pos", "morph")
+        self.progressive = self.dev is None and self.n < FEW
+        self.score_name = metrics.score_name(self.gold, phrases=self.phrases)
+        self.extracted: dict[tuple[str, ...], tuple[TaggerModel, Any]] = {}
+
+    def choices(self, option: Option) -> list[Any]:
+        """The values to try for an option: None for the default, then those of the table that differ."""
+        if getattr(self.tagger, option.name) is not option.initial:
+            return [None]
+        algorithm = self.tagger.settings()["algorithm"]
+        if algorithm not in option.algorithms or (option.name == "labels" and not self.phrases):
+            return [None]
+        if option.name == "template" and has_ready_features(self.X):
+            return [None]
+        default = option.value(self.tagger.TASK)
+        values = [f"{default} {v}" if str(v).startswith("+") else v for v in option.search]
+        return [None, *(value for value in values if value != default)]
+
+    def trial(self, options: Values, number: int) -> Trial:
+        """Train and score a candidate in a round."""
+        begin = time.perf_counter()
+        scores = np.mean([self._scores(options, *part) for part in self._parts(number)], axis=0)
+        best = int(np.argmax(scores))
+        return Trial(number, options, float(scores[best]), best + 1, time.perf_counter() - begin)
+
+    def _parts(self, number: int) -> Iterator[tuple[np.ndarray, np.ndarray | None, int]]:
+        """For each training of a round: its sentences, those to score it on, and the seed."""
+        order = np.random.default_rng(0).permutation(self.n)
+        if self.dev is not None:
+            share = KEPT ** (number + 1 - ROUNDS)
+            yield np.sort(order[: max(1, round(self.n * share))]), None, 0
+            return
+        for part in range(KEPT**number):
+            if self.progressive:
+                yield np.arange(self.n), None, part
+            else:
+                held_out = order % FOLDS == part
+                yield np.flatnonzero(~held_out), np.flatnonzero(held_out), 0
+
+    def _scores(self, options: Values, chosen: np.ndarray, held_out: Any, seed: int) -> list[float]:
+        """The score after each pass; there is one score of the predictions before learning."""
+        candidate = _changed(self.tagger, options, callback=None)
+        settings = shared(candidate.settings(), len(chosen)) | {"random_state": seed}
+        model, data = self._encoded(candidate, settings)
+        trainer = Trainer(model, settings)
+        part = Dataset(data.X[chosen], data.y[chosen])
+        trainer.begin(part, settings)
+        if self.progressive:
+            trainer.optimizer.epoch()
+            n, wrong, *phrases = trainer.optimizer.curve_[-1].looks
+            return [Counts(*map(int, phrases)).f1 if phrases else 1 - wrong / max(n, 1)]
+        if self.dev is None:
+            features, gold = data.X[held_out], _some(self.gold, held_out)
+        else:
+            features, gold = model.features(self.dev[0]), self.dev[1]
+        scores = []
+        for _ in range(PASSES if self.tagger.epochs is None else self.tagger.epochs):
+            trainer.optimizer.epoch()
+            now = model.with_weights(trainer.optimizer.weights_at(slice(None)))
+            scores.append(metrics.score_ids(gold, now.tag(features), now.names, phrases=self.phrases))
+        return scores
+
+    def _encoded(self, candidate: SequenceTagger, settings: Values) -> tuple[TaggerModel, Dataset]:
+        """An empty model for a candidate, and the data encoded for it."""
+        template = str(settings["template"])
+        joined = "y[-" in template  # such features depend on the labels of training
+        key = (template, settings["labels"], settings["cutoff"]) if joined else (template,)
+        if key not in self.extracted:
+            base = candidate._new_model(self.X, self.width, self.triples, settings)
+            if base.template is not None and base.template.needs_first_round:
+                raise ValueError("tune cannot use doc_label; tune without it, and add it to the template after")
+            labels = self._labels(base, settings)
+            cutoff = settings["cutoff"] if joined else None
+            self.extracted[key] = base, base.learn_features(self.X, labels, cutoff=cutoff)
+        base, features = self.extracted[key]
+        table = base.table
+        if not joined:
+            (features,), table = cut([features], table, settings["cutoff"])
+        known = {"template": base.template, "classes": None, "gazetteers": None, "text": None}
+        empty = candidate._new_model(None, self.width, self.triples, settings | known)
+        model = replace(
+            empty, template=base.template, knowledge=base.knowledge, table=table,
+            bigram_numbers=base.bigram_numbers,
+        )  # fmt: skip
+        return model, Dataset(features, self._labels(model, settings))
+
+    def _labels(self, model: TaggerModel, settings: Values) -> SequenceLabels:
+        """The gold labels in the scheme of a model, which learns their names."""
+        labels, names = Trainer(model, settings).labels(self.gold)
+        model.labels = list(names)
+        return labels
+
+
+def _changed(tagger: SequenceTagger, options: Values, **more: Any) -> SequenceTagger:
+    return type(tagger)(**{**tagger.get_params(), **options, **more})
+
+
+def _some(gold: GoldLabels, chosen: np.ndarray) -> GoldLabels:
+    """The gold labels of some sentences."""
+    if gold.partial is not None:
+        return GoldLabels.from_lists([gold.partial[k] for k in chosen])
+    part = SequenceLabels(gold.ids, gold.sentence_ptr)[chosen]
+    return GoldLabels(part.codes, gold.names, part.sentence_ptr)

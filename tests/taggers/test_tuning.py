@@ -1,0 +1,105 @@
+"""Options are chosen for a data set: repeatably, in a given time, and a command makes the same model."""
+
+import shlex
+
+import pytest
+
+from taggers import Chunker, NerTagger, PosTagger
+from taggers.commands.tuning import flags, seconds
+from taggers.options import OPTIONS
+from taggers.tuning import FEW, find_options, tune
+from tests.taggers.command_line import refused, run
+from tests.taggers.sentences import as_columns, chunk_data
+
+X, Y = chunk_data(60)
+X_DEV, Y_DEV = chunk_data(30, seed=1)
+SMALL = {"template": "w[0], p[0]", "cutoff": 1}  # two options less to choose
+
+
+def test_a_number_of_trials_repeats_for_a_seed():
+    first, again, other = (
+        find_options(Chunker(**SMALL, random_state=seed), X, Y, trials=5, X_dev=X_DEV, y_dev=Y_DEV)
+        for seed in (0, 0, 1)
+    )
+    told = [[(t.round, t.options, t.score) for t in found.trials] for found in (first, again, other)]
+    assert told[0] == told[1] != told[2]
+    assert first.options == again.options
+
+
+def test_rounds_get_smaller_and_keep_the_defaults():
+    seen = []
+    tuning = find_options(Chunker(**SMALL), X, Y, trials=9, X_dev=X_DEV, y_dev=Y_DEV, callback=seen.append)
+    assert seen == tuning.trials
+    sizes = [sum(t.round == number for t in seen) for number in range(3)]
+    assert sizes[0] == 9 > sizes[1] >= 3 >= sizes[2] >= 1
+    assert all({} in [t.options for t in seen if t.round == number] for number in range(3))
+    assert tuning.score == max(t.score for t in seen if t.round == 2)
+    assert tuning.score_name == "F1"
+
+
+def test_only_options_that_are_not_set_are_searched():
+    tuning = find_options(NerTagger(**SMALL, C=0.3, labels="IOB1"), X, Y, trials=20)
+    assert {name for t in tuning.trials for name in t.options} == {"inference"}
+    searched = {option.name for option in OPTIONS if option.search}
+    words, tags = ([[token[k] for token in s] for s in X] for k in (0, 1))
+    found = find_options(PosTagger(), words, tags, trials=12)
+    assert {name for t in found.trials for name in t.options} <= searched - {"labels"}
+    assert found.score_name == "accuracy"
+
+
+@pytest.mark.parametrize("n", [60, FEW + 4])
+def test_tuning_needs_no_held_out_data(n):
+    tuning = tune(Chunker(**SMALL, inference="greedy"), *chunk_data(n), trials=2)
+    assert tuning.tagger.score(X_DEV, Y_DEV) > 0.95
+    assert ("epochs" in tuning.options) == (n > FEW)  # predictions before learning say nothing of passes
+
+
+def test_the_time_is_kept():
+    tuning = find_options(Chunker(**SMALL), X, Y, budget=1e-6)
+    assert len(tuning.trials) == 1
+    assert tuning.options == {}
+
+
+def test_two_rounds_are_refused():
+    with pytest.raises(ValueError, match="tune cannot use doc_label"):
+        find_options(NerTagger(template="w[0], p[0], doc_label[0]"), X, Y, trials=1)
+
+
+@pytest.mark.parametrize("budget", [{}, {"budget": 3, "trials": 2}, {"trials": 0}, {"budget": -1.0}])
+def test_a_bad_budget_is_refused(budget):
+    with pytest.raises(ValueError, match="budget"):
+        find_options(Chunker(), X, Y, **budget)
+
+
+def test_the_printed_command_makes_the_same_model(tmp_path):
+    (tmp_path / "train.txt").write_bytes(as_columns(60))
+    (tmp_path / "dev.txt").write_bytes(as_columns(20, seed=1))
+    done = run("tune", "chunk", "train.txt", "--dev", "dev.txt", "--trials", "4", "--cutoff", "1",
+               "--template", "w[0], p[0]", "-o", "a b.ssvm", cwd=tmp_path)  # fmt: skip
+    assert b"(defaults)" in done.stderr
+    assert b"best F1" in done.stderr
+    model = (tmp_path / "a b.ssvm").read_bytes()
+    words = shlex.split(done.stdout.decode())
+    assert words[:4] == ["structsvm", "train", "chunk", "train.txt"]
+    (tmp_path / "a b.ssvm").unlink()
+    run(*words[1:], "-q", cwd=tmp_path)
+    assert (tmp_path / "a b.ssvm").read_bytes() == model
+
+
+def test_bad_input_gets_a_sentence(tmp_path):
+    (tmp_path / "train.txt").write_bytes(as_columns(5))
+    for words, told in (
+        (("chunk", "-"), "standard input"),
+        (("verbs", "train.txt"), "task must be one of"),
+        (("chunk", "train.txt", "--budget", "soon"), "such as 120s"),
+        (("chunk", "train.txt", "--budget", "9s", "--trials", "3"), "exclude each other"),
+    ):
+        refused(run("tune", *words, "-o", "m.ssvm", cwd=tmp_path), 2, told)
+    assert not (tmp_path / "m.ssvm").exists()
+
+
+def test_times_and_flags():
+    assert [seconds(text) for text in ("90", "120s", "1.5m", "1h")] == [90, 120, 90, 3600]
+    options = {"C": 0.2, "keep_names": True, "classes": ["a", "b"], "label_weight": {"O": 0.3}}
+    assert flags(options) == ["--classes", "a", "--classes", "b", "-C", "0.2", "--label-weight", "O=0.3",
+                              "--keep-names"]  # fmt: skip
