@@ -68,11 +68,14 @@ def as_conllu(columns: str) -> str:
     )
 
 
+SIMULATED = re.compile(r"(simulate .*-n )[0-9]{3,}")
+
+
 @pytest.mark.parametrize("page", TUTORIALS + SHELL, ids=name)
 def test_page_runs_from_its_beginning_to_its_end(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All blocks of a tutorial run in order; of other pages, those for the shell."""
+    """All blocks of a tutorial run in order, on fewer simulated data; of other pages, those for the shell."""
     if "spacy" in page.read_text(encoding="utf-8"):
         pytest.importorskip("spacy")
     monkeypatch.chdir(tmp_path)
@@ -84,6 +87,7 @@ def test_page_runs_from_its_beginning_to_its_end(
             if page in TUTORIALS:
                 exec(compile(code, page.name, "exec"), {"__name__": "page"})
             continue
+        code = SIMULATED.sub(r"\g<1>150", code)
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         done = subprocess.run(
             ["bash", "-euc", code],

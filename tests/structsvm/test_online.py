@@ -162,13 +162,17 @@ def test_an_exception_in_the_problem_comes_out_unchanged(optimizer_class):
 INTERRUPTED = """
     import os, signal, sys, threading
     import numpy as np
-    import scipy.sparse  # loaded when first needed: before the clock runs
     from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, SVMStruct
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 50)), rng.integers(0, 10, 3000)
     optimizer = {make}
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def interrupt_soon(point):
+        optimizer.callback = None
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    optimizer.callback = interrupt_soon
     try:
         optimizer.fit(X, y)
     except KeyboardInterrupt:
