@@ -213,7 +213,7 @@ class Data:
         if key not in self.extracted:
             base = candidate._new_model(self.X, self.width, self.triples, settings)
             if base.template is not None and base.template.needs_first_round:
-                raise ValueError("tune cannot use doc_label; tune without it, and add it to the template after")
+                raise ValueError("tune cannot use doc_label; tune without it, and add it afterwards")
             labels = self._labels(base, settings)
             cutoff = settings["cutoff"] if joined else None
             self.extracted[key] = base, base.learn_features(self.X, labels, cutoff=cutoff)
