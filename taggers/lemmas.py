@@ -57,6 +57,8 @@ def _edits(case: str, form: str, lemma: str) -> str:
     word = CASES[case](form)
     match = SequenceMatcher(None, word, lemma, autojunk=False).find_longest_match()
     end, rest = match.a + match.size, match.b + match.size
+    if ">" in word[: match.a]:  # it ends the part; the end of a word is a number, so replace all of it
+        return JOINT.join([case, ">", f"{len(word)}>{lemma}"])
     return JOINT.join([case, f"{word[: match.a]}>{lemma[: match.b]}", f"{len(word) - end}>{lemma[rest:]}"])
 
 

@@ -23,7 +23,7 @@ from taggers.formats.conllu_text import raw_text
 from taggers.formats.tokenizer import Token, split_sentences
 from taggers.labels.label_encoding import GoldLabels
 from taggers.labels.parts import JOINT
-from taggers.lemmas import Lemmatizer, train_lemmatizer
+from taggers.lemmas import CASES, Lemmatizer, train_lemmatizer
 from taggers.model import TaggerModel
 from taggers.model_file import packed, read_arrays, unpacked
 from taggers.splitter import WIDTH, Splitter, train_splitter
@@ -192,7 +192,8 @@ def _check(layers: dict[str, TaggerModel], lemmatizer: Lemmatizer | None) -> Non
             raise ValueError("the number of scripts does not match their keys")
         for script in scripts:
             case, begin, end = script.split(JOINT)
-            if case not in ("=", "lower", "title") or ">" not in begin or int(end.split(">", 1)[0]) < 0:
+            last, arrow, _ = end.partition(">")
+            if case not in CASES or ">" not in begin or not arrow or int(last) < 0:
                 raise ValueError("a script is malformed")
 
 
