@@ -7,6 +7,7 @@ changes no byte of the result.
 
 from __future__ import annotations
 
+import copy
 import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -114,7 +115,7 @@ class DaskLaRank:
 
     def round(self) -> None:
         """Let all shards run one round, and add up what they have learned."""
-        self.last = played = self._ask(_play)
+        self.last = played = copy.deepcopy(self._ask(_play))  # what the network delivers is not aligned
         changes = [(one["blocks"], one["change"]) for one in played]
         blocks, values, growth = add_changes(self.weights_, changes)
         losses = sum(one["losses"] for one in played)
@@ -185,7 +186,7 @@ def _on_shard(
     task: Callable[..., Any], key: str, k: int, make: Callable[[], Any], data: Any, rounds: int, sent: Any
 ) -> tuple[Any, str]:
     """The answer of a shard that has played so many rounds, None if it is not here; and where it is."""
-    news, replay = sent
+    news, replay = copy.deepcopy(sent)
     worker = get_worker().address
     shard: Any = _SHARDS.pop((key, k), None)  # an error or a second copy of this task finds no half of it
     repeated = shard is not None and task is _play and shard.played == rounds + 1
@@ -200,7 +201,7 @@ def _on_shard(
 
 def _rebuilt(make: Callable[[], Any], data: Any, states: Any, weights: Any, since: list[Any]) -> Any:
     """A shard as it was, from its data, a snapshot, and all w that it has adopted since."""
-    shard = make().begin(*data)
+    shard = make().begin(*copy.deepcopy(data))
     if states is not None:
         shard.rebuild(states[shard.shard], weights)
     for number, news in enumerate(since):

@@ -36,7 +36,7 @@ cdef class KeyTable:
         cdef Py_ssize_t row, taken = 0
         keys = np.asarray(keys, None if len(keys) or isinstance(keys, np.ndarray) else np.uint64)
         self.short = keys.dtype == np.uint32
-        keys = np.ascontiguousarray(keys, np.uint64)
+        keys = np.require(keys, np.uint64, "CA")
         self.key_array = keys << np.uint64(32) if self.short else keys
         self.n_rows = len(self.key_array)
         if self.n_rows >= 2**31 - 1:
@@ -100,7 +100,7 @@ cdef class KeyTable:
 
     def rows(self, keys, *, bint grow=False):
         """int32: the row of each key, -1 for unknown ones; with `grow`, new keys get new rows."""
-        cdef const uint64_t[::1] wanted = np.ascontiguousarray(keys, np.uint64)
+        cdef const uint64_t[::1] wanted = np.require(keys, np.uint64, "CA")
         cdef Py_ssize_t i
         result = np.empty(wanted.shape[0], np.int32)
         cdef int32_t[::1] out = result

@@ -13,6 +13,7 @@ from structsvm import (
     Perceptron,
     SVMStruct,
 )
+from structsvm.validation import check_matrix, check_sample_weight
 from tests.structsvm.helpers import OPTIMIZERS, assert_same_bytes, noisy_classes, state_of
 
 X, Y = noisy_classes(40)
@@ -193,3 +194,23 @@ def test_features_too_large_to_square_are_refused(scale):
     optimizer = LaRank(Multiclass())
     with pytest.raises(ValueError, match="too large"):
         optimizer.fit(np.clip(X, -1, 1) * scale, Y)
+
+
+def unaligned(array):
+    """The same numbers, one byte from where compiled code may read them."""
+    data = np.zeros(array.nbytes + 1, np.uint8)
+    data[1:] = np.frombuffer(array.tobytes(), np.uint8)
+    return data[1:].view(array.dtype).reshape(array.shape)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_arrays_that_are_not_aligned_are_copied(wrap):
+    rows = wrap(X)
+    shifted = unaligned(X)
+    if sparse.issparse(rows):
+        shifted = sparse.csr_array((unaligned(rows.data), rows.indices, rows.indptr))
+    checked = check_matrix(shifted)
+    assert (checked.data if sparse.issparse(checked) else checked).flags.aligned
+    assert check_sample_weight(unaligned(np.ones(3)), 3).flags.aligned
+    found = LaRank(Multiclass()).fit(shifted, Y).weights_
+    assert np.array_equal(found, LaRank(Multiclass()).fit(rows, Y).weights_)

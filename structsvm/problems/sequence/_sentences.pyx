@@ -86,11 +86,11 @@ cdef class SequenceOracle(Oracle):
             self.n_rows = max(self.n_rows, int(np.max(rows, initial=-1)) + 1)
             self.n_weights = self.offset + self.n_rows * self.stride
         codes = self.intern(codes, sets)
-        cdef const long long[::1] sentence_at = np.ascontiguousarray(sentence_ptr, dtype=np.int64)
-        cdef const long long[::1] token_at = np.ascontiguousarray(token_ptr, dtype=np.int64)
-        cdef const int32_t[::1] row_at = np.ascontiguousarray(rows, dtype=np.int32)
-        cdef const float[::1] value_at = None if values is None else np.ascontiguousarray(values, np.float32)
-        cdef const int32_t[::1] gold_at = np.ascontiguousarray(codes, dtype=np.int32)
+        cdef const long long[::1] sentence_at = np.require(sentence_ptr, np.int64, "CA")
+        cdef const long long[::1] token_at = np.require(token_ptr, np.int64, "CA")
+        cdef const int32_t[::1] row_at = np.require(rows, np.int32, "CA")
+        cdef const float[::1] value_at = None if values is None else np.require(values, np.float32, "CA")
+        cdef const int32_t[::1] gold_at = np.require(codes, np.int32, "CA")
         cdef const int32_t* row = &row_at[0] if row_at.shape[0] else NULL
         cdef const float* value = &value_at[0] if value_at is not None and value_at.shape[0] else NULL
         cdef const int32_t* gold = &gold_at[0] if gold_at.shape[0] else NULL
