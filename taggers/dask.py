@@ -202,10 +202,12 @@ def _new_model(
     first = facts[0]
     triples: Counter[Triple] = sum((one["triples"] for one in facts), Counter())
     model = tagger._new_model(None, first["width"], triples, tagger.settings())
-    if model.label_bigrams is not None or model.knowledge.names or model.uses_documents:
+    own = model.function is not None or (model.template is not None and model.template.real)
+    if model.label_bigrams is not None or model.knowledge.names or model.uses_documents or own:
         raise ValueError(
-            "a cluster supports templates without word classes, gazetteers, doc_form, doc_label and y[-1] "
-            "joined with features; use a simpler template, or train on one machine with --jobs"
+            "a cluster supports templates without word classes, gazetteers, vectors, values, doc_form, "
+            "doc_label, functions and y[-1] joined with features; use a simpler template, or train on one "
+            "machine with --jobs"
         )
     seen = sorted({name for one in facts for name in one["names"]})
     model.labels = sorted(inner_labels(seen, model.outer, model.inner))

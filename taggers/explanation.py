@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from structsvm.problems.sequence import Sequences
+from taggers.features._lexicon import hash_string
 from taggers.features.documents import document_keys
-from taggers.features.extract import KeyTable, item_names
+from taggers.features.extract import KeyTable, as_columns, item_names
 from taggers.features.template import cell_value
 from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
@@ -19,13 +20,13 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
     """Return for each token its label, its margin, and (name, weight) of its features and previous labels."""
     if not tokens:
         return []
-    columns = None if model.extractor is None else Columns.from_sentences([tokens])
+    columns = None if model.extractor is None else as_columns([tokens])
     features = model.features([tokens] if columns is None else columns)
     margins = np.zeros(len(tokens), np.float32)
     inner = np.zeros(len(tokens), np.int32)
     model.decoder.labels(features, margins=margins, out=inner)
     outer = model.outward(inner, features.sentence_ptr)
-    names = _names(model, tokens, columns)
+    names = _names(model, tokens, columns, features)
     return [
         {
             "token": token,
@@ -38,7 +39,9 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> list[list[str]]:
+def _names(
+    model: TaggerModel, tokens: list[Any], columns: Columns | None, features: Sequences
+) -> list[list[str]]:
     """The names of the features of each token, without those that the model does not know."""
     if columns is None or model.template is None or model.extractor is None:
         return [[name for name in item_names(token) if _knows(model.table, name)] for token in tokens]
@@ -47,21 +50,25 @@ def _names(model: TaggerModel, tokens: list[Any], columns: Columns | None) -> li
     rows = rows.reshape(len(tokens), -1)
     texts = [columns.texts(column) for column in range(columns.width)]
     span, document = range(len(tokens)), {name: one.texts() for name, one in values.items()}
+    others = sorted(model.value_names(columns))
+    keys = np.array([hash_string(name) for name in others], np.uint64)
+    name_of = dict(zip(model.table.rows(keys).tolist(), others, strict=True))
+    last = features.token_ptr[1:].tolist()
+    first = (features.token_ptr[:-1] + (rows >= 0).sum(axis=1)).tolist()  # of those with values
     return [
         [
             pattern.name(
                 [cell_value(cell, texts, at, span, model.knowledge, document) or "" for cell in pattern.cells]
             )
-            for pattern, row in zip(model.template.patterns, rows[at], strict=True)
+            for pattern, row in zip(model.extractor.template.patterns, rows[at], strict=True)
             if row >= 0
         ]
+        + [name_of.get(row, "") for row in features.rows[first[at] : last[at]].tolist()]
         for at in range(len(tokens))
     ]
 
 
 def _knows(table: KeyTable, name: str) -> bool:
-    from taggers.features._lexicon import hash_string
-
     return bool(table.rows(np.array([hash_string(name)], np.uint64))[0] >= 0)
 
 

@@ -25,9 +25,10 @@ from taggers.features.documents import (
     other_labels,
     written_forms,
 )
-from taggers.features.extract import Extractor, KeyTable, as_columns, cut, encode, encode_ready
+from taggers.features.extract import Extractor, KeyTable, as_columns, cut, encode, encode_ready, joined
 from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.label_bigrams import LabelBigrams
+from taggers.features.real_values import called, real_features, real_names
 from taggers.features.template import Template
 from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
@@ -54,6 +55,8 @@ class TaggerModel:
     files: the format and columns of the training file.
     state: the training state, if it was kept.
     temperature: of probabilities, see `calibrated`.
+    function: from the tokens of a sentence and a place to more features, as a dict; not saved.
+    own_features: whether the training data had features of the user, by the function or with the tokens.
     documents: the number of sentences of a document, see `taggers.features.documents`.
     first_round: the model whose labels are features of this one, if the template uses them.
     feature_names: by row of the table, if they were kept; they have no effect on labelling.
@@ -78,6 +81,8 @@ class TaggerModel:
     state: dict[str, np.ndarray] | None = None
     feature_names: list[str | None] | None = None
     temperature: float = 1.0
+    function: Any = None
+    own_features: bool = False
     documents: int = 1
     first_round: TaggerModel | None = None
 
@@ -138,7 +143,7 @@ class TaggerModel:
 
     @cached_property
     def extractor(self) -> Extractor | None:
-        return None if self.template is None else Extractor(self.template, self.knowledge)
+        return None if self.template is None else Extractor(self.template.symbolic, self.knowledge)
 
     @property
     def uses_documents(self) -> bool:
@@ -222,6 +227,7 @@ class TaggerModel:
         columns = as_columns(X)
         document = document_keys(self.document_values(columns))
         features = encode(columns, self.extractor, self.table, document=document)
+        features = self._with_values(features, columns)
         if self.label_bigrams is None:
             return features
         return replace(features, bigrams=Bigrams(self.label_bigrams.ids(columns), self.bigram_rows))
@@ -240,6 +246,7 @@ class TaggerModel:
             X = as_columns(X)
             document = document_keys(self.document_values(X, first))
             features = encode(X, self.extractor, self.table, grow=True, document=document)
+            features = self._with_values(features, X, grow=True)
         counted = [features]
         if bigrams is not None:
             ids = bigrams.ids(X, grow=True)
@@ -250,6 +257,33 @@ class TaggerModel:
             self.__dict__.pop("bigram_rows", None)
             features = replace(features, bigrams=Bigrams(ids, self.bigram_rows))
         return features
+
+    def own_items(self, columns: Columns) -> list[list[Any]] | None:
+        """The features of the user, for each token of each sentence; None if there are none."""
+        own = columns.own
+        if own is None and self.function is not None:
+            own = called(self.function, columns)
+        if own is None and self.own_features:
+            raise ValueError(
+                "this model was trained with features of its user; load it with features=FUNCTION, or pass "
+                "tokens with a dict"
+            )
+        return own
+
+    def _with_values(self, features: Sequences, columns: Columns, *, grow: bool = False) -> Sequences:
+        """The features of the template with those that have values."""
+        assert self.template is not None
+        own = self.own_items(columns)
+        self.own_features |= grow and own is not None
+        if not self.template.real and own is None:
+            return features
+        more = real_features(columns, self.template.real, self.knowledge, own, self.table, grow=grow)
+        return joined([features, *more])
+
+    def value_names(self, columns: Columns) -> set[str]:
+        """The names of the features with values, or of the user."""
+        patterns = () if self.template is None else self.template.real
+        return real_names(columns, patterns, self.knowledge, self.own_items(columns))
 
     def document_values(self, columns: Columns, first: np.ndarray | None = None) -> dict[str, Values]:
         """The values of the attributes that depend on the document.

@@ -26,6 +26,7 @@ from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import CLUSTER
 from taggers.features.extract import HASHING, KeyTable
 from taggers.features.knowledge import Knowledge
+from taggers.features.real_values import WordVectors
 from taggers.features.template import Template, parse_template
 from taggers.features.word_classes import WordClasses
 from taggers.formats.conllu import COLUMN
@@ -67,6 +68,9 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
         table = entries.table
         arrays[f"gazetteers.{name}.keys"] = table.halves if table.short or dtype != "float32" else table.keys
         arrays[f"gazetteers.{name}.ends"] = entries.ends
+    for name, vectors in known.vectors.items():
+        arrays[f"vectors.{name}.keys"] = vectors.keys
+        arrays[f"vectors.{name}.table"] = vectors.table.astype("float32" if dtype == "float32" else "float16")
     if model.feature_names is not None:
         arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
     if model.state is not None:
@@ -77,9 +81,12 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
     if model.temperature != 1:
         meta["temperature"] = float(model.temperature)
     names = {name: list(classes.names) for name, classes in known.classes.items()}
-    if known.gazetteers or any(names.values()):
+    if known.gazetteers or known.vectors or any(names.values()):
         folded = {name: entries.folded for name, entries in known.gazetteers.items()}
-        meta["knowledge"] = {"classes": names, "gazetteers": folded}
+        vectors_in_file = {"vectors": list(known.vectors)} if known.vectors else {}
+        meta["knowledge"] = {"classes": names, "gazetteers": folded, **vectors_in_file}
+    if model.own_features:
+        meta["own_features"] = True
     meta |= {name: getattr(model, name) for name in PLAIN}
     if model.uses_documents:
         meta["documents"] = int(model.documents)
@@ -230,6 +237,7 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         knowledge=knowledge,
         temperature=meta.get("temperature", 1.0),
         documents=meta.get("documents", 1),
+        own_features=meta.get("own_features") is True,
         first_round=_first_round(arrays, meta, template),
         table=table,
         weights=_weights(arrays, meta, len(table)),
@@ -280,7 +288,13 @@ def _knowledge(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Knowledge
         keys = _flat(arrays[f"gazetteers.{name}.keys"], np.uint64, np.uint32)
         ends = _flat(arrays[f"gazetteers.{name}.ends"], np.uint8)
         gazetteers[name] = Gazetteer(keys, ends, folded=folded)
-    return Knowledge(classes, gazetteers)
+    vectors = {}
+    for name in known.get("vectors", []):
+        keys, table = _flat(arrays[f"vectors.{name}.keys"], np.uint64), arrays[f"vectors.{name}.table"]
+        if table.dtype not in (np.float16, np.float32):
+            raise ValueError("word vectors have the wrong type")
+        vectors[name] = WordVectors(keys, table)
+    return Knowledge(classes, gazetteers, vectors)
 
 
 def _flat(array: np.ndarray, *types: type) -> np.ndarray:

@@ -165,6 +165,26 @@ OPTIONS = (
         fixed_on_resume=True,
     ),
     Option(
+        "vectors",
+        object,
+        None,
+        "Word vectors as real-valued features, from a text file of word2vec, GloVe or fastText: vectors[0] "
+        "in templates; named templates use them automatically. In Python, also a dict or a spaCy pipeline.",
+        flag="--vectors",
+        metavar="[NAME=]FILE",
+        kept=False,
+        fixed_on_resume=True,
+        repeatable=True,
+    ),
+    Option(
+        "features",
+        object,
+        None,
+        "A function from the tokens of a sentence and a position to more features of that token, as a dict "
+        "or a list. Model files do not contain it: pass it to `load` too.",
+        kept=False,
+    ),
+    Option(
         "documents",
         int,
         20,
@@ -394,6 +414,9 @@ def checked_settings(tagger: Any) -> dict[str, Any]:
     for option in table:
         if option.name != "random_state":
             option.check(values[option.name])
+    function = values.get("features")
+    if function is not None and not callable(function):
+        raise ValueError(f"features must be a function of tokens and a position, got {function!r}"[:300])
     callback = values.get("callback")
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be a function of one TrainingPoint, got {callback!r}")

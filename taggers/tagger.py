@@ -19,7 +19,7 @@ from structsvm.problems.sequence import Sequences
 from structsvm.validation import check_count, n_threads
 from taggers import metrics, options
 from taggers.explanation import explain
-from taggers.features.extract import KeyTable, first_token, has_ready_features
+from taggers.features.extract import KeyTable, first_token, has_own_features, has_ready_features
 from taggers.features.knowledge import Knowledge, choose_template
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
@@ -73,7 +73,7 @@ def input_width(X: Any, gold: GoldLabels) -> int:
     if isinstance(X, Columns):
         return X.width if gold.column is None else gold.column
     first = first_token(X)
-    return len(first) if isinstance(first, tuple) else 1
+    return len(first) - has_own_features(first) if isinstance(first, tuple) else 1
 
 
 @options.with_options(options.OPTIONS)
@@ -94,6 +94,7 @@ class SequenceTagger(Estimator):
 
     epochs: int | None
     keep_names: bool
+    features: Any
     jobs: int
     random_state: Any
     callback: Any
@@ -240,6 +241,7 @@ class SequenceTagger(Estimator):
             template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
             constrained=constrained and inner != "none", inference=settings["inference"],
             order=settings["order"], share=bool(settings["share"]), documents=settings["documents"],
+            function=settings["features"],
             parameters={name: value for name, value in given.items() if value is not None}
             | {"class": type(self).__name__},
             knowledge=knowledge,
@@ -488,6 +490,7 @@ class SequenceTagger(Estimator):
         used = {name: value for name, value in known.items() if algorithm in cls.OPTIONS[name].algorithms}
         used["template"] = model.template
         tagger = cls(**{**used, **changes})
+        model.function = tagger.features
         tagger._trainer = Trainer(model, cls(**used).settings())
         return tagger
 

@@ -97,7 +97,7 @@ def train(
             })  # fmt: skip
             return
         options["label_weight"] = weights_of(options["label_weight"])
-        for name in ("template", "classes", "gazetteers", "text"):
+        for name in ("template", "classes", "gazetteers", "text", "vectors"):
             options[name] = options[name] or None
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tagger = commands.train(

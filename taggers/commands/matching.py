@@ -172,7 +172,7 @@ def _check_values(model: TaggerModel, columns: Columns) -> None:
     """Warn of an input column other than the words, such as parts of speech, that has no known value."""
     assert model.template is not None
     alone = {}  # patterns that read one column, at the token itself
-    for pattern in model.template.patterns:
+    for pattern in model.template.symbolic.patterns:
         places = {(cell.column, cell.offset) for cell in pattern.cells}
         column, offset = min(places, default=(0, 0))
         if column and not offset and len(places) == 1:

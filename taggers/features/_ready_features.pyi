@@ -11,3 +11,6 @@ def dict_rows(
 def item_rows(
     columns: Columns, table: KeyTable, *, grow: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]: ...
+def number_rows(
+    columns: Columns, column: int, offset: int, name: str, table: KeyTable, *, grow: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]: ...

@@ -219,3 +219,57 @@ def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=Fa
         )
     rows, values = items.result()
     return rows, result, values
+
+
+cdef int put_number(Items items, const char* cell, Py_ssize_t n, Py_ssize_t prefix) except -1 nogil:
+    """One cell: a number, ``name:number``, or nothing (empty or _); 1 for a bad cell."""
+    cdef Py_ssize_t colon = n - 1
+    cdef double number = 0
+    if n == 0 or n == 1 and cell[0] == b"_":
+        return 0
+    while colon >= 0 and cell[colon] != b":":
+        colon -= 1
+    if not parse_number(cell + colon + 1, n - colon - 1, &number):
+        return 1
+    items.reserve(prefix + n)
+    if colon > 0:
+        memcpy(items.text + prefix, cell, colon)
+    items.put(items.text, prefix + max(colon, 0), number)
+    return 0
+
+
+def number_rows(
+    Columns columns not None, Py_ssize_t column, Py_ssize_t offset, str name not None, KeyTable table not None,
+    *, bint grow=False,
+):
+    """Rows, token_ptr and values of the numbers in a column, at an offset; the features are called name:NAME."""
+    if columns.key_at != NULL:
+        raise ValueError(f"{name} needs a column of text, but these columns have only hashes")
+    cdef Items items = Items(table, grow)
+    cdef bytes prefix = name.encode() + b":"
+    cdef Py_ssize_t sentence, token, at, span, bad = -1, length = len(prefix)
+    items.reserve(length)
+    memcpy(items.text, <const char*>prefix, length)
+    result = np.zeros(columns.n_tokens + 1, np.int64)
+    cdef int64_t[::1] token_ptr = result
+    with nogil:
+        for sentence in range(columns.n_sentences):
+            for token in range(columns.sentence_at[sentence], columns.sentence_at[sentence + 1]):
+                at = token + offset
+                if columns.sentence_at[sentence] <= at < columns.sentence_at[sentence + 1]:
+                    span = 2 * (at * columns.width + column)
+                    if put_number(
+                        items, columns.text_at + columns.span_at[span], columns.span_at[span + 1], length
+                    ):
+                        bad = at
+                        break
+                token_ptr[token + 1] = items.n
+            if bad >= 0:
+                break
+    if bad >= 0:
+        raise DataError(
+            f"{columns.text(bad, column)[:40]!r} is not a number that fits 32 bits, but the template reads "
+            f"{name}; write 0.37 or name:0.37, and _ for no value", columns.name, columns.line(bad),
+        )
+    rows, values = items.result()
+    return rows, result, values

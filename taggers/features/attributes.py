@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 AFFIX = re.compile(r"(lower_)?(prefix|suffix)([1-9])")
 CLUSTER = "cluster"
+VALUE = "value"  # of a column that holds numbers
 DOCUMENT = ("doc_form", "doc_label")  # of a word in its document, see `taggers.features.documents`
 LONG = 100  # longer texts share one shape (as in spaCy)
 

@@ -189,6 +189,25 @@ def _has_vectors(head: list[str]) -> bool:
 def _from_vectors(
     lines: Iterable[tuple[int, str]], most: int | None, n_classes: int, name: str
 ) -> WordClasses:
+    words, vectors = vector_lines(lines, most, name)
+    numbers, paths = group_vectors(np.array(vectors), n_classes)
+    return _numbered({word: paths[number] for word, number in zip(words, numbers, strict=True)}, None, name)
+
+
+def read_vector_file(source: str | Path, most: int | None) -> tuple[list[str], list[np.ndarray]]:
+    """The words of a file of word vectors, and their vectors."""
+    name = file_name(source)
+    with open_input(source) as file:
+        words, vectors = vector_lines(_lines(file, name), most, name)
+    if not words:
+        raise DataError("the file of word vectors is empty", name)
+    return words, vectors
+
+
+def vector_lines(
+    lines: Iterable[tuple[int, str]], most: int | None, name: str
+) -> tuple[list[str], list[np.ndarray]]:
+    """The words and vectors of the lines of a file; `most` limits their number."""
     words: list[str] = []
     vectors: list[np.ndarray] = []
     for number, line in lines:
@@ -208,8 +227,7 @@ def _from_vectors(
         vectors.append(vector)
         if most is not None and len(words) == most:
             break
-    numbers, paths = group_vectors(np.array(vectors), n_classes)
-    return _numbered({word: paths[number] for word, number in zip(words, numbers, strict=True)}, None, name)
+    return words, vectors
 
 
 def _numbered(

@@ -22,7 +22,8 @@ HASHING = "murmurhash64a, seeds 1 2 3, mix 1"
 
 __all__ = [
     "HASHING", "Extractor", "KeyTable", "add_dense", "as_columns", "concatenate", "cut", "encode",
-    "encode_dicts", "encode_items", "encode_ready", "first_token", "has_ready_features", "item_names",
+    "encode_dicts", "encode_items", "encode_ready", "first_token", "has_own_features", "has_ready_features",
+    "item_names", "joined",
 ]  # fmt: skip
 
 
@@ -44,7 +45,23 @@ def as_columns(X: Any) -> Columns:
         raise ValueError(
             "this tagger extracts its features from words with a template, but X has features; pass tokens"
         )
-    return X if isinstance(X, Columns) else Columns.from_sentences(X)
+    if isinstance(X, Columns):
+        return X
+    if not has_own_features(first_token(X)):
+        return Columns.from_sentences(X)
+    for tokens in X:
+        for token in tokens:
+            if not has_own_features(token):
+                text = f"the last element of token {token!r:.200} must be a dict, as in the first one"
+                raise ValueError(text)
+    columns = Columns.from_sentences([[token[:-1] for token in tokens] for tokens in X])
+    columns.own = [[token[-1] for token in tokens] for tokens in X]
+    return columns
+
+
+def has_own_features(token: Any) -> bool:
+    """Whether the last element of a token is a dict of features, as in ``("Rome", {"capital": 1})``."""
+    return isinstance(token, tuple) and len(token) > 1 and isinstance(token[-1], Mapping)
 
 
 def encode(
@@ -147,14 +164,24 @@ def add_dense(
     keys = [hash_string(f"{name}[{j}]") for j in range(dense.shape[1])]
     row_of = table.rows(np.array(keys, np.uint64), grow=grow)
     token, column = np.nonzero(dense * (row_of >= 0))
-    sparse = np.repeat(np.arange(features.n_tokens), np.diff(features.token_ptr))
-    # Stable by token: a token's own features first, then its dense ones.
-    order = np.argsort(np.concatenate([sparse, token]), kind="stable")
-    counts = np.bincount(token, minlength=features.n_tokens)
-    token_ptr = features.token_ptr + np.concatenate([[0], np.cumsum(counts)])
-    rows = np.concatenate([features.rows, row_of[column]])[order]
-    values = np.concatenate([_values(features), dense[token, column]])[order]
-    return Sequences(rows, token_ptr, features.sentence_ptr, values)
+    token_ptr = np.concatenate([[0], np.cumsum(np.bincount(token, minlength=features.n_tokens))])
+    more = Sequences(row_of[column], token_ptr, features.sentence_ptr, dense[token, column])
+    return joined([features, more])
+
+
+def joined(parts: Sequence[Sequences]) -> Sequences:
+    """The features of the same tokens, given in several parts."""
+    if len(parts) == 1:
+        return parts[0]
+    token_ptr = np.sum([part.token_ptr for part in parts], axis=0)
+    rows, values = np.empty(token_ptr[-1], np.int32), np.empty(token_ptr[-1], np.float32)
+    place = token_ptr[:-1].copy()  # of the next feature of each token
+    for part in parts:
+        sizes = np.diff(part.token_ptr)
+        at = np.repeat(place - part.token_ptr[:-1], sizes) + np.arange(len(part.rows))
+        rows[at], values[at] = part.rows, _values(part)
+        place += sizes
+    return replace(parts[0], rows=rows, token_ptr=token_ptr, values=values)
 
 
 def _values(features: Sequences) -> np.ndarray:

@@ -11,7 +11,7 @@ from taggers.features._extract import Extractor
 from taggers.features._lexicon import hash_string
 from taggers.features._table import KeyTable
 from taggers.features.documents import Values, document_keys
-from taggers.features.extract import item_names
+from taggers.features.extract import as_columns, item_names
 from taggers.features.template import Pattern, cell_value
 from taggers.formats._columns import Columns
 
@@ -26,8 +26,10 @@ def feature_names(model: TaggerModel, X: Any, known: Sequence[str | None] | None
         strings = X.format.feature_names(X) if isinstance(X, Columns) else _item_names(X)
         names = name_rows(model.table, strings=sorted(set(strings)))
     else:
-        columns = X if isinstance(X, Columns) else Columns.from_sentences(X)
-        names = name_rows(model.table, model.extractor, [columns], values=model.document_values)
+        columns = as_columns(X)
+        names = name_rows(
+            model.table, model.extractor, [columns], model.value_names(columns), model.document_values
+        )
         _name_bigrams(names, model, columns)
     for row, name in enumerate(known or ()):
         names[row] = names[row] or name

@@ -21,6 +21,7 @@ from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER
 from taggers.features.class_files import N_CLASSES, TEXT, read_classes, read_text, text_classes
 from taggers.features.extract import as_columns
+from taggers.features.real_values import VECTORS, WordVectors, read_vectors
 from taggers.features.template import Template, fitting_template, parse_template
 from taggers.features.word_classes import WordClasses, find_word_classes
 from taggers.formats._columns import Columns
@@ -39,17 +40,20 @@ class Knowledge:
 
     classes: Mapping[str, WordClasses] = field(default_factory=dict)
     gazetteers: Mapping[str, Gazetteer] = field(default_factory=dict)
+    vectors: Mapping[str, WordVectors] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in self.names:
             check_name(name)
-        if twice := set(self.classes) & set(self.gazetteers):
-            raise ValueError(f"word classes and a gazetteer are both called {min(twice)!r}; rename one")
+        if twice := {name for name in self.names if self.names.count(name) > 1}:
+            raise ValueError(
+                f"two of word classes, gazetteers and vectors are called {min(twice)!r}; rename one"
+            )
 
     @property
     def names(self) -> list[str]:
         """All names, without `cluster`, which needs no file."""
-        return [name for name in (*self.classes, *self.gazetteers) if name != CLUSTER]
+        return [name for name in (*self.classes, *self.gazetteers, *self.vectors) if name != CLUSTER]
 
     def word_class(self, attribute: str) -> tuple[WordClasses, int] | None:
         """The word classes that an attribute looks up, and the number of bits; 0 for whole classes."""
@@ -63,11 +67,16 @@ class Knowledge:
         name = attribute.removesuffix(LENGTH)
         return (name, name != attribute) if name in self.gazetteers else None
 
+    def has(self, attribute: str) -> bool:
+        """Whether an attribute comes from a gazetteer or from word vectors."""
+        return self.gazetteer(attribute) is not None or attribute in self.vectors
+
     def without(self, names: Collection[str]) -> Knowledge:
         """This knowledge without some names."""
         return Knowledge(
             {name: value for name, value in self.classes.items() if name not in names},
             {name: value for name, value in self.gazetteers.items() if name not in names},
+            {name: value for name, value in self.vectors.items() if name not in names},
         )
 
     def with_classes(self, classes: Mapping[str, WordClasses]) -> Knowledge:
@@ -94,7 +103,7 @@ def choose_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Te
     """
     columns = as_columns(X)
     knowledge = read_knowledge(
-        settings["classes"], settings["gazetteers"], folded=settings["fold_gazetteers"],
+        settings["classes"], settings["gazetteers"], settings["vectors"], folded=settings["fold_gazetteers"],
         most=settings["class_words"], n_classes=settings["n_classes"],
     )  # fmt: skip
     if settings["text"] is not None:
@@ -118,12 +127,13 @@ def choose_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Te
 def read_knowledge(
     classes: Any = None,
     gazetteers: Any = None,
+    vectors: Any = None,
     *,
     folded: bool = False,
     most: int | None = None,
     n_classes: int = N_CLASSES,
 ) -> Knowledge:
-    """The knowledge of the options `classes` and `gazetteers` of a tagger."""
+    """The knowledge of the options `classes`, `gazetteers` and `vectors` of a tagger."""
     found: dict[str, WordClasses] = {}
     for name, source in named_sources(classes, unnamed=True).items():
         read = read_classes(source, most=most, n_classes=n_classes)
@@ -132,7 +142,13 @@ def read_knowledge(
             raise ValueError(f"two word classes are called {name}; name them, as in first=FILE, second=FILE")
         found[name] = read
     entries = named_sources(gazetteers)
-    return Knowledge(found, {name: read_gazetteer(source, folded=folded) for name, source in entries.items()})
+    lists = {name: read_gazetteer(source, folded=folded) for name, source in entries.items()}
+    if vectors is not None and not isinstance(vectors, (str, Path, list, tuple)):
+        vectors = {VECTORS: vectors}
+    tables = {}
+    for name, source in named_sources(vectors, unnamed=True).items():
+        tables[VECTORS if name.startswith(UNNAMED) else name] = read_vectors(source, most=most)
+    return Knowledge(found, lists, tables)
 
 
 def named_sources(given: Any, *, unnamed: bool = False) -> dict[str, Any]:
@@ -171,9 +187,13 @@ def read_gazetteer(source: Any, *, folded: bool = False) -> Gazetteer:
 def warn_of_strangers(knowledge: Knowledge, columns: Columns) -> None:
     """Warn about word classes and gazetteers that match none of the words."""
     for name in knowledge.names:
-        keys = Extractor(parse_template(f"{name}[0]", knowledge=knowledge), knowledge).keys(columns)
-        if not keys.any():
-            kind = "gazetteer" if name in knowledge.gazetteers else "word classes"
+        kind = "gazetteer" if name in knowledge.gazetteers else "word classes"
+        if name in knowledge.vectors:
+            kind, found = "word vectors", knowledge.vectors[name].rows(columns) >= 0
+        else:
+            template = parse_template(f"{name}[0]", knowledge=knowledge)
+            found = Extractor(template, knowledge).keys(columns) != 0
+        if not found.any():
             warnings.warn(
                 f"the {kind} {name} matches nothing in the training data; check its language, its case and "
                 "how it splits words",

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from structsvm.files.errors import DataError
-from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER, DOCUMENT, attribute
-from taggers.features.presets import NAMED, OF_CLASSES, OF_GAZETTEERS, OF_PATHS
+from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER, DOCUMENT, VALUE, attribute
+from taggers.features.presets import NAMED, OF_CLASSES, OF_GAZETTEERS, OF_PATHS, OF_VECTORS
 
 if TYPE_CHECKING:
     from taggers.features.knowledge import Knowledge
@@ -41,13 +41,15 @@ class Cell:
 class Pattern:
     """Cells that make one feature together; patterns of the same identity share their features.
 
-    back: the distance to the previous label that they are joined with; 0 for none.
+    back: the distance to the previous label that they are joined with; 0 for none. real: the cell gives
+    numbers, not a text: those of a column, or a word vector.
     """
 
     text: str
     identity: str = field(repr=False)
     cells: tuple[Cell, ...] = field(repr=False)
     back: int = field(default=0, repr=False)
+    real: bool = field(default=False, repr=False)
 
     def name(self, values: list[str], before: str = "") -> str:
         """The name of the feature with these values; before: the label that it is joined with."""
@@ -92,6 +94,16 @@ class Template:
     def width(self) -> int:
         """The number of columns that it needs."""
         return 1 + max((cell.column for cell in self.cells), default=-1)
+
+    @property
+    def symbolic(self) -> Template:
+        """The template without patterns that give numbers."""
+        return replace(self, patterns=tuple(pattern for pattern in self.patterns if not pattern.real))
+
+    @cached_property
+    def real(self) -> tuple[Pattern, ...]:
+        """The patterns that give numbers."""
+        return tuple(pattern for pattern in self.patterns if pattern.real)
 
     @cached_property
     def needs_first_round(self) -> bool:
@@ -180,7 +192,9 @@ def _extensions(template: Template, knowledge: Knowledge) -> list[Template]:
     """The patterns of the word classes and gazetteers that a template does not mention."""
     texts = []
     for name in template.unused(knowledge):
-        if name in knowledge.gazetteers:
+        if name in knowledge.vectors:
+            texts.append(OF_VECTORS)
+        elif name in knowledge.gazetteers:
             texts.append(OF_GAZETTEERS)
         else:
             texts.append(OF_PATHS if knowledge.classes[name].hierarchical else OF_CLASSES)
@@ -233,9 +247,10 @@ def parse_template(text: str, *, file: str = "", knowledge: Knowledge | None = N
     ``w[-2..2]`` five patterns, ``bias`` a feature of every token. ``cluster[1]`` is the class of the
     next word; other word classes and gazetteers give the attributes described in
     `taggers.features.knowledge`. ``doc_form[0]`` and ``doc_label[0]`` depend on the rest of the document, see
-    `taggers.features.documents`. ``y[-1]|w[0]`` joins the previous label with cells;
-    greedy inference can look further back, as in ``y[-2]|p[0]``. Lines that start with U or B have the
-    syntax of CRF++; previous labels alone (B) are always used, as many as `order` says.
+    `taggers.features.documents`. ``c2.value[0]`` is the number in the third column, and word vectors
+    called vectors give ``vectors[0]``, see `taggers.features.real_values`. ``y[-1]|w[0]`` joins the
+    previous label with cells; greedy inference can look further back, as in ``y[-2]|p[0]``. Lines that start
+    with U or B have the syntax of CRF++; previous labels alone (B) are always used, as many as `order` says.
     """
     patterns: list[Pattern] = []
     bigrams: list[Pattern] = []
@@ -276,6 +291,11 @@ def _patterns(piece: str, knowledge: Knowledge | None) -> list[Pattern]:
     labels = [match for match in map(LABEL.fullmatch, parts) if match]
     cells = tuple(_cell(part, knowledge) for part in parts if not LABEL.fullmatch(part))
     texts = list(map(_cell_text, cells))
+    vectors = () if knowledge is None else knowledge.vectors
+    if any(cell.attribute == VALUE or cell.attribute in vectors for cell in cells):
+        if len(parts) > 1:
+            raise ValueError(f"{piece!r}: numbers and word vectors cannot be joined with other cells")
+        return [Pattern(texts[0], texts[0], cells, real=True)]
     if not labels:
         return [Pattern("|".join(texts), "|".join(texts), cells)]
     back = -int(labels[0][1])
@@ -299,9 +319,9 @@ def _cell(text: str, knowledge: Knowledge | None) -> Cell:
     owner, name, offset = match[1] or "w", match[2], int(match[3])
     if not match[1] and re.fullmatch(r"w|p|c\d+", name):
         owner, name = name, ""
-    elif name not in DOCUMENT and (knowledge is None or knowledge.gazetteer(name) is None):
+    elif name not in (*DOCUMENT, VALUE) and (knowledge is None or not knowledge.has(name)):
         attribute(name, knowledge)
-    if owner != "w" and name and name not in ATTRIBUTES and not AFFIX.fullmatch(name):
+    if owner != "w" and name and name not in (*ATTRIBUTES, VALUE) and not AFFIX.fullmatch(name):
         raise ValueError(f"{text!r}: only words, the first column, have classes, gazetteers and documents")
     return _checked(Cell("wp".index(owner) if owner in "wp" else int(owner[1:]), name, offset))
 

@@ -23,6 +23,7 @@ cdef class Columns:
     cdef readonly object keys           # uint64 [n_tokens, width]: hashes instead of texts, or None
     cdef readonly object strings        # function from such a hash to its text
     cdef readonly object memory         # what the format remembers for the next part of the file
+    cdef public object own              # features of the user: for each sentence a list of dicts, or None
     cdef public object documents        # the first sentence of each document, or None if it is not known
     cdef const char* text_at            # data
     cdef const int32_t* span_at         # spans

@@ -24,6 +24,7 @@ class Columns:
     strings: Callable[[int], str] | None
     memory: Any
     documents: np.ndarray | None
+    own: list[list[Any]] | None
     def __init__(
         self,
         data: bytes,

@@ -145,9 +145,9 @@ def test_a_forged_first_round_is_refused(tmp_path):
 
 def test_the_command_line_trains_and_tags(tmp_path):
     pairs = [zip(words, labels, strict=True) for words, labels in zip(X, Y, strict=True)]
-    text = "\n".join("".join(f"{word} {label}\n" for word, label in pair) for pair in pairs) + "\n"
+    text = "\n".join("".join(f"{word} N {label}\n" for word, label in pair) for pair in pairs) + "\n"
     (tmp_path / "train").write_text(text * 12)
-    train = ["train", "ner", "train", "--template", TEMPLATE, "-o", "model", "--documents"]
+    train = ["train", "ner", "train", "--template", f"{TEMPLATE}, p[0]", "-o", "model", "--documents"]
     done = run(*train, "8", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     out = run("tag", "model", "train", cwd=tmp_path).stdout.decode().split("\n")

@@ -150,7 +150,7 @@ def test_bad_options_are_refused(tmp_path):
         PosTagger(classes=[tmp_path / "paths", str(tmp_path / "paths")]).fit(X, Y)
     with pytest.raises(ValueError, match="must be a file, spacy:LANGUAGE or a dict, got 3"):
         PosTagger(classes={"a": 3}).fit(X, Y)
-    with pytest.raises(ValueError, match="both called 'a'"):
+    with pytest.raises(ValueError, match="are called 'a'; rename one"):
         PosTagger(classes={"a": {"cat": 1}}, gazetteers={"a": ["cat"]}).fit(X, Y)
     with pytest.warns(UserWarning, match="the word classes brown matches nothing"):
         PosTagger(classes={"brown": {"owl": "01"}}).fit(X, Y)
