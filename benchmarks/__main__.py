@@ -43,6 +43,7 @@ BENCHMARKS = {
     "wheels": ("wheels", ("conll2000",)),
     "serve": ("serve", ("ud_english_ewt",)),
     "teach": ("teach", ("conll2002", "bc5cdr", "ud_english_ewt")),
+    "teach-page": ("teach_page", ("bc5cdr",)),
 }
 
 WHOLE = ("guard", "pages", "picture")  # those without a quick run

@@ -1,19 +1,14 @@
 """Simulated annotators: how many labels a model needs if it may ask, and how long people wait for it.
 
 Labels are revealed from gold, sentence by sentence. `curve`: the score after each number of labelled tokens,
-in random order and in the order of `query`. `loop`: the same sentences, learned at once or by training
-CRFsuite from scratch after every 50. `session`: memory and the time from an answer to the next guesses over
-10,000 answers. `screen`: the time in a real browser. `doubts`: wrong labels among the answers that the
-model doubts most.
+in random order and in the order of each strategy of `query`. `loop`: the same sentences, learned at once or
+by training CRFsuite from scratch after every 50. `doubts`: wrong labels among the answers that the model
+doubts most. `benchmarks.teach_page` measures the page itself.
 """
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,17 +16,23 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import child, cpu_timed, figure, measurements, publish, table
+from benchmarks.harness import child, cpu_timed, figure, mean_spread, measurements, publish, table
 from corpora import find
 
 MODULE = "benchmarks.teach"
 NAMES = {"spanish": "Spanish NER", "bc5cdr": "BC5CDR", "ewt": "EWT UPOS"}
-WAYS = {"random": "random order", "asked": "asked, a tenth at random"}
+WAYS = {
+    "random": "random order",
+    "asked": "margin, a tenth at random",
+    "margin": "margin",
+    "smallest": "smallest",
+    "total": "total",
+}
+DRAWN = ("random", "asked")  # with several seeds; the others with one
 SHARE = 0.9  # of the score of the whole file
 FIRST, STEP, BATCH, SAMPLE = 500, 1.15, 0.05, 1000
 RANDOM = 0.1
 LOOP, LOOP_SENTENCES = 50, 500
-ANSWERED = 50
 
 Data = tuple[list[list[str]], list[list[str]]]
 
@@ -77,7 +78,8 @@ def order(way: str, tagger: Any, X: list[list[str]], rng: np.random.Generator) -
         chosen = list(range(min(n, len(left))))
         if way != "random" and done:
             sample = rng.permutation(len(left))[:SAMPLE].tolist()
-            found = tagger.query([X[left[k]] for k in sample], n)
+            strategy = "margin" if way == "asked" else way
+            found = tagger.query([X[left[k]] for k in sample], n, strategy=strategy)
             asked = [sample[k] for k in found.tolist()]
             if way == "asked":
                 asked = [k for k in asked if rng.random() >= RANDOM]
@@ -89,13 +91,22 @@ def order(way: str, tagger: Any, X: list[list[str]], rng: np.random.Generator) -
         yield part
 
 
-def curve(name: str, way: str, seed: int, most: int) -> dict[str, Any]:
-    """The score on the test file along a session, and that of the whole training file."""
+def whole(name: str) -> dict[str, Any]:
+    """The score on the test file after training on the whole training file."""
     from taggers.teach.learner import REPROCESS
 
     X, y = read(name, "train")
     X_test, y_test = read(name, "test")
-    whole = score(name, y_test, new_tagger(name, REPROCESS).fit(X, y).predict(X_test))
+    found = score(name, y_test, new_tagger(name, REPROCESS).fit(X, y).predict(X_test))
+    return {"score": found, "tokens": sum(map(len, X))}
+
+
+def curve(name: str, way: str, seed: int, most: int, target: float) -> dict[str, Any]:
+    """The score on the test file along a session, until it reaches the target."""
+    from taggers.teach.learner import REPROCESS
+
+    X, y = read(name, "train")
+    X_test, y_test = read(name, "test")
     tagger = new_tagger(name, REPROCESS)
     tagger.declare(sorted({label for labels in y for label in labels}), X=X)
     points, tokens, sentences, due, enough = [], 0, 0, FIRST, None
@@ -107,11 +118,11 @@ def curve(name: str, way: str, seed: int, most: int) -> dict[str, Any]:
             continue
         due = int(max(due * STEP, tokens + 1))
         points.append((tokens, sentences, score(name, y_test, tagger.predict(X_test))))
-        if enough is None and points[-1][2] >= SHARE * whole:
+        if points[-1][2] >= target:
             enough = points[-1][:2]
         if tokens > most or enough is not None:
             break
-    return {"whole": whole, "tokens": sum(map(len, X)), "points": points, "enough": enough}
+    return {"points": points, "enough": enough}
 
 
 # -- the usual loop -----------------------------------------------------------------------------
@@ -181,118 +192,7 @@ def _score_crfsuite(name: str, path: str, test: list[Any], gold: list[list[str]]
     return score(name, gold, [tagger.tag(rows) for rows in test])
 
 
-# -- sessions -----------------------------------------------------------------------------------
-
-
-def _pool(name: str, n: int) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """Distinct sentences of all parts of a corpus as questions, and the right answers by id."""
-    from structsvm.teach.answers import item_id
-
-    gold: dict[str, list[str]] = {}
-    pool: list[dict[str, Any]] = []
-    for part in ("train", "dev", "test"):
-        for words, labels in zip(*read(name, part), strict=True):
-            item = {"tokens": words}
-            if words and item_id(item) not in gold and len(pool) < n:
-                gold[item_id(item)] = labels
-                pool.append(item)
-    return pool, gold
-
-
-def session(name: str, steps: list[int]) -> dict[str, Any]:
-    """CPU milliseconds from an answer to the next question with guesses, and memory, along a session.
-
-    Most answers are learned together, as after a restart; the last ANSWERED of each step one by one.
-    """
-    from structsvm.teach.answers import Answer, item_id
-    from structsvm.teach.session import Session
-    from taggers.labels.schemes import split
-    from taggers.teach.learner import TagLearner
-
-    pool, gold = _pool(name, steps[-1] + 1000)
-    names = sorted({split(label)[1] for labels in gold.values() for label in labels} - {""})
-    points = []
-    with tempfile.TemporaryDirectory() as folder:
-        learner = TagLearner("ner", pool=pool)
-        with Session(learner, pool, Path(folder) / "journal", names=names, random=RANDOM) as running:
-            for step in steps:
-                unanswered = [item for item in pool if item_id(item) not in running.answers.current]
-                begun = unanswered[: step - ANSWERED - running.answers.n_given]
-                running.take([Answer(item_id(item), item, gold[item_id(item)]) for item in begun])
-                times = [_answer(running, gold, f"{step}-{n}") for n in range(ANSWERED)]
-                points.append({
-                    "answers": running.answers.n_given, "median": float(np.median(times)),
-                    "worst": max(times), "mb": _memory(), "features": _tagger(running).n_features_,
-                })  # fmt: skip
-    return {"points": points}
-
-
-def _answer(running: Any, gold: dict[str, list[str]], key: str) -> float:
-    """Answer a question; the CPU milliseconds until the page has the next one."""
-    running.tidy()  # the page does this between two answers
-    question = running.question("tab")
-    begun = time.process_time()
-    running.answer("tab", question["id"], gold[question["id"]], key)
-    running.question("tab")
-    running.upcoming()
-    running.stats()
-    return 1000 * (time.process_time() - begun)
-
-
-def _tagger(running: Any) -> Any:
-    return running.learner.tagger
-
-
-def _memory() -> float:
-    """The memory that this process has now, in MB."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
-
-
-ENTER = """() => new Promise(done => {
-  const begun = performance.now();
-  const seen = new MutationObserver(() => requestAnimationFrame(() => {
-    seen.disconnect(); done(performance.now() - begun);
-  }));
-  seen.observe(document.getElementById("upcoming"), {childList: true});
-  document.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
-})"""
-
-
-def screen(name: str, labelled: int, answers: int) -> dict[str, Any]:
-    """Milliseconds from Enter to new guesses on the screen of Chromium, after `labelled` sentences."""
-    from playwright.sync_api import sync_playwright
-
-    pool, gold = _pool(name, labelled + answers + 200)
-    lines = [
-        "".join(f"{word}\t{label}\n" for word, label in zip(item["tokens"], labels, strict=True)) + "\n"
-        for item, labels in zip(pool, gold.values(), strict=True)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "begin.txt").write_text("".join(lines[:labelled]))
-        raw = "".join("\n".join(item["tokens"]) + "\n\n" for item in pool[labelled:])
-        Path(folder, "raw.txt").write_text(raw)
-        command = ["teach", "ner", "raw.txt", "-o", "m.ssvm", "--begin", "begin.txt", "--format", "columns"]
-        program = "from structsvm.cli.entry import main; main()"
-        with subprocess.Popen(
-            [sys.executable, "-c", program, *command, "--no-browser"], cwd=folder, text=True,
-            stderr=subprocess.PIPE,
-        ) as server:  # fmt: skip
-            assert server.stderr is not None
-            url = next(line for line in server.stderr if line.startswith("http")).split()[0]
-            with sync_playwright() as playwright:
-                path = shutil.which("chromium")
-                browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-                page = browser.new_page()
-                page.goto(url)
-                page.locator("#sentence .token").first.wait_for()
-                times = []
-                for _ in range(answers):
-                    times.append(page.evaluate(ENTER))
-                    page.wait_for_timeout(150)
-                browser.close()
-            server.terminate()
-            server.communicate()
-    return {"median": float(np.median(times)), "p95": float(np.percentile(times, 95)), "worst": max(times)}
+# -- doubts --------------------------------------------------------------------------------------
 
 
 def doubts(name: str, sentences: int, wrong: float, seed: int) -> dict[str, Any]:
@@ -327,7 +227,7 @@ def doubts(name: str, sentences: int, wrong: float, seed: int) -> dict[str, Any]
 def measure(kind: str, **job: Any) -> dict[str, Any]:
     """One measurement, in its own process."""
     kinds: dict[str, Callable[..., dict[str, Any]]] = {
-        "curve": curve, "loop": loop, "session": session, "screen": screen, "doubts": doubts
+        "whole": whole, "curve": curve, "loop": loop, "doubts": doubts
     }  # fmt: skip
     return kinds[kind](**job)
 
@@ -337,101 +237,72 @@ def measure(kind: str, **job: Any) -> dict[str, Any]:
 
 def main(*, quick: bool = False) -> None:
     """Publish the tables and a drawing for each corpus."""
-    seeds, most = (1, 3_000) if quick else (1, 150_000)
+    seeds, most = (1, 3_000) if quick else (3, 150_000)
     ending = "-quick" if quick else ""
     kept: dict[str, Any] = {}
-    parts, rows = [], []
+    rows = []
     for name, title in NAMES.items():
-        jobs = [{"kind": "curve", "name": name, "way": way, "seed": seed, "most": most}
-                for way in WAYS for seed in range(seeds)]  # fmt: skip
-        found = measurements(MODULE, jobs)
-        kept[name] = found
-        runs = {way: found[k * seeds : (k + 1) * seeds] for k, way in enumerate(WAYS)}
-        rows += [_curve_row(title, way, runs) for way in WAYS]
-        _draw(f"teach-{name}{ending}", name, runs)
+        (all_of_it,) = measurements(MODULE, [{"kind": "whole", "name": name}])
+        target = SHARE * all_of_it["score"]
+        runs = {
+            way: measurements(MODULE, [
+                {"kind": "curve", "name": name, "way": way, "seed": seed, "most": most, "target": target}
+                for seed in range(seeds if way in DRAWN else 1)
+            ])
+            for way in WAYS
+        }  # fmt: skip
+        kept[name] = {"whole": all_of_it, **runs}
+        rows += [[title, f"{100 * target:.1f}", *_needed(way, runs)] for way in WAYS]
+        _draw(f"teach-{name}{ending}", name, runs, target)
     header = [
-        "corpus", "order", "90% of the whole file's score", "sentences needed", "tokens needed",
+        "corpus", "90% of the whole file's score", "order", "seeds", "sentences needed", "tokens needed",
         "relative to random",
     ]  # fmt: skip
-    parts.append(table(header, rows))
-    loops = {name: measurements(MODULE, [{
-        "kind": "loop", "name": name, "seed": 0, "sentences": 100 if quick else LOOP_SENTENCES,
-    }])[0] for name in NAMES}  # fmt: skip
-    parts.append(table(
-        ["corpus", "sentences", "structsvm", "seconds of learning", "CRFsuite", "seconds of training"],
-        [[NAMES[name], end, f"{100 * a:.1f}", f"{s:.1f}", f"{100 * b:.1f}", f"{t:.0f}"]
-         for name, run in loops.items() for end, a, s, b, t in run["points"]],
-    ))  # fmt: skip
-    parts.append(_sessions(kept, quick))
-    kept["loop"] = loops
+    parts = [table(header, rows), _loops(kept, quick), _doubts(kept, quick)]
     publish(f"teach{ending}", "\n\n".join(parts), kept)
 
 
-def _curve_row(title: str, way: str, runs: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """How many labels an order needs; the mean over seeds."""
-
-    def needed(of: str) -> tuple[float, float] | None:
-        pairs = [run["enough"] for run in runs[of]]
-        return None if None in pairs else tuple(np.mean(pairs, axis=0).tolist())
-
-    found, base = needed(way), needed("random")
-    target = f"{100 * SHARE * float(np.mean([run['whole'] for run in runs[way]])):.1f}"
-    if found is None:
-        return [title, WAYS[way], target, "not reached", "not reached", ""]
-    relative = "" if base is None else f"{found[0] / base[0]:.2f}"
-    return [title, WAYS[way], target, f"{found[1]:,.0f}", f"{found[0]:,.0f}", relative]
+def _needed(way: str, runs: dict[str, list[dict[str, Any]]]) -> list[Any]:
+    """The labels that an order needs, and the tokens relative to random order with the same seeds."""
+    found = [run["enough"] for run in runs[way]]
+    if None in found:
+        return [WAYS[way], len(found), "not reached", "not reached", ""]
+    sentences, tokens = ([pair[k] for pair in found] for k in (1, 0))
+    pairs = zip(found, runs["random"], strict=False)
+    ratios = [one[0] / base["enough"][0] for one, base in pairs if base["enough"] is not None]
+    relative = mean_spread(ratios) if len(ratios) == len(found) else ""
+    return [WAYS[way], len(found), f"{np.mean(sentences):,.0f}", f"{np.mean(tokens):,.0f}", relative]
 
 
-def _draw(file: str, name: str, runs: dict[str, list[dict[str, Any]]]) -> None:
+def _draw(file: str, name: str, runs: dict[str, list[dict[str, Any]]], target: float) -> None:
     with figure(file, "labelled tokens", "accuracy" if name == "ewt" else "F1") as axes:
-        for way in WAYS:
-            points = runs[way][0]["points"]
-            axes.plot([p[0] for p in points], [100 * p[2] for p in points], label=WAYS[way])
-        axes.axhline(100 * SHARE * runs["random"][0]["whole"], color="gray", linewidth=0.8)
-        axes.legend()
+        for number, way in enumerate(DRAWN):
+            for seed, run in enumerate(runs[way]):
+                label = WAYS[way] if not seed else None
+                x, y = [p[0] for p in run["points"]], [100 * p[2] for p in run["points"]]
+                axes.plot(x, y, f"C{number}", label=label, linewidth=1)
+        axes.axhline(100 * target, color="gray", linewidth=0.8)
 
 
-def _sessions(kept: dict[str, Any], quick: bool) -> str:
-    """Latency and memory of a session, the browser, and the queue of doubted labels."""
-    steps = [200, 400] if quick else [1_000, 2_000, 5_000, 10_000]
-    (run,) = measurements(MODULE, [{"kind": "session", "name": "bc5cdr", "steps": steps}])
-    kept["session"] = run
-    text = table(
-        ["answers", "median CPU ms to the next guesses", "worst CPU ms", "MB", "features"],
-        [
-            [f"{p['answers']:,}", f"{p['median']:.1f}", f"{p['worst']:.1f}", f"{p['mb']:.0f}",
-             f"{p['features']:,}"]
-            for p in run["points"]
-        ],
+def _loops(kept: dict[str, Any], quick: bool) -> str:
+    """Learning each sentence at once, and training from scratch again and again."""
+    job = {"kind": "loop", "seed": 0, "sentences": 100 if quick else LOOP_SENTENCES}
+    kept["loop"] = {name: measurements(MODULE, [{**job, "name": name}])[0] for name in NAMES}
+    return table(
+        ["corpus", "sentences", "structsvm", "seconds of learning", "CRFsuite", "seconds of training"],
+        [[NAMES[name], end, f"{100 * a:.1f}", f"{s:.1f}", f"{100 * b:.1f}", f"{t:.1f}"]
+         for name, run in kept["loop"].items() for end, a, s, b, t in run["points"]],
     )  # fmt: skip
-    if shutil.which("chromium"):
-        job: dict[str, Any] = {
-            "kind": "screen",
-            "name": "bc5cdr",
-            "labelled": 300 if quick else 10_000,
-            "answers": 50,
-        }
-        (found,) = measurements(MODULE, [job])
-        kept["screen"] = found
-        text += (
-            f"\n\nFrom Enter to new guesses on the screen of Chromium after {job['labelled']:,} labelled "
-            f"sentences: median {found['median']:.0f} ms, p95 {found['p95']:.0f} ms, "
-            f"worst {found['worst']:.0f} ms."
-        )
-    common = {"kind": "doubts", "sentences": 300 if quick else 2000, "wrong": 0.05, "seed": 0}
-    jobs: list[dict[str, Any]] = [{"name": name, **common} for name in ("spanish", "ewt")]
-    rows = []
-    for job, found in zip(jobs, measurements(MODULE, jobs), strict=True):
-        rows.append(
-            [NAMES[job["name"]], *(found[key] for key in ("sentences", "wrong", "looked at", "found"))]
-        )
-        kept[f"doubts-{job['name']}"] = found
-    return (
-        text
-        + "\n\n"
-        + table(
-            ["corpus", "sentences", "with one wrong label", "most doubted", "wrong labels among them"], rows
-        )
+
+
+def _doubts(kept: dict[str, Any], quick: bool) -> str:
+    """The queue of doubted labels."""
+    job = {"kind": "doubts", "sentences": 300 if quick else 2000, "wrong": 0.05, "seed": 0}
+    kept["doubts"] = {name: measurements(MODULE, [{**job, "name": name}])[0] for name in ("spanish", "ewt")}
+    columns = ("sentences", "wrong", "looked at", "found")
+    return table(
+        ["corpus", "sentences", "with one wrong label", "most doubted", "wrong labels among them"],
+        [[NAMES[name], *(run[key] for key in columns)] for name, run in kept["doubts"].items()],
     )
 
 

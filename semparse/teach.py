@@ -75,6 +75,9 @@ class ParseLearner:
             if answer.value != NONE:
                 self.parser.partial_fit(answer.item["text"], [answer.item["candidates"][answer.value]])
 
+    def tidy(self) -> None:
+        """Nothing to do: the parser learns few features from an answer."""
+
     def guess(self, items: Sequence[Any]) -> list[tuple[int, list[float]]] | None:
         return [self._guess(item) for item in items]
 

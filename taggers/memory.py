@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import warnings
 from pathlib import Path
@@ -15,6 +16,7 @@ LARGE = 2e9  # bytes: below this, nothing is said
 MANY = 300  # labels: exact inference compares all pairs of them for each token
 COPIES = {"perceptron": 3}  # of the weights, where there is more than one: last, sums and means
 LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
+_C_LIBRARY = ctypes.CDLL(None) if os.name == "posix" else None
 
 
 class TrainingMemoryWarning(UserWarning):
@@ -23,6 +25,13 @@ class TrainingMemoryWarning(UserWarning):
 
 class ManyLabelsWarning(UserWarning):
     """Warning about exact inference with many labels, which is slow."""
+
+
+def release_memory() -> None:
+    """Return freed memory to the operating system; the GNU C library keeps it otherwise."""
+    trim = getattr(_C_LIBRARY, "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 def needed_memory(problem: SequenceProblem, n_features: int, X: Sequences, algorithm: str) -> int:

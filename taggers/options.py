@@ -314,7 +314,8 @@ OPTIONS = (
         "max_features",
         int,
         None,
-        "For streams: the most features that partial_fit keeps; it forgets those not seen for longest.",
+        "For streams: the most features that partial_fit keeps; it forgets those whose weights are all zero, "
+        "then those not seen for longest.",
         low=4,
     ),
     Option(

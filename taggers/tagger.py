@@ -196,6 +196,22 @@ class SequenceTagger(Estimator):
             finally:
                 if trainer.is_started:  # or else the data were rejected before anything was learned
                     self._trainer = trainer
+            trainer.forget(settings)
+        return self
+
+    def forget(self, *, max_features: int | None = None, max_support: int | None = None) -> Self:
+        """Forget features and support patterns beyond these bounds, until three quarters of them are left.
+
+        `partial_fit` does this after each call if the options with these names are set. A call that forgets
+        takes some tenths of a second.
+        """
+        bounds = {"max_features": max_features, "max_support": max_support}
+        for name, value in bounds.items():
+            self.OPTIONS[name].check(value)
+        settings = options.checked_settings(self) | bounds
+        with training(self), training(trainer := self._fitted(), self):
+            if trainer.is_started:
+                trainer.forget(settings)
         return self
 
     def _new_trainer(self, X: Any, gold: GoldLabels, classes: Sequence[str]) -> Trainer:

@@ -41,7 +41,7 @@ from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
-from taggers.memory import check_memory
+from taggers.memory import check_memory, release_memory
 from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS
 
@@ -238,21 +238,24 @@ class Trainer:
         finally:
             self._hold()
         self._learned = True
-        self._forget(dataset, settings)
+        if settings["max_features"] is not None:
+            self._see(dataset.X.rows)
 
-    def _forget(self, dataset: Dataset, settings: Settings) -> None:
+    def _see(self, rows: np.ndarray) -> None:
+        """Note that these features were in the data of this call, and that new ones were too."""
+        self._calls += 1
+        self._last_seen = _lengthened(self._last_seen, len(self.model.table), self._calls)
+        self._last_seen[rows] = self._calls
+
+    def forget(self, settings: Settings) -> None:
         """Keep the features and support patterns within their bounds, if there are any."""
         model, optimizer = self.model, self.optimizer
         most, budget = settings["max_features"], settings["max_support"]
         features = patterns = None
-        if most is not None:
-            self._calls += 1
-            missing = len(model.table) - len(self._last_seen)
-            self._last_seen = np.append(self._last_seen, np.full(missing, self._calls))
-            self._last_seen[dataset.X.rows] = self._calls
-            if len(model.table) > most:
-                features = np.zeros(len(model.table), bool)
-                features[np.argsort(self._last_seen, kind="stable")[-int(KEPT * most) :]] = True
+        if most is not None and len(model.table) > most:
+            features = np.zeros(len(model.table), bool)
+            self._last_seen = _lengthened(self._last_seen, len(features), 0)
+            features[np.lexsort((self._last_seen, self._has_weight()))[-int(KEPT * most) :]] = True
         n = optimizer.n_support_patterns_
         if budget is not None and n > budget:
             patterns = np.arange(n) >= n - int(KEPT * budget)  # mostly the youngest: new ones come last
@@ -270,6 +273,14 @@ class Trainer:
         optimizer = new_optimizer(model, settings)
         _restore(optimizer, state, model.problem())
         self._replace(model, optimizer, settings)
+        del state
+        release_memory()
+
+    def _has_weight(self) -> np.ndarray:
+        """For each feature whether it has a weight that is not zero: without the others, no guess changes."""
+        problem = self.optimizer.problem
+        table = self.optimizer.weights_at(slice(None)).reshape(-1, problem.stride)[problem.history :]
+        return _lengthened(table.any(axis=1), len(self.model.table), False)
 
     def resume(self, dataset: Dataset, settings: Settings, weight: Any = None) -> bool:
         """Restore the training state, if these are the data that it belongs to; False if they are not."""
@@ -507,6 +518,10 @@ class Trainer:
         if best is None:
             best = self.model.rows_of(self.optimizer.weights_at(slice(None)))
         return best, scores
+
+
+def _lengthened(values: np.ndarray, size: int, value: Any) -> np.ndarray:
+    return np.append(values, np.full(size - len(values), value, values.dtype))
 
 
 def shared(settings: Settings, n_sentences: int) -> dict[str, Any]:

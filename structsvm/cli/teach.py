@@ -74,6 +74,7 @@ def teach(
 def run(teaching: Any, exports: Sequence[str], **options: Any) -> None:
     """Write the exports and the model, or serve the page."""
     with teaching.session:
+        teaching.check_exports(exports)
         for note in teaching.notes:
             print(note, file=sys.stderr)
         if not exports:

@@ -25,7 +25,7 @@ from structsvm.teach.progress import Progress
 MOST_TABS = 64
 QUEUE = 4  # the question, and those that the page shows after it
 CANDIDATES = 32  # questions that are ranked again before one of them is chosen
-SLICE = 100  # questions that `tidy` ranks at a time: a few milliseconds
+SLICE = 25  # questions that `tidy` ranks at a time: an answer waits a few milliseconds for it
 WITHIN = 1.0  # a smaller margin than this is within the margin of the SVM
 MOST_KEY = 64
 
@@ -60,6 +60,9 @@ class Learner(Protocol):
 
     def learn(self, answers: Sequence[Answer]) -> None:
         """Learn answers; none of them may be skipped."""
+
+    def tidy(self) -> None:
+        """Keep the memory of the model within its bounds; called between answers."""
 
     def guess(self, items: Sequence[Any]) -> list[tuple[Any, list[float]]] | None:
         """For each question the answer and its margins; None if nothing is known yet."""
@@ -174,7 +177,7 @@ class Session:
                     return None
             self._tabs.move_to_end(tab)
             self._fill()
-            return self._question(*self._tabs[tab])
+            return self._questions([self._tabs[tab]])[0]
 
     def _is_shown(self, tab: str) -> bool:
         """Whether the question of a tab still needs an answer."""
@@ -200,31 +203,34 @@ class Session:
         if id in self.place:
             self.open[self.place[id]] = is_open
 
-    def _question(self, id: str, why: str) -> dict[str, Any]:
-        answer = self.answers.current.get(id)
-        item = self.items[id] if answer is None else answer.item
-        guess = self.learner.guess([item])
-        shown: dict[str, Any] = {"id": id, "item": item, "why": why, "answered": answer is not None}
-        if answer is not None:
-            shown["value"] = answer.value
-        if guess is not None:
-            shown["guess"], shown["margins"] = guess[0]
-        return shown
+    def _questions(self, chosen: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+        """Questions (id and why) as JSON, with guesses."""
+        answers = [self.answers.current.get(id) for id, _ in chosen]
+        items = [self._item(id) for id, _ in chosen]
+        found: list[dict[str, Any]] = [
+            {"id": id, "item": item, "why": why, "answered": answer is not None}
+            for (id, why), item, answer in zip(chosen, items, answers, strict=True)
+        ]
+        for shown, answer in zip(found, answers, strict=True):
+            if answer is not None:
+                shown["value"] = answer.value
+        for shown, guess in zip(found, self.learner.guess(items) or (), strict=False):
+            shown["guess"], shown["margins"] = guess
+        return found
 
     def upcoming(self) -> list[dict[str, Any]]:
         """The next questions, with guesses."""
         with self.lock:
             self._fill()
-            return [self._question(self.ids[one.place], one.why) for one in self._queue[: QUEUE - 1]]
+            return self._questions([(self.ids[one.place], one.why) for one in self._queue[: QUEUE - 1]])
 
     def _fill(self) -> bool:
         """Fill the queue with open questions; False if there are none."""
         queue = [one for one in self._queue if self.open[one.place]]
-        ranked = self._rank(np.array([one.place for one in queue], int))
-        if ranked:  # what is sure by now need not be asked, unless it was drawn at random
-            queue = [
-                one for one in queue if one.why == "random" or self._margin[one.place] < WITHIN
-            ] or queue[:1]  # fmt: skip
+        self._rank_again(np.array([one.place for one in queue], int))
+        queue = [  # what is sure by now need not be asked, unless it was drawn at random
+            one for one in queue if one.why == "random" or self._margin[one.place] < WITHIN
+        ] or queue[:1]  # fmt: skip
         self._queue = queue
         while len(queue) < QUEUE:
             taken = [one.place for one in queue]
@@ -242,8 +248,14 @@ class Session:
             return Question(int(self._rng.choice(places)), "random")
         most = min(CANDIDATES, len(places))
         best = places[np.argpartition(-self._useful[places], most - 1)[:most]]
-        self._rank(best[self._ranked[best] < len(self.answers.history)])
+        self._rank_again(best)
         return Question(int(best[np.argmax(self._useful[best])]), "margin")
+
+    def _rank_again(self, places: np.ndarray) -> None:
+        """Rank those of these questions that were ranked before the last answer."""
+        old = places[self._ranked[places] < len(self.answers.history)]
+        if len(old):
+            self._rank(old)
 
     def _rank(self, places: np.ndarray) -> bool:
         """Compute how useful these questions are now; False if the model knows nothing yet."""
@@ -284,6 +296,7 @@ class Session:
             self._count(answer)
             for other in [name for name, (shown, _) in self._tabs.items() if shown == id]:
                 self._release(other)
+            self._set_open(id, False)  # also after a restart, when no tab has asked for it
             if known is not None and known.value is not None and known.value != value:
                 self._stale = True
             if value is not None and (known is None or known.value != value):
@@ -304,7 +317,7 @@ class Session:
             before = self.answers.current.get(answer.id)
             self.items.setdefault(answer.id, answer.item)  # a colleague's, or of an earlier file
             self._show(tab, answer.id, answer.why if before is None else "review")
-            shown = self._question(*self._tabs[tab])
+            (shown,) = self._questions([self._tabs[tab]])
             shown["draft"] = answer.value
             return shown
 
@@ -409,7 +422,7 @@ class Session:
     # -- work between the answers ---------------------------------------------------------------
 
     def tidy(self) -> bool:
-        """Do a few milliseconds of background work; return True if there is more.
+        """Do some background work, mostly of a few milliseconds; return True if there is more.
 
         If answers were changed or taken back, a new model learns all current answers; otherwise, some open
         questions are ranked with the current model.
@@ -417,6 +430,7 @@ class Session:
         if self._stale:
             self.rebuild()
         with self.lock:
+            self.learner.tidy()
             old = np.flatnonzero(self.open & (self._ranked < len(self.answers.history)))
             if not len(old):
                 return False

@@ -23,9 +23,10 @@ class Export(NamedTuple):
 
 @dataclass
 class Teaching:
-    """A session with its files; the first of the exports is the default.
+    """A session with its files.
 
-    notes: sentences for the page. conflicts: answers that differ from a colleague's, as in `Session.doubts`.
+    exports: the formats by name. notes: sentences for the page. conflicts: answers that differ from a
+    colleague's, as in `Session.doubts`.
     """
 
     session: Session
@@ -41,12 +42,22 @@ class Teaching:
 
     def write(self, path: str | Path) -> tuple[int, int]:
         """Export in the format of the file extension; return the numbers of answers written and left out."""
-        found = [export for export in self.exports.values() if f".{export.ending}" == Path(path).suffix]
         answers = self.session.answers.given()
-        data, left_out = (found or list(self.exports.values()))[0].write(answers)
+        data, left_out = self._export(path).write(answers)
         with atomic_write(path) as out:
             out.write(data)
         return len(answers) - left_out, left_out
+
+    def check_exports(self, paths: Sequence[str | Path]) -> None:
+        """Raise ValueError for a file that cannot be exported to, before any is written."""
+        for path in paths:
+            self._export(path)
+
+    def _export(self, path: str | Path) -> Export:
+        known = {f".{export.ending}": export for export in self.exports.values()}
+        if Path(path).suffix not in known:
+            raise ValueError(f"{path}: the name of an export must end in {' or '.join(known)}")
+        return known[Path(path).suffix]
 
     def app(self) -> Any:
         """The page."""

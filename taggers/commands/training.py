@@ -181,11 +181,24 @@ def _check_labels(columns: Columns, place: int) -> None:
     empty = np.flatnonzero((columns.spans[:, place:, 1] == 0).any(axis=1))
     if len(empty):
         raise DataError("the label is empty", columns.name, columns.line(int(empty[0])))
+    for column in range(place, columns.width):
+        _check_not_missing(columns, column)
     if columns.data.count(b"\r") > columns.data.count(b"\r\n"):
         for token, label in enumerate(columns.texts(place)):
             if "\r" in label:
                 what = f"label {label!r} contains a carriage return; check the line endings"
                 raise DataError(what, columns.name, columns.line(token))
+
+
+def _check_not_missing(columns: Columns, column: int) -> None:
+    """Raise DataError if no token has a label in a column."""
+    format, number = columns.format, columns.wanted[column]
+    missing = format.missing(number)
+    if missing is None or (columns.spans[:, column, 1] != len(missing)).any():
+        return
+    if set(columns.texts(column)) == {missing}:
+        what = f"the column {format.column_name(number)} has no labels; choose another with --column"
+        raise DataError(what, columns.name)
 
 
 def _check_resumable(model: Any, columns: Columns, gold: GoldLabels) -> None:

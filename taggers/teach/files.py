@@ -67,7 +67,12 @@ def read_answers(
     format: str = "auto",
     encoding: str = "utf-8",
 ) -> list[Answer]:
-    """The sentences of a labelled file, as answers."""
+    """The sentences of a labelled file, as answers.
+
+    label: the column of the labels; by default the last one, or that of `export` in CoNLL-U.
+    """
+    if label is None and task != "pos":
+        label = -1
     columns = read_labelled(path, format=format, encoding=encoding, inputs=inputs, labels=[label])
     *parts, y = (columns.sentences(column) for column in range(columns.width))
     missing = columns.format.missing(columns.wanted[-1])
@@ -112,15 +117,15 @@ def _columns(answers: Sequence[Answer], task: str) -> bytes:
 
 
 def _conllu(answers: Sequence[Answer], task: str) -> bytes:
-    """Parts of speech are in UPOS, other labels in MISC as ``NER=B-PER``, ``Chunk=`` or ``Label=``."""
-    key = {"ner": "NER", "chunk": "Chunk", "label": "Label"}.get(task)
+    """Parts of speech are in UPOS, other labels in MISC, where `structsvm tag` writes them too."""
+    place = "UPOS" if task == "pos" else "MISC"
     sentences = []
     for number, answer in enumerate(answers, start=1):
         lines = [f"# sent_id = {number}", f"# text = {' '.join(answer.item['tokens'])}"]
         for at, (word, label) in enumerate(zip(answer.item["tokens"], answer.value, strict=True), start=1):
             row = dict.fromkeys(COLUMNS, "_") | {"ID": str(at), "FORM": word}
             if label is not None:
-                row["MISC" if key else "UPOS"] = f"{key}={label}" if key else label
+                row[place] = label
             lines.append("\t".join(row.values()))
         sentences.append("\n".join(lines) + "\n\n")
     return "".join(sentences).encode()

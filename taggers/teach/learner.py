@@ -29,6 +29,9 @@ SCHEME = "IOB2"
 MOST_NAME = 60
 MOST_NAMES = 500
 REASONS = 8
+MOST_FEATURES = 500_000  # and support patterns, more than at the beginning: these bound the memory
+MOST_SUPPORT = 10_000
+AT_ONCE = 500  # sentences that are learned before some features are forgotten
 REPROCESS = 5  # n_R of LaRank: people are slow, so old answers can be revisited more often than in training
 
 Labels = list[str | None]
@@ -167,7 +170,20 @@ class TagLearner:
         y = [answer.value for answer in answers]
         if self.kind == "spans":
             y = [in_scheme(value, SCHEME, self._outer) for value in y]
-        self.tagger.partial_fit([_sentence(answer.item) for answer in answers], y)
+        X = [_sentence(answer.item) for answer in answers]
+        for start in range(0, len(X), AT_ONCE):
+            self.tagger.partial_fit(X[start : start + AT_ONCE], y[start : start + AT_ONCE])
+            if len(X) > AT_ONCE:
+                self.tidy()
+
+    def tidy(self) -> None:
+        """Forget features and support patterns if there are many more than in the model at the beginning."""
+        first, options = self._blank.model_, {}
+        if first.label_bigrams is None:
+            options["max_features"] = len(first.table) + MOST_FEATURES
+        if self.tagger.settings()["algorithm"] != "perceptron":
+            options["max_support"] = len((first.state or {}).get("dual.upper", ())) + MOST_SUPPORT
+        self.tagger.forget(**options)
 
     def _tag(self, items: Sequence[Any]) -> tuple[list[list[str]], np.ndarray, np.ndarray] | None:
         """The labels of each sentence, the margins of all tokens, and where each sentence begins."""

@@ -61,7 +61,7 @@ def test_forgetting_patterns_leaves_the_weights_and_forgetting_features_those_of
     tagger = Chunker().partial_fit(X, Y)
     before, features = tagger.optimizer_.weights_, tagger.n_features_
     few = copy.deepcopy(tagger).set_params(max_support=8)
-    few._trainer._forget(_dataset(few), few.settings())
+    few._trainer.forget(few.settings())
     assert few.optimizer_.n_support_patterns_ == 6
     assert np.array_equal(few.optimizer_.weights_, before)
     assert few.predict(X_TEST) == tagger.predict(X_TEST)
@@ -69,7 +69,8 @@ def test_forgetting_patterns_leaves_the_weights_and_forgetting_features_those_of
     small = tagger.set_params(max_features=features - 1)
     stride = small.optimizer_.problem.stride
     keys, patterns = small.model_.table.keys.copy(), small.optimizer_.n_support_patterns_
-    small._trainer._forget(_dataset(small), small.settings())
+    small._trainer._see(np.zeros(0, int))
+    small._trainer.forget(small.settings())
     assert small.n_features_ == int(0.75 * (features - 1))
     assert small.optimizer_.n_support_patterns_ == patterns
     kept = np.isin(keys, small.model_.table.keys)
@@ -77,16 +78,6 @@ def test_forgetting_patterns_leaves_the_weights_and_forgetting_features_those_of
     rows = before.reshape(-1, stride)[-features:][kept]
     assert np.array_equal(small.optimizer_.weights_.reshape(-1, stride)[-len(rows) :], rows)
     assert small.partial_fit(X, Y).score(X, Y) > 0.95
-
-
-def _dataset(tagger):
-    """An empty data set, for a call that sees nothing."""
-    from structsvm.problems.sequence import SequenceLabels, Sequences
-    from taggers.trainer import Dataset
-
-    empty = np.zeros(0, np.int32)
-    return Dataset(Sequences(empty, np.zeros(1, np.int64), np.zeros(1, np.int64)),
-                   SequenceLabels(empty, np.zeros(1, np.int64)))  # fmt: skip
 
 
 def test_features_not_seen_for_longest_are_forgotten():
@@ -98,6 +89,16 @@ def test_features_not_seen_for_longest_are_forgotten():
         tagger.partial_fit(*sentence(k))
     known = [k for k in range(9) if tagger.explain([f"w{k}"])[0]["features"]]
     assert known == [0, 1, 5, 6, 7, 8]
+
+
+def test_features_without_a_weight_are_forgotten_first():
+    tagger = SequenceTagger(template="w[0]", inference="greedy", max_features=8)
+    tagger.partial_fit([["old"]], [["a"]]).partial_fit([["older"]], [["b"]])
+    for k in range(6):  # tokens without a label teach nothing
+        tagger.partial_fit([["old", f"w{k}"]], [["a", None]])
+    tagger.partial_fit([["old", "w6"]], [["a", None]])
+    assert tagger.n_features_ == 6
+    assert all(tagger.explain([word])[0]["features"] for word in ("old", "older"))
 
 
 def test_a_bounded_tagger_is_saved_copied_and_goes_on(tmp_path):

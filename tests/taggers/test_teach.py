@@ -382,7 +382,8 @@ def test_exports_can_be_read_again(tmp_path, format):
         assert [answer.value for answer in read_answers(path, "ner")] == labels
     elif format == "conllu":
         found = read_all(path, wanted=(1, 9))
-        assert (found.sentences(0), found.sentences(1)) == (words, [[f"NER={x}" for x in y] for y in labels])
+        assert (found.sentences(0), found.sentences(1)) == (words, labels)
+        assert [answer.value for answer in read_answers(path, "ner")] == labels
     elif format == "jsonl":
         found = [json.loads(line) for line in data.splitlines()]
         assert [(one["tokens"], one["labels"]) for one in found] == list(zip(words, labels, strict=True))
@@ -532,3 +533,37 @@ def test_the_journal_is_plain_json_lines(tmp_path: Path):
     assert lines[0] == {"teach": "ner", "version": 1}
     assert [line["do"] for line in lines[1:]] == ["name", "name", "answer"]
     assert set(lines[-1]) == {"do", "key", "id", "item", "value", "guess", "why", "by", "time"}
+
+
+def test_an_answer_that_arrives_after_a_restart_is_not_asked_again(tmp_path):
+    with started(tmp_path) as session:
+        question = session.question("a")
+    with started(tmp_path) as session:  # the tab still shows the question of the program that was killed
+        session.answer("a", question["id"], truth(question), "k")
+        asked = []
+        for k in range(len(POOL) - 1):
+            asked.append(session.question("a"))
+            session.answer("a", asked[-1]["id"], truth(asked[-1]), str(k))
+        assert question["id"] not in [one["id"] for one in asked]
+        assert session.question("a") is None
+
+
+def test_a_session_forgets_features_and_support_but_not_those_of_its_model(tmp_path, monkeypatch):
+    monkeypatch.setattr("taggers.teach.learner.MOST_FEATURES", 100)
+    monkeypatch.setattr("taggers.teach.learner.MOST_SUPPORT", 8)
+    monkeypatch.setattr("taggers.teach.learner.AT_ONCE", 2)
+    X, y = [["Anna", "sings"]], [["B-PER", "O"]]
+    first = NerTagger().fit(X, y)
+    first.save(tmp_path / "old.ssvm", training_state=True)
+    for model, features in ((None, 0), (tmp_path / "old.ssvm", first.n_features_)):
+        folder = tmp_path / str(features)
+        folder.mkdir()
+        with started(folder, model=model) as session:
+            for k in range(len(POOL)):
+                teach(session, 1, begin=k)
+                session.tidy()
+                tagger = session.learner.tagger
+                assert tagger.n_features_ <= features + 100
+                assert tagger.optimizer_.n_support_patterns_ <= first.optimizer_.n_support_patterns_ + 8
+        with started(folder, model=model) as session:
+            assert session.learner.tagger.n_features_ <= features + 100

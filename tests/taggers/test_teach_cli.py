@@ -48,6 +48,19 @@ def test_export_writes_every_format_and_the_model(folder):
     ]
 
 
+@pytest.mark.parametrize("ending", ["txt", "conllu"])
+def test_an_export_is_a_training_file(folder, ending):
+    answered(folder, 3)
+    export = ("teach", "ner", "raw.txt", "-o", "m.ssvm", "--format", "columns", "--export", f"a.{ending}")
+    assert run(*export, cwd=folder).returncode == 0
+    column = ("--column", "misc") if ending == "conllu" else ()
+    done = run("train", "ner", f"a.{ending}", "-o", "n.ssvm", *column, cwd=folder)
+    assert (done.returncode, b"warning" in done.stderr) == (0, False), done.stderr.decode()
+    again = run("teach", "ner", "raw.txt", "-o", "b.ssvm", *export[5:7], "--begin", f"a.{ending}", "--export",
+                "b.txt", cwd=folder)  # fmt: skip
+    assert b"b.txt: 3 answers" in again.stderr, again.stderr.decode()
+
+
 def test_a_colleague_is_merged_once_and_kappa_is_shown(folder):
     answered(folder, 3, name="bob", wrong=["Paris"])
     answered(folder, 2)
@@ -77,6 +90,7 @@ def test_mistakes_are_refused_in_one_sentence(folder):
     PosTagger().fit([["a"]], [["X"]]).save(folder / "pos.ssvm")
     (folder / "other.jsonl").write_text('{"teach":"pos","version":1}\n')
     (folder / "notes").write_text("notes")
+    (folder / "none.conllu").write_text("1\tAnna" + 8 * "\t_" + "\n\n")
     cases = [
         (1, ("teach", "ner", "none.txt"), "none.txt: cannot be read"),
         (2, ("teach", "dance", "raw.txt"), "task must be one of"),
@@ -87,10 +101,14 @@ def test_mistakes_are_refused_in_one_sentence(folder):
         (1, ("teach", "ner", "raw.txt", "--begin", "raw.txt"), "has only one column"),
         (2, ("teach", "ner", "raw.txt", "--journal", "raw.txt"), "would be overwritten"),
         (2, ("teach", "ner", "raw.txt", "-C", "-1"), "C must be"),
+        (2, ("teach", "ner", "raw.txt", "--export", "a.txt", "--export", "a.tsv"), "an export must end in"),
+        (1, ("train", "ner", "none.conllu", "--format", "conllu"), "the column upos has no labels"),
     ]
     for code, arguments, sentence in cases:
-        refused(run(*arguments, "-o", "m.ssvm", "--format", "columns", cwd=folder), code, sentence)
+        more = () if "--format" in arguments else ("--format", "columns")
+        refused(run(*arguments, "-o", "m.ssvm", *more, cwd=folder), code, sentence)
         assert not (folder / "m.ssvm").exists()
+    assert not (folder / "a.txt").exists()
     assert (folder / "notes").read_text() == "notes"
 
 
