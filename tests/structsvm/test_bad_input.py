@@ -212,5 +212,6 @@ def test_arrays_that_are_not_aligned_are_copied(wrap):
     checked = check_matrix(shifted)
     assert (checked.data if sparse.issparse(checked) else checked).flags.aligned
     assert check_sample_weight(unaligned(np.ones(3)), 3).flags.aligned
+    assert type(check_matrix(np.ma.masked_array(X))) is np.ndarray
     found = LaRank(Multiclass()).fit(shifted, Y).weights_
     assert np.array_equal(found, LaRank(Multiclass()).fit(rows, Y).weights_)
