@@ -1,19 +1,24 @@
 """Train the bundled pipelines, en and af, and write their cards: `python -m benchmarks bundle-ud`.
 
 Pruning is chosen on the development file: the largest that costs less than 0.1 points in each column, or the
-smallest that makes the file fit. The test file is only read at the end.
+smallest that makes the file fit; first for the layers that label words, then for the splitter. The test file
+is only read at the end.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.ud_text import f1, gold, spans
 from corpora import find
 from taggers import commands
 from taggers.conlleval import Evaluation
 from taggers.model_file import FOLDER
 from taggers.pipeline import Pipeline
+from taggers.splitter import Splitter
 
 PRUNE = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04)
 MOST_LOST = 0.1
@@ -44,34 +49,84 @@ def accuracies(pipeline: Pipeline, path: Path) -> dict[str, float]:
     return {name: 100 * one.accuracy for name, one in found.items() if isinstance(one, Evaluation)}
 
 
+def split_scores(pipeline: Pipeline, path: Path) -> dict[str, float]:
+    """F1 in % of sentences, tokens and words of the raw text."""
+    text, wanted = gold(path)
+    found = spans([(token.text, token.words) for token in tokens] for tokens in pipeline.split(text))
+    return {name: f1(wanted[name], found[name]) for name in wanted}
+
+
+def least_weight(
+    aim: dict[str, float], save: Callable[[float], Path], score: Callable[[Pipeline], dict[str, float]]
+) -> tuple[float, dict[str, float]]:
+    """The amount of pruning, and the scores with it; save: write the model with some amount."""
+    chosen, size = (0.0, aim), 0.0
+    for least in PRUNE:
+        path = save(least)
+        found = score(Pipeline.load(path))
+        lost = max(aim[name] - found[name] for name in aim)
+        print(f"prune {least}, {path.stat().st_size / 1e6:.2f} MB, lost {lost:.2f}, {found}")
+        if lost <= MOST_LOST or size > MOST_MB or not least:
+            chosen, size = (least, found), path.stat().st_size / 1e6
+    return chosen
+
+
 def bundled(name: str, *, write: bool) -> None:
     """Train one model, choose its pruning, and write it with its card."""
     folder = find(MODELS[name]["corpus"])
+    train, dev, test = (folder / f"{part}.conllu" for part in ("train", "dev", "test"))
     with tempfile.TemporaryDirectory() as scratch:
-        full = commands.train_ud(folder / "train.conllu", Path(scratch, "full"))
-        aim, full_mb = accuracies(full, folder / "dev.conllu"), Path(scratch, "full").stat().st_size / 1e6
-        small, chosen = Path(scratch, "small"), (0.0, aim, 0.0)
-        for least in PRUNE:
-            full.save(small, prune=least, dtype="int8")
-            found = accuracies(Pipeline.load(small), folder / "dev.conllu")
-            size, lost = small.stat().st_size / 1e6, max(aim[column] - found[column] for column in aim)
-            print(f"{name}: prune {least}, {size:.2f} MB, lost {lost:.2f}, {found}")
-            if lost <= MOST_LOST or chosen[2] > MOST_MB or not least:
-                chosen = least, found, size
-    if not write:
-        return
-    path = FOLDER / f"{name}.ssvm"
-    full.save(path, prune=chosen[0], dtype="int8")
-    test = accuracies(Pipeline.load(path), folder / "test.conllu")
-    scores = {column: (aim[column], chosen[1][column], test[column]) for column in aim}
-    rows = [f"| {column} | {a:.2f} | {b:.2f} | {c:.2f} |" for column, (a, b, c) in scores.items()]
-    card = CARD.read_text(encoding="utf-8").format(
-        name=name, **MODELS[name], sentences=full.first.report["sentences"], prune=chosen[0],
-        tokens=full.first.report["tokens"], size=chosen[2], full_mb=full_mb, rows="\n".join(rows),
-        lost=MOST_LOST,
-    )  # fmt: skip
-    path.with_suffix(".md").write_text(card, encoding="utf-8")
-    print(card)
+        small = Path(scratch, "small")
+        full = commands.train_ud(train, Path(scratch, "full"))
+        full_mb = Path(scratch, "full").stat().st_size / 1e6
+        layers, splitter = replace(full, splitter=None), full.splitter
+        assert splitter is not None
+
+        def pruned(least: float) -> Path:
+            layers.save(small, prune=least, dtype="int8")
+            return small
+
+        aim = accuracies(layers, dev)
+        prune, found = least_weight(aim, pruned, lambda model: accuracies(model, dev))
+        path = FOLDER / f"{name}.ssvm" if write else small
+        split_prune, splits = add_splitter(layers, splitter, prune, dev, path)
+    rows = {column: (aim[column], found[column]) for column in aim}
+    if write:
+        final = Pipeline.load(path)
+        tests = accuracies(final, test) | split_scores(final, test)
+        whole = split_scores(full, dev)
+        rows |= {column: (whole[column], splits[column]) for column in whole}
+        card = CARD.read_text(encoding="utf-8").format(
+            name=name, **MODELS[name], sentences=full.first.report["sentences"], prune=prune,
+            tokens=full.first.report["tokens"], size=path.stat().st_size / 1e6, full_mb=full_mb,
+            rows=table_rows(rows, tests, list(aim)), splits=table_rows(rows, tests, list(splits)),
+            split_prune=split_prune, lost=MOST_LOST,
+        )  # fmt: skip
+        path.with_suffix(".md").write_text(card, encoding="utf-8")
+        print(card)
+
+
+def add_splitter(
+    layers: Pipeline, splitter: Splitter, prune: float, dev: Path, path: Path
+) -> tuple[float, dict[str, float]]:
+    """Write a model with its splitter, choose how much to prune this one, and return that with its scores."""
+
+    def pruned(least: float) -> Path:
+        small = replace(splitter, model=splitter.model.compact(max(least, prune), "int8"))
+        replace(layers, splitter=small).save(path, prune=prune, dtype="int8")
+        return path
+
+    aim = split_scores(replace(layers, splitter=splitter), dev)
+    least, found = least_weight(aim, pruned, lambda model: split_scores(model, dev))
+    pruned(least)
+    return max(least, prune), found
+
+
+def table_rows(scores: dict[str, tuple[float, float]], tests: dict[str, float], names: list[str]) -> str:
+    """Rows of the card: as trained and pruned on the development file, and on the test file."""
+    return "\n".join(
+        f"| {name} | {scores[name][0]:.2f} | {scores[name][1]:.2f} | {tests[name]:.2f} |" for name in names
+    )
 
 
 def main(*, quick: bool = False) -> None:

@@ -70,7 +70,7 @@ class Splitter:
 
     def split(self, text: str) -> list[list[Token]]:
         """The sentences of a text; each line has sentences of its own."""
-        labels, space, lines = self._labels(text)
+        labels, space, lines = self._labels(text + "\n")  # as in training, all lines have an end
         inside = labels == ord(INSIDE)
         # A token has at most one space at a time, between two characters.
         inner = space & inside & (lines == 0)

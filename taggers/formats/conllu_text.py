@@ -54,8 +54,7 @@ def raw_text(data: bytes) -> RawText:
     multiword = []
     for sentence in read_sentences(data):
         if sentence.starts_line and text:
-            text.append("\n")
-            labels.append(OUTSIDE)
+            text[-1], labels[-1] = "\n", OUTSIDE  # instead of the space after the last token
         _space(sentence)
         first = SENTENCE
         for token in sentence.tokens:
@@ -65,6 +64,8 @@ def raw_text(data: bytes) -> RawText:
             first = TOKEN
             if token.words:
                 multiword.append((token.form, tuple(token.words)))
+    if text:
+        text[-1], labels[-1] = "\n", OUTSIDE
     return RawText("".join(text), "".join(labels), multiword)
 
 

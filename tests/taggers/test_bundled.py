@@ -173,7 +173,8 @@ def test_pipelines_are_small_and_have_cards(name, most):
     assert "CC BY-SA 4.0" in card
     arrays, meta = load_model(path)
     assert {array.dtype.kind for array in arrays.values()} <= {"u", "f"}
-    assert meta.keys() == {"kind", "layout", "layers", "scripts"}
+    assert meta.keys() == {"kind", "layout", "layers", "scripts", "multiword"}
+    assert len(meta["multiword"]["exceptions"]) < 10  # most words follow from endings
     assert Pipeline.load(name).parts == ["upos", "xpos", "feats", "lemma"]
 
 
@@ -184,3 +185,19 @@ def test_the_english_pipeline_tags_words():
     lemmas = ["she", "buy", "seven", "old", "book", "for", "my", "cat", "."]
     assert [word["lemma"] for word in words] == lemmas
     assert words[1]["feats"] == "Mood=Ind|Number=Sing|Person=3|Tense=Past|VerbForm=Fin"
+
+
+def test_the_english_pipeline_splits_text_and_multiword_tokens():
+    first, second = Pipeline.load("en").split("Dr. Smith didn't buy the books. She read them, in St. Louis.")
+    assert [token.text for token in first] == ["Dr.", "Smith", "didn't", "buy", "the", "books", "."]
+    assert [token.words for token in first if token.words] == [("did", "n't")]
+    assert [token.text for token in second[-3:]] == ["St.", "Louis", "."]
+
+
+def test_a_pipeline_without_splitter_is_still_read(tmp_path):
+    pipeline = Pipeline.load("af")
+    pipeline.splitter = None
+    pipeline.save(tmp_path / "old.ssvm", dtype="int8")
+    assert load_model(tmp_path / "old.ssvm")[1].keys() == {"kind", "layout", "layers", "scripts"}
+    old = Pipeline.load(tmp_path / "old.ssvm")
+    assert old.predict([["Die", "kat", "slaap"]]) == pipeline.predict([["Die", "kat", "slaap"]])

@@ -91,7 +91,7 @@ def test_the_raw_text_of_a_treebank():
     rows = [row.rstrip("\t") + "\t_" * 8 if "\t" in row else row for row in rows]
     rows = [row[:-1] + "SpaceAfter=No" if row.startswith(("3\tmot", "4\t!")) else row for row in rows]
     raw = raw_text("\n".join(rows).encode())
-    assert raw.text == "Go , a b dul mot!\nDu "
+    assert raw.text == "Go , a b dul mot!\nDu\n"
     assert raw.labels == "SIOTOTIIOsIIOTIITOSIO"
     assert raw.multiword == [("dul", ("de", "le"))]
     assert raw.joined
@@ -99,8 +99,8 @@ def test_the_raw_text_of_a_treebank():
 
 def test_spaces_come_from_the_text_of_a_sentence_if_it_fits():
     rows = "1\tGo\t_\t_\t_\t_\t_\t_\t_\t_\n2\t.\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
-    assert raw_text(f"# text = Go.\n{rows}".encode()).text == "Go. "
-    assert raw_text(f"# text = Went.\n{rows}".encode()).text == "Go . "
+    assert raw_text(f"# text = Go.\n{rows}".encode()).text == "Go.\n"
+    assert raw_text(f"# text = Went.\n{rows}".encode()).text == "Go .\n"
     assert not raw_text(rows.encode()).joined
 
 
