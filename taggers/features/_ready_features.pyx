@@ -239,10 +239,10 @@ cdef int put_number(Items items, const char* cell, Py_ssize_t n, Py_ssize_t pref
 
 
 def number_rows(
-    Columns columns not None, Py_ssize_t column, Py_ssize_t offset, str name not None, KeyTable table not None,
-    *, bint grow=False,
+    Columns columns not None, Py_ssize_t column, Py_ssize_t offset, str name not None,
+    KeyTable table not None, *, bint grow=False,
 ):
-    """Rows, token_ptr and values of the numbers in a column, at an offset; the features are called name:NAME."""
+    """Rows, token_ptr and values of the numbers in a column, at an offset; features are called name:NAME."""
     if columns.key_at != NULL:
         raise ValueError(f"{name} needs a column of text, but these columns have only hashes")
     cdef Items items = Items(table, grow)

@@ -244,7 +244,7 @@ cdef class GreedyOracle(SequenceOracle):
         return 0
 
     cdef int first_look(self, const double* w, const Sentence* x, Py_ssize_t at) except -1 nogil:
-        """Label the whole sentence before anything is learned from it, as the decoder does, and count that."""
+        """Label the whole sentence before anything is learned from it, as the decoder does, and count it."""
         cdef Py_ssize_t t, s, y, row, best
         cdef bint known = x == self.looked and at > self.looked_token
         self.looked, self.looked_token, self.unseen = x, at, False
