@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,6 +33,7 @@ from taggers.features.template import Template
 from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
+from taggers.labels.label_encoding import by_label
 from taggers.labels.parts import all_parts, label_parts, values
 from taggers.options import OPTIONS, Option
 
@@ -353,6 +354,18 @@ class TaggerModel:
         best = min(tried, key=tried.__getitem__)
         finer = {t: cost(t) for t in (best * np.geomspace(0.65, 1.5, 7)).tolist()} if len(known) else tried
         return replace(self, temperature=min(finer, key=finer.__getitem__))
+
+    def biased(self, bias: Mapping[str, float]) -> TaggerModel:
+        """This model with constants added to the scores of labels: names, types, or `phrases` (all but O).
+
+        A token has one row of weights for its previous label, so the constants are added there.
+        """
+        if self.share or self.problem().history < len(self.labels) + 1:
+            raise ValueError("a bias needs labels without parts, and an order of at least 1")
+        shift = by_label("bias", bias, self.labels, self.outer, self.inner, 0.0)
+        if not np.isfinite(shift).all():
+            raise ValueError("a bias must be a finite number")
+        return replace(self, weights=self.weights.shifted(len(self.labels) + 1, shift))
 
     def n_best(self, X: Sequences, sentence: int, n: int) -> list[tuple[float, tuple[int, ...]]]:
         """The n best labellings of a sentence, as positions in `names`, with their scores, best first.

@@ -298,7 +298,8 @@ OPTIONS = (
         "label_weight",
         dict,
         None,
-        "Cost of missing a label or phrase type: a dict in Python; repeat the flag on the command line.",
+        "Cost of missing a label, a phrase type, or any phrase (phrases=3): a dict in Python; repeat the "
+        "flag on the command line.",
         flag="--label-weight",
         metavar="LABEL=FACTOR",
         repeatable=True,

@@ -28,6 +28,8 @@ from taggers.model import TaggerModel, replace_knowledge
 from taggers.rounds import first_round
 from taggers.trainer import Dataset, Score, Trainer, TrainingPoint, shared
 
+BIASES = [k / 10 for k in range(-10, 11)]  # of O, that `fit_bias` tries
+
 
 class LabelLists(list[list[str]]):
     """The labels of sentences; as an array they have one dimension, whatever the lengths of the sentences.
@@ -363,6 +365,33 @@ class SequenceTagger(Estimator):
             model = trainer.finished()
             trainer.model = model.calibrated(model.features(X), gold.positions(model.names))
         return self
+
+    def add_bias(self, bias: Mapping[str, float]) -> Self:
+        """Add constants to the scores of labels, without training: {"O": -0.5} finds more phrases.
+
+        Names are those of `label_weight`. Training afterwards starts from the scores without them.
+        """
+        with training(self), training(trainer := self._fitted(), self):
+            trainer.model = trainer.finished().biased(bias)
+        return self
+
+    def fit_bias(self, X: Any, y: Any) -> float:
+        """Add the bias of O, between -1 and 1, that gives the best F1 on sentences not used in training."""
+        X = as_sentences(X)
+        gold = GoldLabels.of(X, y)
+        with reading(trainer := self._fitted(), self):
+            model = trainer.finished()
+            if model.outer == "none" or schemes.OUTSIDE not in model.labels:
+                raise ValueError("fit_bias needs labels of phrases with O, as those of chunk and ner")
+            features = model.features(X)
+
+        def f1(value: float) -> float:
+            ids = model.biased({schemes.OUTSIDE: value}).tag(features)
+            return metrics.score_ids(gold, ids, model.names, phrases=True)
+
+        best = max(sorted(BIASES, key=abs), key=f1)  # the smallest of several
+        self.add_bias({schemes.OUTSIDE: best})
+        return best
 
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
         """The n best labellings of each sentence, as (score, labels); needs exact inference."""

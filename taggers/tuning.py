@@ -221,7 +221,7 @@ class Data:
         table = base.table
         if not joined:
             (features,), table = cut([features], table, settings["cutoff"])
-        known = {"template": base.template, "classes": None, "gazetteers": None, "text": None}
+        known = {"template": base.template, **dict.fromkeys(("classes", "gazetteers", "text", "vectors"))}
         empty = candidate._new_model(None, self.width, self.triples, settings | known)
         model = replace(
             empty, template=base.template, knowledge=base.knowledge, table=table,

@@ -144,3 +144,15 @@ def counted(n: int, noun: str) -> str:
     ('1 pass', '2 passes', '0 labels')
     """
     return f"{n} {noun}" if n == 1 else f"{n} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def numbers_of(pairs: list[str] | None, flag: str, form: str) -> dict[str, float] | None:
+    """{label: number} from the values of a repeated flag, such as O=-0.5; None without any."""
+    numbers = {}
+    for pair in pairs or ():
+        name, _, value = pair.rpartition("=")
+        try:
+            numbers[name] = float(value)
+        except ValueError:
+            raise ValueError(f"{flag} must be {form}, got {pair!r}") from None
+    return numbers or None

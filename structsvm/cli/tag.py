@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Column, Encoding, Format, Jobs, Output, told_in_one_sentence
+from structsvm.cli.errors import Column, Encoding, Format, Jobs, Output, numbers_of, told_in_one_sentence
 
 
 def tag(
@@ -38,6 +38,13 @@ def tag(
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Replace the entries of the gazetteer of this name."),
     ] = None,
+    bias: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL=NUMBER",
+            help="Add a number to the score of a label: O=-0.5 finds more phrases, O=0.5 fewer.",
+        ),
+    ] = None,
     to: Annotated[
         str | None, typer.Option(help="Convert plain text to this format: conllu.", metavar="FORMAT")
     ] = None,
@@ -66,4 +73,5 @@ def tag(
             format=format, encoding=encoding, jobs=jobs, to=to,
             label=None if column is None else column_number(column),
             classes=classes or None, gazetteers=gazetteer or None,
+            bias=numbers_of(bias, "--bias", "LABEL=NUMBER"),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from structsvm.cli.errors import Column, Encoding, Format, told_in_one_sentence
+from structsvm.cli.errors import Column, Encoding, Format, numbers_of, told_in_one_sentence
 from taggers.options import OPTIONS, TASKS, Option
 
 
@@ -61,6 +61,9 @@ def train(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate the probabilities of labels on the --dev file.")
     ] = False,
+    fit_bias: Annotated[
+        bool, typer.Option("--fit-bias", help="Fit the bias of O on the --dev file, for the best F1.")
+    ] = False,
     curve: Annotated[
         str | None, typer.Option(help="Write the training curve (seconds, dual, ...) to this file.")
     ] = None,
@@ -96,16 +99,14 @@ def train(
                 "--format": None if format in ("auto", "conllu") else format,
             })  # fmt: skip
             return
-        options["label_weight"] = weights_of(options["label_weight"])
-        for name in ("template", "classes", "gazetteers", "text", "vectors"):
-            options[name] = options[name] or None
+        options = given(options)
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tagger = commands.train(
                 task, file, output, dev=dev, resume=resume, keep_state=keep_state, curve=curve,
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
                 label=None if column is None else column_numbers(column), format=format, encoding=encoding,
-                dtype=dtype, prune=prune, calibrate=calibrate, cluster=cluster, callback=progress,
-                **options,
+                dtype=dtype, prune=prune, calibrate=calibrate, fit_bias=fit_bias, cluster=cluster,
+                callback=progress, **options,
             )  # fmt: skip
         if not quiet:
             print(progress.summary(tagger, output), file=sys.stderr)
@@ -160,6 +161,12 @@ def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS
     return run
 
 
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """The values of the flags; a repeatable flag that is absent is None."""
+    values = {name: None if value == [] else value for name, value in options.items()}
+    return values | {"label_weight": numbers_of(options["label_weight"], "--label-weight", "LABEL=FACTOR")}
+
+
 def _flag(option: Option) -> Any:
     """The annotation from which typer builds a flag; an absent flag is None: the tagger chooses."""
     name: Any = str if option.type is object else option.type
@@ -170,17 +177,6 @@ def _flag(option: Option) -> Any:
     )  # fmt: skip
     return Annotated[name | None, information]
 
-
-def weights_of(pairs: list[str] | None) -> dict[str, float] | None:
-    """{label: factor} from LABEL=FACTOR."""
-    weights = {}
-    for pair in pairs or ():
-        name, _, value = pair.rpartition("=")
-        try:
-            weights[name] = float(value)
-        except ValueError:
-            raise ValueError(f"--label-weight must be LABEL=FACTOR, got {pair!r}") from None
-    return weights or None
 
 
 command = with_flags(train)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from structsvm.cli.errors import Column, Encoding, Format, told_in_one_sentence
-from structsvm.cli.train import weights_of, with_flags
+from structsvm.cli.train import given, with_flags
 
 
 def tune(
@@ -52,9 +52,7 @@ def tune(
 
         if budget is not None and trials is not None:
             raise ValueError("--budget and --trials exclude each other; leave one out")
-        options["label_weight"] = weights_of(options["label_weight"])
-        for name in ("template", "classes", "gazetteers", "text"):
-            options[name] = options[name] or None
+        options = given(options)
 
         def show(trial: Any) -> None:
             told = " ".join(commands.flags(trial.options)) or "(defaults)"

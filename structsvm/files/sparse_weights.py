@@ -123,6 +123,12 @@ class SparseRows:
         keep = (small.counts > 0) | (np.arange(len(small)) < first)
         return small.kept(keep), keep
 
+    def shifted(self, n_rows: int, by: np.ndarray) -> SparseRows:
+        """With a value for each label added to each of the first rows."""
+        head = SparseRows.from_dense(self[:n_rows] + by.astype(np.float32))
+        counts = np.concatenate([head.counts, self.counts[n_rows:]])
+        return self._of_counts(counts, np.concatenate([head.cells, self.cells[self.ptr[n_rows] :]]))
+
     def _kept_cells(self, keep: np.ndarray) -> SparseRows:
         """With the cells where `keep` is true."""
         return self._of_counts(np.bincount(self.row_of[keep], minlength=len(self)), self.cells[keep])

@@ -37,6 +37,7 @@ def tag(
     label: int | None = None,
     classes: Any = None,
     gazetteers: Any = None,
+    bias: dict[str, float] | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
     jobs: int = 1,
@@ -49,18 +50,18 @@ def tag(
     place for them. scores: append the margin of each label. probabilities: append the probability of each
     label, see `SequenceTagger.predict_marginals`. nbest: append the n best labellings, one after
     the other; with `scores`, each is followed by its score, that of the whole sentence. classes, gazetteers:
-    files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE. to:
-    "conllu" converts plain text to CoNLL-U.
+    files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE. bias:
+    constants to add to the scores of labels. to: "conllu" converts plain text to CoNLL-U.
     """
     check_output(output, file, model if isinstance(model, str | Path) else None)
     model, jobs = open_model(model), n_threads(jobs)
     if to not in (None, "conllu"):
         raise ValueError(f"--to must be conllu, got {to!r}")
     if isinstance(model, Pipeline):
-        if nbest > 1 or replace or label is not None or classes or gazetteers:
+        if nbest > 1 or replace or label is not None or classes or gazetteers or bias:
             raise ValueError(
-                "--nbest, --replace, --column, --classes and --gazetteer have no effect on a model of "
-                "several layers"
+                "--nbest, --replace, --column, --classes, --gazetteer and --bias have no effect on a model "
+                "of several layers"
             )
         return tag_pipeline(
             model, file, output, scores=scores, format=format, encoding=encoding, jobs=jobs,
@@ -69,6 +70,8 @@ def tag(
     text_as = None if to is None else TextAsConllu()
     if classes or gazetteers:
         model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
+    if bias:
+        model = model.biased(bias)
     if probabilities and (scores or nbest > 1):
         raise ValueError("--probabilities cannot be combined with --scores or --nbest")
     if nbest > 1 and replace:

@@ -45,6 +45,7 @@ def train(
     dtype: str = "float32",
     prune: float | None = None,
     calibrate: bool = False,
+    fit_bias: bool = False,
     cluster: str | None = None,
     **options: Any,
 ) -> Any:
@@ -52,6 +53,7 @@ def train(
 
     label: the label column; several columns are learned as one label that joins their values.
     calibrate: find the temperature of probabilities on the file `dev`, see `SequenceTagger.calibrate`.
+    fit_bias: find the bias of O on it, see `SequenceTagger.fit_bias`.
     cluster: train on a Dask cluster, given by the address of its scheduler or by local:N; `file` can be a
     pattern for many files then.
     curve: a file for the training curve, a table with the fields of `TrainingPoint`.
@@ -59,6 +61,8 @@ def train(
     options = {name: value for name, value in options.items() if value is not None}
     if calibrate and dev is None:
         raise ValueError("--calibrate needs --dev, sentences that are not used in training")
+    if fit_bias and dev is None:
+        raise ValueError("--fit-bias needs --dev, sentences that are not used in training")
     tagger, settings = _new_tagger(task, resume, options)
     algorithm = settings["algorithm"]
     if dev is None and "jobs" in options and algorithm != "larank":
@@ -76,7 +80,7 @@ def train(
         label = MORPHOLOGY
     labels = [label] if label is None or isinstance(label, int) else list(label)
     if cluster is not None:
-        if resume is not None or keep_state or curve is not None or calibrate or len(labels) > 1:
+        if resume is not None or keep_state or curve is not None or calibrate or fit_bias or len(labels) > 1:
             raise ValueError(
                 "--cluster cannot be combined with --resume, --keep-state, --curve, --calibrate or several "
                 "label columns"
@@ -97,6 +101,8 @@ def train(
     if resume is not None:
         _check_resumable(tagger.model_, columns, gold)
     (tagger.fit if resume is None else tagger.resume)(columns, gold, **dev_data)
+    if fit_bias:
+        tagger.fit_bias(held_out, dev_data["y_dev"])
     if calibrate:
         tagger.calibrate(held_out, dev_data["y_dev"])
     model = tagger.model_

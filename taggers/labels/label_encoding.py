@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise, product
 from typing import Any
@@ -17,6 +17,7 @@ from taggers.labels._labels import Labels
 from taggers.labels.parts import JOINT
 
 OUTSIDE = schemes.OUTSIDE
+PHRASES = "phrases"  # in by_label: all labels but O
 
 
 @dataclass(frozen=True)
@@ -261,28 +262,39 @@ def inner_labels(classes: Sequence[str], outer: str, inner: str) -> list[str]:
 def loss_matrix(
     labels: Sequence[str], weight: dict[str, float] | None, outer: str, inner: str
 ) -> np.ndarray | None:
-    """loss[right, predicted]: the weight of the right label, given by its name or its type (B-x or x).
-
-    Names are those of the outer scheme: B-x of IOB2 stands for B-x and S-x of IOBES.
-    """
+    """loss[right, predicted]: the weight of the right label, see `by_label`."""
     if not weight:
         return None
+    factor = by_label("label_weight", weight, labels, outer, inner, 1.0)
+    if not all(0 < value < np.inf for value in factor):
+        raise ValueError("label_weight must contain numbers above 0")
+    return factor[:, None] * (1 - np.eye(len(labels)))
+
+
+def by_label(
+    what: str, given: Mapping[str, float], labels: Sequence[str], outer: str, inner: str, default: float
+) -> np.ndarray:
+    """A value for each label, given by its name, its type (B-x or x), or `phrases`, all labels but O.
+
+    Names are those of the outer scheme: B-x of IOB2 stands for B-x and S-x of IOBES. A name counts more than
+    a type, and a type more than `phrases`.
+    """
     types = {label: label if inner == "none" else schemes.split(label)[1] for label in labels}
-    factor = {label: float(weight.get(types[label], 1.0)) for label in labels}
     names = set(types.values())
+    if PHRASES not in names and OUTSIDE in labels:
+        names.add(PHRASES)
+        types = {label: type_ if type_ in given or label == OUTSIDE else PHRASES
+                 for label, type_ in types.items()}  # fmt: skip
+    values = {label: float(given.get(types[label], default)) for label in labels}
     for label in set(labels) if inner == "none" else sorted(_outer_names(labels, outer, inner)):
         names.add(label)
-        if label in weight:
+        if label in given:
             for form in _inner_forms(label, outer, inner):
-                factor[form] = float(weight[label])
-    missing = [name for name in weight if name not in names]
+                values[form] = float(given[label])
+    missing = [name for name in given if name not in names]
     if missing:
-        raise ValueError(
-            f"label_weight names {missing[0]!r}, but the labels are {', '.join(sorted(names - {''}))}"
-        )
-    if not all(0 < value < np.inf for value in factor.values()):
-        raise ValueError("label_weight must contain numbers above 0")
-    return np.array([factor[label] for label in labels])[:, None] * (1 - np.eye(len(labels)))
+        raise ValueError(f"{what} names {missing[0]!r}, but the labels are {', '.join(sorted(names - {''}))}")
+    return np.array([values[label] for label in labels])
 
 
 def _outer_names(labels: Sequence[str], outer: str, inner: str) -> list[str]:

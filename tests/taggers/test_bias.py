@@ -1,0 +1,76 @@
+"""The recall dial: weights of labels in training, and a bias of labels afterwards."""
+
+import numpy as np
+import pytest
+
+from taggers import Chunker, MorphTagger, NerTagger, SequenceTagger
+from taggers.labels.label_encoding import by_label, loss_matrix
+from taggers.metrics import span_f1
+from tests.taggers.command_line import refused, run
+from tests.taggers.sentences import as_columns, chunk_data
+
+X, Y = chunk_data(40)
+LABELS = ["O", "B-A", "I-A", "B-B"]
+
+
+def n_outside(labels):
+    return sum(label == "O" for sentence in labels for label in sentence)
+
+
+@pytest.mark.parametrize("options", [{"inference": "exact"}, {"inference": "greedy"}, {"labels": "IOB2"}])
+def test_a_bias_changes_how_many_phrases_are_found(options):
+    tagger = Chunker(**options).fit(X, Y)
+    before = tagger.predict(X)
+    counts = [n_outside(tagger.add_bias({"O": step}).predict(X)) for step in (-5, 5, 5)]
+    assert counts[0] < counts[1] < counts[2]
+    assert tagger.add_bias({"O": -5}).predict(X) == before
+
+
+def test_a_bias_is_added_to_the_score_of_each_token():
+    tagger = Chunker(labels="IOB2").fit(X, Y)
+    (score, labels), *_ = tagger.predict_nbest(X[:1], 1)[0]
+    tagger.add_bias({"phrases": 0.1})
+    (again, same), *_ = tagger.predict_nbest(X[:1], 1)[0]
+    assert same == labels
+    assert again - score == pytest.approx(0.1 * sum(label != "O" for label in labels), rel=1e-3)
+
+
+def test_the_bias_is_fitted_for_f1_and_saved(tmp_path):
+    noisy = [["O" if k % 2 else label for k, label in enumerate(labels)] for labels in Y]
+    tagger = Chunker(C=0.01, epochs=1).fit(X, [noisy[k] if k % 2 else y for k, y in enumerate(Y)])
+    before = span_f1(Y, tagger.predict(X))
+    assert tagger.fit_bias(X, Y) < 0
+    found = tagger.predict(X)
+    assert span_f1(Y, found) > before
+    tagger.save(tmp_path / "m")
+    assert Chunker.load(tmp_path / "m").predict(X) == found
+
+
+def test_values_by_name_type_and_phrases():
+    assert by_label("x", {"phrases": 3, "B": 2, "B-A": 5}, LABELS, "IOB2", "IOB2", 1).tolist() == [1, 5, 3, 2]
+    assert by_label("x", {"O": 0.3}, LABELS, "IOB2", "IOB2", 1).tolist() == [0.3, 1, 1, 1]
+    assert np.array_equal(loss_matrix(LABELS, {"phrases": 3}, "IOB2", "IOB2")[:, 0], [0, 3, 3, 3])
+    with pytest.raises(ValueError, match="bias names 'C', but the labels are"):
+        by_label("bias", {"C": 1}, LABELS, "IOB2", "IOB2", 0)
+
+
+def test_a_bias_without_effect_is_refused():
+    tags = [[token[1] for token in s] for s in X]
+    words = [[token[0] for token in s] for s in X]
+    with pytest.raises(ValueError, match="fit_bias needs labels of phrases"):
+        SequenceTagger().fit(words, tags).fit_bias(words, tags)
+    with pytest.raises(ValueError, match="labels without parts"):
+        MorphTagger().fit(words, tags).add_bias({"NN": 1})
+    with pytest.raises(ValueError, match="order of at least 1"):
+        NerTagger(order=0).fit(X, Y).add_bias({"O": 1})
+    with pytest.raises(ValueError, match="finite"):
+        NerTagger().fit(X, Y).add_bias({"O": float("nan")})
+
+
+def test_the_command_line_turns_the_dial(tmp_path):
+    (tmp_path / "train.txt").write_bytes(as_columns(40))
+    run("train", "chunk", "train.txt", "--dev", "train.txt", "--fit-bias", "-q", "-o", "m", cwd=tmp_path)
+    more, less = (run("tag", "m", "train.txt", "--bias", f"O={bias}", cwd=tmp_path) for bias in (-9, 9))
+    assert more.stdout.count(b" O\n") < less.stdout.count(b" O\n")
+    refused(run("tag", "m", "train.txt", "--bias", "O", cwd=tmp_path), 2, "--bias must be LABEL=NUMBER")
+    refused(run("train", "chunk", "train.txt", "--fit-bias", "-o", "n", cwd=tmp_path), 2, "needs --dev")
