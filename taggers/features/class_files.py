@@ -218,7 +218,7 @@ def vector_lines(
             what = f"{len(cells)} numbers, but the first vector has {len(vectors[0])}"
             raise DataError(f"{what}; all vectors must have the same width", name, number)
         try:
-            vector = np.array(cells, np.float32)
+            vector = np.array(cells or [""], np.float32)  # no number is a bad number
         except ValueError:
             raise DataError("expected a word and the numbers of its vector", name, number) from None
         if not np.isfinite(vector).all():

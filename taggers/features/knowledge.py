@@ -145,9 +145,12 @@ def read_knowledge(
     lists = {name: read_gazetteer(source, folded=folded) for name, source in entries.items()}
     if vectors is not None and not isinstance(vectors, (str, Path, list, tuple)):
         vectors = {VECTORS: vectors}
-    tables = {}
+    tables: dict[str, WordVectors] = {}
     for name, source in named_sources(vectors, unnamed=True).items():
-        tables[VECTORS if name.startswith(UNNAMED) else name] = read_vectors(source, most=most)
+        name = VECTORS if name.startswith(UNNAMED) else name
+        if name in tables:
+            raise ValueError(f"two vectors are called {name}; name them, as in first=FILE, second=FILE")
+        tables[name] = read_vectors(source, most=most)
     return Knowledge(found, lists, tables)
 
 

@@ -7,6 +7,7 @@ from structsvm.files.errors import DataError
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import SequenceTagger, commands
 from taggers.features.extract import KeyTable
+from taggers.features.knowledge import read_knowledge
 from taggers.features.real_values import read_vectors, real_features
 from taggers.features.template import parse_template
 from taggers.formats._columns import Columns
@@ -81,6 +82,8 @@ def test_named_templates_use_vectors_from_files(tmp_path):
     refused(run(*train, cwd=tmp_path), 1, "v.txt:2: 1 numbers, but the first vector has 2")
     (tmp_path / "v.txt").write_text("hot 1 nan\n")
     refused(run(*train, cwd=tmp_path), 1, "v.txt:1: the numbers of a vector must be finite")
+    (tmp_path / "v.txt").write_text("hot\n")
+    refused(run(*train, cwd=tmp_path), 1, "v.txt:1: expected a word and the numbers of its vector")
     (tmp_path / "v.txt").write_text("")
     refused(run(*train, cwd=tmp_path), 1, "v.txt: the file of word vectors is empty")
 
@@ -95,11 +98,18 @@ def test_vectors_of_a_pipeline():
     assert np.allclose(ours.table[ours.rows(columns)], theirs.table[theirs.rows(columns)])
 
 
-def test_vectors_that_match_nothing_are_reported():
+def write(folder):
+    (folder / "v.txt").write_text("hot 1 2\n")
+    return folder / "v.txt"
+
+
+def test_vectors_that_match_nothing_are_reported(tmp_path):
     with pytest.warns(UserWarning, match="the word vectors vectors matches nothing in the training data"):
         SequenceTagger(template="w[0], vectors[0]", vectors={"snow": [1.0]}).fit(PLAIN, Y)
     with pytest.raises(ValueError, match="vectors of 1 and 2 numbers; all need the same width"):
         read_vectors({"a": [1.0], "b": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="two vectors are called vectors; name them"):
+        read_knowledge(vectors=[write(tmp_path), write(tmp_path)])
     with pytest.raises(ValueError, match="vectors must be a file, a dict or a spaCy pipeline, got 3"):
         read_vectors(3)
 
