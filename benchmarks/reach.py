@@ -2,19 +2,24 @@
 
 First the settings from which the defaults were chosen are compared on the development data. Then each
 preset is trained with its defaults and three seeds, and scored once on the test data. python-crfsuite gets
-the features of the preset's template, and the settings of its tutorial (c1 = c2 = 0.1, 100 iterations).
+the features of the preset's template, and those that its users begin with; c1 and c2 are chosen on the
+development data.
 """
 
 from __future__ import annotations
 
 import statistics
 import tempfile
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import cpu_timed, measurements, publish, spread, table
 
 SEEDS = 3
+GRID = [(0.1, 0.1), (1.0, 1e-3), (0.0, 1.0), (0.05, 0.01)]  # c1 and c2: of tutorials, and the defaults
+COMPARED = [("calibration", 2), ("train", 0), ("peak_mb", 0)]
 Sentences = tuple[list[list[Any]], list[list[str]]]
 
 # name: task, folder, training, development and test file
@@ -78,25 +83,56 @@ def load(name: str, *wanted: str) -> list[Sentences]:
 
 
 def measure(
-    name: str, seed: int, part: str, options: dict[str, Any], crfsuite: bool = False
+    name: str, seed: int, parts: list[str], options: dict[str, Any], crfsuite: bool = False
 ) -> dict[str, Any]:
-    """Train a preset or python-crfsuite, and score it on the development or test data."""
-    from taggers.metrics import span_f1
+    """Train a preset or python-crfsuite, and score it on the development data, the test data, or both.
+
+    With both, also the expected calibration error on the test data; ours is calibrated on the development
+    data.
+    """
+    from taggers.metrics import calibration_error, span_f1
     from taggers.tagger import TASKS
 
-    train, held_out = load(name, "train", part)
-    tagger = CrfSuite(SETS[name][0]) if crfsuite else TASKS[SETS[name][0]](random_state=seed, **options)
+    train, *held_out = load(name, "train", *parts)
+    task = SETS[name][0]
+    tagger = CrfSuite(task, **options) if crfsuite else TASKS[task](random_state=seed, **options)
     _, seconds = cpu_timed(lambda: tagger.fit(*train))
-    found, tagging = cpu_timed(lambda: tagger.predict(held_out[0]))
-    tokens = sum(map(len, found))
-    return {"score": 100 * span_f1(held_out[1], found), "train": seconds, "tokens_per_s": tokens / tagging}
+    figures = {"train": seconds}
+    for part, (X, y) in zip(parts, held_out, strict=True):
+        found, tagging = cpu_timed(partial(tagger.predict, X))
+        figures |= {part: 100 * span_f1(y, found), "tokens_per_s": sum(map(len, found)) / tagging}
+    if len(parts) == 2:
+        (X, y), test = held_out
+        tagger.calibrate(X, y)
+        figures["calibration"] = 100 * calibration_error(test[1], tagger.predict_marginals(test[0]))
+    return figures
+
+
+def usual_items(tokens: list[Any]) -> list[list[str]]:
+    """The features that python-crfsuite's users begin with: of the word and its two neighbours."""
+    rows = [(token,) if isinstance(token, str) else token for token in tokens]
+    result = []
+    for at, (word, *tags) in enumerate(rows):
+        items = ["bias", f"-3={word[-3:]}", f"-2={word[-2:]}", f"digit={word.isdigit()}"]
+        items += _about("", word, tags)
+        for name, other in (("-1:", at - 1), ("+1:", at + 1)):
+            inside = 0 <= other < len(rows)
+            items += _about(name, rows[other][0], rows[other][1:]) if inside else [f"{name}edge"]
+        result.append(items)
+    return result
+
+
+def _about(name: str, word: str, tags: Sequence[str]) -> list[str]:
+    items = [f"{name}lower={word.lower()}", f"{name}upper={word.isupper()}", f"{name}title={word.istitle()}"]
+    return items + [f"{name}tag={part}" for tag in tags[:1] for part in (tag, f"{tag[:2]}*")]
 
 
 class CrfSuite:
-    """python-crfsuite with the features of a preset's template, and the settings of its tutorial."""
+    """python-crfsuite with the features of a preset's template, or with its users' usual ones."""
 
-    def __init__(self, task: str) -> None:
-        self.task = task
+    def __init__(self, task: str, *, features: str, c1: float, c2: float) -> None:
+        self.task, self.features = task, features
+        self.parameters = {"c1": c1, "c2": c2, "max_iterations": 100}
 
     def fit(self, X: list[list[Any]], y: list[list[str]]) -> None:
         import pycrfsuite
@@ -111,7 +147,7 @@ class CrfSuite:
         trainer = pycrfsuite.Trainer(verbose=False)
         for tokens, labels in zip(X, y, strict=True):
             trainer.append(self._items(tokens), labels)
-        trainer.set_params({"c1": 0.1, "c2": 0.1, "max_iterations": 100})
+        trainer.set_params(self.parameters)
         self.tagger = pycrfsuite.Tagger()
         with tempfile.TemporaryDirectory() as folder:
             trainer.train(f"{folder}/model")
@@ -120,7 +156,20 @@ class CrfSuite:
     def predict(self, X: list[list[Any]]) -> list[list[str]]:
         return [self.tagger.tag(self._items(tokens)) for tokens in X]
 
+    def calibrate(self, X: Any, y: Any) -> None:
+        """Do nothing: a CRF is trained to predict probabilities."""
+
+    def predict_marginals(self, X: list[list[Any]]) -> list[list[dict[str, float]]]:
+        return [self._marginals(tokens) for tokens in X]
+
+    def _marginals(self, tokens: list[Any]) -> list[dict[str, float]]:
+        self.tagger.set(self._items(tokens))
+        labels = self.tagger.labels()
+        return [{label: self.tagger.marginal(label, t) for label in labels} for t in range(len(tokens))]
+
     def _items(self, tokens: list[Any]) -> Any:
+        if self.features == "usual":
+            return usual_items(tokens)
         return self.items([[token] if isinstance(token, str) else list(token) for token in tokens])
 
 
@@ -129,31 +178,44 @@ def compare(task: str) -> None:
     names = [name for name in SETS if SETS[name][0] == task]
     rows, raw = [], {}
     for setting, options in CHOICES[task].items():
-        jobs = [{"name": name, "seed": 0, "part": "dev", "options": options} for name in names]
+        jobs = [{"name": name, "seed": 0, "parts": ["dev"], "options": options} for name in names]
         raw[setting] = measurements("benchmarks.reach", jobs)
-        scores = [run["score"] for run in raw[setting]]
+        scores = [run["dev"] for run in raw[setting]]
         seconds = sum(run["train"] for run in raw[setting])
         shown = [f"{score:.2f}" for score in [*scores, statistics.mean(scores)]]
         rows.append([setting, *shown, f"{seconds:.0f}"])
     publish(f"reach-dev-{task}", table(["settings", *names, "mean", "training, CPU s"], rows), raw)
 
 
+def best_crfsuite(name: str, features: str, grid: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """The run of python-crfsuite with the c1 and c2 that are best on the development data."""
+    jobs: list[dict[str, Any]] = [
+        {"name": name, "seed": 0, "parts": ["dev", "test"], "crfsuite": True,
+         "options": {"features": features, "c1": c1, "c2": c2}}
+        for c1, c2 in grid
+    ]  # fmt: skip
+    runs = measurements("benchmarks.reach", jobs)
+    best = max(range(len(jobs)), key=lambda k: runs[k]["dev"])
+    return runs[best] | jobs[best]["options"]
+
+
 def main(*, quick: bool = False) -> None:
     for task in CHOICES:
         if not quick:
             compare(task)
-    seeds = 1 if quick else SEEDS
+    seeds, grid = (1, GRID[:1]) if quick else (SEEDS, GRID)
     rows, raw = [], {}
     for name, (task, *_) in SETS.items():
-        job = {"name": name, "seed": 0, "part": "test", "options": {}}
+        job = {"name": name, "parts": ["dev", "test"], "options": {}}
         ours = measurements("benchmarks.reach", [{**job, "seed": seed} for seed in range(seeds)])
-        (crf,) = measurements("benchmarks.reach", [{**job, "crfsuite": True}])
-        raw[name] = {"structsvm": ours, "python-crfsuite": crf}
-        figures = [f"{statistics.median(run[key] for run in ours):,.0f}" for key in ("train", "peak_mb")]
-        rows.append(
-            [name, task, spread(ours, "score", 2), f"{crf['score']:.2f}", figures[0], f"{crf['train']:.0f}",
-             figures[1], f"{crf['peak_mb']:,.0f}"]
-        )  # fmt: skip
-    header = ["corpus", "preset and template", f"F1, {seeds} seeds", "python-crfsuite", "training, CPU s",
-              "python-crfsuite", "peak MB", "python-crfsuite"]  # fmt: skip
+        same, usual = (best_crfsuite(name, features, grid) for features in ("preset", "usual"))
+        raw[name] = {"structsvm": ours, "python-crfsuite": [same, usual]}
+        medians = {key: statistics.median(run[key] for run in ours) for key in ours[0]}
+        scores = [f"{run['test']:.2f}" for run in (same, usual)]
+        others = [f"{run[key]:,.{digits}f}" for key, digits in COMPARED for run in (medians, same)]
+        rows.append([name, task, spread(ours, "test", 2), *scores, *others])
+    header = ["corpus", "preset and template", f"F1, {seeds} seeds", "CRFsuite, same template",
+              "CRFsuite, usual features"]  # fmt: skip
+    header += [part for what in ("calibration error, %", "training, CPU s", "peak MB")
+               for part in (what, "CRFsuite, same template")]  # fmt: skip
     publish("reach-quick" if quick else "reach", table(header, rows), raw)
