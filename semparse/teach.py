@@ -23,7 +23,7 @@ from semparse.ospas import Ospas
 from structsvm.files import DataError, check_output
 from structsvm.teach.answers import Answer
 from structsvm.teach.session import Session
-from structsvm.teach.teaching import Export, Teaching, default_journal
+from structsvm.teach.teaching import Export, Teaching, default_journal, start_teaching
 
 NONE = -1
 
@@ -161,11 +161,4 @@ def teach(
     ]
     learner = ParseLearner(pool, model=model, **options)
     session = Session(learner, pool, path, by=annotator, random=random)
-    try:
-        teaching = Teaching(session, Path(output), {"jsonl": Export("jsonl", export)})
-        for other in merge:
-            teaching.merge(other, learner.units)
-    except BaseException:
-        session.close()
-        raise
-    return teaching
+    return start_teaching(session, output, {"jsonl": Export("jsonl", export)}, merge=merge)

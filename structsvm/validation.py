@@ -99,7 +99,7 @@ def check_sample_weight(sample_weight: Any, n: int, C: float | None = None) -> n
     if C is not None:
         with np.errstate(over="ignore"):
             check_bounds(C * weight)
-    return np.require(weight, requirements="CA")
+    return np.require(weight, requirements=["C", "A"])
 
 
 def check_bounds(bounds: np.ndarray) -> None:
@@ -127,7 +127,7 @@ def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
 
 def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this problem") -> Any:
     """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.require(X, requirements="AE")
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.require(np.asarray(X), requirements=["A"])
     if sparse.issparse(X) and not all(part.flags.aligned for part in (X.data, X.indices, X.indptr)):
         X = X.copy()  # compiled code reads aligned numbers only; a view into a buffer may not have them
     if X.dtype.kind == "c":

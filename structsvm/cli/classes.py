@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Encoding, told_in_one_sentence
+from structsvm.cli.errors import Encoding, Quiet, told_in_one_sentence
 
 
 def classes(
@@ -15,7 +15,7 @@ def classes(
     output: Annotated[str, typer.Option("-o", "--output", help="The file of word classes to write.")],
     n_classes: Annotated[int, typer.Option(min=2, max=60000, help="The number of classes.")] = 500,
     encoding: Encoding = "utf-8",
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn word classes from raw text.
 

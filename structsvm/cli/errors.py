@@ -26,6 +26,10 @@ Column = Annotated[
         help="Label column: a number counted from 0, -1 for the last column, or a name such as upos or xpos."
     ),
 ]
+Columns = Annotated[
+    str | None, typer.Option(help="Input columns, such as 0,1; by default all columns except the labels.")
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]
 Jobs = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from structsvm.cli import parse_inspect
-from structsvm.cli.errors import AllowHost, Host, Port, service_token, told_in_one_sentence
-from structsvm.cli.parse_options import Format, Model, Output, Parts, Quiet, Salience, Threshold
+from structsvm.cli.errors import AllowHost, Host, Port, Quiet, service_token, told_in_one_sentence
+from structsvm.cli.parse_options import Format, Model, Output, Parts, Salience, Threshold
 from structsvm.cli.teach import Annotator, Journal, Merge, NoBrowser, Random, run
 
 app = typer.Typer(

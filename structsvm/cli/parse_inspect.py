@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import told_in_one_sentence
-from structsvm.cli.parse_options import Format, Model, Output, Quiet
+from structsvm.cli.errors import Quiet, told_in_one_sentence
+from structsvm.cli.parse_options import Format, Model, Output
 
 
 def windows(

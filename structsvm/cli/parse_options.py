@@ -29,4 +29,3 @@ Salience = Annotated[
         help="Do not match relations that are meant in a smaller share of their bags; default: as trained."
     ),
 ]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from structsvm.cli.errors import Column, Encoding, Format, numbers_of, told_in_one_sentence
+from structsvm.cli.errors import Column, Columns, Encoding, Format, Quiet, numbers_of, told_in_one_sentence
 from taggers.options import OPTIONS, TASKS, Option
 
 
@@ -74,13 +74,11 @@ def train(
             "for 4 processes on this machine. The file can be a quoted pattern, such as 'part-*.conll.gz'."
         ),
     ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Input columns, such as 0,1; by default all columns except the labels.")
-    ] = None,
+    columns: Columns = None,
     column: Column = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")] = False,
+    quiet: Quiet = False,
     **options: Any,
 ) -> None:
     """Train a tagger on a labelled file.

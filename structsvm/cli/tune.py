@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structsvm.cli.errors import Column, Encoding, Format, told_in_one_sentence
+from structsvm.cli.errors import Column, Columns, Encoding, Format, told_in_one_sentence
 from structsvm.cli.train import given, with_flags
 
 
@@ -30,9 +30,7 @@ def tune(
             help="Candidates to begin with, instead of a time: the same seed then gives the same result.",
         ),
     ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Input columns, such as 0,1; by default all columns except the labels.")
-    ] = None,
+    columns: Columns = None,
     column: Column = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",

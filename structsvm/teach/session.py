@@ -76,6 +76,9 @@ class Learner(Protocol):
     def count(self, guess: Any, value: Any) -> tuple[int, int, int]:
         """How many decisions of a guess are right, how many it has, and how many the answer has."""
 
+    def units(self, one: Answer, two: Answer) -> list[tuple[Any, Any]]:
+        """The decisions of two answers to a question, in pairs, to measure agreement."""
+
     def explain(self, item: Any, at: int) -> dict[str, Any]:
         """Why the model guesses what it does at one position, as JSON."""
 

@@ -68,15 +68,15 @@ class Teaching:
             save=self.save, notes=self.notes, conflicts=self.conflicts,
         )  # fmt: skip
 
-    def merge(self, path: str | Path, units: Callable[[Answer, Answer], list[tuple[Any, Any]]]) -> None:
+    def merge(self, path: str | Path) -> None:
         """Add the new answers of a colleague, and report the agreement on the others."""
-        task = self.session.learner.task
-        theirs, mine = Answers(task), Answers(task)
-        theirs.load(read_journal(path), str(path), self.session.learner.valid)
+        learner = self.session.learner
+        theirs, mine = Answers(learner.task), Answers(learner.task)
+        theirs.load(read_journal(path), str(path), learner.valid)
         mine.current = {
             id: answer for id, answer in self.session.answers.current.items() if answer.why != "merge"
         }
-        found = agreement(mine, theirs, units)
+        found = agreement(mine, theirs, learner.units)
         new = merged(self.session.answers, theirs)
         self.session.take([replace(answer, why="merge") for answer in new])
         self.notes.append(_sentence(os.path.basename(path), found, len(new)))
@@ -84,6 +84,22 @@ class Teaching:
             {"id": one.id, "item": one.item, "value": one.value, "doubt": 0.0, "at": _places(one, two)}
             for one, two in found.conflicts
         ]
+
+
+def start_teaching(
+    session: Session, output: str | Path, exports: Mapping[str, Export], *, first: Sequence[Answer] = (),
+    merge: Sequence[str | Path] = (),
+) -> Teaching:  # fmt: skip
+    """Begin with answers and the journals of colleagues; close the session if one of them is refused."""
+    teaching = Teaching(session, Path(output), exports)
+    try:
+        session.take([answer for answer in first if answer.id not in session.answers.current])
+        for other in merge:
+            teaching.merge(other)
+    except BaseException:
+        session.close()
+        raise
+    return teaching
 
 
 def default_journal(output: str | Path) -> Path:

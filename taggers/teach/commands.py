@@ -9,7 +9,7 @@ from typing import Any
 
 from structsvm.files.atomic import check_output
 from structsvm.teach.session import Session
-from structsvm.teach.teaching import Export, Teaching, default_journal
+from structsvm.teach.teaching import Export, Teaching, default_journal, start_teaching
 from taggers.commands.training import check_saving
 from taggers.teach.files import EXPORTS, SUFFIXES, export, read_answers, read_pool
 from taggers.teach.learner import TagLearner
@@ -49,12 +49,4 @@ def teach(
     learner = TagLearner(task, model=model, pool=pool, **options)
     exports = {name: Export(SUFFIXES[name], partial(export, task=task, format=name)) for name in EXPORTS}
     session = Session(learner, pool, path, by=annotator, names=labels, random=random)
-    try:
-        session.take([answer for answer in first if answer.id not in session.answers.current])
-        teaching = Teaching(session, Path(output), exports)
-        for other in merge:
-            teaching.merge(other, learner.units)
-    except BaseException:
-        session.close()
-        raise
-    return teaching
+    return start_teaching(session, output, exports, first=first, merge=merge)
