@@ -104,11 +104,14 @@ cdef uint64_t is_cased(const char* text, Py_ssize_t n, bint title) noexcept nogi
     return YES if any_up else 0
 
 
+cdef inline int class_row(const Recipe* recipe, uint64_t key, uint64_t lower) noexcept nogil:
+    cdef int row = find(recipe.slots, recipe.keys, recipe.mask, key)
+    return row if row >= 0 else find(recipe.slots, recipe.keys, recipe.mask, lower)
+
+
 cdef uint64_t word_class(const Recipe* recipe, uint64_t key, const char* text, Py_ssize_t n) noexcept nogil:
     """The class of a word with this hash, as it is written or in lower case."""
-    cdef int row = find(recipe.slots, recipe.keys, recipe.mask, key)
-    if row < 0:
-        row = find(recipe.slots, recipe.keys, recipe.mask, mapped(text, n, LOWER))
+    cdef int row = class_row(recipe, key, mapped(text, n, LOWER))
     return recipe.values[row] if row >= 0 else 0
 
 
@@ -220,7 +223,13 @@ cdef class Lexicon:
         cdef Py_ssize_t i
         cdef bytes value
         cdef str word = text[:n].decode()
+        cdef bytes lower = word.lower().encode()
+        cdef int row
         for i, function in enumerate(self.functions):
+            if self.recipes[i].kind == WORD_CLASS:
+                row = class_row(&self.recipes[i], hash_text(text, n), hash_text(lower, len(lower)))
+                values[i] = self.recipes[i].values[row] if row >= 0 else 0
+                continue
             value = (function(word) or "").encode()
             values[i] = hash_text(value, len(value))
         return 0
