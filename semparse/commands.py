@@ -260,11 +260,21 @@ def lexicon(model: Ospas | str | Path, output: str | Path = "-", *, least: float
 def explain(
     model: Ospas | str | Path, sentence: str, meaning: str | None = None
 ) -> tuple[Parse | None, list[tuple[str, str, float]]]:
-    """The best or a given meaning of a sentence, and the weights behind its score."""
+    """The best or a given meaning of a sentence, and the weights behind its score.
+
+    Raise ValueError if the words cannot say the given meaning.
+    """
     parser = _loaded(model)
-    best = parser.parse(sentence)[:1] if meaning is None else [parser.align(sentence, meaning)]
-    found = best[0] if best else None
-    return found, parser.explain(sentence, None if found is None else found.mr)
+    if meaning is None:
+        best = parser.parse(sentence)[:1]
+        return (best[0] if best else None), parser.explain(sentence)
+    found = parser.align(sentence, meaning)
+    if found is None:
+        raise ValueError(
+            f"the sentence cannot mean {meaning}: a symbol of it has no word here, or the schema of the "
+            "model does not allow it; check its names with `structsvm parse lexicon`"
+        )
+    return found, parser.explain(sentence, found.mr)
 
 
 def _write(output: str | Path, parts: Iterable[str]) -> None:

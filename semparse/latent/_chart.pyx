@@ -11,6 +11,7 @@ run through the same programme, so that the score of an alignment is never above
 keeps the k best items whose meanings differ, which gives the k best meanings of the sentence exactly.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
@@ -21,6 +22,7 @@ cdef enum:
     OWN, CHILD, LEXICAL, DONE, ROOT, NOTHING
     WRAPS = 5
     SUBSETS = 4  # units with more slots take their arguments in order
+    POLL = 128   # spans between two looks at Ctrl-C
 
 cdef enum:
     NULL_LABEL, AND_LABEL  # the first columns of the table of relations
@@ -167,15 +169,24 @@ cdef inline int states_of(Grammar* g, int u) noexcept nogil:
 
 
 cdef inline bint filled(Grammar* g, int u, int state, int slot) noexcept nogil:
-    return state >> slot & 1 if g.size[u] <= SUBSETS else slot < state
+    if g.size[u] <= SUBSETS:
+        return state >> slot & 1
+    return slot < state or 0 <= g.copy[g.first[u] + slot] < state
 
 
 cdef inline int after(Grammar* g, int u, int state, int slot) noexcept nogil:
     """The state once a slot is filled, or -1 if that is impossible."""
     cdef int later, first = g.first[u]
+    if g.copy[first + slot] >= 0:
+        return -1
     if g.size[u] > SUBSETS:
-        return state + 1 if state == slot else -1
-    if state >> slot & 1 or g.copy[first + slot] >= 0:
+        if state != slot:
+            return -1
+        state += 1
+        while state < g.size[u] and g.copy[first + state] >= 0:
+            state += 1
+        return state
+    if state >> slot & 1:
         return -1
     state |= 1 << slot
     for later in range(slot + 1, g.size[u]):
@@ -188,10 +199,9 @@ cdef inline uint64_t argument(Grammar* g, int u, int slot, uint64_t child) noexc
     """The part of the meaning of a unit that an argument adds, with the slots that copy it."""
     cdef uint64_t total = in_slot(child, slot)
     cdef int later, first = g.first[u]
-    if g.size[u] <= SUBSETS:
-        for later in range(slot + 1, g.size[u]):
-            if g.copy[first + later] == slot:
-                total += in_slot(child, later)
+    for later in range(slot + 1, g.size[u]):
+        if g.copy[first + later] == slot:
+            total += in_slot(child, later)
     return total
 
 
@@ -520,10 +530,14 @@ cdef class Chart:
         return 0
 
     cdef int _fill_spans(self) except -1 nogil:
-        cdef int length, i, u
+        cdef int length, i, u, done = 0
         cdef bint inner = self.g.nested or self.clauses > 1 or (self.g.exact and self.g.n_roots > 1)
         for length in range(1, self.n + 1):
             for i in range(self.n - length + 1 if inner else 1):
+                done += 1
+                if done % POLL == 0:
+                    with gil:
+                        PyErr_CheckSignals()
                 for u in range(self.g.n):
                     self._extend(u, i, i + length)
                     self._finish(u, i, i + length)
@@ -788,10 +802,9 @@ cdef class Chart:
             else:
                 q = self.nodes[step].a
                 args[q - first] = self._tree(self.nodes[step].child)
-                if self.units.size[u] <= SUBSETS:
-                    for slot in range(q - first + 1, self.units.size[u]):
-                        if self.units.copy[first + slot] == q - first:
-                            args[slot] = args[q - first]
+                for slot in range(q - first + 1, self.units.size[u]):
+                    if self.units.copy[first + slot] == q - first:
+                        args[slot] = args[q - first]
             step = self.nodes[step].prev
         while args and args[len(args) - 1] is None:
             args.pop()

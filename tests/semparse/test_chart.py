@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import signal
 
 import numpy as np
 import pytest
@@ -235,3 +236,44 @@ def as_unit(world, tree):
     if tree[0] == "silent":
         return "c", tree[1]
     return (tree[0], *(as_unit(world, arg) for arg in tree[4]))
+
+
+class Interrupted(Exception):
+    pass
+
+
+def test_a_long_chart_can_be_interrupted():
+    """Without a look at signals, the chart would be complete before its caller sees the exception."""
+
+    def interrupt(*_):
+        raise Interrupted
+
+    world = World(60, 0)
+    chart = Chart.__new__(Chart)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.002)
+        with pytest.raises(Interrupted):
+            chart.__init__(world.scores, world.search(), 30, 1, True)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert chart.best is None
+
+
+def test_a_unit_of_many_slots_copies_arguments():
+    """Six slots, of which the fourth and the last repeat the first; three words name the other constants."""
+    allowed = np.ones((6, CONSTANTS), np.uint8)
+    layout = Layout([-1] * 7, [-1] * 3, [-1] * CONSTANTS, [-1] * 4, -1, -1, allowed, MEANING)
+    words = [(i, i + 1, i % 3, i % 3, MEANING[i % 3], 0.0, []) for i in range(4)]
+    sentence = Sentence(4, {name: [[]] * 5 for name in CHANNELS}, words, [])
+    none = np.zeros((1, 6))
+    scores = Scores(sentence, layout, 3, 6, none, none, none, none, none)
+    slots = [(role, {3: 0, 5: 0}.get(role, -1), [], [], 0) for role in range(6)]
+    chart = Chart(scores, Units([(2, 6, slots)], [0], False), 1, 1, False)
+    ((_, meaning, node),) = chart.best
+    ((_, _, _, own, args),) = chart.trees(node)
+    assert not own
+    assert [number for _, number in args] == [0, 1, 2, 0, 3, 0]
+    exact = [(role, copy, [], [], MEANING[args[role][1] % 3]) for role, copy, _, _, _ in slots]
+    assert Chart(scores, Units([(2, 6, exact)], [0], True), 1, 1, False).best[0][1] == meaning

@@ -395,6 +395,8 @@ def test_a_score_is_explained_by_its_weights(folder):
     assert run("parse", "explain", "game.ssvm", *given, cwd=folder).stdout.startswith("=> pass(purple7,")
     assert run("parse", "explain", "game.ssvm", "!!!", cwd=folder).stdout == "=> no meaning found\n"
     refused(run("parse", "explain", "game.ssvm", "a", "--meaning", "f(", cwd=folder), 2, "not a meaning")
+    unsaid = ("purple3 feeds purple7", "--meaning", "pass(nobody, purple7)")
+    refused(run("parse", "explain", "game.ssvm", *unsaid, cwd=folder), 2, "cannot mean pass(nobody")
 
 
 def test_help_names_every_command(folder):
