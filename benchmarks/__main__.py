@@ -35,6 +35,7 @@ BENCHMARKS = {
     "bundle-ud": ("bundle_ud", ("ud_english_ewt", "ud_afrikaans")),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
     "semparse": ("semparse", ("robocup",)),
+    "comments": ("comments", ("robocup",)),
     "matching": ("matching", ("robocup",)),
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
