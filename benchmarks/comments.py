@@ -1,8 +1,9 @@
 """RoboCup, all comments: F1 if an answer to a comment that means no event counts as wrong.
 
-Three games train, the fourth tests. All comments are the sentences with a gold meaning and the comments with
-candidates but no gold meaning. The threshold of a test game is chosen within the other three: two train, the
-third judges, and the mean F1 of the three judges over all comments decides.
+The parser trains on three games and is tested on the fourth. "All comments" are the sentences with a gold
+meaning and the comments with candidates but no gold meaning. The threshold for a test game is chosen on the
+other three: the parser trains on two of them and is scored on the third, in all three ways. The threshold
+with the best mean F1 over all comments is used.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Counts = list[int]  # right answers, answers, answers to comments with a meaning
 
 
 def measure(seed: int, size: int) -> dict[str, Any]:
-    """Train on all sets of `size` games; the counts in each other game, for each threshold."""
+    """Train on all sets of `size` games, and return the counts in each other game for each threshold."""
     found = []
     for games in combinations(FOLDS, size):
         parser = trained(games, "ambiguous", {"random_state": seed})

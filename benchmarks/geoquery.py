@@ -56,9 +56,9 @@ def measure(level: int, fold: int) -> dict[str, float]:
 
 READING = """
 
-The form of the model, the number of passes and the share of unnamed constants were chosen on random splits
-of the training part of fold 0, whose questions are test questions of the other folds. The published figures
-are from the same corpus; UBL's folds differ."""
+We chose the form of the model, the number of passes and the share of unnamed constants on random splits of
+the training part of fold 0. These questions are test questions of the other folds. The published figures are
+for the same corpus, but UBL used other folds."""
 
 
 def main(*, quick: bool = False) -> None:
@@ -74,7 +74,7 @@ def main(*, quick: bool = False) -> None:
         name = f"Ospas(schema=the grammar), {len(folds)} folds"
         rows.append([level, name, exact, *(f"{mean:.1f}" for mean in means)])
         figures.append({"level": level, "runs": runs})
-    text = "GeoQuery, exact match, mean of folds ± their standard deviation.\n\n"
+    text = "GeoQuery, exact match: mean and standard deviation over the folds.\n\n"
     text += table(
         ["level", "parser", "exact match", "CPU seconds of training", "parse ms"], [*rows, *PUBLISHED]
     )

@@ -67,10 +67,11 @@ def main(*, quick: bool = False) -> None:
         f"Sentences of {LENGTH} tokens, {BATCH} at a time; {100 * NEW:.0f}% of the words are new, "
         f"{100 * NOISE:.0f}% of the labels are noise, and every {SENTENCES_PER_LABEL:,} sentences there is a "
         f"new label, up to {MOST_LABELS}. Bounded: "
-        f"max_features={BOUNDS['max_features']:,}, max_support={BOUNDS['max_support']:,}; returned: so, and "
-        "the C library gives freed memory back (MALLOC_TRIM_THRESHOLD_=1000000). Seconds are those "
-        "of one core, and include labelling each batch before it is learned. The stated bound is the memory "
-        f"before the stream and {COPIES} x 8 bytes x max_features x labels.\n\n" + table(header, rows)
+        f"max_features={BOUNDS['max_features']:,}, max_support={BOUNDS['max_support']:,}. Returned: "
+        "bounded in the same way, and the C library returns freed memory to the system "
+        "(MALLOC_TRIM_THRESHOLD_=1000000). Seconds are those of one core, and include labelling each batch "
+        "before it is learned. The stated bound is the memory before the stream and "
+        f"{COPIES} x 8 bytes x max_features x labels.\n\n" + table(header, rows)
     )
     publish(f"streams{'-quick' if quick else ''}", text, found)
 
