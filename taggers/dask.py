@@ -7,37 +7,49 @@ The driver first collects the labels and the features of all files, then trains 
 from __future__ import annotations
 
 import glob
+import json
 import time
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from distributed import Client, get_worker
+from distributed import Client, Future, get_client, get_worker
 
 from structsvm.files import DataError
 from structsvm.integrations.dask import DaskLaRank, check_workers
-from structsvm.optimizers.base import POINTS_PER_EPOCH
 from structsvm.problems.sequence import SequenceLabels
 from taggers import metrics
 from taggers.commands.tagging import tag as tag_file
 from taggers.commands.training import read_labelled
-from taggers.features.extract import KeyTable, concatenate, encode
+from taggers.features.extract import KeyTable, as_columns, concatenate, encode
 from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
-from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
+from taggers.labels.label_encoding import (
+    GoldLabels,
+    detect_scheme,
+    inner_labels,
+    loss_matrix,
+    split_by_sentence,
+)
 from taggers.labels.schemes import Triple
 from taggers.model import TaggerModel
 from taggers.options import checked_settings
+from taggers.slices import needs_more_than_columns
+from taggers.tagger import Chunker, NerTagger, PosTagger, SequenceTagger, as_sentences
 from taggers.trainer import Trainer, TrainingPoint
+
+ENDS = ("E-", "S-", "L-", "U-")  # of labels in schemes such as IOBES and BILOU
 
 
 @dataclass(frozen=True)
 class Share:
-    """The files of one shard; of a file that several shards share, every `step`-th sentence."""
+    """The files or partitions of a shard; of one that several shards share, every `step`-th sentence."""
 
     files: tuple[str, ...]
     first: int = 0
@@ -47,33 +59,42 @@ class Share:
 def train(
     client: Client,
     tagger: Any,
-    parts: str | Path | Iterable[str | Path],
+    parts: Any,
     *,
     dev: str | Path | None = None,
+    checkpoint: str | Path | None = None,
     **reading: Any,
 ) -> Any:
-    """Train a tagger on files that the workers read; returns the tagger, as `fit` does.
+    """Train a tagger on data that the workers hold or read; returns the tagger, as `fit` does.
 
-    parts: files or patterns such as part-*.conll.gz, which every worker must be able to read. dev: a file
-    that the driver reads, to keep the weights of the best pass. reading: format, encoding, inputs and labels,
-    as of `read_labelled`. The shards are those of the tagger, by default one for each thread of the cluster;
-    the files and their number decide the result, not the workers. Templates with word classes, gazetteers or
-    y[-1] joined with other features, and options that only one process supports, are refused.
+    parts: files or patterns such as part-*.conll.gz, which every worker must be able to read; or a Dask bag
+    of sentences, each a list of tuples (word, ..., label); or a Dask dataframe with a row for each token,
+    whose first column numbers the sentences and whose last one has the labels, with no sentence in two
+    partitions. dev: a file that the driver reads, to keep the weights of the best pass. checkpoint: a folder
+    where every round is saved; the same call continues a training that ended early, to the same bytes.
+    reading: format, encoding, inputs and labels, as of `read_labelled`. The shards are those of the tagger,
+    by default one for each thread of the cluster; the parts and their number decide the result, not the
+    workers. Templates with word classes, gazetteers or y[-1] joined with other features, and options that
+    only one process supports, are refused.
     """
     settings = checked_settings(tagger)
     if settings["algorithm"] != "larank":
         raise ValueError(f"{settings['algorithm']} trains on one machine only; use larank")
-    files = found_files(parts)
+    partitions = _partitions(client, parts)
+    files = found_files(parts) if partitions is None else list(partitions)
     check_workers(client)
     shares = divided(files, settings["shards"] or sum(client.nthreads().values()))
-    model, size = _new_model(client, tagger, shares, reading)
-    data = [client.submit(encode_share, share, reading, model, pure=False) for share in shares]
+    cluster = Source(client, reading, partitions or {})
+    model, size = _new_model(cluster, tagger, shares)
+    data = [cluster.submit(encode_share, share, model) for share in shares]
     loss = loss_matrix(model.labels, dict(settings["label_weight"] or {}), model.outer, model.inner)
     problem = model.problem(loss)
     learner = DaskLaRank(
         client, problem, data, n_weights=problem.offset + len(model.table) * problem.stride,
         C=settings["C"], n_reprocess=settings["reprocess"], random_state=settings["random_state"],
     )  # fmt: skip
+    if checkpoint is not None:
+        learner.keep(checkpoint, _identity(model, settings, size, shares))
     try:
         weights, scores = _passes(learner, model, settings, dev, reading, size["sentences"])
         gap = learner.gap()
@@ -112,6 +133,37 @@ def tag(
     return sum(client.gather(jobs))
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where the data are: files that workers read, or partitions that they hold, by their names."""
+
+    client: Client
+    reading: dict[str, Any]
+    partitions: dict[str, Future]
+
+    def submit(self, work: Any, share: Share, *arguments: Any) -> Future:
+        """Call `work` on a worker with the columns of the share."""
+        held = [self.partitions[name] for name in share.files if name in self.partitions]
+        return self.client.submit(_with_columns, work, share, self.reading, held, *arguments, pure=False)
+
+
+def _partitions(client: Client, parts: Any) -> dict[str, Future] | None:
+    """The partitions of a Dask bag or dataframe; None for files."""
+    if not hasattr(parts, "to_delayed"):
+        return None
+    futures = client.compute(list(parts.to_delayed()))
+    return {f"partition {number}": future for number, future in enumerate(futures)}
+
+
+def _identity(model: TaggerModel, settings: dict[str, Any], size: dict[str, int], shares: list[Share]) -> str:
+    """What makes a training the same: data, features, labels, options and shards."""
+    options = {k: v for k, v in settings.items() if k not in ("callback", "epochs", "patience", "jobs")}
+    return json.dumps(
+        [zlib.crc32(np.ascontiguousarray(model.table.keys)), model.labels, size, len(shares), options],
+        sort_keys=True, default=str,
+    )  # fmt: skip
+
+
 def found_files(parts: str | Path | Iterable[str | Path]) -> list[str]:
     """The files that the patterns stand for, in order, each once."""
     files: dict[str, None] = {}
@@ -142,15 +194,30 @@ def _on_worker(work: Any, *arguments: Any, **options: Any) -> Any:
         raise DataError(f"{error} (on worker {get_worker().address})") from None
 
 
-def _columns(share: Share, reading: dict[str, Any]) -> Iterable[Columns]:
-    for file in share.files:
-        yield _on_worker(read_labelled, file, **reading)
+def _with_columns(work: Any, share: Share, reading: dict[str, Any], held: list[Any], *arguments: Any) -> Any:
+    """Call a function with the columns of each file or partition of a share."""
+    if held:
+        read = (
+            Columns.from_sentences(_sentences(one), name=name)
+            for one, name in zip(held, share.files, strict=True)
+        )
+    else:
+        read = (_on_worker(read_labelled, file, **reading) for file in share.files)
+    return work(read, share, *arguments)
 
 
-def survey_share(share: Share, reading: dict[str, Any]) -> list[dict[str, Any]]:
+def _sentences(partition: Any) -> list[list[tuple[str, ...]]]:
+    """The sentences of a partition of a bag or dataframe, with the label as the last part of a token."""
+    if not hasattr(partition, "itertuples"):
+        return [[tuple(token) for token in sentence] for sentence in partition]
+    rows = partition.itertuples(index=False, name=None)
+    return [[tuple(map(str, row[1:])) for row in few] for _, few in groupby(rows, key=lambda row: row[0])]
+
+
+def survey_share(read: Iterable[Columns], share: Share) -> list[dict[str, Any]]:
     """Facts about the files that the driver needs to make a model."""
     facts = []
-    for columns in _columns(share, reading):
+    for columns in read:
         gold = GoldLabels.from_column(columns, columns.width - 1)
         facts.append({
             "file": columns.name, "worker": get_worker().address, "format": columns.format.name,
@@ -161,10 +228,10 @@ def survey_share(share: Share, reading: dict[str, Any]) -> list[dict[str, Any]]:
     return facts
 
 
-def count_share(share: Share, reading: dict[str, Any], model: TaggerModel) -> tuple[np.ndarray, ...]:
+def count_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> tuple[np.ndarray, ...]:
     """The keys of the features in the share, how often each occurs, and the words."""
     table, words, counts = KeyTable(), KeyTable(), np.zeros(0, np.int64)
-    for columns in _columns(share, reading):
+    for columns in read:
         assert model.extractor is not None  # there is a template
         rows = encode(columns, model.extractor, table, grow=True)[share.first :: share.step].rows
         more = np.bincount(rows, minlength=len(table))
@@ -174,10 +241,10 @@ def count_share(share: Share, reading: dict[str, Any], model: TaggerModel) -> tu
     return np.array(table.keys), counts, words.halves
 
 
-def encode_share(share: Share, reading: dict[str, Any], model: TaggerModel) -> Any:
+def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> Any:
     """X and y of the share, in the features and labels of the model."""
     X, codes = [], []
-    for columns in _columns(share, reading):
+    for columns in read:
         gold = GoldLabels.from_column(columns, columns.width - 1)
         own = slice(share.first, None, share.step)
         labels = gold.encode(Labels(model.labels), model.outer, model.inner)[own]
@@ -192,18 +259,16 @@ def encode_share(share: Share, reading: dict[str, Any], model: TaggerModel) -> A
 # -- on the driver ------------------------------------------------------------------------------
 
 
-def _new_model(
-    client: Client, tagger: Any, shares: list[Share], reading: dict[str, Any]
-) -> tuple[TaggerModel, dict[str, int]]:
+def _new_model(cluster: Source, tagger: Any, shares: list[Share]) -> tuple[TaggerModel, dict[str, int]]:
     """A model with the labels, features and words of all files, and their size; reads them twice."""
-    surveys = client.gather([client.submit(survey_share, share, reading, pure=False) for share in shares])
+    gather = cluster.client.gather
+    surveys = gather([cluster.submit(survey_share, share) for share in shares])
     facts = list({one["file"]: one for survey in surveys for one in survey}.values())
     _check_alike(facts)
     first = facts[0]
     triples: Counter[Triple] = sum((one["triples"] for one in facts), Counter())
     model = tagger._new_model(None, first["width"], triples, tagger.settings())
-    own = model.function is not None or (model.template is not None and model.template.real)
-    if model.label_bigrams is not None or model.knowledge.names or model.uses_documents or own:
+    if needs_more_than_columns(model):
         raise ValueError(
             "a cluster supports templates without word classes, gazetteers, vectors, values, doc_form, "
             "doc_label, functions and y[-1] joined with features; use a simpler template, or train on one "
@@ -211,9 +276,7 @@ def _new_model(
         )
     seen = sorted({name for one in facts for name in one["names"]})
     model.labels = sorted(inner_labels(seen, model.outer, model.inner))
-    counted = client.gather(
-        [client.submit(count_share, share, reading, model, pure=False) for share in shares]
-    )
+    counted = gather([cluster.submit(count_share, share, model) for share in shares])
     keys = np.concatenate([keys for keys, _, _ in counted])
     table, place = np.unique(keys, return_inverse=True)
     counts = np.bincount(place, np.concatenate([counts for _, counts, _ in counted]))
@@ -236,6 +299,20 @@ def _check_alike(facts: list[dict[str, Any]]) -> None:
                     f"has {name} {one[name]} (worker {one['worker']}), but {first['file']} has {first[name]}",
                     one["file"],
                 )
+        if not set(one["names"]) & set(first["names"]):
+            raise DataError(
+                f"has labels such as {one['names'][0]} (worker {one['worker']}), none of which "
+                f"{first['file']} has; is this the right column?", one["file"],
+            )  # fmt: skip
+    phrases = [one for one in facts if any(name[1:2] == "-" for name in one["names"])]
+    marked = [any(name[:2] in ENDS for name in one["names"]) for one in phrases]
+    if len(set(marked)) > 1 and detect_scheme(phrases[0]["triples"]) != "none":
+        odd = phrases[marked.index(not marked[0])]
+        told = "marks" if marked[0] else "does not mark"
+        raise DataError(
+            f"has labels of another scheme than {phrases[0]['file']} (worker {odd['worker']}), which {told} "
+            "the ends of phrases; convert one of them", odd["file"],
+        )  # fmt: skip
 
 
 def _passes(
@@ -247,28 +324,84 @@ def _passes(
     size: int,
 ) -> tuple[np.ndarray, list[float]]:
     """Train pass by pass; the weights, with development data those of the best pass, and the scores."""
-    best, scores, begun, callback = None, [], time.perf_counter(), settings["callback"]
+    begun, callback, notes = time.perf_counter(), settings["callback"], learner.notes
     columns = None if dev is None else read_labelled(dev, **reading)
+    scores = notes.get("scores", np.zeros(0)).tolist()
 
     def report(learner: DaskLaRank) -> None:
-        epoch, done = divmod(learner.rounds - 1, POINTS_PER_EPOCH)
+        epoch, done = divmod(learner.rounds - 1, learner.per_epoch)
         if callback is not None:
-            seconds, seen = time.perf_counter() - begun, size * (done + 1) // POINTS_PER_EPOCH
+            seconds, seen = time.perf_counter() - begun, size * (done + 1) // learner.per_epoch
             rate = (epoch * size + seen) / seconds
             counts = learner.n_support_patterns_, learner.n_argmax_
             callback(TrainingPoint(seconds, epoch, seen, rate, learner.dual_, *counts))
 
-    for _ in range(settings["epochs"]):
-        learner.epoch(report)
-        if columns is not None:
-            now, gold = (
-                model.with_weights(learner.weights_),
-                GoldLabels.from_column(columns, columns.width - 1),
-            )
-            scores.append(metrics.score_ids(gold, now.tag(columns), now.names, phrases=now.outer != "none"))
-            getattr(callback, "scored", lambda score: None)(scores[-1])
-            if scores[-1] > max(scores[:-1], default=-np.inf):
-                best = learner.weights_.copy()
-            if len(scores) - 1 - int(np.argmax(scores)) >= settings["patience"]:
-                break
-    return learner.weights_ if best is None else best, scores
+    def score(learner: DaskLaRank) -> None:
+        if columns is None:
+            return
+        now = model.with_weights(learner.weights_)
+        gold = GoldLabels.from_column(columns, columns.width - 1)
+        scores.append(metrics.score_ids(gold, now.tag(columns), now.names, phrases=now.outer != "none"))
+        getattr(callback, "scored", lambda score: None)(scores[-1])
+        if scores[-1] > max(scores[:-1], default=-np.inf):
+            notes["best"] = learner.weights_.copy()
+        notes["scores"] = np.array(scores)
+
+    while learner.epochs_done < settings["epochs"]:
+        if scores and len(scores) - 1 - int(np.argmax(scores)) >= settings["patience"]:
+            break
+        learner.epoch(report, score)
+    return notes.get("best", learner.weights_), scores
+
+
+# -- estimators ---------------------------------------------------------------------------------
+
+
+class OnCluster:
+    """Trains and labels on the workers of `client`; without one, of the current client."""
+
+    client: Client | None = None
+
+    def fit(self, X: Any, y: Any = None, **options: Any) -> Any:
+        """Train; X is what `train` takes, or a bag of sentences, with y a bag of their labels."""
+        if y is not None:
+            from dask.bag import zip as zipped
+
+            X = zipped(X, y).map(_labelled)
+        return train(self.client or get_client(), self, X, **options)
+
+    def predict(self, X: Any) -> Any:
+        """The labels of the sentences of a bag, as a bag, or of a list, as a list."""
+        labels = super().predict  # type: ignore[misc]
+        if not hasattr(X, "map_partitions"):
+            return labels(X)
+        return X.map_partitions(_predicted, self.model_)  # type: ignore[attr-defined]
+
+
+def _labelled(pair: tuple[Any, Any]) -> list[tuple[str, ...]]:
+    tokens, labels = pair
+    return [
+        (*((token,) if isinstance(token, str) else token), label)
+        for token, label in zip(tokens, labels, strict=True)
+    ]
+
+
+def _predicted(sentences: Any, model: TaggerModel) -> list[list[str]]:
+    columns = as_columns(as_sentences(sentences))
+    return split_by_sentence(model.tag(columns), model.names, columns.sentence_ptr)
+
+
+class DaskSequenceTagger(OnCluster, SequenceTagger):
+    """`SequenceTagger` on a Dask cluster."""
+
+
+class DaskPosTagger(OnCluster, PosTagger):
+    """`PosTagger` on a Dask cluster."""
+
+
+class DaskChunker(OnCluster, Chunker):
+    """`Chunker` on a Dask cluster."""
+
+
+class DaskNerTagger(OnCluster, NerTagger):
+    """`NerTagger` on a Dask cluster."""

@@ -51,6 +51,8 @@ class Progress:
         ]
         if report["dual"] is not None:
             parts.append(f"dual {report['dual']:.2f}")
+        if "gap" in report:
+            parts.append(f"gap {report['gap']:.2f}")
         if report["dev_scores"]:
             best = max(report["dev_scores"])
             name = report["dev_score"]

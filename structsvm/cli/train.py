@@ -74,6 +74,20 @@ def train(
             "for 4 processes on this machine. The file can be a quoted pattern, such as 'part-*.conll.gz'."
         ),
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="With --cluster: save every round in this folder; the same command continues a "
+            "training that was stopped."
+        ),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Train in about so much memory, such as 200M, on a file of any size; slices of it are "
+            "kept in the folder for temporary files."
+        ),
+    ] = None,
     columns: Columns = None,
     column: Column = None,
     format: Format = "auto",
@@ -104,7 +118,7 @@ def train(
                 inputs=[column_number(part) for part in columns.split(",")] if columns else None,
                 label=None if column is None else column_numbers(column), format=format, encoding=encoding,
                 dtype=dtype, prune=prune, calibrate=calibrate, fit_bias=fit_bias, cluster=cluster,
-                callback=progress, **options,
+                checkpoint=checkpoint, memory=memory, callback=progress, **options,
             )  # fmt: skip
         if not quiet:
             print(progress.summary(tagger, output), file=sys.stderr)

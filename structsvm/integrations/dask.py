@@ -1,28 +1,31 @@
 """Train on a Dask cluster: the shards of CoCoA+ live on workers, and any worker may die.
 
-The driver keeps w, and what the shards had learned at the end of the last epoch together with every w since.
+The driver keeps w, and what the shards had learned at the end of an epoch together with every w since.
 A shard whose worker has died is rebuilt from these on another worker, where it repeats its rounds: a fault
-changes no byte of the result.
+changes no byte of the result. A checkpoint is the same, on disk.
 """
 
 from __future__ import annotations
 
 import copy
 import uuid
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
-from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_worker
+from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_client, get_worker
 
-from structsvm import __version__
-from structsvm._dual.shard import add_changes
-from structsvm.optimizers.base import POINTS_PER_EPOCH
-from structsvm.optimizers.parallel import ShardLaRank
+from structsvm import LaRankClassifier, __version__
+from structsvm.files import ModelFileError
+from structsvm.files.atomic import atomic_write
+from structsvm.optimizers.parallel import ShardLaRank, in_blocks, n_rounds, padded
 from structsvm.problem import Problem
 
 ATTEMPTS = 20  # to repeat a round, each after the death of a worker
+BRANCHES = 8  # of the tree in which the changes of shards are added up
 LOST = (KilledWorker, CancelledError, OSError, TimeoutError)
 
 _SHARDS: dict[tuple[str, int], ShardLaRank] = {}  # of this worker, by training and number
@@ -92,49 +95,87 @@ class DaskLaRank:
         ]
         workers = check_workers(client)
         self._home = [workers[k % len(workers)] for k in range(n)]
-        self.weights_ = np.zeros(n_weights)
-        self.dual_, self.rounds, self.bytes = 0.0, 0, 0
+        self.n_weights, self.per_epoch = n_weights, n_rounds(n)
+        self._weights = padded(n_weights)
+        self.dual_, self.rounds, self.epochs_done, self.bytes = 0.0, 0, 0, 0
+        self.n_support_patterns_ = self.n_argmax_ = 0
+        self.notes: dict[str, np.ndarray] = {}  # of the caller, for the checkpoint
         self._losses = 0.0
-        self._snapshot: tuple[list[dict[str, np.ndarray]] | None, np.ndarray] = (None, self.weights_.copy())
+        self._snapshot: tuple[list[dict[str, np.ndarray]] | None, np.ndarray] = (None, self._weights.copy())
         self._since: list[Any] = []  # the w and rates that shards have adopted since the snapshot
-        self.last: list[dict[str, Any]] = []
+        self._checkpoint: Checkpoint | None = None
 
     @property
-    def epochs_done(self) -> int:
-        """The number of complete epochs."""
-        return self.rounds // POINTS_PER_EPOCH
+    def weights_(self) -> np.ndarray:
+        """w; valid until the next round."""
+        return self._weights[: self.n_weights]
 
-    def epoch(self, each: Callable[[DaskLaRank], Any] = lambda _: None) -> None:
-        """Make one pass over the data, in twenty rounds; `each` is called after every round."""
-        for _ in range(POINTS_PER_EPOCH):
+    def epoch(
+        self,
+        each: Callable[[DaskLaRank], Any] = lambda _: None,
+        end: Callable[[DaskLaRank], Any] = lambda _: None,
+    ) -> None:
+        """Make one pass over the data, in `per_epoch` rounds, or complete one that was resumed.
+
+        `each` is called after every round, `end` before the pass is saved; it may change `notes`.
+        """
+        if self.rounds == self.epochs_done * self.per_epoch and self._since:
+            self._settle()
+        while self.rounds < (self.epochs_done + 1) * self.per_epoch:
             self.round()
             each(self)
-        # What shards have learned before this is never needed again.
-        self._snapshot = self._ask(_snapshot), self.weights_.copy()
-        self._since = []
+        end(self)
+        self.epochs_done += 1
+        if self._checkpoint is not None:
+            self._settle()
+            self._checkpoint.save_pass(self)
+
+    def _settle(self) -> None:
+        """Keep what the shards have learned; what came before is never needed again."""
+        self._snapshot, self._since = (self._ask(_snapshot)[0], self._weights.copy()), []
 
     def round(self) -> None:
         """Let all shards run one round, and add up what they have learned."""
-        self.last = played = copy.deepcopy(self._ask(_play))  # what the network delivers is not aligned
-        changes = [(one["blocks"], one["change"]) for one in played]
-        blocks, values, growth = add_changes(self.weights_, changes)
+        played, (blocks, change) = self._ask(_play)
+        rows = in_blocks(self._weights)
+        old, new = rows[blocks], rows[blocks] + change
+        rows[blocks] = new
         losses = sum(one["losses"] for one in played)
-        self.dual_ += losses - self._losses - growth
+        self.dual_ += losses - self._losses - float(((new - old) * (new + old)).sum()) / 2
         self._losses = losses
-        rates = np.mean([one["rates"] for one in played], axis=0)
-        self.bytes += sum(blocks.nbytes + values.nbytes for blocks, values in changes)
-        self._since.append((blocks, values, rates))
+        self.bytes += sum(one["bytes"] for one in played)
+        self.n_support_patterns_ = sum(one["patterns"] for one in played)
+        self.n_argmax_ = sum(one["argmax"] for one in played)
+        self._since.append((blocks, new, np.mean([one["rates"] for one in played], axis=0)))
         self.rounds += 1
+        if self._checkpoint is not None:
+            self._checkpoint.save_round(self)
 
-    @property
-    def n_support_patterns_(self) -> int:
-        """The number of patterns with a non-zero coefficient in w."""
-        return sum(one["patterns"] for one in self.last)
+    def keep(self, folder: str | Path, training: str) -> None:
+        """Save every round in a folder, and continue the training that is there.
 
-    @property
-    def n_argmax_(self) -> int:
-        """Calls of the argmax during training."""
-        return sum(one["argmax"] for one in self.last)
+        training: what identifies it; a folder with another one is refused.
+        """
+        self._checkpoint = Checkpoint(Path(folder), training)
+        self._checkpoint.load(self)
+
+    def progress(self) -> np.ndarray:
+        """What a checkpoint needs besides w and the shards."""
+        return np.array([self.dual_, self._losses, self.n_support_patterns_, self.n_argmax_])
+
+    def continue_from(
+        self, states: list[dict[str, np.ndarray]] | None, weights: np.ndarray | None, since: list[Any],
+        rounds: int, progress: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Continue a training: the shards are rebuilt on the workers when they are next asked."""
+        if weights is not None:
+            self._weights[:] = weights
+        self._snapshot, self._since, self.rounds = (states, self._weights.copy()), since, rounds
+        self.epochs_done = (rounds - len(since)) // self.per_epoch
+        for blocks, values, _ in since:
+            in_blocks(self._weights)[blocks] = values
+        self.dual_, self._losses = map(float, progress[:2])
+        self.n_support_patterns_, self.n_argmax_ = map(int, progress[2:])
 
     def gap(self) -> float:
         """primal - dual over the data of all shards."""
@@ -142,24 +183,29 @@ class DaskLaRank:
 
     def primal(self) -> float:
         """||w||^2 / 2 plus the sum of C_i xi_i over the data of all shards."""
-        return float(self.weights_ @ self.weights_ / 2 + sum(self._ask(_slack_sum)))
+        return float(self.weights_ @ self.weights_ / 2 + sum(self._ask(_slack_sum)[0]))
 
     def close(self) -> None:
         """Remove the shards from the workers."""
         self.client.run(_forget, self.key)
 
-    def _ask(self, task: Callable[..., Any]) -> list[Any]:
-        """Run a task on every shard, where it lives; shards that are lost are rebuilt."""
-        answers: list[Any] = [None] * len(self.data)
+    def _ask(self, task: Callable[..., Any]) -> tuple[list[Any], Any]:
+        """The answers of all shards to a task, and the sum of their changes; lost shards are rebuilt."""
         news = self._since[-1] if self._since else None
         replay: Any = None
         for _ in range(ATTEMPTS):
-            missing = [k for k, answer in enumerate(answers) if answer is None]
             try:
-                sent = self.client.submit(_same, (news, replay), pure=False)  # unlike scatter, it survives
-                futures = [self._submit(task, k, sent) for k in missing]
-                for k, (answer, worker) in zip(missing, self.client.gather(futures), strict=True):
-                    answers[k], self._home[k] = answer, worker
+                sent = self.client.scatter([(news, replay)], hash=False)[0]
+                answers = [self._submit(task, k, sent) for k in range(len(self.data))]
+                while len(answers) > BRANCHES:
+                    answers = [
+                        self.client.submit(_joined, answers[k : k + BRANCHES], pure=False)
+                        for k in range(0, len(answers), BRANCHES)
+                    ]
+                each, changes = _joined(self.client.gather(answers))
+                self._home = [worker for _, worker in each]
+                if all(answer is not None for answer, _ in each):
+                    return [answer for answer, _ in each], changes
             except LOST:
                 self.client.wait_for_workers(1)
                 workers = sorted(self.client.nthreads())
@@ -167,8 +213,6 @@ class DaskLaRank:
                     home if home in workers else workers[k % len(workers)]
                     for k, home in enumerate(self._home)
                 ]
-            if all(answer is not None for answer in answers):
-                return answers
             replay = (*self._snapshot, self._since)
         raise RuntimeError(f"workers died {ATTEMPTS} times in a row; give them more memory or less data each")
 
@@ -179,24 +223,167 @@ class DaskLaRank:
         )  # fmt: skip
 
 
+class Checkpoint:
+    """A folder with a training: the shards at the end of a pass, and every later round.
+
+    Each file appears complete or not at all, so the training can be continued whenever its process dies.
+    """
+
+    def __init__(self, folder: Path, training: str) -> None:
+        self.folder, self.training = folder, np.array(training)
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def save_round(self, learner: DaskLaRank) -> None:
+        blocks, values, rates = learner._since[-1]
+        self._save(f"round-{learner.rounds:06}.npz", {
+            "blocks": blocks, "values": values, "rates": rates, "progress": learner.progress(),
+        })  # fmt: skip
+
+    def save_pass(self, learner: DaskLaRank) -> None:
+        states, weights = learner._snapshot
+        arrays = {f"shard.{k}.{name}": a for k, state in enumerate(states or []) for name, a in state.items()}
+        arrays |= {f"note.{name}": note for name, note in learner.notes.items()}
+        old = sorted(self.folder.glob("*.npz"))
+        self._save(f"pass-{learner.rounds:06}.npz", {
+            "weights": weights, "progress": learner.progress(), **arrays,
+        })  # fmt: skip
+        for path in old:
+            path.unlink()
+
+    def load(self, learner: DaskLaRank) -> None:
+        """Give a new learner what the folder has."""
+        passes, rounds = sorted(self.folder.glob("pass-*.npz")), sorted(self.folder.glob("round-*.npz"))
+        states, weights, since, done, progress = None, None, [], 0, learner.progress()
+        if passes:
+            arrays = self._load(passes[-1])
+            done, weights, progress = _number(passes[-1]), arrays["weights"], arrays["progress"]
+            states = [_under(f"shard.{k}.", arrays) for k in range(len(learner.data))]
+            learner.notes = _under("note.", arrays)
+        for path in rounds:
+            if _number(path) == done + len(since) + 1:
+                arrays = self._load(path)
+                since.append((arrays["blocks"], arrays["values"], arrays["rates"]))
+                progress = arrays["progress"]
+        learner.continue_from(states, weights, since, done + len(since), progress)
+
+    def _save(self, name: str, arrays: dict[str, np.ndarray]) -> None:
+        with atomic_write(self.folder / name) as file:
+            np.savez(file, training=self.training, **arrays)  # type: ignore[arg-type]
+
+    def _load(self, path: Path) -> dict[str, np.ndarray]:
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            same = str(arrays["training"]) == str(self.training)
+        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+            raise ModelFileError(f"{path} is damaged ({error}); delete the folder to start again") from None
+        if not same:
+            raise ValueError(
+                f"{self.folder} has the checkpoint of another training (other data, options or shards); use "
+                "another folder, or delete it"
+            )
+        return arrays
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.partition("-")[2])
+
+
+def _under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
+
+
+class DaskLaRankClassifier(LaRankClassifier):
+    """A linear `LaRankClassifier` for Dask arrays and dataframes, whose rows stay on the workers.
+
+    client: without one, the current client. After fit, `gap_` is the duality gap on all data.
+    """
+
+    client: Client | None = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on the partitions of X and y, which must be divided alike; y has one dimension."""
+        self._check_options()
+        if self.kernel != "linear" or self.tol is not None or sample_weight is not None or self.class_weight:
+            raise ValueError("a cluster supports the linear kernel, without tol, sample and class weights")
+        client = self.client or get_client()
+        rows, targets = (client.compute(list(np.ravel(data.to_delayed()))) for data in (X, y))
+        if len(rows) != len(targets):
+            raise ValueError(
+                f"X has {len(rows)} partitions but y has {len(targets)}; divide both by rows, in the same way"
+            )
+        n = min(self.shards or len(check_workers(client)), len(rows))
+        data = [client.submit(_stacked, rows[k::n], targets[k::n], pure=False) for k in range(n)]
+        classes = np.unique(np.concatenate(client.gather([client.submit(_classes, one) for one in data])))
+        optimizer = self._optimizer(X, classes, 1)
+        empty = np.zeros((len(classes), X.shape[1]))
+        optimizer.problem.prepare(empty, classes)
+        learner = DaskLaRank(
+            client, optimizer.problem, data, n_weights=optimizer.problem.n_features, C=self.C,
+            schedule=self.schedule, n_reprocess=self.n_reprocess, random_state=self.random_state,
+        )  # fmt: skip
+        try:
+            for _ in range(optimizer.epochs):
+                learner.epoch()
+            self.gap_ = learner.gap()
+        finally:
+            learner.close()
+        return self._adopt(optimizer.start_from(learner.weights_), empty)
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row: a Dask array for Dask data, otherwise an array."""
+        if not hasattr(X, "to_delayed"):
+            return super().predict(X)
+        array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
+        return array.map_blocks(super().predict, dtype=self.classes_.dtype, drop_axis=1)
+
+
+def _stacked(rows: list[Any], targets: list[Any]) -> tuple[Any, np.ndarray]:
+    return np.concatenate([np.asarray(part) for part in rows]), np.concatenate([np.ravel(y) for y in targets])
+
+
+def _classes(data: tuple[Any, np.ndarray]) -> np.ndarray:
+    return np.unique(data[1])
+
+
 # -- on a worker --------------------------------------------------------------------------------------
 
 
 def _on_shard(
     task: Callable[..., Any], key: str, k: int, make: Callable[[], Any], data: Any, rounds: int, sent: Any
-) -> tuple[Any, str]:
-    """The answer of a shard that has played so many rounds, None if it is not here; and where it is."""
-    news, replay = copy.deepcopy(sent)
+) -> tuple[list[tuple[Any, str]], Any]:
+    """The answer of a shard that has played so many rounds, None if it is not here; where it is; changes."""
+    news, replay = sent[0], copy.deepcopy(sent[1])  # what the network delivers is not aligned
     worker = get_worker().address
     shard: Any = _SHARDS.pop((key, k), None)  # an error or a second copy of this task finds no half of it
     repeated = shard is not None and task is _play and shard.played == rounds + 1
     if not repeated and (shard is None or shard.played != rounds):
         if rounds and replay is None:
-            return None, worker
+            return [(None, worker)], None
         shard = _rebuilt(make, data, *(replay or (None, None, [])))
     answer = shard.last if repeated else task(shard, news)
     _SHARDS[key, k] = shard
-    return answer, worker
+    if task is not _play:
+        return [(answer, worker)], None
+    blocks, change = answer["blocks"], answer["change"]
+    few = {name: value for name, value in answer.items() if name not in ("blocks", "change")}
+    return [(few | {"bytes": blocks.nbytes + change.nbytes}, worker)], (blocks, change)
+
+
+def _joined(answers: Sequence[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
+    """Answers of several shards as those of one, with the sum of their changes, in order."""
+    each = [one for few, _ in answers for one in few]
+    changes = [change for _, change in answers if change is not None]
+    if not changes:
+        return each, None
+    seen = np.zeros(max(int(own.max(initial=-1)) for own, _ in changes) + 1, bool)
+    for own, _ in changes:
+        seen[own] = True
+    blocks, place = np.flatnonzero(seen).astype(np.int32), np.cumsum(seen) - 1
+    total = np.zeros((len(blocks), changes[0][1].shape[1]))
+    for own, change in changes:
+        total[place[own]] += change
+    return each, (blocks, total)
 
 
 def _rebuilt(make: Callable[[], Any], data: Any, states: Any, weights: Any, since: list[Any]) -> Any:
@@ -227,10 +414,6 @@ def _snapshot(shard: ShardLaRank, news: Any) -> dict[str, np.ndarray]:
     if news is not None:
         shard.adopt(*news)
     return shard.snapshot()
-
-
-def _same(data: Any) -> Any:
-    return data
 
 
 def _forget(key: str) -> None:

@@ -20,7 +20,6 @@ from structsvm.validation import (
     check_seed,
 )
 
-POINTS_PER_EPOCH = 20  # of the training curve
 MOST_POINTS = 10_000  # of a whole curve; beyond that, every second point is dropped
 SLICE_SECONDS = 0.05  # between two checks for Ctrl-C and calls of the callback
 UNSAVED = ("_machine", "_held", "_weight", "_guard", "callback")
@@ -88,6 +87,7 @@ class Optimizer:
     rescaling: str = "margin"
     slack: str = "l1"
     epochs: int | None = 1
+    points = 20  # of the training curve, in each epoch
     RANGES: ClassVar[dict[str, Any]] = {
         "C": float, "tau": float, "kappa": float, "rescaling": ("margin", "slack"), "slack": ("l1", "l2"),
     }  # fmt: skip
@@ -217,7 +217,7 @@ class Optimizer:
         """Make a pass over `order`; True if training should end."""
         block = self._fitted().block
         start, at, size, reported = time.perf_counter(), 0, block or 16, 0.0
-        points = min(POINTS_PER_EPOCH, len(order))
+        points = min(self.points, len(order))
         ends = [round(len(order) * (k + 1) / points) for k in range(points)]
         begun, self._seen = self.elapsed, 0
         self._fitted().oracle.watch(self._new_data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
-from taggers.formats.files import read_all
+from taggers.formats.files import CHUNK, read_columns
 from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
@@ -47,6 +47,8 @@ def train(
     calibrate: bool = False,
     fit_bias: bool = False,
     cluster: str | None = None,
+    checkpoint: str | Path | None = None,
+    memory: str | None = None,
     **options: Any,
 ) -> Any:
     """Train a tagger on a file, save it, and return it; `options` are those of `SequenceTagger`.
@@ -55,7 +57,9 @@ def train(
     calibrate: find the temperature of probabilities on the file `dev`, see `SequenceTagger.calibrate`.
     fit_bias: find the bias of O on it, see `SequenceTagger.fit_bias`.
     cluster: train on a Dask cluster, given by the address of its scheduler or by local:N; `file` can be a
-    pattern for many files then.
+    pattern for many files then. checkpoint: a folder where the cluster's training is saved after every round,
+    and continued if it ended early. memory: train in about so much memory, such as 200M, see
+    `taggers.slices`.
     curve: a file for the training curve, a table with the fields of `TrainingPoint`.
     """
     options = {name: value for name, value in options.items() if value is not None}
@@ -79,14 +83,28 @@ def train(
     if label is None and task == "morph":
         label = MORPHOLOGY
     labels = [label] if label is None or isinstance(label, int) else list(label)
-    if cluster is not None:
-        if resume is not None or keep_state or curve is not None or calibrate or fit_bias or len(labels) > 1:
+    if checkpoint is not None and cluster is None:
+        raise ValueError("--checkpoint needs --cluster; on one machine, use --cluster local:N")
+    reading = {"format": format, "encoding": encoding, "inputs": inputs, "labels": labels}
+    elsewhere = "--cluster" if memory is None else "--memory"
+    if (cluster or memory) and (resume or keep_state or curve or calibrate or fit_bias or len(labels) > 1):
+        raise ValueError(
+            f"{elsewhere} cannot be combined with --resume, --keep-state, --curve, --calibrate or several "
+            "label columns"
+        )
+    if memory is not None:
+        from taggers.slices import parse_memory, train_in_slices
+
+        if cluster is not None or algorithm != "larank" or "shards" in options or str(file) == "-":
             raise ValueError(
-                "--cluster cannot be combined with --resume, --keep-state, --curve, --calibrate or several "
-                "label columns"
+                "--memory trains larank in one thread on a file; leave out --cluster, --shards and other "
+                "algorithms, and name a file"
             )
-        reading = {"format": format, "encoding": encoding, "inputs": inputs, "labels": labels}
-        _train_on_cluster(cluster, tagger, file, dev, reading)
+        train_in_slices(tagger, file, parse_memory(memory), dev=dev, **reading)
+        tagger.save(output, dtype=dtype, prune=prune)
+        return tagger
+    if cluster is not None:
+        _train_on_cluster(cluster, tagger, file, dev=dev, checkpoint=checkpoint, **reading)
         tagger.save(output, dtype=dtype, prune=prune)
         return tagger
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, labels=labels)
@@ -127,7 +145,7 @@ def train(
     return tagger
 
 
-def _train_on_cluster(address: str, tagger: Any, files: Any, dev: Any, reading: dict[str, Any]) -> None:
+def _train_on_cluster(address: str, tagger: Any, files: Any, **options: Any) -> None:
     try:
         from structsvm.integrations.dask import connect, disconnect
         from taggers.dask import train
@@ -135,7 +153,7 @@ def _train_on_cluster(address: str, tagger: Any, files: Any, dev: Any, reading: 
         raise ValueError('--cluster needs Dask; install it with pip install "structsvm-nlp[dask]"') from error
     client = connect(address)
     try:
-        train(client, tagger, files, dev=dev, **reading)
+        train(client, tagger, files, **options)
     finally:
         disconnect(client)
 
@@ -149,6 +167,22 @@ def read_labelled(
     labels: Sequence[int | None] = (None,),
 ) -> Columns:
     """Read a file with its input columns first and its label columns last; None is the format's own."""
+    (columns,) = read_labelled_parts(
+        path, format=format, encoding=encoding, inputs=inputs, labels=labels, chunk_size=None
+    )
+    return columns
+
+
+def read_labelled_parts(
+    path: str | Path,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    inputs: Sequence[int] | None = None,
+    labels: Sequence[int | None] = (None,),
+    chunk_size: int | None = CHUNK,
+) -> Iterator[Columns]:
+    """Read such a file in parts of whole sentences, so that memory does not grow with it."""
 
     def wanted(format: Format, n_columns: int) -> list[int]:
         if n_columns < 2 and not format.ready:
@@ -162,9 +196,10 @@ def read_labelled(
         gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
         return [*(format.inputs(n_columns, gold[0]) if inputs is None else inputs), *gold]
 
-    columns = read_all(path, format, wanted=wanted, encoding=encoding)
-    _check_labels(columns, columns.width - len(labels))
-    return columns
+    for columns in read_columns(path, format, wanted=wanted, encoding=encoding, chunk_size=chunk_size):
+        if columns.n_tokens or chunk_size is None:
+            _check_labels(columns, columns.width - len(labels))
+            yield columns
 
 
 def read_alike(dev: str | Path, columns: Columns, n_labels: int, encoding: str) -> Columns:

@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from structsvm import LaRank, Multiclass
+from structsvm import LaRank, LaRankClassifier, Multiclass
 from structsvm.optimizers import ParallelLaRank
 from tests.structsvm.helpers import noisy_classes
 
@@ -14,7 +14,7 @@ pytest.importorskip("distributed")
 from distributed import Client, LocalCluster
 
 from structsvm.integrations import dask as module
-from structsvm.integrations.dask import DaskLaRank, check_workers, connect
+from structsvm.integrations.dask import DaskLaRank, DaskLaRankClassifier, check_workers, connect
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask, about dead workers
 
@@ -46,9 +46,9 @@ def new(client, shards=3, **options):
 def test_shards_on_a_cluster_learn_what_threads_learn(client):
     problem, X, y = data()
     remote = new(client)
-    for _ in range(3):
+    for _ in range(8):
         remote.epoch()
-    local = ParallelLaRank(problem, C=0.5, shards=3, epochs=3).fit(X, y)
+    local = ParallelLaRank(problem, C=0.5, shards=3, epochs=8).fit(X, y)
     alone = LaRank(problem, C=0.5, gap_tolerance=0.01).fit(X, y)
     assert remote.dual_ == pytest.approx(local.dual_, rel=0.02)
     assert remote.gap() >= 0
@@ -99,3 +99,35 @@ def test_errors_name_the_address_and_the_worker(client, monkeypatch):
     monkeypatch.setattr(module, "__version__", "9.9")
     with pytest.raises(ValueError, match=r"worker tcp://.* has structsvm .*, this process 9.9"):
         check_workers(client)
+
+
+def test_a_tree_adds_up_what_the_shards_of_a_flat_sum_have_learned(client, monkeypatch):
+    flat = new(client)
+    flat.epoch()
+    monkeypatch.setattr(module, "BRANCHES", 2)
+    tree = new(client)
+    tree.epoch()
+    np.testing.assert_allclose(tree.weights_, flat.weights_, rtol=1e-9, atol=1e-12)
+
+
+def test_a_worker_that_joins_and_one_without_data_change_no_byte(client):
+    calm = new(client, shards=1)  # the second worker has no shard
+    calm.epoch()
+    grown = new(client, shards=1)
+    grown.epoch(lambda one: client.cluster.scale(3) if one.rounds == 2 else None)
+    assert grown.weights_.tobytes() == calm.weights_.tobytes()
+    client.cluster.scale(2)
+
+
+def test_a_classifier_learns_from_dask_arrays_what_it_learns_from_numpy(client):
+    arrays = pytest.importorskip("dask.array")
+    X, y = noisy_classes(200)
+    X, y = np.asarray(X, float), np.asarray(y)
+    parts = arrays.from_array(X, chunks=(50, X.shape[1])), arrays.from_array(y, chunks=50)
+    there = DaskLaRankClassifier(shards=2).fit(*parts)
+    here = LaRankClassifier().fit(X, y)
+    assert there.gap_ >= 0
+    assert there.predict(parts[0]).compute().tolist() == there.predict(X).tolist()
+    assert there.score(X, y) == pytest.approx(here.score(X, y), abs=0.05)
+    with pytest.raises(ValueError, match="X has 4 partitions but y has 1"):
+        DaskLaRankClassifier().fit(parts[0], parts[1].rechunk(200))

@@ -11,7 +11,7 @@ from tests.taggers.sentences import as_columns, chunk_data
 pytest.importorskip("distributed")
 from distributed import Client, LocalCluster
 
-from taggers.dask import Share, divided, tag, train
+from taggers.dask import DaskChunker, Share, divided, tag, train
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask
 
@@ -82,3 +82,79 @@ def test_the_command_line_names_an_address_without_scheduler(tmp_path):
     done = run("train", "label", "train.txt", "-o", "m", "--cluster", "tcp://127.0.0.1:9", cwd=tmp_path)
     refused(done, 2, "no Dask scheduler answers at 'tcp://127.0.0.1:9'")
     assert not (tmp_path / "m").exists()
+
+
+OPTIONS = {"shards": 3, "template": "w[-1..1], p[-1..1]"}
+
+
+def test_bags_dataframes_and_files_give_the_same_model(client, parts):
+    bag, frame = pytest.importorskip("dask.bag"), pytest.importorskip("dask.dataframe")
+    pandas, delayed = pytest.importorskip("pandas"), pytest.importorskip("dask").delayed
+    X, y = zip(*[chunk_data(60, seed=k) for k in range(3)], strict=True)
+    tokens, labels = (bag.from_delayed([delayed(few) for few in data]) for data in (X, y))
+    tagger = DaskChunker(**OPTIONS).fit(tokens, labels)
+    files = train(client, Chunker(**OPTIONS), parts / "part-*.txt")
+    weights = files.model_.weights.dense(40)
+    assert (tagger.model_.weights.dense(40) == weights).all()
+    assert tagger.predict(tokens).compute() == [row for few in X for row in files.predict(few)]
+    rows = [
+        pandas.DataFrame([(n, *token, label) for n, (s, t) in enumerate(zip(few, marks, strict=True))
+                          for token, label in zip(s, t, strict=True)])
+        for few, marks in zip(X, y, strict=True)
+    ]  # fmt: skip
+    table = frame.concat([frame.from_pandas(one, npartitions=1) for one in rows])
+    assert (train(client, Chunker(**OPTIONS), table).model_.weights.dense(40) == weights).all()
+
+
+class Killed(Exception):
+    pass
+
+
+def test_a_training_continues_after_the_death_of_the_driver_to_the_same_bytes(client, parts, tmp_path):
+    (parts / "dev.txt").write_bytes(as_columns(30, seed=8))
+    data = {"parts": parts / "part-*.txt", "dev": parts / "dev.txt"}
+    train(client, Chunker(**OPTIONS, epochs=3), **data).save(parts / "whole")
+
+    def die(round):
+        def callback(point):
+            nonlocal round
+            round -= 1
+            if not round:
+                raise Killed
+
+        return callback
+
+    data["checkpoint"] = tmp_path / "c"
+    for round in (4, 8, 6):  # of 21: within a pass, and in the next one, again and again
+        with pytest.raises(Killed):
+            train(client, Chunker(**OPTIONS, epochs=3, callback=die(round)), **data)
+    train(client, Chunker(**OPTIONS, epochs=3), **data).save(parts / "continued")
+    assert (parts / "continued").read_bytes() == (parts / "whole").read_bytes()
+    with pytest.raises(ValueError, match="has the checkpoint of another training"):
+        train(client, Chunker(**OPTIONS, C=3.0), **data)
+    (path,) = (tmp_path / "c").glob("*.npz")
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ValueError, match=r"is damaged .*; delete the folder"):
+        train(client, Chunker(**OPTIONS), **data)
+
+
+def test_labels_that_differ_between_parts_name_the_file_and_the_worker(client, parts):
+    whole = (parts / "part-2.txt").read_text()
+    for change, message in (
+        (lambda label: "L" + label, r"part-2.txt: has labels such as L.* \(worker tcp://.*none of which"),
+        (lambda label: label.replace("B-", "S-"), r"part-2.txt: has labels of another scheme .* \(worker"),
+    ):
+        lines = [line.rpartition(" ") for line in whole.split("\n")]
+        text = "\n".join(a + b + (change(c) if c else "") for a, b, c in lines)
+        (parts / "part-2.txt").write_text(text)
+        with pytest.raises(DataError, match=message):
+            train(client, Chunker(**OPTIONS), parts / "part-*.txt")
+
+
+def test_ctrl_c_leaves_a_usable_cluster(client, parts):
+    def interrupt(point):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(client, Chunker(**OPTIONS, callback=interrupt), parts / "part-*.txt")
+    assert train(client, Chunker(**OPTIONS), parts / "part-*.txt").classes_
