@@ -195,7 +195,7 @@ class DaskLaRank:
         replay: Any = None
         for _ in range(ATTEMPTS):
             try:
-                sent = self.client.scatter([(news, replay)], hash=False)[0]
+                sent = self.client.submit(_same, (news, replay), pure=False)  # unlike scatter, it survives
                 answers = [self._submit(task, k, sent) for k in range(len(self.data))]
                 while len(answers) > BRANCHES:
                     answers = [
@@ -414,6 +414,10 @@ def _snapshot(shard: ShardLaRank, news: Any) -> dict[str, np.ndarray]:
     if news is not None:
         shard.adopt(*news)
     return shard.snapshot()
+
+
+def _same(data: Any) -> Any:
+    return data
 
 
 def _forget(key: str) -> None:
