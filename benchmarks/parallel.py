@@ -10,6 +10,7 @@ import os
 import signal
 import statistics
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def _cluster(folder: Path, scratch: Path, kills: int) -> dict[str, Any]:
         return Chunker(**options, **more).fit(columns, columns.width - 1)
 
     for way, more in (("one thread", {}), ("four shards in two threads", {"shards": 4, "jobs": 2})):
-        tagger, wall = timed(lambda more=more: alone(**more))
+        tagger, wall = timed(partial(alone, **more))
         note(way, tagger, wall, tagger.optimizer_.dual_, tagger.optimizer_.gap())
     with LocalCluster(4, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
 

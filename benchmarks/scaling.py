@@ -8,6 +8,8 @@ bound used), and that every worker sends and receives its changes in a tree at t
 from __future__ import annotations
 
 import math
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from benchmarks.harness import child, cpu_timed, measurements, publish, table
@@ -71,11 +73,11 @@ def _touched(machine: Any) -> int:
 def measure(shards: int) -> dict[str, Any]:
     """Figures after each pass."""
     from corpora import find
-    from structsvm.optimizers import parallel
     from taggers import SequenceTagger
     from taggers.commands.training import read_labelled
     from taggers.conlleval import evaluate
 
+    parallel: Any = import_module("structsvm.optimizers.parallel")
     train, test = (read_labelled(find("conll2000") / f"{name}.txt") for name in ("train", "test"))
     words, gold = test.sentences(0), test.sentences(2)
     X = [list(zip(*columns, strict=True)) for columns in zip(words, test.sentences(1), strict=True)]
@@ -92,7 +94,7 @@ def measure(shards: int) -> dict[str, Any]:
     points, cpu = [], 0.0
     for done in range(PASSES):
         learn = tagger.resume if done else tagger.fit
-        _, seconds = cpu_timed(lambda learn=learn: learn(train, train.width - 1))
+        _, seconds = cpu_timed(partial(learn, train, train.width - 1))
         cpu += seconds
         optimizer = tagger.optimizer_
         points.append({

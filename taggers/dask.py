@@ -21,7 +21,7 @@ import numpy as np
 from distributed import Client, Future, get_client, get_worker
 
 from structsvm.files import DataError
-from structsvm.integrations.dask import DaskLaRank, check_workers
+from structsvm.integrations.dask import DaskLaRank, check_workers, gathered
 from structsvm.problems.sequence import SequenceLabels
 from taggers import metrics
 from taggers.commands.tagging import tag as tag_file
@@ -130,7 +130,7 @@ def tag(
         client.submit(_on_worker, tag_file, str(model), str(file), str(output), pure=False, **options)
         for file, output in zip(files, outputs, strict=True)
     ]
-    return sum(client.gather(jobs))
+    return sum(gathered(client, jobs))
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,10 @@ class Source:
         held = [self.partitions[name] for name in share.files if name in self.partitions]
         return self.client.submit(_with_columns, work, share, self.reading, held, *arguments, pure=False)
 
+    def each(self, work: Any, shares: Sequence[Share], *arguments: Any) -> list[Any]:
+        """The results of `work` for all shares."""
+        return gathered(self.client, [self.submit(work, share, *arguments) for share in shares])
+
 
 def _partitions(client: Client, parts: Any) -> dict[str, Future] | None:
     """The partitions of a Dask bag or dataframe; None for files."""
@@ -159,7 +163,7 @@ def _identity(model: TaggerModel, settings: dict[str, Any], size: dict[str, int]
     """What makes a training the same: data, features, labels, options and shards."""
     options = {k: v for k, v in settings.items() if k not in ("callback", "epochs", "patience", "jobs")}
     return json.dumps(
-        [zlib.crc32(np.ascontiguousarray(model.table.keys)), model.labels, size, len(shares), options],
+        [zlib.crc32(model.table.keys.tobytes()), model.labels, size, len(shares), options],
         sort_keys=True, default=str,
     )  # fmt: skip
 
@@ -261,8 +265,7 @@ def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> A
 
 def _new_model(cluster: Source, tagger: Any, shares: list[Share]) -> tuple[TaggerModel, dict[str, int]]:
     """A model with the labels, features and words of all files, and their size; reads them twice."""
-    gather = cluster.client.gather
-    surveys = gather([cluster.submit(survey_share, share) for share in shares])
+    surveys = cluster.each(survey_share, shares)
     facts = list({one["file"]: one for survey in surveys for one in survey}.values())
     _check_alike(facts)
     first = facts[0]
@@ -276,7 +279,7 @@ def _new_model(cluster: Source, tagger: Any, shares: list[Share]) -> tuple[Tagge
         )
     seen = sorted({name for one in facts for name in one["names"]})
     model.labels = sorted(inner_labels(seen, model.outer, model.inner))
-    counted = gather([cluster.submit(count_share, share, model) for share in shares])
+    counted = cluster.each(count_share, shares, model)
     keys = np.concatenate([keys for keys, _, _ in counted])
     table, place = np.unique(keys, return_inverse=True)
     counts = np.bincount(place, np.concatenate([counts for _, counts, _ in counted]))
@@ -391,17 +394,17 @@ def _predicted(sentences: Any, model: TaggerModel) -> list[list[str]]:
     return split_by_sentence(model.tag(columns), model.names, columns.sentence_ptr)
 
 
-class DaskSequenceTagger(OnCluster, SequenceTagger):
+class DaskSequenceTagger(OnCluster, SequenceTagger):  # type: ignore[misc]
     """`SequenceTagger` on a Dask cluster."""
 
 
-class DaskPosTagger(OnCluster, PosTagger):
+class DaskPosTagger(OnCluster, PosTagger):  # type: ignore[misc]
     """`PosTagger` on a Dask cluster."""
 
 
-class DaskChunker(OnCluster, Chunker):
+class DaskChunker(OnCluster, Chunker):  # type: ignore[misc]
     """`Chunker` on a Dask cluster."""
 
 
-class DaskNerTagger(OnCluster, NerTagger):
+class DaskNerTagger(OnCluster, NerTagger):  # type: ignore[misc]
     """`NerTagger` on a Dask cluster."""

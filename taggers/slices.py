@@ -149,7 +149,8 @@ class SlicedTraining:
 
     def _extract(self, file: str | Path, reading: Any) -> None:
         """Save each part of the file with features of its own numbering, and how often each occurs."""
-        model, self.parts, self._n_rows, words = self.model, [], 0, KeyTable()
+        model, self._n_rows, words = self.model, 0, KeyTable()
+        self.parts: list[Any] = []
         labels = Labels(model.labels)
         assert model.extractor is not None  # there is a template
         for columns in read_labelled_parts(file, **reading):
@@ -217,7 +218,7 @@ class SlicedTraining:
         learner = ShardLaRank(
             self.problem, shard=number, shards=1, n_weights=len(self.weights), C=settings["C"],
             n_reprocess=settings["reprocess"], random_state=settings["random_state"],
-        ).begin(*one.data())  # fmt: skip
+        ).begin(*one.data())  # type: ignore[arg-type]  # fmt: skip
         if one.state.exists():
             with np.load(one.state) as state:
                 learner.rebuild(dict(state), self.weights)
@@ -235,7 +236,7 @@ class SlicedTraining:
                 learner.epoch()
                 self.weights = learner.weights_at(slice(len(self.weights))).copy()
                 one.losses, one.patterns, one.argmax = learner.counts()
-                np.savez(one.state, **learner.snapshot())
+                np.savez(one.state, **learner.snapshot())  # type: ignore[arg-type]
                 self._report(number, begun)
             self.epochs_done += 1
             if dev is not None:

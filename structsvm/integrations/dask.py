@@ -16,7 +16,16 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_client, get_worker
+from distributed import (
+    CancelledError,
+    Client,
+    Future,
+    KilledWorker,
+    LocalCluster,
+    get_client,
+    get_worker,
+    wait,
+)
 
 from structsvm import LaRankClassifier, __version__
 from structsvm.files import ModelFileError
@@ -26,6 +35,7 @@ from structsvm.problem import Problem
 
 ATTEMPTS = 20  # to repeat a round, each after the death of a worker
 BRANCHES = 8  # of the tree in which the changes of shards are added up
+PATIENCE = 60  # seconds without any worker, any running task or any answer of the scheduler
 LOST = (KilledWorker, CancelledError, OSError, TimeoutError)
 
 _SHARDS: dict[tuple[str, int], ShardLaRank] = {}  # of this worker, by training and number
@@ -61,13 +71,40 @@ def check_workers(client: Client) -> list[str]:
     workers = sorted(client.nthreads())
     if not workers:
         raise ValueError("the cluster has no workers; start some with `dask worker`")
-    for worker, version in client.run(_version, on_error="return").items():
+    for worker, version in run_everywhere(client, _version).items():
         if version != __version__:
             found = "no structsvm" if isinstance(version, Exception) else f"structsvm {version}"
             raise ValueError(
                 f"worker {worker} has {found}, this process {__version__}; install the same version"
             )
     return workers
+
+
+def run_everywhere(client: Client, work: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+    """The results of a function on all workers, an exception in the place of one that fails."""
+    results: dict[str, Any] = client.sync(
+        client._run, work, *arguments, on_error="return", callback_timeout=PATIENCE
+    )
+    return results
+
+
+def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
+    """The results of futures. Raise TimeoutError if no worker runs any task for too long.
+
+    A round may take hours, and Dask notices workers that die. It waits forever if none is left, or if a
+    task gets lost between two workers.
+    """
+    idle = 0
+    while True:
+        try:
+            wait(futures, timeout=PATIENCE / 2)
+            break
+        except TimeoutError:
+            idle = 0 if any(client.processing().values()) else idle + 1
+            if idle == 2:  # to be sure that this was not a moment between two tasks
+                raise TimeoutError(f"no worker of the cluster ran a task for {PATIENCE} seconds") from None
+    results: list[Any] = client.gather(list(futures))
+    return results
 
 
 def _version() -> str:
@@ -187,7 +224,7 @@ class DaskLaRank:
 
     def close(self) -> None:
         """Remove the shards from the workers."""
-        self.client.run(_forget, self.key)
+        run_everywhere(self.client, _forget, self.key)
 
     def _ask(self, task: Callable[..., Any]) -> tuple[list[Any], Any]:
         """The answers of all shards to a task, and the sum of their changes; lost shards are rebuilt."""
@@ -202,19 +239,26 @@ class DaskLaRank:
                         self.client.submit(_joined, answers[k : k + BRANCHES], pure=False)
                         for k in range(0, len(answers), BRANCHES)
                     ]
-                each, changes = _joined(self.client.gather(answers))
+                each, changes = _joined(gathered(self.client, answers))
                 self._home = [worker for _, worker in each]
                 if all(answer is not None for answer, _ in each):
                     return [answer for answer, _ in each], changes
             except LOST:
-                self.client.wait_for_workers(1)
-                workers = sorted(self.client.nthreads())
-                self._home = [
-                    home if home in workers else workers[k % len(workers)]
-                    for k, home in enumerate(self._home)
-                ]
+                self._move()
             replay = (*self._snapshot, self._since)
         raise RuntimeError(f"workers died {ATTEMPTS} times in a row; give them more memory or less data each")
+
+    def _move(self) -> None:
+        """Give the shards of dead workers to those that live, or to the first that comes."""
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except (OSError, TimeoutError) as error:
+            raise RuntimeError(f"the cluster has had no workers for {PATIENCE} seconds") from error
+        self.client.retry([future for future in self.data if future.status == "error"])
+        workers = sorted(self.client.nthreads()) or self._home
+        self._home = [
+            home if home in workers else workers[k % len(workers)] for k, home in enumerate(self._home)
+        ]
 
     def _submit(self, task: Callable[..., Any], k: int, sent: Future) -> Future:
         return self.client.submit(
@@ -253,7 +297,8 @@ class Checkpoint:
     def load(self, learner: DaskLaRank) -> None:
         """Give a new learner what the folder has."""
         passes, rounds = sorted(self.folder.glob("pass-*.npz")), sorted(self.folder.glob("round-*.npz"))
-        states, weights, since, done, progress = None, None, [], 0, learner.progress()
+        states, weights, done, progress = None, None, 0, learner.progress()
+        since: list[Any] = []
         if passes:
             arrays = self._load(passes[-1])
             done, weights, progress = _number(passes[-1]), arrays["weights"], arrays["progress"]
@@ -314,7 +359,7 @@ class DaskLaRankClassifier(LaRankClassifier):
             )
         n = min(self.shards or len(check_workers(client)), len(rows))
         data = [client.submit(_stacked, rows[k::n], targets[k::n], pure=False) for k in range(n)]
-        classes = np.unique(np.concatenate(client.gather([client.submit(_classes, one) for one in data])))
+        classes = np.unique(np.concatenate(gathered(client, [client.submit(_classes, one) for one in data])))
         optimizer = self._optimizer(X, classes, 1)
         empty = np.zeros((len(classes), X.shape[1]))
         optimizer.problem.prepare(empty, classes)
@@ -323,7 +368,7 @@ class DaskLaRankClassifier(LaRankClassifier):
             schedule=self.schedule, n_reprocess=self.n_reprocess, random_state=self.random_state,
         )  # fmt: skip
         try:
-            for _ in range(optimizer.epochs):
+            for _ in range(optimizer.epochs or 1):
                 learner.epoch()
             self.gap_ = learner.gap()
         finally:

@@ -418,7 +418,8 @@ class ShardLaRank(LaRank):
         """Run the next round; returns the changes of w and what the sum over all shards needs."""
         machine, (epoch, at) = self._fitted(), divmod(self.played, self.points)
         if not at:
-            self.epochs_done, self._order = epoch, self._shuffled()
+            self.epochs_done = epoch  # which the order depends on
+            self._order = self._shuffled()
         n = len(self._order)
         own = self._order[n * at // self.points : n * (at + 1) // self.points]
         for part in in_slices(own, 64):

@@ -67,18 +67,30 @@ def strike_down(client):
     calm = new(client, schedule="adaptive")
     for _ in range(2):
         calm.epoch()
-    rng = np.random.default_rng(0)
-    deadly = set(rng.choice(40, 3, replace=False).tolist())
+    deadly = set(np.random.default_rng(0).choice(range(1, calm.rounds), 3, replace=False).tolist())
     hurt = new(client, schedule="adaptive")
 
     def strike(optimizer):
         if optimizer.rounds in deadly:
+            deadly.remove(optimizer.rounds)
             os.kill(client.run(os.getpid)[optimizer._home[optimizer.rounds % 3]], signal.SIGKILL)
 
     for _ in range(2):
         hurt.epoch(strike)
+    assert not deadly
     assert hurt.weights_.tobytes() == calm.weights_.tobytes()
     assert hurt.dual_ == calm.dual_
+
+
+def test_a_cluster_that_loses_all_workers_raises_an_error_instead_of_waiting(monkeypatch):
+    monkeypatch.setattr(module, "PATIENCE", 1)
+    options = {"processes": False, "dashboard_address": None}
+    with LocalCluster(1, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
+        learner = new(client, shards=1)
+        learner.round()
+        cluster.scale(0)
+        with pytest.raises(RuntimeError, match="the cluster has had no workers for 1 seconds"):
+            learner.epoch()
 
 
 def test_two_trainings_share_a_cluster(client):
