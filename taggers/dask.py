@@ -160,7 +160,7 @@ def _partitions(client: Client, parts: Any) -> dict[str, Future] | None:
 
 
 def _identity(model: TaggerModel, settings: dict[str, Any], size: dict[str, int], shares: list[Share]) -> str:
-    """What makes a training the same: data, features, labels, options and shards."""
+    """A name of the training, by its data, features, labels, options and shards."""
     options = {k: v for k, v in settings.items() if k not in ("callback", "epochs", "patience", "jobs")}
     return json.dumps(
         [zlib.crc32(model.table.keys.tobytes()), model.labels, size, len(shares), options],

@@ -197,7 +197,7 @@ class DaskLaRank:
         self._checkpoint.load(self)
 
     def progress(self) -> np.ndarray:
-        """What a checkpoint needs besides w and the shards."""
+        """The dual, its losses and counts, which a checkpoint has besides w and the shards."""
         return np.array([self.dual_, self._losses, self.n_support_patterns_, self.n_argmax_])
 
     def continue_from(

@@ -197,8 +197,9 @@ def read_labelled_parts(
         return [*(format.inputs(n_columns, gold[0]) if inputs is None else inputs), *gold]
 
     for columns in read_columns(path, format, wanted=wanted, encoding=encoding, chunk_size=chunk_size):
-        if columns.n_tokens or chunk_size is None:
+        if columns.n_tokens:
             _check_labels(columns, columns.width - len(labels))
+        if columns.n_tokens or chunk_size is None:
             yield columns
 
 
