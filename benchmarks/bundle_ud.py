@@ -1,8 +1,8 @@
 """Train the bundled pipelines, en and af, and write their cards: `python -m benchmarks bundle-ud`.
 
-Pruning is chosen on the development file: the largest that costs less than 0.1 points in each column, or the
-smallest that makes the file fit; first for the layers that label words, then for the splitter. The test file
-is only read at the end.
+The amount of pruning is chosen on the development file. It is the largest amount that costs less than 0.1
+points in each column, or the smallest with which the file is small enough. It is chosen first for the layers
+that label words, then for the splitter. The test file is only read at the end.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def split_scores(pipeline: Pipeline, path: Path) -> dict[str, float]:
 def least_weight(
     aim: dict[str, float], save: Callable[[float], Path], score: Callable[[Pipeline], dict[str, float]]
 ) -> tuple[float, dict[str, float]]:
-    """The amount of pruning, and the scores with it; save: write the model with some amount."""
+    """Choose the amount of pruning; return it with its scores. save: writes the model with a given amount."""
     chosen, size = (0.0, aim), 0.0
     for least in PRUNE:
         path = save(least)
@@ -109,7 +109,7 @@ def bundled(name: str, *, write: bool) -> None:
 def add_splitter(
     layers: Pipeline, splitter: Splitter, prune: float, dev: Path, path: Path
 ) -> tuple[float, dict[str, float]]:
-    """Write a model with its splitter, choose how much to prune this one, and return that with its scores."""
+    """Write a model with its splitter; return the pruning chosen for the splitter, and the scores."""
 
     def pruned(least: float) -> Path:
         small = replace(splitter, model=splitter.model.compact(max(least, prune), "int8"))
@@ -123,7 +123,7 @@ def add_splitter(
 
 
 def table_rows(scores: dict[str, tuple[float, float]], tests: dict[str, float], names: list[str]) -> str:
-    """Rows of the card: as trained and pruned on the development file, and on the test file."""
+    """Rows of the card: development scores before and after pruning, and test scores."""
     return "\n".join(
         f"| {name} | {scores[name][0]:.2f} | {scores[name][1]:.2f} | {tests[name]:.2f} |" for name in names
     )

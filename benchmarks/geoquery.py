@@ -24,7 +24,7 @@ from benchmarks.harness import (
 from corpora.readers.wasp import geoquery_schema, load_geoquery, with_ambiguity
 from corpora.registry import find
 
-FOLDS = {0: 10, 1: 3, 2: 3}  # of each level of ambiguity: the first ones
+FOLDS = {0: 10, 1: 3, 2: 3}  # how many of the first folds to run, by level of ambiguity
 PUBLISHED = [["", "WASP (Wong and Mooney 2007), recall from pairs", "0.866", "", ""],
              ["", "UBL (Kwiatkowski et al. 2010), from pairs", "0.88", "", ""]]  # fmt: skip
 

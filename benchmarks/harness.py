@@ -201,7 +201,7 @@ def publish(name: str, text: str, figures: Any) -> None:
 
 
 def kept_figures(name: str) -> list[dict[str, Any]]:
-    """The figures that `publish` kept under this name; none if there are none yet."""
+    """The figures that `publish` saved under this name; an empty list if there are no such results yet."""
     path = RESULTS / f"{name}.json"
     if not path.exists():
         return []

@@ -1,9 +1,9 @@
 """The presets with their defaults on many corpora: `python -m benchmarks reach`.
 
 First the settings from which the defaults were chosen are compared on the development data. Then each
-preset is trained with its defaults and three seeds, and scored once on the test data. python-crfsuite gets
-the features of the preset's template, and those that its users begin with; c1 and c2 are chosen on the
-development data.
+preset is trained with its defaults and three seeds, and scored once on the test data. python-crfsuite is
+trained with the features of the preset's template, and with the features that its users usually start with.
+Its c1 and c2 are chosen on the development data.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.harness import cpu_timed, measurements, publish, spread, table
 
 SEEDS = 3
-GRID = [(0.1, 0.1), (1.0, 1e-3), (0.0, 1.0), (0.05, 0.01)]  # c1 and c2: of tutorials, and the defaults
+GRID = [(0.1, 0.1), (1.0, 1e-3), (0.0, 1.0), (0.05, 0.01)]  # c1 and c2: from tutorials, and the defaults
 COMPARED = [("calibration", 2), ("train", 0), ("peak_mb", 0)]
 Sentences = tuple[list[list[Any]], list[list[str]]]
 
@@ -87,8 +87,8 @@ def measure(
 ) -> dict[str, Any]:
     """Train a preset or python-crfsuite, and score it on the development data, the test data, or both.
 
-    With both, also the expected calibration error on the test data; ours is calibrated on the development
-    data.
+    With both, also return the expected calibration error on the test data. Our probabilities are calibrated
+    on the development data.
     """
     from taggers.metrics import calibration_error, span_f1
     from taggers.tagger import TASKS
@@ -109,7 +109,7 @@ def measure(
 
 
 def usual_items(tokens: list[Any]) -> list[list[str]]:
-    """The features that python-crfsuite's users begin with: of the word and its two neighbours."""
+    """The features that users of python-crfsuite usually start with: of the word and its two neighbours."""
     rows = [(token,) if isinstance(token, str) else token for token in tokens]
     result = []
     for at, (word, *tags) in enumerate(rows):
@@ -128,7 +128,7 @@ def _about(name: str, word: str, tags: Sequence[str]) -> list[str]:
 
 
 class CrfSuite:
-    """python-crfsuite with the features of a preset's template, or with its users' usual ones."""
+    """python-crfsuite with the features of a preset's template, or with those that its users start with."""
 
     def __init__(self, task: str, *, features: str, c1: float, c2: float) -> None:
         self.task, self.features = task, features
@@ -188,7 +188,7 @@ def compare(task: str) -> None:
 
 
 def best_crfsuite(name: str, features: str, grid: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """The run of python-crfsuite with the c1 and c2 that are best on the development data."""
+    """The run of python-crfsuite with the best c1 and c2 on the development data."""
     jobs: list[dict[str, Any]] = [
         {"name": name, "seed": 0, "parts": ["dev", "test"], "crfsuite": True,
          "options": {"features": features, "c1": c1, "c2": c2}}

@@ -1,10 +1,11 @@
 """Learn from an endless stream with new words and labels: memory and speed, with and without bounds.
 
-Sentences are made up: a word tells its label by its ending, except for some noise; a tenth of the words are
-new, and new labels come until there are 40. `partial_fit` and spaCy's `nlp.update` learn ten sentences at a
-time, and label each ten before that. spaCy keeps every word it has met unless a memory zone ends, so each ten
-sentences of a bounded stream have one. The C library keeps freed memory for later; the runs "returned" make
-it give back what exceeds a megabyte, as the environment variable MALLOC_TRIM_THRESHOLD_=1000000 does.
+The sentences are simulated. The ending of a word determines its label, except for some noise. A tenth of the
+words are new, and new labels appear until there are 40. `partial_fit` and spaCy's `nlp.update` learn batches
+of ten sentences and label each batch before they learn it. spaCy keeps every word unless a memory zone ends,
+so each batch of a bounded stream has its own zone. The C library keeps freed memory for later. In the runs
+called "returned", it returns freed memory above one megabyte to the system, as with the environment variable
+MALLOC_TRIM_THRESHOLD_=1000000.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Simulated annotators: how many labels a model needs if it may ask, and how long people wait for it.
 
 Labels are revealed from gold, sentence by sentence. `curve`: the score after each number of labelled tokens,
-in random order and in the order of each strategy of `query`. `loop`: the same sentences, learned at once or
-by training CRFsuite from scratch after every 50. `doubts`: wrong labels among the answers that the model
-doubts most. `benchmarks.teach_page` measures the page itself.
+in random order and in the order of each strategy of `query`. `loop`: learn each sentence immediately, or
+retrain CRFsuite from scratch after every 50 sentences. `doubts`: wrong labels among the answers that the
+model doubts most. `benchmarks.teach_page` measures the page itself.
 """
 
 from __future__ import annotations
@@ -285,7 +285,7 @@ def _draw(file: str, name: str, runs: dict[str, list[dict[str, Any]]], target: f
 
 
 def _loops(kept: dict[str, Any], quick: bool) -> str:
-    """Learning each sentence at once, and training from scratch again and again."""
+    """Compare learning each sentence immediately with retraining from scratch."""
     job = {"kind": "loop", "seed": 0, "sentences": 100 if quick else LOOP_SENTENCES}
     kept["loop"] = {name: measurements(MODULE, [{**job, "name": name}])[0] for name in NAMES}
     return table(

@@ -43,7 +43,8 @@ def _pool(name: str, n: int) -> tuple[list[dict[str, Any]], dict[str, list[str]]
 def session(name: str, steps: list[int]) -> dict[str, Any]:
     """CPU milliseconds from an answer to the next question with guesses, and memory, along a session.
 
-    The last ANSWERED of each step are timed. They are asked as on the page; the others come in their order.
+    The last ANSWERED answers of each step are timed. The session chooses their questions, as on the page; the
+    other answers follow the order of the corpus.
     """
     from structsvm.teach.answers import item_id
     from structsvm.teach.session import Session
@@ -73,7 +74,7 @@ def session(name: str, steps: list[int]) -> dict[str, Any]:
 
 
 def _answer(running: Any, gold: dict[str, list[str]], key: str) -> float:
-    """Answer a question; the CPU milliseconds until the page has the next one."""
+    """Answer a question, and return the CPU milliseconds until the page has the next one."""
     running.tidy()  # the page does this between two answers
     question = running.question("tab")
     begun = time.process_time()
@@ -85,7 +86,7 @@ def _answer(running: Any, gold: dict[str, list[str]], key: str) -> float:
 
 
 def _memory() -> float:
-    """The memory that this process has now, in MB."""
+    """The current memory of this process, in MB."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
 

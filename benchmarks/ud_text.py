@@ -115,7 +115,10 @@ def measure(method: str, treebank: str, part: str = "test") -> dict[str, Any]:
 
 
 def main(*, quick: bool = False) -> None:
-    """Measure ours on all treebanks and UDPipe on one; quick: ours on the development files, no writing."""
+    """Measure structsvm on all treebanks and UDPipe on one.
+
+    quick: only structsvm, on the development files, without writing the results.
+    """
     runs = [] if quick else [run for run in kept_figures("ud-text") if run["method"] != OURS]
     done = {(run["method"], run["treebank"]) for run in runs}
     for method, treebanks in MEASURED.items():

@@ -1,6 +1,6 @@
 """The cost of the stable ABI: train and tag with the abi3 wheel and with the wheel of one Python version.
 
-`make package` builds both wheels in dist/. Each is installed in an environment of its own in build/wheels,
+`make package` builds both wheels in dist/. Each is installed in its own environment in build/wheels,
 and the runs alternate between the two.
 """
 
@@ -43,7 +43,7 @@ def main(*, quick: bool = False) -> None:
 
 
 def installed(folder: Path, pattern: str) -> Path:
-    """The `structsvm` program of a wheel, which is installed if it is not yet."""
+    """The `structsvm` program of a wheel; install the wheel if necessary."""
     program = folder / "bin" / "structsvm"
     if not program.exists():
         (wheel,) = (ROOT / "dist").glob(pattern)

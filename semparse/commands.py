@@ -262,7 +262,7 @@ def explain(
 ) -> tuple[Parse | None, list[tuple[str, str, float]]]:
     """The best or a given meaning of a sentence, and the weights behind its score.
 
-    Raise ValueError if the words cannot say the given meaning.
+    Raise ValueError if the sentence cannot have the given meaning.
     """
     parser = _loaded(model)
     if meaning is None:
@@ -271,8 +271,8 @@ def explain(
     found = parser.align(sentence, meaning)
     if found is None:
         raise ValueError(
-            f"the sentence cannot mean {meaning}: a symbol of it has no word here, or the schema of the "
-            "model does not allow it; check its names with `structsvm parse lexicon`"
+            f"the sentence cannot mean {meaning}: no word expresses one of its symbols, or the schema of the "
+            "model does not allow it; check the names of the symbols with `structsvm parse lexicon`"
         )
     return found, parser.explain(sentence, found.mr)
 

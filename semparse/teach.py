@@ -76,7 +76,7 @@ class ParseLearner:
                 self.parser.partial_fit(answer.item["text"], [answer.item["candidates"][answer.value]])
 
     def tidy(self) -> None:
-        """Nothing to do: the parser learns few features from an answer."""
+        """Do nothing: the parser learns only a few features from an answer."""
 
     def guess(self, items: Sequence[Any]) -> list[tuple[int, list[float]]] | None:
         return [self._guess(item) for item in items]

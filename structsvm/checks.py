@@ -238,8 +238,8 @@ def threads_predict_during_training(make: Make, X: Any, y: Any) -> None:
         while not stop.is_set():
             try:
                 found = model.predict(X)
-            except RuntimeError:  # refused, as it may be
-                stop.wait(1e-3)  # readers that only try again would take the processor from the training
+            except RuntimeError:  # a model may refuse to predict during training
+                stop.wait(1e-3)  # retrying at once would take CPU time from training
                 continue
             if not any(_same(found, one) for one in right):
                 _fail(model, "a prediction during training mixes the model before it and after it")

@@ -40,10 +40,10 @@ def check_count(*, low: int = 0, **values: Any) -> None:
 
 
 def check_ranges(owner: Any, ranges: Mapping[str, Any]) -> None:
-    """Check the attributes of an object, given what is allowed.
+    """Check the attributes of an object against the values that `ranges` allows.
 
-    float: a number above 0. An integer: an integer of at least this. A tuple: one of its values. The value of
-    a name that ends in a question mark may be None.
+    float allows numbers above 0, an integer allows integers of at least this value, and a tuple allows its
+    elements. If a name ends in a question mark, None is allowed too.
     """
     for name, allowed in ranges.items():
         value = getattr(owner, name.rstrip("?"))
@@ -129,7 +129,7 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
     """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
     X = sparse.csr_array(X) if sparse.issparse(X) else np.require(np.asarray(X), requirements=["A"])
     if sparse.issparse(X) and not all(part.flags.aligned for part in (X.data, X.indices, X.indptr)):
-        X = X.copy()  # compiled code reads aligned numbers only; a view into a buffer may not have them
+        X = X.copy()  # compiled code needs aligned numbers; a view into a buffer may not be aligned
     if X.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must contain real numbers")
     if X.dtype not in (np.float32, np.float64):

@@ -54,7 +54,7 @@ def _names(
     keys = np.array([hash_string(name) for name in others], np.uint64)
     name_of = dict(zip(model.table.rows(keys).tolist(), others, strict=True))
     last = features.token_ptr[1:].tolist()
-    first = (features.token_ptr[:-1] + (rows >= 0).sum(axis=1)).tolist()  # of those with values
+    first = (features.token_ptr[:-1] + (rows >= 0).sum(axis=1)).tolist()  # the first feature with a value
     return [
         [
             pattern.name(

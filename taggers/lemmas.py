@@ -57,7 +57,7 @@ def _edits(case: str, form: str, lemma: str) -> str:
     word = CASES[case](form)
     match = SequenceMatcher(None, word, lemma, autojunk=False).find_longest_match()
     end, rest = match.a + match.size, match.b + match.size
-    if ">" in word[: match.a]:  # it ends the part; the end of a word is a number, so replace all of it
+    if ">" in word[: match.a]:  # > is the separator, so let the second edit replace the whole word
         return JOINT.join([case, ">", f"{len(word)}>{lemma}"])
     return JOINT.join([case, f"{word[: match.a]}>{lemma[: match.b]}", f"{len(word) - end}>{lemma[rest:]}"])
 
@@ -83,7 +83,7 @@ class Lemmatizer:
     """Finds the script of each word, given its part of speech and features.
 
     keys, scripts: the words of the training data that the model gets wrong, and their scripts.
-    seen: the lemmas found so far by key; a lemma does not depend on the words around it.
+    seen: the lemmas found so far, by key; a lemma does not depend on the surrounding words.
     """
 
     model: TaggerModel
@@ -114,7 +114,7 @@ class Lemmatizer:
 
 
 def _taken(columns: Columns, tokens: np.ndarray) -> Columns:
-    """Some of the tokens, each as a sentence of its own."""
+    """Select tokens, each as its own sentence."""
     ptr = np.arange(len(tokens) + 1)
     if columns.keys is not None:
         strings: Any = columns.strings

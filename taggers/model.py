@@ -56,9 +56,9 @@ class TaggerModel:
     files: the format and columns of the training file.
     state: the training state, if it was kept.
     temperature: of probabilities, see `calibrated`.
-    function: from the tokens of a sentence and a place to more features, as a dict; not saved.
-    own_features: whether the training data had features of the user, by the function or with the tokens.
-    documents: the number of sentences of a document, see `taggers.features.documents`.
+    function: maps the tokens of a sentence and a position to more features, as a dict; not saved.
+    own_features: whether the training data had features of the user, from the function or with the tokens.
+    documents: the number of sentences in a document, see `taggers.features.documents`.
     first_round: the model whose labels are features of this one, if the template uses them.
     feature_names: by row of the table, if they were kept; they have no effect on labelling.
     """
@@ -266,13 +266,13 @@ class TaggerModel:
             own = called(self.function, columns)
         if own is None and self.own_features:
             raise ValueError(
-                "this model was trained with features of its user; load it with features=FUNCTION, or pass "
+                "this model was trained with user-defined features; load it with features=FUNCTION, or pass "
                 "tokens with a dict"
             )
         return own
 
     def _with_values(self, features: Sequences, columns: Columns, *, grow: bool = False) -> Sequences:
-        """The features of the template with those that have values."""
+        """Add the real-valued features and those of the user to the features of the template."""
         assert self.template is not None
         own = self.own_items(columns)
         self.own_features |= grow and own is not None
@@ -282,7 +282,7 @@ class TaggerModel:
         return joined([features, *more])
 
     def value_names(self, columns: Columns) -> set[str]:
-        """The names of the features with values, or of the user."""
+        """The names of the real-valued features and of those of the user."""
         patterns = () if self.template is None else self.template.real
         return real_names(columns, patterns, self.knowledge, self.own_items(columns))
 

@@ -135,7 +135,7 @@ def unpacked(
     """The model of the arrays and metadata of a file, or raise ModelFileError."""
     if meta.get("kind") == "pipeline":
         raise ModelFileError(
-            f"Model file {path} has several layers, for structsvm tag and evaluate; use Pipeline.load."
+            f"Model file {path} has several layers; use Pipeline.load, structsvm tag or structsvm evaluate."
         )
     if meta.get("kind") != KIND:
         hint = "use structsvm parse" if meta.get("kind") == "ospas" else "use a model of structsvm train"

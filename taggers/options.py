@@ -180,16 +180,16 @@ OPTIONS = (
         "features",
         object,
         None,
-        "A function from the tokens of a sentence and a position to more features of that token, as a dict "
-        "or a list. Model files do not contain it: pass it to `load` too.",
+        "A function that adds features to a token. It receives the tokens of a sentence and a position, and "
+        "returns a dict or a list. Model files do not contain it: pass it to `load` too.",
         kept=False,
     ),
     Option(
         "documents",
         int,
         20,
-        "Number of sentences of a document, if the data do not mark where documents begin (-DOCSTART-, # "
-        "newdoc); for the attributes doc_form and doc_label in templates, as in 'ner + doc_form[0]'.",
+        "Number of sentences in a document, if the data do not mark where documents begin (-DOCSTART-, # "
+        "newdoc). Templates use documents in doc_form and doc_label, as in 'ner + doc_form[0]'.",
         flag="--documents",
         low=1,
         fixed_on_resume=True,
@@ -298,8 +298,8 @@ OPTIONS = (
         "label_weight",
         dict,
         None,
-        "Cost of missing a label, a phrase type, or any phrase (phrases=3): a dict in Python; repeat the "
-        "flag on the command line.",
+        "Cost of missing a label, a phrase type, or any phrase (phrases=3). In Python, pass a dict; on the "
+        "command line, repeat the flag.",
         flag="--label-weight",
         metavar="LABEL=FACTOR",
         repeatable=True,
@@ -315,8 +315,8 @@ OPTIONS = (
         "max_features",
         int,
         None,
-        "For streams: the most features that partial_fit keeps; it forgets those whose weights are all zero, "
-        "then those not seen for longest.",
+        "For streams: the maximum number of features that partial_fit keeps. It forgets those whose weights "
+        "are all zero, then those not seen for longest.",
         low=4,
     ),
     Option(
@@ -408,7 +408,7 @@ def settings(tagger: Any) -> dict[str, Any]:
 
 
 def checked_settings(tagger: Any) -> dict[str, Any]:
-    """The same, for training; values out of range and options without effect are refused.
+    """The settings for training; refuse values out of range and options without effect.
 
     Optimizers check the range of C, and random_state, which need not be a number.
     """

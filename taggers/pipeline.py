@@ -45,10 +45,10 @@ class Found(NamedTuple):
 class Pipeline:
     """UPOS, XPOS, FEATS and lemmas of words, in one model.
 
-    upos: predicts UPOS from the form; None if there are lemmas only, which then read UPOS and FEATS as input.
+    upos: predicts UPOS from the form; None for a model of lemmas only, which reads UPOS and FEATS.
     morph: predicts the columns `morph.parts` from the form and UPOS; None if the training file has neither
-    XPOS nor FEATS. lemmatizer: None if it has no lemmas. splitter: splits plain text; None if every token of
-    the file is followed by a space.
+    XPOS nor FEATS. lemmatizer: None if it has no lemmas. splitter: splits plain text; None if a space
+    follows every token of the file.
     """
 
     upos: TaggerModel | None
@@ -58,7 +58,7 @@ class Pipeline:
 
     @property
     def split(self) -> Callable[[str], list[list[Token]]]:
-        """The function that splits plain text into sentences of tokens: learned, or else by rules."""
+        """The function that splits plain text into sentences of tokens: the learned splitter, or rules."""
         return split_sentences if self.splitter is None else self.splitter.split
 
     @property
@@ -248,7 +248,7 @@ def train_pipeline(
 ) -> Pipeline:
     """Learn from the columns form, upos, xpos, feats and lemma; those that are empty are left out.
 
-    The splitter learns from the text of the sentences, unless every token is followed by a space.
+    The splitter learns from the text of the sentences, unless a space follows every token.
     dev: development data; with it, the layers for UPOS, XPOS and FEATS keep the weights of their best pass.
     """
     used = _used(columns)
@@ -293,7 +293,7 @@ def _used(columns: Columns) -> set[str]:
 
 
 def selected(columns: Columns, names: Sequence[str]) -> Columns:
-    """The form and other columns, given as CoNLL-U calls them, of form, upos, xpos, feats and lemma."""
+    """The form and some other columns, named as in CoNLL-U, from form, upos, xpos, feats and lemma."""
     return _part(columns, *(COLUMNS.index(name) + 1 for name in names[1:]))
 
 

@@ -1,7 +1,7 @@
 """The first round of a tagger whose features use labels elsewhere in the document.
 
-The second round must see labels in training as good as those that it will see later. So the training data
-are labelled by models that were trained on the other documents.
+In training, the second round must see labels that are as good as those that it sees later, and no better.
+Therefore, models that were trained on other documents label the training data.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Split raw text into sentences, tokens and words as a treebank does: a tagger whose tokens are characters.
 
-Each character begins a sentence, begins a token, continues a token or lies outside. The features are the
-characters around it, the chunk between two spaces that it lies in, before and after it, and the neighbouring
-chunks; all of these as they are written and as shapes. Another label marks tokens that have several words,
-such as the French *du*, and rules learned from the treebank split them.
+Each character begins a sentence, begins a token, continues a token or lies outside. A chunk is the text
+between two spaces. The features are the characters around a character, its chunk before and after it, and the
+neighbouring chunks, all as written and as shapes. Other labels mark tokens that have several words, such as
+the French *du*. Rules learned from the treebank split these tokens into words.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
 from taggers.tagger import SequenceTagger
 
-# w: the character, p: its shape, c2, c3: the parts of the chunk before and after its beginning, c4, c5: their
+# w: the character, p: its shape, c2, c3: the parts of its chunk before it and from it on, c4, c5: their
 # shapes, c6, c7: the chunks before and after this one, c8, c9: their shapes.
 TEMPLATE = """
     w[-4..4], w[-1]|w[0], w[0]|w[1], w[-2]|w[-1]|w[0], w[-1]|w[0]|w[1], w[0]|w[1]|w[2],
@@ -38,7 +38,7 @@ TEMPLATE = """
 WIDTH = 10
 SEQUENCE = 2000  # characters of training text in one sequence, at least
 BLOCK = 1 << 16  # characters to label at once, so that memory does not grow with the text,
-CONTEXT = 512  # and how many of those around them the features may see
+CONTEXT = 512  # and the characters around them that the features may see
 BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that it has an inverse
 INVERSE = np.uint64(pow(int(BASE), -1, 1 << 64))
 
@@ -69,10 +69,10 @@ class Splitter:
         return cls(model, *tables)
 
     def split(self, text: str) -> list[list[Token]]:
-        """The sentences of a text; each line has sentences of its own."""
-        labels, space, lines = self._labels(text + "\n")  # as in training, all lines have an end
+        """The sentences of a text; no sentence crosses a line."""
+        labels, space, lines = self._labels(text + "\n")  # in training, every line has an end
         inside = labels == ord(INSIDE)
-        # A token has at most one space at a time, between two characters.
+        # A token may contain spaces, but only single ones, between two characters.
         inner = space & inside & (lines == 0)
         inner[1:] &= ~space[:-1]
         inner[:-1] &= ~space[1:] & inside[1:]
@@ -133,7 +133,7 @@ class Splitter:
 
 
 def _by_ending(lower: str, endings: dict[str, Words]) -> Words:
-    """The words by the longest ending that leaves a first letter."""
+    """The words according to the longest ending that leaves at least one letter."""
     for k in range(1, len(lower)):
         if lower[k:] in endings:
             end, *rest = endings[lower[k:]]
@@ -154,7 +154,7 @@ def train_splitter(raw: RawText, **options: Any) -> Splitter:
 
 
 def _sequences(block: Characters, codes: np.ndarray) -> np.ndarray:
-    """Where sequences begin: at lines, and in long ones at sentences."""
+    """Where sequences begin: at lines, and at sentences in long lines."""
     lines = {0, *(np.flatnonzero(block.ends_line) + 1).tolist(), len(codes)}
     ptr = [0]
     for at in sorted({*np.flatnonzero((codes & ~np.uint8(32)) == ord(SENTENCE)).tolist(), *lines}):
@@ -164,7 +164,7 @@ def _sequences(block: Characters, codes: np.ndarray) -> np.ndarray:
 
 
 def _rules(multiword: Iterable[tuple[str, Words]]) -> tuple[dict[str, Words], dict[str, Words]]:
-    """Endings, and the multiword tokens that they get wrong; the most frequent words of each count."""
+    """Endings, and the multiword tokens that they get wrong; of several splits, use the most frequent."""
     seen: dict[str, Counter[Words]] = {}
     for surface, words in multiword:
         seen.setdefault(surface.lower(), Counter())[tuple(word.lower() for word in words)] += 1
@@ -194,7 +194,7 @@ class Characters:
         return np.array(values)[self.kind] if values else np.zeros(0, bool)
 
     def _hashed(self, chars: list[str]) -> np.ndarray:
-        """A number for each character, given the one that stands for each distinct character."""
+        """A hash for each character, given what represents each distinct character."""
         return _mixed(self._each([ord(char) for char in chars]).astype(np.uint64))
 
     def columns(self, ptr: np.ndarray | None = None) -> Columns:
@@ -229,7 +229,7 @@ def _neighbours(chunk: np.ndarray, line: np.ndarray, chunk_line: np.ndarray) -> 
 
 
 class _Substrings:
-    """Hashes of substrings: differences of sums over the beginning of a sequence, as Rabin and Karp do.
+    """Hashes of substrings: differences of prefix sums, as in the Rabin-Karp algorithm.
 
     counted: which values belong to the sequence; by default all.
     """
@@ -262,7 +262,7 @@ class _Shapes(_Substrings):
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:
-    """Numbers of 64 bits that look random, as in splitmix64."""
+    """Mix the bits of 64-bit numbers, as in splitmix64."""
     values = values + BASE
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -28,7 +28,7 @@ from taggers.model import TaggerModel, replace_knowledge
 from taggers.rounds import first_round
 from taggers.trainer import Dataset, Score, Trainer, TrainingPoint, shared
 
-BIASES = [k / 10 for k in range(-10, 11)]  # of O, that `fit_bias` tries
+BIASES = [k / 10 for k in range(-10, 11)]  # values for O that `fit_bias` tries
 
 
 class LabelLists(list[list[str]]):
@@ -204,8 +204,8 @@ class SequenceTagger(Estimator):
     def forget(self, *, max_features: int | None = None, max_support: int | None = None) -> Self:
         """Forget features and support patterns beyond these bounds, until three quarters of them are left.
 
-        `partial_fit` does this after each call if the options with these names are set. A call that forgets
-        takes some tenths of a second.
+        `partial_fit` does this after each call if the options with these names are set. Forgetting
+        takes a few tenths of a second.
         """
         bounds = {"max_features": max_features, "max_support": max_support}
         for name, value in bounds.items():
@@ -382,14 +382,14 @@ class SequenceTagger(Estimator):
         with reading(trainer := self._fitted(), self):
             model = trainer.finished()
             if model.outer == "none" or schemes.OUTSIDE not in model.labels:
-                raise ValueError("fit_bias needs labels of phrases with O, as those of chunk and ner")
+                raise ValueError("fit_bias needs labels of phrases with O, such as those of chunk and ner")
             features = model.features(X)
 
         def f1(value: float) -> float:
             ids = model.biased({schemes.OUTSIDE: value}).tag(features)
             return metrics.score_ids(gold, ids, model.names, phrases=True)
 
-        best = max(sorted(BIASES, key=abs), key=f1)  # the smallest of several
+        best = max(sorted(BIASES, key=abs), key=f1)  # the smallest of several equally good ones
         self.add_bias({schemes.OUTSIDE: best})
         return best
 
@@ -442,7 +442,7 @@ class SequenceTagger(Estimator):
     def release(self) -> Self:
         """Free the memory that training needed: the data, the support patterns and the training curve.
 
-        You can still train it, like a model that was saved without its training state.
+        You can still train the tagger, like a model that was saved without its training state.
         """
         with training(self), training(trainer := self._fitted(), self):
             self._trainer = Trainer(trainer.finished(), self.settings())

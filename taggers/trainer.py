@@ -102,10 +102,10 @@ class TrainingPoint(NamedTuple):
     training counts tokens and divides by the mean length of a sentence). sentences_per_second: since the
     beginning. dual: the dual objective, nan for a perceptron.
 
-    accuracy, f1: of the labels that this pass predicted before it learned from them: the share of right
-    tokens, and the F1 of phrases where labels are a scheme such as IOB2. They are an honest estimate of the
-    accuracy on new sentences, a little low because early predictions count too. nan in later passes, and
-    for tasks whose labels have parts.
+    accuracy, f1: scores of the labels that this pass predicted before it learned from them. accuracy is the
+    share of correct tokens; f1 is the F1 of phrases, if the labels follow a scheme such as IOB2. They
+    estimate the scores on new sentences, but are a little low, because early predictions count too. They are
+    nan in later passes and for tasks whose labels have parts.
     """
 
     seconds: float
@@ -242,7 +242,7 @@ class Trainer:
             self._see(dataset.X.rows)
 
     def _see(self, rows: np.ndarray) -> None:
-        """Note that these features were in the data of this call, and that new ones were too."""
+        """Record that the data of this call contained these features and the new ones."""
         self._calls += 1
         self._last_seen = _lengthened(self._last_seen, len(self.model.table), self._calls)
         self._last_seen[rows] = self._calls
@@ -277,7 +277,7 @@ class Trainer:
         release_memory()
 
     def _has_weight(self) -> np.ndarray:
-        """For each feature whether it has a weight that is not zero: without the others, no guess changes."""
+        """Whether each feature has a nonzero weight; forgetting the others changes no prediction."""
         problem = self.optimizer.problem
         table = self.optimizer.weights_at(slice(None)).reshape(-1, problem.stride)[problem.history :]
         return _lengthened(table.any(axis=1), len(self.model.table), False)

@@ -1,12 +1,12 @@
 """Choose the options of a tagger for a data set, by successive halving.
 
-The candidates come from `Option.search` in the table of options; options that you set are kept. A first
-round tries many candidates at little cost, the best third enters the next round at three times the cost,
-until few are left. What a round costs more of depends on the data:
+The candidates come from `Option.search` in the table of options; options that you set do not change. The
+first round tries many candidates at little cost. The best third enters the next round, at three times the
+cost. What increases from round to round depends on the data:
 
-held-out data: a larger share of the training sentences, scored on the held-out ones;
-no held-out data: more folds of a cross-validation;
-few sentences: more random orders, each scored by its predictions before learning (see `TrainingPoint`).
+held-out data: the share of the training sentences; scored on the held-out sentences;
+no held-out data: the number of folds of a cross-validation;
+few sentences: the number of random orders; scored by predictions before learning (see `TrainingPoint`).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from taggers.tagger import SequenceTagger, as_sentences, input_width, n_sentence
 from taggers.trainer import Dataset, Trainer, shared
 
 ROUNDS = 3
-KEPT = 3  # one in so many candidates enters the next round
-FEW = 500  # sentences: with fewer, predictions before learning are compared
+KEPT = 3  # one of this many candidates enters the next round
+FEW = 500  # with fewer sentences, compare predictions before learning
 FOLDS = KEPT ** (ROUNDS - 1)
-PASSES = 4  # of a trial; the best number is kept
+PASSES = 4  # the passes of a trial; the best number of passes is kept
 TRIALS = 27  # candidates of the first round, if the time allows
 TUNING = 0.6  # the share of the time for the rounds; the rest is for training the best
 
@@ -55,9 +55,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The tagger with the options chosen for it, trained by `tune`; these options, and all trials.
+    """The tagger with the options chosen for it (`tune` has trained it), these options, and all trials.
 
-    score: of the best trial of the last round. score_name: what scores are, accuracy or F1.
+    score: the score of the best trial of the last round. score_name: accuracy or F1.
     """
 
     tagger: SequenceTagger
@@ -85,11 +85,11 @@ def find_options(
     y_dev: Any = None,
     callback: Callable[[Trial], Any] | None = None,
 ) -> Tuning:
-    """Find options for a data set; options that are set in the tagger are kept.
+    """Find options for a data set; options that are set in the tagger do not change.
 
-    budget: seconds, 60% of them for the search and the rest for training. trials: candidates of the first
-    round; the result then depends only on the seed, whereas with seconds it also depends on the machine.
-    callback: called with each `Trial`.
+    budget: a time in seconds, 60% of it for the search and the rest for training; the result then depends on
+    the machine. trials: the number of candidates in the first round; the result then depends only on the
+    seed. callback: called with each `Trial`.
     """
     if (budget is None) == (trials is None):
         raise ValueError("set either budget, in seconds, or trials")
@@ -109,7 +109,7 @@ def find_options(
             if callback is not None:
                 callback(ranked[-1])
         done += ranked
-        if len(ranked) == len(left) or not best:  # or else the time was up in this round
+        if len(ranked) == len(left) or not best:  # otherwise the time ran out in this round
             best = sorted(ranked, key=lambda trial: -trial.score)  # stable: earlier candidates win ties
         kept = [trial.options for trial in best[: math.ceil(len(left) / KEPT)]]
         left = kept if {} in kept else [{}, *kept]  # the defaults stay, for comparison
@@ -169,7 +169,7 @@ class Data:
         return Trial(number, options, float(scores[best]), best + 1, time.perf_counter() - begin)
 
     def _parts(self, number: int) -> Iterator[tuple[np.ndarray, np.ndarray | None, int]]:
-        """For each training of a round: its sentences, those to score it on, and the seed."""
+        """For each training run of a round: its sentences, the sentences to score it on, and the seed."""
         order = np.random.default_rng(0).permutation(self.n)
         if self.dev is not None:
             share = KEPT ** (number + 1 - ROUNDS)
@@ -183,7 +183,7 @@ class Data:
                 yield np.flatnonzero(~held_out), np.flatnonzero(held_out), 0
 
     def _scores(self, options: Values, chosen: np.ndarray, held_out: Any, seed: int) -> list[float]:
-        """The score after each pass; there is one score of the predictions before learning."""
+        """The score after each pass; only one score if predictions before learning are compared."""
         candidate = _changed(self.tagger, options, callback=None)
         settings = shared(candidate.settings(), len(chosen)) | {"random_state": seed}
         model, data = self._encoded(candidate, settings)
@@ -208,7 +208,7 @@ class Data:
     def _encoded(self, candidate: SequenceTagger, settings: Values) -> tuple[TaggerModel, Dataset]:
         """An empty model for a candidate, and the data encoded for it."""
         template = str(settings["template"])
-        joined = "y[-" in template  # such features depend on the labels of training
+        joined = "y[-" in template  # such features depend on the training labels
         key = (template, settings["labels"], settings["cutoff"]) if joined else (template,)
         if key not in self.extracted:
             base = candidate._new_model(self.X, self.width, self.triples, settings)

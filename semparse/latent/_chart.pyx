@@ -22,7 +22,7 @@ cdef enum:
     OWN, CHILD, LEXICAL, DONE, ROOT, NOTHING
     WRAPS = 5
     SUBSETS = 4  # units with more slots take their arguments in order
-    POLL = 128   # spans between two looks at Ctrl-C
+    POLL = 128   # spans between two checks for Ctrl-C
 
 cdef enum:
     NULL_LABEL, AND_LABEL  # the first columns of the table of relations

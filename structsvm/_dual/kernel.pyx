@@ -41,7 +41,7 @@ cdef class KernelDual(Dual):
     """maximise -sum beta Delta - beta' K beta / 2 with beta_iy <= C_i [y = y_i] and sum_y beta_iy = 0."""
 
     cdef readonly object oracle             # where patterns come from: see `KernelPatterns`
-    cdef double[::1] counts                 # its counts of first predictions
+    cdef double[::1] counts                 # its counts of predictions before learning
     cdef KernelRows rows                    # patterns, and kernels between support patterns
     cdef Py_ssize_t n_classes
     cdef const double[:, ::1] loss
@@ -117,7 +117,7 @@ cdef class KernelDual(Dual):
         return self.settled(self.step(p, y, best, best_v))
 
     cdef Py_ssize_t predicted(self, Py_ssize_t q) noexcept nogil:
-        """The class with the highest score, of a pattern that waits."""
+        """The class with the highest score for waiting pattern q."""
         cdef Py_ssize_t c, best = 0
         for c in range(self.n_classes):
             if self.fresh[c * self.width + q] > self.fresh[best * self.width + q]:

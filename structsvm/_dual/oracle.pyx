@@ -50,15 +50,15 @@ cdef class Oracle:
             self.drop(slots[k])
 
     def watch(self, on: bool):
-        """Start to count, from zero, the predictions that are made before learning; or stop it."""
+        """Start counting predictions made before learning, from zero; or stop counting."""
         self.watching, self.unseen, self.n_looks, self.looks_loss = on, False, 0, 0
 
     def looks(self) -> tuple:
-        """How many predictions `watch` has counted, and the sum of their losses."""
+        """The number of predictions counted since `watch`, and the sum of their losses."""
         return self.n_looks, self.looks_loss
 
     cdef void expect(self, bint new) noexcept nogil:
-        """Say whether the next pattern to be found has never been learned from."""
+        """Set whether the next pattern is new: nothing has been learned from it yet."""
         self.unseen = self.watching and new
 
     cdef void tally(self, double loss) noexcept nogil:
@@ -69,7 +69,7 @@ cdef class Oracle:
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
         """Fill `found` with argmax_y of the violation, or of the plain score if not augmented.
 
-        Where a plain prediction costs little more, it is passed to tally() if the pattern is unseen.
+        If the pattern is unseen and a plain prediction costs little more, pass this prediction to tally().
         """
         self.found.loss = 0
         self.found.n = 0

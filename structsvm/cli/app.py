@@ -31,7 +31,7 @@ COMMANDS = {
     "tag": "Label the tokens of a file and keep every other byte.",
     "teach": "Label sentences on a page, while the tagger learns from each answer.",
     "train": "Train a tagger on a labelled file.",
-    "tune": "Find the options of a tagger for a labelled file, and train it.",
+    "tune": "Find good options for a tagger on a labelled file, and train it.",
 }
 
 

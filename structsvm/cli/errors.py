@@ -127,7 +127,7 @@ def no_more_output() -> None:
 
 def report(text: str) -> None:
     """Print a line on stderr, with control characters escaped, unless stderr is closed."""
-    from structsvm.files.errors import one_line  # only when something is wrong: the package imports numpy
+    from structsvm.files.errors import one_line  # imported only on errors, because it imports numpy
 
     with contextlib.suppress(OSError):
         print(one_line(text), file=sys.stderr, flush=True)

@@ -62,7 +62,7 @@ def train(
         bool, typer.Option("--calibrate", help="Calibrate the probabilities of labels on the --dev file.")
     ] = False,
     fit_bias: Annotated[
-        bool, typer.Option("--fit-bias", help="Fit the bias of O on the --dev file, for the best F1.")
+        bool, typer.Option("--fit-bias", help="Find the bias of O with the best F1 on the --dev file.")
     ] = False,
     curve: Annotated[
         str | None, typer.Option(help="Write the training curve (seconds, dual, ...) to this file.")

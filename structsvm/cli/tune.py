@@ -1,4 +1,4 @@
-"""`structsvm tune`, with the options of `taggers.options`: those that are given are kept."""
+"""`structsvm tune`, with the options of `taggers.options`; options that you set do not change."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ def tune(
         typer.Option(help="Held-out file to compare options on; without it, the training file is split."),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Time for everything, such as 120s or 5m. The default is 120s.")
+        str | None,
+        typer.Option(help="Time for search and training, such as 120s or 5m. The default is 120s."),
     ] = None,
     trials: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Candidates to begin with, instead of a time: the same seed then gives the same result.",
+            help="Number of combinations in the first round, instead of a time; the same seed then gives the "
+            "same result.",
         ),
     ] = None,
     columns: Columns = None,
@@ -37,12 +39,13 @@ def tune(
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors and the command.")] = False,
     **options: Any,
 ) -> None:
-    """Find the options of a tagger for a labelled file, and train it.
+    """Find good options for a tagger on a labelled file, and train it.
 
     structsvm tune ner train.txt --dev dev.txt --budget 120s -o ner.ssvm
 
-    Successive halving: a first round tries many combinations at little cost, and the best third enters the
-    next round. Options that you give are kept. The command that trains the same model is printed.
+    The search is successive halving: the first round tries many combinations at little cost, and the best
+    third enters the next round. Options that you set do not change. The command prints the train command that
+    trains the same model.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress

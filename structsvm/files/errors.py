@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def one_line(text: str) -> str:
-    """The text with line ends and control characters escaped, as data may put anything into a message."""
+    """Escape line ends and control characters, because data can put any character into a message."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

@@ -10,7 +10,7 @@ from structsvm.files.quantise import dequantise, quantise
 
 CELL = np.dtype([("label", np.uint32), ("value", np.float32)])
 MOST_CELLS = 2**32 - 1
-BLOCK = 1 << 18  # weights looked at together, to keep copies small
+BLOCK = 1 << 18  # weights converted at a time, to keep copies small
 
 
 class SparseRows:
@@ -48,14 +48,14 @@ class SparseRows:
 
     @classmethod
     def unpacked(cls, arrays: Mapping[str, np.ndarray], n_labels: int) -> SparseRows:
-        """Build from the arrays of `packed`, after a check."""
+        """Check the arrays of `packed`, and build from them."""
         for name in ("counts", "labels"):
             if arrays[name].ndim != 1 or arrays[name].dtype not in (np.uint8, np.uint16):
                 raise ValueError(f"the {name} of the weights have the type {arrays[name].dtype}")
         return cls.of(arrays["counts"], arrays["labels"], dequantise(arrays), n_labels)
 
     def packed(self, dtype: str) -> dict[str, np.ndarray]:
-        """Arrays for a file: for each row its number of weights, for each weight its label and its value."""
+        """Arrays for a file: the number of weights in each row, and the label and value of each weight."""
         small = np.uint8 if self.n_labels < 256 else np.uint16
         counts, labels = self.counts.astype(small), self.cells["label"].astype(small)
         return quantise(self.cells["value"], dtype) | {"counts": counts, "labels": labels}
@@ -64,7 +64,7 @@ class SparseRows:
     def from_dense(
         cls, weights: np.ndarray, n_labels: int | None = None, n_rows: int | None = None
     ) -> SparseRows:
-        """Build from the first columns and rows of an array, without zeros of float32; add missing rows."""
+        """Build from the first columns and rows of an array; drop zeros of float32, and add missing rows."""
         weights = weights[:n_rows, :n_labels]
         ptr = np.zeros(max(n_rows or 0, len(weights)) + 1, np.uint32)
         n_rows, n_labels = weights.shape
@@ -112,9 +112,9 @@ class SparseRows:
         return weights
 
     def compact(self, least: float, dtype: str, first: int = 0) -> tuple[SparseRows, np.ndarray]:
-        """Drop small weights and then empty rows, both from row `first` on; the rows that stay, as a mask.
+        """Drop small weights and then empty rows, both from row `first` on; also return a mask of kept rows.
 
-        least: the magnitude up to which weights are dropped; the others are rounded as files of `dtype` do.
+        least: the magnitude up to which weights are dropped; the others are rounded as in files of `dtype`.
         """
         large = self._kept_cells((np.abs(self.cells["value"]) > least) | (self.row_of < first))
         cells = large.cells.copy()
@@ -124,7 +124,7 @@ class SparseRows:
         return small.kept(keep), keep
 
     def shifted(self, n_rows: int, by: np.ndarray) -> SparseRows:
-        """With a value for each label added to each of the first rows."""
+        """Return a copy with a value for each label added to each of the first rows."""
         head = SparseRows.from_dense(self[:n_rows] + by.astype(np.float32))
         counts = np.concatenate([head.counts, self.counts[n_rows:]])
         return self._of_counts(counts, np.concatenate([head.cells, self.cells[self.ptr[n_rows] :]]))

@@ -77,9 +77,9 @@ class EstimatorPipe(TrainablePipe):
             )
 
     def weigh_scores(self, weights: dict[str, float | None]) -> None:
-        """Change the score weights of a pipeline to which `nlp.add_pipe` adds this component.
+        """Adapt the score weights of a pipeline when `nlp.add_pipe` adds this component.
 
-        spaCy knows the weights of a factory only, not those of a component with certain settings.
+        spaCy only knows the weights of a factory, which do not depend on the settings of a component.
         """
 
     # -- training -------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def factory(
     def make(nlp: Language, name: str, **values: Any) -> EstimatorPipe:
         made = component(nlp.vocab, name, **values)
         if not _built_from_config():
-            # Reading nlp.config would fix the weights of the components so far.
+            # Reading nlp.config would freeze the weights of the components added so far.
             made.weigh_scores(nlp._config.setdefault("training", {}).setdefault("score_weights", {}))
         return made
 

@@ -37,8 +37,8 @@ class NotFittedError(ValueError, AttributeError):
 class Point(NamedTuple):
     """A point of a training curve; `primal` is nan if it was not computed.
 
-    looks: how many predictions this pass made before it learned from them, the sum of their losses, and
-    what else the problem counts; only in the first pass over new data.
+    looks: the number of predictions that this pass made before it learned from them, the sum of their losses,
+    and other counts of the problem. It is filled only in the first pass over new data.
     """
 
     seconds: float
@@ -53,7 +53,7 @@ class Point(NamedTuple):
 
     @property
     def progressive(self) -> float:
-        """The mean loss of the predictions that this pass made before learning from them; nan without any.
+        """The mean loss of the predictions that this pass made before learning; nan if there are none.
 
         PROCESSNEW predicts before it learns, so in the first pass over new data this is an honest estimate
         that needs no held-out data. For sequences it is the share of wrong tokens.
@@ -101,7 +101,7 @@ class Optimizer:
         self.elapsed = 0.0  # seconds of training
         self._seed = 0
         self._seen = 0  # patterns of the current epoch
-        self._new_data = False  # whether no epoch has visited the training set
+        self._new_data = False  # True until an epoch visits the training set
         self._machine: Machine | None = None
         self._held, self._weight = NO_SLOTS, NO_WEIGHTS  # the training set: slots of the machine
 

@@ -33,10 +33,10 @@ class Patterns(Protocol):
         """Store patterns again and return their slots."""
 
     def watch(self, on: bool) -> None:
-        """Start to count, from zero, predictions that are made before learning; or stop it."""
+        """Start counting predictions made before learning, from zero; or stop counting."""
 
     def looks(self) -> tuple[float, ...]:
-        """How many predictions were counted, and the sum of their losses."""
+        """The number of counted predictions, and the sum of their losses."""
 
 
 @runtime_checkable

@@ -70,7 +70,7 @@ class Answers:
     def load(self, records: Sequence[Record], name: str, valid: Callable[[Answer], bool]) -> None:
         """Apply the records of a journal; DataError names the line of a wrong one.
 
-        valid: whether an answer belongs to a question of the task; its labels may be new.
+        valid: tells whether an answer belongs to a question of the task; its labels may be new.
         """
         if records:
             self._check_first(records[0], name)

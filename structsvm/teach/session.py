@@ -25,7 +25,7 @@ from structsvm.teach.progress import Progress
 MOST_TABS = 64
 QUEUE = 4  # the question, and those that the page shows after it
 CANDIDATES = 32  # questions that are ranked again before one of them is chosen
-SLICE = 25  # questions that `tidy` ranks at a time: an answer waits a few milliseconds for it
+SLICE = 25  # questions that `tidy` ranks at a time; an answer may wait for it, for a few milliseconds
 WITHIN = 1.0  # a smaller margin than this is within the margin of the SVM
 MOST_KEY = 64
 
@@ -231,7 +231,7 @@ class Session:
         """Fill the queue with open questions; False if there are none."""
         queue = [one for one in self._queue if self.open[one.place]]
         self._rank_again(np.array([one.place for one in queue], int))
-        queue = [  # what is sure by now need not be asked, unless it was drawn at random
+        queue = [  # drop questions that the model is sure of by now, unless drawn at random
             one for one in queue if one.why == "random" or self._margin[one.place] < WITHIN
         ] or queue[:1]  # fmt: skip
         self._queue = queue
@@ -255,7 +255,7 @@ class Session:
         return Question(int(best[np.argmax(self._useful[best])]), "margin")
 
     def _rank_again(self, places: np.ndarray) -> None:
-        """Rank those of these questions that were ranked before the last answer."""
+        """Update the rank of those questions that were ranked before the last answer."""
         old = places[self._ranked[places] < len(self.answers.history)]
         if len(old):
             self._rank(old)
@@ -425,7 +425,7 @@ class Session:
     # -- work between the answers ---------------------------------------------------------------
 
     def tidy(self) -> bool:
-        """Do some background work, mostly of a few milliseconds; return True if there is more.
+        """Do some background work, usually for a few milliseconds; return True if there is more.
 
         If answers were changed or taken back, a new model learns all current answers; otherwise, some open
         questions are ranked with the current model.

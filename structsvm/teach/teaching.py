@@ -49,7 +49,7 @@ class Teaching:
         return len(answers) - left_out, left_out
 
     def check_exports(self, paths: Sequence[str | Path]) -> None:
-        """Raise ValueError for a file that cannot be exported to, before any is written."""
+        """Raise ValueError for a file name without an export format, before writing any file."""
         for path in paths:
             self._export(path)
 

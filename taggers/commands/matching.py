@@ -22,7 +22,7 @@ from taggers.labels import schemes
 from taggers.model import TaggerModel
 
 PLAIN = FORMATS["columns"]
-LEAST_VALUES = 20  # of a column, to say that the model knows none of them
+LEAST_VALUES = 20  # in a column, before a warning that the model knows none of them
 
 
 def own_format(model: TaggerModel) -> Format:
@@ -40,10 +40,10 @@ def read_inputs(
     alike: bool = False,
     **reading: Any,
 ) -> Iterator[Columns]:
-    """Read the columns that the model needs, and then those that `more` chooses from the format and the name.
+    """Read the columns that the model needs, then those that `more` chooses by the format and the file name.
 
-    A model of ready features does not need to detect the format. alike: the file should look like the one
-    that the model was trained on. reading: options of `read_columns`.
+    A model of ready features already knows the format. alike: check that the file looks like the training
+    file of the model. reading: options of `read_columns`.
     """
     name, own = file_name(file), own_format(model)
     known = own.name if format == AUTO and model.template is None else format
@@ -123,7 +123,7 @@ def gold_names(model: TaggerModel, columns: Columns) -> list[str]:
 
 
 def check_fit(model: TaggerModel, columns: Columns) -> None:
-    """Raise DataError or warn if a file does not look like the model's own."""
+    """Raise DataError or warn if a file does not look like the training file of the model."""
     if columns.format.ready:
         _check_features(model, columns)
         return
@@ -169,7 +169,7 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
 
 
 def _check_values(model: TaggerModel, columns: Columns) -> None:
-    """Warn of an input column other than the words, such as parts of speech, that has no known value."""
+    """Warn about an input column, such as parts of speech, in which the model knows no value."""
     assert model.template is not None
     alone = {}  # patterns that read one column, at the token itself
     for pattern in model.template.symbolic.patterns:

@@ -53,8 +53,8 @@ def train_ud(
     pipeline = train_pipeline(columns, dev=held_out, random_state=random_state, callback=callback)
     if pipeline.splitter is None:
         warnings.warn(
-            f"{columns.name}: every token is followed by a space (no SpaceAfter=No); no splitter is learned, "
-            "and rules will split plain text",
+            f"{columns.name}: every token is followed by a space (no SpaceAfter=No), so the model does not "
+            "learn how to split plain text and uses rules instead",
             stacklevel=2,
         )
     pipeline.save(output, dtype=dtype, prune=prune)

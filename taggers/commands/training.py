@@ -66,7 +66,7 @@ def train(
     if calibrate and dev is None:
         raise ValueError("--calibrate needs --dev, sentences that are not used in training")
     if fit_bias and dev is None:
-        raise ValueError("--fit-bias needs --dev, sentences that are not used in training")
+        raise ValueError("--fit-bias needs --dev, a file that is not used in training")
     tagger, settings = _new_tagger(task, resume, options)
     algorithm = settings["algorithm"]
     if dev is None and "jobs" in options and algorithm != "larank":

@@ -41,9 +41,9 @@ def tune(
     callback: Any = None,
     **options: Any,
 ) -> Tuned:
-    """Search for the best options, see `taggers.tuning`, and train a model with them as `train` does.
+    """Search for the best options (see `taggers.tuning`), and train a model with them as `train` does.
 
-    budget: a time such as 120s or 5m. `options` are those of `SequenceTagger`, and are kept.
+    budget: a time such as 120s or 5m. options: options of `SequenceTagger` that the search does not change.
     """
     options = {name: value for name, value in options.items() if value is not None}
     if task not in TASKS or task == "morph":

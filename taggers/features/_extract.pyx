@@ -23,7 +23,7 @@ cdef enum:
 cdef enum Special:
     TEXT = -1           # the text of the column itself
     MATCH = -2          # from a gazetteer, once the whole sentence is known
-    DOCUMENT = -3       # the first of those that depend on the document, given by the caller
+    DOCUMENT = -3       # the first attribute of the document; the caller passes its values
 
 # The cells of a template for compiled code. A token has one value for each (column, attribute) in use. The
 # values of a sentence lie in one array, with markers before and after them, so that a cell always has the
@@ -43,7 +43,7 @@ cdef struct Plan:
     const uint64_t* behind
     Py_ssize_t n_matchers
     Matcher* matchers                   # the gazetteers in use
-    Py_ssize_t n_document               # the values of a token that depend on the document
+    Py_ssize_t n_document               # number of values of a token that depend on the document
 
 
 cdef void put_markers(const Plan* plan, uint64_t* values, Py_ssize_t n) noexcept nogil:
@@ -77,7 +77,7 @@ cdef int put_values(
 ) except -1 nogil:
     """Fill the values of a sentence's tokens: hashes of texts, attributes out of the lexicon, matches.
 
-    document: the values of all tokens that depend on the document.
+    document: for all tokens, the values that depend on the document.
     """
     cdef Py_ssize_t i, c, v, at
     cdef uint64_t key

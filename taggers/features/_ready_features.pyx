@@ -222,7 +222,7 @@ def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=Fa
 
 
 cdef int put_number(Items items, const char* cell, Py_ssize_t n, Py_ssize_t prefix) except -1 nogil:
-    """One cell: a number, ``name:number``, or nothing (empty or _); 1 for a bad cell."""
+    """Add a cell: a number, ``name:number``, or no value (empty or _); return 1 for a bad cell."""
     cdef Py_ssize_t colon = n - 1
     cdef double number = 0
     if n == 0 or n == 1 and cell[0] == b"_":
@@ -242,7 +242,7 @@ def number_rows(
     Columns columns not None, Py_ssize_t column, Py_ssize_t offset, str name not None,
     KeyTable table not None, *, bint grow=False,
 ):
-    """Rows, token_ptr and values of the numbers in a column, at an offset; features are called name:NAME."""
+    """Rows, token_ptr and values of the numbers in a column at an offset; features are called name:NAME."""
     if columns.key_at != NULL:
         raise ValueError(f"{name} needs a column of text, but these columns have only hashes")
     cdef Items items = Items(table, grow)

@@ -1,7 +1,7 @@
 """Read word classes from files: Brown clusters, words with tags, word vectors, and the tables of spaCy.
 
-The kind of a file is detected from its first lines. Word vectors are clustered when they are read, and so
-are the words of raw text, in memory that does not grow with the text.
+The kind of a file is detected from its first lines. Reading word vectors clusters them. The words of raw
+text are clustered too, in memory that does not grow with the text.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def text_classes(
 ) -> tuple[WordClasses, list[tuple[str, int]]]:
     """The classes of the words in files of plain text, and these words with their counts.
 
-    columns: sentences that belong to the text too. progress: called with the number of tokens so far.
+    columns: more sentences of the text. progress: called with the number of tokens so far.
     """
     with Text() as text:
         if columns is not None:
@@ -218,7 +218,7 @@ def vector_lines(
             what = f"{len(cells)} numbers, but the first vector has {len(vectors[0])}"
             raise DataError(f"{what}; all vectors must have the same width", name, number)
         try:
-            vector = np.array(cells or [""], np.float32)  # no number is a bad number
+            vector = np.array(cells or [""], np.float32)  # a line without numbers is an error too
         except ValueError:
             raise DataError("expected a word and the numbers of its vector", name, number) from None
         if not np.isfinite(vector).all():

@@ -1,13 +1,14 @@
 """Attributes of a word in its document: how it is written there, and how a first round labelled it.
 
-``doc_form``: how the word occurs in the document, whatever its case. ``lower``: in lower case somewhere.
-``inside``: with capitals inside a sentence. ``both`` of them. ``initial``: with capitals, but only where
-sentences begin. ``doc_label``: the most frequent label of its other occurrences, without B- and the like;
-no value if there are none. The labels come from a first round, a tagger without these features.
+``doc_form`` says how the document writes the word. ``lower``: somewhere in lower case. ``inside``: with
+capitals inside a sentence. ``both``: both of these. ``initial``: with capitals, but only at the beginning of
+sentences. ``doc_label`` is the most frequent label of the other occurrences of the word, without prefixes
+such as B-. It has no value if there are no other occurrences. The labels come from a first round, a tagger
+without this attribute.
 
-Documents end at ``-DOCSTART-`` and ``# newdoc``. If the data have no such marks, they end after a fixed
-number of sentences. The Docs of spaCy are documents. Every part of a file that is read separately (1 MB)
-begins a new document, so memory does not grow with the file.
+Documents end at ``-DOCSTART-`` and ``# newdoc``. If the data have no such marks, each document has a fixed
+number of sentences. In spaCy, each Doc is a document. Files are read in parts of 1 MB. Each part begins a new
+document, so memory does not grow with the file.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Values(NamedTuple):
 
 
 def document_keys(values: Mapping[str, Values]) -> np.ndarray | None:
-    """The values as the extractor takes them; None if there are none."""
+    """The values in the form that the extractor expects; None if there are none."""
     return np.stack([one.keys() for one in values.values()], axis=1) if values else None
 
 
@@ -113,7 +114,7 @@ def other_labels(columns: Columns, document: np.ndarray, ids: np.ndarray, names:
 
 
 def _grouped(document: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, int]:
-    """The number of each word of a document among all of them, and how many there are."""
+    """Number the distinct pairs of document and key; return the number of each token, and of all pairs."""
     _, word = np.unique(keys, return_inverse=True)
     found, group = np.unique(document * (len(keys) + 1) + word, return_inverse=True)
     return group, len(found)

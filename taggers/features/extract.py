@@ -74,7 +74,7 @@ def encode(
 ) -> Sequences:
     """The features that a template gives the tokens; with `grow`, new ones become new rows of the table.
 
-    document: the values that depend on the document, as `Extractor.rows` takes them.
+    document: the values that depend on the document, as `Extractor.rows` expects them.
     """
     rows, token_ptr = extractor.rows(columns, table, grow=grow, document=document)
     return Sequences(rows, token_ptr, columns.sentence_ptr)
@@ -87,7 +87,7 @@ def encode_items(columns: Columns, table: KeyTable, *, grow: bool = False) -> Se
 
 
 def encode_dicts(sentences: Iterable[Iterable[Item]], table: KeyTable, *, grow: bool = False) -> Sequences:
-    """The features of sentences whose tokens are dicts or lists, as python-crfsuite takes them.
+    """The features of sentences whose tokens are dicts or lists, as in python-crfsuite.
 
     A list holds names. A dict maps a name to a number or a bool (the value), to a str (``name:text``), or to
     a dict or list of more features, whose names follow ``name:``. Features with value 0 are left out.
@@ -170,7 +170,7 @@ def add_dense(
 
 
 def joined(parts: Sequence[Sequences]) -> Sequences:
-    """The features of the same tokens, given in several parts."""
+    """Join several parts of the features of the same tokens."""
     if len(parts) == 1:
         return parts[0]
     token_ptr = np.sum([part.token_ptr for part in parts], axis=0)

@@ -1,8 +1,8 @@
 """Features with real values, in addition to those of a template: numbers in columns, vectors, user features.
 
 ``c2.value[0]`` is the number in the third column. A cell is a number, ``name:number`` for one of several
-features, or ``_`` for none. Word vectors called ``vectors`` give ``vectors[0]``, a feature for each of their
-dimensions; they are scaled to length one. A user gives features as dicts, by a function or with the tokens.
+features, or ``_`` for none. For word vectors called ``vectors``, ``vectors[0]`` adds a feature for each
+dimension; the vectors are scaled to length 1. Users add features as dicts, by a function or with the tokens.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class WordVectors:
         return rows
 
     def features(self, columns: Columns, pattern: Pattern, table: KeyTable, *, grow: bool) -> Sequences:
-        """The numbers of the vector of each token, or of one near it."""
+        """The vector of each token, or of the token at the offset of the pattern, as features."""
         keys = [hash_string(name) for name in self.names(pattern)]
         row_of = table.rows(np.array(keys, np.uint64), grow=grow)
         rows = _shifted(self.rows(columns), columns.sentence_ptr, pattern.cells[0].offset)
@@ -122,7 +122,7 @@ def real_features(
     *,
     grow: bool = False,
 ) -> list[Sequences]:
-    """The features with values, one data set for each pattern, then those of the user."""
+    """The real-valued features: one data set for each pattern, then one for the features of the user."""
     from taggers.features.extract import encode_dicts
 
     found = []
@@ -142,7 +142,7 @@ def real_features(
 def real_names(
     columns: Columns, patterns: Sequence[Pattern], knowledge: Knowledge, own: list[list[Any]] | None
 ) -> set[str]:
-    """The names of these features, as their keys are computed from them."""
+    """The names from which the keys of these features are computed."""
     from taggers.features.extract import item_names
 
     names: set[str] = set()

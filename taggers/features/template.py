@@ -42,7 +42,7 @@ class Pattern:
     """Cells that make one feature together; patterns of the same identity share their features.
 
     back: the distance to the previous label that they are joined with; 0 for none. real: the cell gives
-    numbers, not a text: those of a column, or a word vector.
+    numbers (from a column or a word vector), not a text.
     """
 
     text: str
@@ -127,7 +127,7 @@ class Template:
 
 
     def warn_of_unread(self, width: int, knowledge: Knowledge) -> list[str]:
-        """Warn of input columns and of knowledge that no pattern reads; return the names of the latter."""
+        """Warn about input columns and knowledge that no pattern reads; return the names of the latter."""
         read = {cell.column for cell in self.cells}
         unread = [_column_name(column) for column in range(width) if column not in read]
         if unread:

@@ -1,6 +1,6 @@
 """The raw text of a CoNLL-U file, with the places where its sentences and tokens begin.
 
-A new paragraph or document begins a new line. Where a sentence has ``# text``, the spaces come from it,
+A new paragraph or document begins a new line. If a sentence has ``# text``, the spaces come from it,
 otherwise from ``SpaceAfter=No``.
 """
 
@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-# What each character of a text is. Lower case: the token is a multiword token.
+# The labels of characters. In lower case, they begin a multiword token.
 SENTENCE, TOKEN, INSIDE, OUTSIDE = "S", "T", "I", "O"
 LABELS = (SENTENCE, TOKEN, INSIDE, OUTSIDE, SENTENCE.lower(), TOKEN.lower())
 
 
 @dataclass
 class Surface:
-    """A token as it stands in the text; words: those of a multiword token."""
+    """A token as it is written in the text. words: the words of a multiword token."""
 
     form: str
     spaced: bool
@@ -43,7 +43,7 @@ class RawText:
 
     @property
     def joined(self) -> bool:
-        """Whether some token follows another without a space, so that the text teaches to split tokens."""
+        """Whether a token follows another without a space; only such a text shows how to split tokens."""
         return re.search("[STI][Tt]|[st][Tt]", self.labels) is not None
 
 

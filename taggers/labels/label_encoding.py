@@ -57,7 +57,7 @@ class GoldLabels:
 
     @classmethod
     def to_learn(cls, X: Any, y: Any) -> GoldLabels:
-        """The gold labels to learn from; if they are a column, it is the last one, after the inputs."""
+        """The gold labels to learn from; a label column must be the last one, after the inputs."""
         gold = cls.of(X, y)
         if gold.column is not None and gold.column + gold.n_columns != X.width:
             raise ValueError(
@@ -276,8 +276,8 @@ def by_label(
 ) -> np.ndarray:
     """A value for each label, given by its name, its type (B-x or x), or `phrases`, all labels but O.
 
-    Names are those of the outer scheme: B-x of IOB2 stands for B-x and S-x of IOBES. A name counts more than
-    a type, and a type more than `phrases`.
+    Names are those of the outer scheme: B-x of IOB2 stands for B-x and S-x of IOBES. A name has
+    precedence over a type, and a type over `phrases`.
     """
     types = {label: label if inner == "none" else schemes.split(label)[1] for label in labels}
     names = set(types.values())

@@ -59,7 +59,7 @@ class SequencePipe(EstimatorPipe):
     FILES = (FILE, SETTINGS)
     TAGGER: ClassVar[type[SequenceTagger]]
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH",)
-    OTHER_TASKS: ClassVar[dict[str, str]] = {}  # whose models are refused, with the components to use
+    OTHER_TASKS: ClassVar[dict[str, str]] = {}  # refused models: task -> component to use
 
     model: SequenceTagger
     _rehearsal_model: SequenceTagger | None = None  # nlp.resume_training puts a copy of the model here
@@ -188,7 +188,7 @@ class SequencePipe(EstimatorPipe):
         labels: list[str] | None = None,
         model: str | None = None,
     ) -> None:
-        """Start over with the labels of the examples, or with those given; a model file is read again.
+        """Start over with the labels of the examples or the given ones; a model file is read again.
 
         model: the model file to start from, instead of the one that the component was made with. Set it in a
         config as model under [initialize.components.NAME].
@@ -233,7 +233,7 @@ class SequencePipe(EstimatorPipe):
         losses: dict[str, float] | None = None,
         **kwargs: Any,
     ) -> dict[str, float]:
-        """Learn the labels that the model gave the examples when `nlp.resume_training` was called."""
+        """Learn the labels that the model predicts in the state in which `nlp.resume_training` copied it."""
         losses = {} if losses is None else losses
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.rehearse")

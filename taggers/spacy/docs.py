@@ -69,7 +69,7 @@ def read_docs(
 ) -> Batch:
     """Return the sentences of docs as columns; a doc without sentence boundaries is one sentence.
 
-    whole: each doc is one sentence in any case.
+    whole: treat each doc as one sentence, even if it has sentence boundaries.
     """
     attributes = [*attribute_ids(columns), SENT_START, IS_SPACE]
     arrays = [doc.to_array(attributes) for doc in docs] or [np.zeros((0, len(attributes)), np.uint64)]

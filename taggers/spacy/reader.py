@@ -84,7 +84,7 @@ def make_reader(
 
 
 def _joined(examples: list[Example]) -> Example:
-    """Return one example for several."""
+    """Join several examples into one."""
     sides = [(one.predicted, one.reference) for one in examples]
     predicted, reference = (Doc.from_docs(list(docs)) for docs in zip(*sides, strict=True))
     assert predicted is not None  # there are docs to join

@@ -94,7 +94,7 @@ cdef class ExactOracle(SequenceOracle):
         return self.first_look(x, augmented) if self.unseen else 0
 
     cdef int first_look(self, const Sentence* x, bint augmented) except -1 nogil:
-        """Count what `viterbi` predicts without the loss; the truth, if it wins even with the loss."""
+        """Count what `viterbi` predicts without the loss: the gold labels, if they win even with the loss."""
         cdef Py_ssize_t t, y
         if augmented and self.found.n:
             for t in range(x.n_tokens):
@@ -244,7 +244,7 @@ cdef class GreedyOracle(SequenceOracle):
         return 0
 
     cdef int first_look(self, const double* w, const Sentence* x, Py_ssize_t at) except -1 nogil:
-        """Label the whole sentence before anything is learned from it, as the decoder does, and count it."""
+        """Label the sentence as the decoder does, before learning from it, and count the predictions."""
         cdef Py_ssize_t t, s, y, row, best
         cdef bint known = x == self.looked and at > self.looked_token
         self.looked, self.looked_token, self.unseen = x, at, False

@@ -224,9 +224,9 @@ cdef class SequenceOracle(Oracle):
         self.n_log, self.segments = 0, np.zeros(3)
 
     def looks(self) -> tuple:
-        """Tokens, and the wrong ones; if the problem counts segments, also the true, found and right ones.
+        """The numbers of tokens and errors; with segments, also of the true, predicted and correct ones.
 
-        Segments of a sentence are counted when all its tokens were seen, and if all were labelled.
+        The segments of a sentence count after its last token, if all its tokens are labelled.
         """
         cdef Py_ssize_t k
         if not self.logging or self.incomplete:
@@ -246,7 +246,7 @@ cdef class SequenceOracle(Oracle):
         return (self.n_looks, self.looks_loss, *self.segments.tolist())
 
     cdef int note(self, const Sentence* x, Py_ssize_t t, Py_ssize_t found) except -1 nogil:
-        """Count the label that was predicted for a token before anything was learned from it."""
+        """Count the label that was predicted for a token before learning from it."""
         if x.gold[t] != UNKNOWN:
             self.tally(not self.permits(x.gold[t], found))
         if not self.logging or self.incomplete:
