@@ -33,7 +33,7 @@ def main(*, quick: bool = False) -> None:
         axes.plot(sizes, [run["cpu"] for run in found], marker="o", label=f"--memory {MEMORY}")
         axes.plot(sizes, [found[0]["cpu"] / sizes[0] * size for size in sizes], "--", label="linear")
         axes.set_ylim(bottom=0)
-    header = ["million tokens", "file, MB", "CPU s", "s a million", "peak, MB", "slices", "gap / dual"]
+    header = ["million tokens", "file, MB", "CPU s", "s per million", "peak, MB", "slices", "gap / dual"]
     text = (
         f"{WORDS:,} words, {LABELS} labels, greedy, features w[0] and w[-1], one pass, --memory {MEMORY}; "
         "from file to model, with the duality gap. CPU time grows with the tokens to the power of "

@@ -84,8 +84,8 @@ def train(
     memory: Annotated[
         str | None,
         typer.Option(
-            help="Train in about so much memory, such as 200M, on a file of any size; slices of it are "
-            "kept in the folder for temporary files."
+            help="Train in about this much memory, such as 200M, on a file of any size. Slices of the file "
+            "are kept in the folder for temporary files."
         ),
     ] = None,
     columns: Columns = None,
