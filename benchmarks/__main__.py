@@ -48,6 +48,7 @@ BENCHMARKS = {
     "serve": ("serve", ("ud_english_ewt",)),
     "teach": ("teach", ("conll2002", "bc5cdr", "ud_english_ewt")),
     "teach-page": ("teach_page", ("bc5cdr",)),
+    "teach-bounds": ("teach_bounds", ("conll2002",)),
 }
 
 WHOLE = ("guard", "pages", "picture")  # those without a quick run

@@ -6,6 +6,7 @@ from Enter to new guesses on the screen of a real browser, after 10,000 labelled
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def session(name: str, steps: list[int]) -> dict[str, Any]:
                 tagger: Any = running.learner.tagger  # type: ignore[attr-defined]
                 points.append({
                     "answers": running.answers.n_given, "median": float(np.median(times)),
-                    "worst": max(times), "mb": _memory(), "peak": peak_memory(),
+                    "worst": max(times), "mb": memory(), "peak": peak_memory(),
                     "features": tagger.n_features_, "support": tagger.optimizer_.n_support_patterns_,
                 })  # fmt: skip
     return {"points": points}
@@ -85,9 +86,9 @@ def _answer(running: Any, gold: dict[str, list[str]], key: str) -> float:
     return 1000 * (time.process_time() - begun)
 
 
-def _memory() -> float:
+def memory() -> float:
     """The current memory of this process, in MB."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 ENTER = """() => new Promise(done => {

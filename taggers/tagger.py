@@ -205,7 +205,7 @@ class SequenceTagger(Estimator):
         """Forget features and support patterns beyond these bounds, until three quarters of them are left.
 
         `partial_fit` does this after each call if the options with these names are set. Forgetting
-        takes a few tenths of a second.
+        takes about a second per million features.
         """
         bounds = {"max_features": max_features, "max_support": max_support}
         for name, value in bounds.items():

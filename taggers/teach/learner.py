@@ -29,8 +29,8 @@ SCHEME = "IOB2"
 MOST_NAME = 60
 MOST_NAMES = 500
 REASONS = 8
-MOST_FEATURES = 500_000  # that a session may add; with MOST_SUPPORT, this bounds the memory
-MOST_SUPPORT = 10_000
+MOST_FEATURES = 1_000_000  # that a session may add; with MOST_SUPPORT, this bounds the memory
+MOST_SUPPORT = 20_000
 AT_ONCE = 500  # sentences to learn before forgetting features
 REPROCESS = 5  # n_R of LaRank: people are slow, so old answers can be revisited more often than in training
 

@@ -19,7 +19,8 @@ let value = null; // the answer so far: a label for each token, or the number of
 let at = 0; // the token with the cursor
 let anchor = 0; // the other end of the selection
 let busy = false;
-let before = new Map(); // the guesses of the questions that were on the screen
+let before = new Map(); // the rows of the next questions on the screen, by id
+const drawn = new Map(); // the content of the parts that `redraw` has drawn
 
 // -- requests -----------------------------------------------------------------------------------
 
@@ -73,6 +74,14 @@ function make(tag, text = "", className = "") {
   return node;
 }
 
+// Draw a part only if its content has changed: most of the time to the next guesses is layout and paint.
+function redraw(id, content, draw) {
+  const key = JSON.stringify(content);
+  if (drawn.get(id) === key) return;
+  drawn.set(id, key);
+  byId(id).replaceChildren(...draw());
+}
+
 const colour = (name) => Math.max(state.names.indexOf(name), 0) % 10;
 const paint = (node, name) => node.style.setProperty("--c", `var(--c${colour(name)})`);
 const typeOf = (label) => (state.kind === "spans" ? label.slice(2) : label);
@@ -110,11 +119,9 @@ function drawTokens(box, tokens, labels, { margins = null, old = null, doubted =
 
 // The space between two tokens; inside a phrase it has its colour.
 function joint(labels, k) {
-  const space = make("span", " ");
-  if (state.kind === "spans" && labels && isMarked(labels[k]) && isMarked(labels[k - 1]) && !starts(labels, k)) {
-    space.className = "mark joint";
-    paint(space, typeOf(labels[k]));
-  }
+  if (state.kind !== "spans" || !labels || !isMarked(labels[k]) || !isMarked(labels[k - 1]) || starts(labels, k)) return " ";
+  const space = make("span", " ", "mark joint");
+  paint(space, typeOf(labels[k]));
   return space;
 }
 
@@ -211,7 +218,10 @@ function drawLabels() {
   const box = byId("labels");
   byId("new").hidden = box.hidden = state.kind === "choice" || !state.question;
   byId("help").hidden = box.hidden;
-  if (box.hidden) return;
+  if (!box.hidden) redraw("labels", [state.kind, state.names], labelButtons);
+}
+
+function labelButtons() {
   const buttons = state.names.map((name, k) => {
     const button = make("button", name);
     button.type = "button";
@@ -221,8 +231,7 @@ function drawLabels() {
     return button;
   });
   if (state.kind === "spans") buttons.push(plain("No label", "0", () => setLabel("O")));
-  buttons.push(plain("Don't know", "D", () => setLabel(null)));
-  box.replaceChildren(...buttons);
+  return [...buttons, plain("Don't know", "D", () => setLabel(null))];
 }
 
 function plain(text, key, work) {
@@ -252,15 +261,17 @@ function drawProgress() {
   drawCurve(stats.curve);
   byId("hint").hidden = !stats.enough;
   byId("hint").textContent = "No remaining question is within the margin: more labels from this text will hardly change the model.";
-  byId("notes").replaceChildren(...state.notes.map((note) => make("li", note)));
-  byId("formats").replaceChildren(...state.formats.map((format) => {
-    const link = make("a", FORMATS[format] ?? format);
-    link.href = `export/${format}`;
-    link.download = "";
-    const row = make("li");
-    row.append(link);
-    return row;
-  }), saveRow());
+  redraw("notes", state.notes, () => state.notes.map((note) => make("li", note)));
+  redraw("formats", state.formats, () => [...state.formats.map(formatRow), saveRow()]);
+}
+
+function formatRow(format) {
+  const link = make("a", FORMATS[format] ?? format);
+  link.href = `export/${format}`;
+  link.download = "";
+  const row = make("li");
+  row.append(link);
+  return row;
 }
 
 function saveRow() {
@@ -297,17 +308,24 @@ function drawCurve(points) {
   add("text", { x: x(last[0]), y: 107, "text-anchor": last[0] > 5 ? "end" : "start" }, String(last[0]));
 }
 
+// Rows whose guesses are the same stay in the document as they are.
 function drawUpcoming() {
-  const now = new Map();
-  byId("coming").hidden = !state.upcoming.length;
-  byId("upcoming").replaceChildren(...state.upcoming.map((question) => {
-    const row = make("li", "", "line");
-    if (state.kind === "choice") row.textContent = question.item.text;
-    else drawTokens(row, question.item.tokens, question.guess, { old: before.get(question.id) });
-    now.set(question.id, question.guess);
-    return row;
-  }));
+  const list = byId("upcoming");
+  const now = new Map(state.upcoming.map((question) => [question.id, upcomingRow(question)]));
+  const rows = [...now.values()].map(({ row }) => row);
+  for (const row of [...list.children]) if (!rows.includes(row)) row.remove();
+  rows.forEach((row, k) => list.children[k] === row || list.insertBefore(row, list.children[k] ?? null));
+  byId("coming").hidden = !rows.length;
   before = now;
+}
+
+function upcomingRow({ id, item, guess }) {
+  const old = before.get(id);
+  const key = JSON.stringify([state.names, guess]);
+  if (old?.key === key) return old;
+  const row = make("li", state.kind === "choice" ? item.text : "", "line");
+  if (state.kind !== "choice") drawTokens(row, item.tokens, guess, { old: old?.guess });
+  return { key, guess, row };
 }
 
 // -- details on demand --------------------------------------------------------------------------
