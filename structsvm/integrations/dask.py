@@ -30,7 +30,7 @@ from distributed import (
 from structsvm import LaRankClassifier, __version__
 from structsvm.files import ModelFileError
 from structsvm.files.atomic import atomic_write
-from structsvm.optimizers.parallel import ShardLaRank, in_blocks, n_rounds, padded
+from structsvm.optimizers.parallel import ShardLaRank, n_rounds, padded
 from structsvm.problem import Problem
 
 ATTEMPTS = 20  # to repeat a round, each after the death of a worker
@@ -173,17 +173,16 @@ class DaskLaRank:
 
     def round(self) -> None:
         """Let all shards run one round, and add up what they have learned."""
-        played, (blocks, change) = self._ask(_play)
-        rows = in_blocks(self._weights)
-        old, new = rows[blocks], rows[blocks] + change
-        rows[blocks] = new
+        played, (indices, change) = self._ask(_play)
+        old = self._weights[indices]
+        self._weights[indices] = new = old + change
         losses = sum(one["losses"] for one in played)
         self.dual_ += losses - self._losses - float(((new - old) * (new + old)).sum()) / 2
         self._losses = losses
         self.bytes += sum(one["bytes"] for one in played)
         self.n_support_patterns_ = sum(one["patterns"] for one in played)
         self.n_argmax_ = sum(one["argmax"] for one in played)
-        self._since.append((blocks, new, np.mean([one["rates"] for one in played], axis=0)))
+        self._since.append((indices, new, np.mean([one["rates"] for one in played], axis=0)))
         self.rounds += 1
         if self._checkpoint is not None:
             self._checkpoint.save_round(self)
@@ -209,8 +208,8 @@ class DaskLaRank:
             self._weights[:] = weights
         self._snapshot, self._since, self.rounds = (states, self._weights.copy()), since, rounds
         self.epochs_done = (rounds - len(since)) // self.per_epoch
-        for blocks, values, _ in since:
-            in_blocks(self._weights)[blocks] = values
+        for indices, values, _ in since:
+            self._weights[indices] = values
         self.dual_, self._losses = map(float, progress[:2])
         self.n_support_patterns_, self.n_argmax_ = map(int, progress[2:])
 
@@ -278,9 +277,9 @@ class Checkpoint:
         folder.mkdir(parents=True, exist_ok=True)
 
     def save_round(self, learner: DaskLaRank) -> None:
-        blocks, values, rates = learner._since[-1]
+        indices, values, rates = learner._since[-1]
         self._save(f"round-{learner.rounds:06}.npz", {
-            "blocks": blocks, "values": values, "rates": rates, "progress": learner.progress(),
+            "indices": indices, "values": values, "rates": rates, "progress": learner.progress(),
         })  # fmt: skip
 
     def save_pass(self, learner: DaskLaRank) -> None:
@@ -307,7 +306,7 @@ class Checkpoint:
         for path in rounds:
             if _number(path) == done + len(since) + 1:
                 arrays = self._load(path)
-                since.append((arrays["blocks"], arrays["values"], arrays["rates"]))
+                since.append((arrays["indices"], arrays["values"], arrays["rates"]))
                 progress = arrays["progress"]
         learner.continue_from(states, weights, since, done + len(since), progress)
 
@@ -410,9 +409,9 @@ def _on_shard(
     _SHARDS[key, k] = shard
     if task is not _play:
         return [(answer, worker)], None
-    blocks, change = answer["blocks"], answer["change"]
-    few = {name: value for name, value in answer.items() if name not in ("blocks", "change")}
-    return [(few | {"bytes": blocks.nbytes + change.nbytes}, worker)], (blocks, change)
+    indices, change = answer["indices"], answer["change"]
+    few = {name: value for name, value in answer.items() if name not in ("indices", "change")}
+    return [(few | {"bytes": indices.nbytes + change.nbytes}, worker)], (indices, change)
 
 
 def _joined(answers: Sequence[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
@@ -424,11 +423,11 @@ def _joined(answers: Sequence[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
     seen = np.zeros(max(int(own.max(initial=-1)) for own, _ in changes) + 1, bool)
     for own, _ in changes:
         seen[own] = True
-    blocks, place = np.flatnonzero(seen).astype(np.int32), np.cumsum(seen) - 1
-    total = np.zeros((len(blocks), changes[0][1].shape[1]))
+    indices, place = np.flatnonzero(seen).astype(np.int32), np.cumsum(seen, dtype=np.int32) - 1
+    total = np.zeros(len(indices))
     for own, change in changes:
         total[place[own]] += change
-    return each, (blocks, total)
+    return each, (indices, total)
 
 
 def _rebuilt(make: Callable[[], Any], data: Any, states: Any, weights: Any, since: list[Any]) -> Any:

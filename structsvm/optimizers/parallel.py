@@ -408,10 +408,10 @@ class ShardLaRank(LaRank):
         machine.grow(len(self.agreed))
         return machine
 
-    def adopt(self, blocks: np.ndarray, values: np.ndarray, rates: np.ndarray) -> None:
+    def adopt(self, indices: np.ndarray, values: np.ndarray, rates: np.ndarray) -> None:
         """Take over what all shards have learned."""
         for weights in (self.agreed, self._fitted().weights):
-            in_blocks(weights)[blocks] = values
+            weights[indices] = values
         self._rates = rates.copy()
 
     def play(self) -> dict[str, Any]:
@@ -425,10 +425,13 @@ class ShardLaRank(LaRank):
         for part in in_slices(own, 64):
             self._steps(machine, part, self._rates)
         blocks = machine.touched_blocks()
-        change = (in_blocks(machine.weights)[blocks] - in_blocks(self.agreed)[blocks]) / self.shards
+        own, agreed = (in_blocks(weights)[blocks] for weights in (machine.weights, self.agreed))
+        block, place = np.nonzero(own != agreed)  # most weights of a block stay as they were
+        indices = blocks[block] * BLOCK + place.astype(np.int32)
+        change = (own - agreed)[block, place] / self.shards
         self.played += 1
         self.last = {
-            "blocks": blocks, "change": change, "rates": self._rates.copy(),
+            "indices": indices, "change": change, "rates": self._rates.copy(),
             "losses": machine.losses, "patterns": machine.n_patterns, "argmax": machine.n_argmax,
         }  # fmt: skip
         return self.last
