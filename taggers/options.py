@@ -282,8 +282,9 @@ OPTIONS = (
         "constrained",
         bool,
         False,
-        "Predict only label sequences that are valid in the scheme.",
-        tasks={"chunk": True, "ner": True},
+        "Predict only label sequences that are valid in the scheme. The task label has a scheme only if all "
+        "labels of the training data fit it.",
+        tasks={"chunk": True, "ner": True, "label": True},
         fixed_on_resume=True,
     ),
     Option(

@@ -148,7 +148,8 @@ def train_splitter(raw: RawText, **options: Any) -> Splitter:
     block = Characters(raw.text)
     ptr = _sequences(block, codes)
     gold = GoldLabels(ids.astype(np.int32), [chr(code) for code in distinct], ptr)
-    tagger = SequenceTagger(template=TEMPLATE, inference="greedy", cutoff=2, epochs=2, **options)
+    fixed = {"template": TEMPLATE, "inference": "greedy", "constrained": False}
+    tagger = SequenceTagger(cutoff=2, epochs=2, **fixed, **options)
     tagger.fit(block.columns(ptr), gold)
     return Splitter(tagger.model_, *_rules(raw.multiword))
 

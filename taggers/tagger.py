@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,7 +25,13 @@ from taggers.features.extract import KeyTable, first_token, has_own_features, ha
 from taggers.features.knowledge import Knowledge, choose_template
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
-from taggers.labels.label_encoding import GoldLabels, detect_scheme, inner_labels, split_by_sentence
+from taggers.labels.label_encoding import (
+    GoldLabels,
+    detect_scheme,
+    inner_labels,
+    split_by_sentence,
+    sure_scheme,
+)
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.rounds import first_round
 from taggers.trainer import Dataset, Score, Trainer, TrainingPoint, shared
@@ -94,6 +102,7 @@ class SequenceTagger(Estimator):
     TASK: ClassVar[str] = "label"
     OPTIONS: ClassVar[dict[str, options.Option]]
 
+    constrained: bool | None
     epochs: int | None
     keep_names: bool
     features: Any
@@ -161,9 +170,11 @@ class SequenceTagger(Estimator):
             trainer.check_unchanged(settings)
             model = trainer.finished()
             _check_one_round(model)
-            labels, names = trainer.labels(GoldLabels.to_learn(X, y))
-            dataset = Dataset(model.features(X), labels)
+            gold = GoldLabels.to_learn(X, y)
             with trainer.unless_rejected():
+                self._loosen(trainer, gold.distinct())
+                labels, names = trainer.labels(gold)
+                dataset = Dataset(model.features(X), labels)
                 same = trainer.resume(dataset, settings, sample_weight)
                 if same:
                     trainer.note(X, keep_names=self.keep_names)
@@ -189,9 +200,10 @@ class SequenceTagger(Estimator):
         with training(self), training(trainer := self._trainer or self._new_trainer(X, gold, classes), self):
             trainer.check_unchanged(settings)
             _check_one_round(trainer.model)
-            labels, names = trainer.labels(gold, classes)
             try:
                 with trainer.unless_rejected():
+                    self._loosen(trainer, gold.distinct() | set(classes))
+                    labels, names = trainer.labels(gold, classes)
                     trainer.widen(names, settings)
                     dataset = trainer.learn(X, labels, keep_names=self.keep_names)
                     trainer.extend(dataset, settings, sample_weight)
@@ -217,8 +229,9 @@ class SequenceTagger(Estimator):
         return self
 
     def _new_trainer(self, X: Any, gold: GoldLabels, classes: Sequence[str]) -> Trainer:
-        settings, seen = self.settings(), gold.triples() + schemes.count_triples([classes])
-        return Trainer(self._new_model(X, input_width(X, gold), seen, settings), settings)
+        settings = self.settings()
+        model = self._new_model(X, input_width(X, gold), gold.triples(), settings, classes)
+        return Trainer(model, settings)
 
     def declare(self, classes: Sequence[str], *, width: int = 1, X: Any = None) -> Self:
         """Make labels known before there are data with them.
@@ -232,10 +245,11 @@ class SequenceTagger(Estimator):
             trainer = self._trainer
             if trainer is None:
                 words = None if X is None else as_sentences(X)
-                seen = schemes.count_triples([list(classes)])
-                trainer = Trainer(self._new_model(words, width, seen, settings), settings)
+                model = self._new_model(words, width, Counter(), settings, list(classes))
+                trainer = Trainer(model, settings)
             with training(trainer, self):
                 trainer.check_unchanged(settings)
+                self._loosen(trainer, classes)
                 model, names = trainer.finished(), trainer.index()
                 names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
                 if names.names:
@@ -244,12 +258,37 @@ class SequenceTagger(Estimator):
                 self._trainer = trainer
         return self
 
+    @property
+    def _any_labels(self) -> bool:
+        """Whether labels need not mark phrases: nobody asked for a scheme."""
+        return self.constrained is None and self.settings()["labels"] == "none"
+
+    def _loosen(self, trainer: Trainer, labels: Iterable[str]) -> None:
+        """Drop the scheme of a model if nobody asked for it and new labels are not of this scheme."""
+        model = trainer.model
+        if self._any_labels and model.outer != "none" and not schemes.has(model.outer, labels):
+            warnings.warn(
+                f"some new labels are not of the scheme {model.outer}, so from now on all label sequences "
+                "are allowed; set constrained=False if your labels do not mark phrases",
+                UserWarning, stacklevel=3,
+            )  # fmt: skip
+            trainer.model = replace(trainer.finished(), outer="none", inner="none", constrained=False)
+
     def _new_model(
-        self, X: Any, width: int, seen: Counter[schemes.Triple], settings: Mapping[str, Any]
+        self,
+        X: Any,
+        width: int,
+        seen: Counter[schemes.Triple],
+        settings: Mapping[str, Any],
+        classes: Sequence[str] = (),
     ) -> TaggerModel:
         """An empty model for data of this kind; X may be None where only its width is known."""
         inner, constrained = settings["labels"], bool(settings["constrained"])
-        outer = detect_scheme(seen) if inner != "none" or constrained else "none"
+        outer = "none"
+        if constrained and self._any_labels:
+            outer = "none" if settings["share"] else sure_scheme(seen, classes)
+        elif constrained or inner != "none":
+            outer = detect_scheme(seen + schemes.count_triples([classes]))
         inner = outer if inner == "none" or outer == "none" else inner
         template, knowledge = None, Knowledge()
         if X is None or not has_ready_features(X):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +67,7 @@ def train(
         raise ValueError("--calibrate needs --dev, sentences that are not used in training")
     if fit_bias and dev is None:
         raise ValueError("--fit-bias needs --dev, a file that is not used in training")
-    tagger, settings = _new_tagger(task, resume, options)
-    algorithm = settings["algorithm"]
-    if dev is None and "jobs" in options and algorithm != "larank":
-        raise ValueError(
-            f"--jobs has no effect without --dev: {algorithm} trains with one thread; leave it out"
-        )
+    tagger, settings = new_tagger(task, resume, options, dev)
     template = options.get("template")
     sources = (file, dev, *([] if template is None else template_parts(template)))
     check_saving(output, sources, dtype, prune, keep_state)
@@ -108,8 +103,7 @@ def train(
         tagger.save(output, dtype=dtype, prune=prune)
         return tagger
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, labels=labels)
-    if columns.format.ready and "template" in options:
-        raise ValueError(f"--template has no effect on {columns.format.title}, which has ready features")
+    check_ready(columns, options)
     held_out = None if dev is None else read_alike(dev, columns, len(labels), encoding)
     place = columns.width - len(labels)
     gold = GoldLabels.from_columns(columns, place)
@@ -117,7 +111,7 @@ def train(
     if held_out is not None:
         dev_data = {"X_dev": held_out, "y_dev": GoldLabels.from_columns(held_out, place)}
     if resume is not None:
-        _check_resumable(tagger.model_, columns, gold)
+        _check_resumable(tagger.model_, columns, gold, schemes=settings["labels"] != "none")
     (tagger.fit if resume is None else tagger.resume)(columns, gold, **dev_data)
     if fit_bias:
         tagger.fit_bias(held_out, dev_data["y_dev"])
@@ -143,6 +137,12 @@ def train(
             for point in (TrainingPoint._fields, *points):
                 out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
+
+
+def check_ready(columns: Columns, options: Mapping[str, Any]) -> None:
+    """Raise ValueError for a template if the file has ready features."""
+    if columns.format.ready and "template" in options:
+        raise ValueError(f"--template has no effect on {columns.format.title}, which has ready features")
 
 
 def _train_on_cluster(address: str, tagger: Any, files: Any, **options: Any) -> None:
@@ -243,10 +243,11 @@ def _check_not_missing(columns: Columns, column: int) -> None:
         raise DataError(what, columns.name)
 
 
-def _check_resumable(model: Any, columns: Columns, gold: GoldLabels) -> None:
+def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes: bool) -> None:
     """Raise DataError if a model cannot be trained further on these columns."""
     place = columns.width - 1
-    check_scheme(columns, gold, model.outer)
+    if schemes:
+        check_scheme(columns, gold, model.outer)
     if model.template is not None and model.template.width > place:
         raise DataError(
             f"the model needs {model.template.width} input columns, got {place}; choose them with --columns "
@@ -268,8 +269,8 @@ def _warn_of_labels(
         warn_of_gold(held_out.sentences(place), model.names, model.outer, held_out.name, "the model's")
 
 
-def _new_tagger(
-    task: str, resume: str | Path | None, options: dict[str, Any]
+def new_tagger(
+    task: str, resume: str | Path | None, options: dict[str, Any], dev: str | Path | None
 ) -> tuple[SequenceTagger, dict[str, Any]]:
     """Return a new tagger, or the one to resume, and its settings; refuse options without an effect."""
     if task not in TASKS:
@@ -292,7 +293,12 @@ def _new_tagger(
                 f"--seed has no effect, as {resume} contains its training state, with a seed; leave it out"
             )
     settings = tagger.settings()
-    check_used(options, settings["algorithm"], flags=True)
+    algorithm = settings["algorithm"]
+    check_used(options, algorithm, flags=True)
+    if dev is None and "jobs" in options and algorithm != "larank":
+        raise ValueError(
+            f"--jobs has no effect without --dev: {algorithm} trains with one thread; leave it out"
+        )
     return tagger, settings
 
 

@@ -132,6 +132,12 @@ class GoldLabels:
         """Whether every token has one known label."""
         return self.partial is None and not (self.ids < 0).any()
 
+    def distinct(self) -> set[str]:
+        """The names of the labels, also of those in sets."""
+        if self.partial is None:
+            return set(self.names)
+        return {name for labels in self.partial for label in labels for name in choices(label, ())}
+
     def lists(self) -> list[list[Any]]:
         """For each sentence its labels, None if missing."""
         if self.partial is not None:
@@ -166,6 +172,18 @@ def split_by_sentence(ids: np.ndarray, names: Sequence[Any], sentence_ptr: np.nd
 def detect_scheme(triples: Counter[schemes.Triple]) -> str:
     """The scheme of counted labels; IOB2 where all are O, as there are no phrases yet."""
     return "IOB2" if {label for _, label, _ in triples} == {OUTSIDE} else schemes.detect_counted(triples)
+
+
+def sure_scheme(triples: Counter[schemes.Triple], classes: Sequence[str] = ()) -> str:
+    """The scheme of counted labels and of `classes` if it is beyond doubt: nothing to repair, "none" if not.
+
+    Labels without types must include O: S and I may be anything. Labels without B, as in IOB1, may be too.
+    """
+    scheme = schemes.detect_counted(triples + schemes.count_triples([sorted(classes)]))
+    names = {*classes, *(label for _, label, _ in triples)}
+    typed = OUTSIDE in names or all(schemes.split(name)[1] for name in names)
+    sure = scheme not in ("none", "IOB1") and typed and not schemes.count_repairs(triples, scheme)
+    return scheme if sure else "none"
 
 
 def _renumbered(ids: np.ndarray, names: Sequence[str], labels: Labels) -> np.ndarray:

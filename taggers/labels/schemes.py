@@ -67,6 +67,11 @@ def detect_counted(seen: Counter[Triple]) -> str:
     return min(candidates, key=lambda scheme: count_repairs(seen, scheme))
 
 
+def has(scheme: str, labels: Iterable[str]) -> bool:
+    """Return whether all labels can occur in a scheme."""
+    return all(label == OUTSIDE or split(label)[0] in tuple(_PREFIXES[scheme]) for label in labels)
+
+
 def convert(labels: Sequence[str], source: str, target: str, *, strict: bool = False) -> list[str]:
     """Write the phrases of `labels` in another scheme, or repaired in the same one.
 
@@ -277,7 +282,7 @@ def check(scheme: str) -> None:
 
 
 def _check_label(label: str, scheme: str) -> None:
-    if label != OUTSIDE and split(label)[0] not in tuple(_PREFIXES[scheme]):
+    if not has(scheme, [label]):
         expected = ", ".join(f"{prefix}-" for prefix in _PREFIXES[scheme])
         raise ValueError(f"Label {label!r} is not of scheme {scheme}: expected O or a label with {expected}.")
 

@@ -34,7 +34,8 @@ class StructSVMSenter(StructSVMTagger):
     TARGETS: ClassVar[dict[str, list[str]]] = {"SENT_START": ["SENT_START"]}
 
     def _new(self) -> SequenceTagger:
-        return SequenceTagger(**{"template": TEMPLATE, "inference": "greedy", **self.options})
+        fixed = {"template": TEMPLATE, "inference": "greedy", "constrained": False}
+        return SequenceTagger(**{**fixed, **self.options})
 
     def _target_of_file(self) -> str:
         return "SENT_START"

@@ -15,6 +15,7 @@ from taggers.options import OPTIONS, Option, with_options
 from taggers.trainer import Trainer
 from tests.taggers.sentences import chunk_data
 
+pytestmark = pytest.mark.filterwarnings("ignore:some new labels are not of the scheme")
 X, Y = chunk_data(20)
 WORDS = [[token[0] for token in sentence] for sentence in X]
 DICTS = [[{"a": 1}, {"b": 1}]] * 5
