@@ -213,9 +213,16 @@ class Trainer:
                 vars(model).pop("bigram_rows", None)
             raise
 
-    def begin(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
-        """Take data to train on from scratch, with `run`."""
+    def begin(
+        self, dataset: Dataset, settings: Settings, weight: Any = None, *, phrases: bool = False
+    ) -> None:
+        """Take data to train on from scratch, with `run`.
+
+        phrases: count the phrases predicted before learning, even if the model has no scheme.
+        """
         optimizer = new_optimizer(self.model, settings)
+        if phrases:
+            optimizer.problem.count = partial(_phrases, self.model.labels)
         self._check_memory(optimizer, dataset, settings)
         self.optimizer = optimizer.begin(*dataset, weight)
 

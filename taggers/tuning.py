@@ -4,9 +4,9 @@ The candidates come from `Option.search` in the table of options; options that y
 first round tries many candidates at little cost. The best third enters the next round, at three times the
 cost. What increases from round to round depends on the data:
 
-held-out data: the share of the training sentences; scored on the held-out sentences;
-no held-out data: the number of folds of a cross-validation;
-few sentences: the number of random orders; scored by predictions before learning (see `TrainingPoint`).
+held-out data: a larger share of the training sentences, scored on the held-out ones;
+no held-out data: a third of the training sentences of one fold, all of them, then more folds;
+few sentences: more random orders, each scored by its predictions before learning (see `TrainingPoint`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ from typing import Any
 import numpy as np
 
 from structsvm.problems.sequence import SequenceLabels
+from structsvm.validation import check_count
 from taggers import metrics
 from taggers.conlleval import Counts
 from taggers.features.extract import cut, has_ready_features
+from taggers.features.template import fitting_template
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
 from taggers.model import TaggerModel
-from taggers.options import Option
+from taggers.options import Option, checked_settings
 from taggers.tagger import SequenceTagger, as_sentences, input_width, n_sentences
 from taggers.trainer import Dataset, Trainer, shared
 
@@ -40,6 +42,10 @@ TRIALS = 27  # candidates of the first round, if the time allows
 TUNING = 0.6  # the share of the time for the rounds; the rest is for training the best
 
 Values = dict[str, Any]
+
+
+class OutOfTime(Exception):
+    """The time of the search is up."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +93,18 @@ def find_options(
 ) -> Tuning:
     """Find options for a data set; options that are set in the tagger do not change.
 
-    budget: a time in seconds, 60% of it for the search and the rest for training; the result then depends on
-    the machine. trials: the number of candidates in the first round; the result then depends only on the
-    seed. callback: called with each `Trial`.
+    budget: seconds. The search ends after 60% of them, but not before the defaults have made one pass; the
+    rest is for training, which is not cut short. trials: candidates of the first round; the result then
+    depends only on the seed, whereas with seconds it also depends on the machine. callback: called with each
+    `Trial`.
     """
     if (budget is None) == (trials is None):
         raise ValueError("set either budget, in seconds, or trials")
-    if not (budget or trials or 0) > 0:
-        raise ValueError(f"the budget must be positive, got {budget if trials is None else trials}")
+    if budget is not None and not budget > 0:
+        raise ValueError(f"the budget must be positive, got {budget}")
+    if trials is not None:
+        check_count(trials=trials, low=1)
+    checked_settings(tagger)
     deadline = math.inf if budget is None else time.perf_counter() + TUNING * budget
     data = Data(tagger, X, y, X_dev, y_dev)
     left = list(itertools.islice(_candidates(tagger, data), trials or TRIALS))
@@ -103,9 +113,10 @@ def find_options(
     for number in range(ROUNDS):
         ranked: list[Trial] = []
         for options in left:
-            if time.perf_counter() > deadline and (done or ranked):
+            try:
+                ranked.append(data.trial(options, number, deadline, first=not done and not ranked))
+            except OutOfTime:
                 break
-            ranked.append(data.trial(options, number))
             if callback is not None:
                 callback(ranked[-1])
         done += ranked
@@ -159,12 +170,27 @@ class Data:
             return [None]
         default = option.value(self.tagger.TASK)
         values = [f"{default} {v}" if str(v).startswith("+") else v for v in option.search]
+        if option.name == "inference" and not self._exact():
+            values.remove("exact")
         return [None, *(value for value in values if value != default)]
 
-    def trial(self, options: Values, number: int) -> Trial:
-        """Train and score a candidate in a round."""
+    def _exact(self) -> bool:
+        """Whether exact inference is possible with the options that are set."""
+        settings = self.tagger.settings()
+        if settings["share"] or self.tagger.get_params()["order"] not in (None, 1):
+            return False
+        if has_ready_features(self.X):
+            return True
+        template = fitting_template(settings["template"], max(self.width, 1))
+        return all(pattern.back == 1 for pattern in template.bigrams)
+
+    def trial(self, options: Values, number: int, deadline: float, *, first: bool) -> Trial:
+        """Train and score a candidate in a round; the first one gets a score even when the time is up."""
         begin = time.perf_counter()
-        scores = np.mean([self._scores(options, *part) for part in self._parts(number)], axis=0)
+        if begin > deadline and not first:
+            raise OutOfTime
+        parts = [self._scores(options, *part, deadline, first) for part in self._parts(number)]
+        scores = np.mean(parts, axis=0)
         best = int(np.argmax(scores))
         return Trial(number, options, float(scores[best]), best + 1, time.perf_counter() - begin)
 
@@ -174,36 +200,45 @@ class Data:
         if self.dev is not None:
             share = KEPT ** (number + 1 - ROUNDS)
             yield np.sort(order[: max(1, round(self.n * share))]), None, 0
-            return
-        for part in range(KEPT**number):
-            if self.progressive:
-                yield np.arange(self.n), None, part
-            else:
-                held_out = order % FOLDS == part
-                yield np.flatnonzero(~held_out), np.flatnonzero(held_out), 0
+        elif self.progressive:
+            for seed in range(KEPT**number):
+                yield np.arange(self.n), None, seed
+        else:
+            for fold in range(KEPT ** max(number - 1, 0)):
+                held_out = order % FOLDS == fold
+                chosen = np.flatnonzero(~held_out)
+                yield chosen if number else chosen[::KEPT], np.flatnonzero(held_out), 0
 
-    def _scores(self, options: Values, chosen: np.ndarray, held_out: Any, seed: int) -> list[float]:
-        """The score after each pass; only one score if predictions before learning are compared."""
+    def _scores(
+        self, options: Values, chosen: np.ndarray, held_out: Any, seed: int, deadline: float, first: bool
+    ) -> list[float]:
+        """The score after each pass; there is one score of the predictions before learning."""
         candidate = _changed(self.tagger, options, callback=None)
         settings = shared(candidate.settings(), len(chosen)) | {"random_state": seed}
         model, data = self._encoded(candidate, settings)
         trainer = Trainer(model, settings)
         part = Dataset(data.X[chosen], data.y[chosen])
-        trainer.begin(part, settings)
+        trainer.begin(part, settings, phrases=self.phrases)
+        _make_pass(trainer, math.inf if first else deadline)
         if self.progressive:
-            trainer.optimizer.epoch()
             n, wrong, *phrases = trainer.optimizer.curve_[-1].looks
-            return [Counts(*map(int, phrases)).f1 if phrases else 1 - wrong / max(n, 1)]
+            return [Counts(*map(int, phrases)).f1 if phrases and self.phrases else 1 - wrong / max(n, 1)]
         if self.dev is None:
             features, gold = data.X[held_out], _some(self.gold, held_out)
         else:
             features, gold = model.features(self.dev[0]), self.dev[1]
-        scores = []
-        for _ in range(PASSES if self.tagger.epochs is None else self.tagger.epochs):
-            trainer.optimizer.epoch()
+        scores: list[float] = []
+        while True:
             now = model.with_weights(trainer.optimizer.weights_at(slice(None)))
             scores.append(metrics.score_ids(gold, now.tag(features), now.names, phrases=self.phrases))
-        return scores
+            if len(scores) == (PASSES if self.tagger.epochs is None else self.tagger.epochs):
+                return scores
+            try:
+                _make_pass(trainer, deadline)
+            except OutOfTime:
+                if first:
+                    return scores
+                raise
 
     def _encoded(self, candidate: SequenceTagger, settings: Values) -> tuple[TaggerModel, Dataset]:
         """An empty model for a candidate, and the data encoded for it."""
@@ -234,6 +269,15 @@ class Data:
         labels, names = Trainer(model, settings).labels(self.gold)
         model.labels = list(names)
         return labels
+
+
+def _make_pass(trainer: Trainer, deadline: float) -> None:
+    """Make one pass over the data; raise OutOfTime at the deadline."""
+    if deadline < math.inf:
+        trainer.optimizer.callback = lambda point: time.perf_counter() > deadline
+    trainer.optimizer.epoch()
+    if time.perf_counter() > deadline:
+        raise OutOfTime
 
 
 def _changed(tagger: SequenceTagger, options: Values, **more: Any) -> SequenceTagger:

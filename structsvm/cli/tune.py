@@ -22,7 +22,10 @@ def tune(
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(help="Time for search and training, such as 120s or 5m. The default is 120s."),
+        typer.Option(
+            help="Time, such as 120s (the default) or 5m: 60% for the search; the training that follows is "
+            "not cut short."
+        ),
     ] = None,
     trials: Annotated[
         int | None,

@@ -90,7 +90,8 @@ def train(
     if memory is not None:
         from taggers.slices import parse_memory, train_in_slices
 
-        if cluster is not None or algorithm != "larank" or "shards" in options or str(file) == "-":
+        larank = settings["algorithm"] == "larank"
+        if cluster is not None or not larank or "shards" in options or str(file) == "-":
             raise ValueError(
                 "--memory trains larank in one thread on a file; leave out --cluster, --shards and other "
                 "algorithms, and name a file"

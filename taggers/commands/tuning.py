@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from taggers.commands.training import check_saving, read_alike, read_labelled, train
+from taggers.commands.training import check_ready, check_saving, new_tagger, read_alike, read_labelled, train
 from taggers.labels.label_encoding import GoldLabels
 from taggers.options import OPTIONS
 from taggers.tagger import TASKS
@@ -50,13 +50,15 @@ def tune(
         raise ValueError(f"task must be one of pos, chunk, ner and label, got {task!r}")
     if "-" in (str(file), str(dev)):
         raise ValueError("tune reads its files several times, so they cannot be standard input")
+    tagger, _ = new_tagger(task, None, options, dev)
     check_saving(output, (file, dev), "float32", None, False)
     reading: dict[str, Any] = {"format": format, "encoding": encoding, "inputs": inputs}
     columns = read_labelled(file, **reading, labels=[label])
+    check_ready(columns, options)
     held_out = None if dev is None else read_alike(dev, columns, 1, encoding)
     place = columns.width - 1
     tuning = find_options(
-        TASKS[task](**options), columns, GoldLabels.from_columns(columns, place),
+        tagger, columns, GoldLabels.from_columns(columns, place),
         budget=None if budget is None else seconds(budget), trials=trials, X_dev=held_out,
         y_dev=None if held_out is None else GoldLabels.from_columns(held_out, place), callback=progress,
     )  # fmt: skip

@@ -1,13 +1,15 @@
 """Options are chosen for a data set: repeatably, in a given time, and a command makes the same model."""
 
 import shlex
+from types import SimpleNamespace
 
 import pytest
 
-from taggers import Chunker, NerTagger, PosTagger
+from structsvm import LaRank
+from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
 from taggers.commands.tuning import flags, seconds
 from taggers.options import OPTIONS
-from taggers.tuning import FEW, find_options, tune
+from taggers.tuning import FEW, Data, find_options, tune
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, chunk_data
 
@@ -60,14 +62,60 @@ def test_the_time_is_kept():
     assert tuning.options == {}
 
 
+def test_the_time_is_kept_within_a_trial(monkeypatch):
+    now, epoch = [0.0], LaRank.epoch
+
+    def slow(self):
+        now[0] += 1
+        return epoch(self)
+
+    monkeypatch.setattr("taggers.tuning.time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(LaRank, "epoch", slow)
+    for budget, passes, trials in ((2, 2, 1), (14, 9, 2)):
+        now[0] = 0
+        tuning = find_options(Chunker(**SMALL), *chunk_data(FEW + 4), budget=budget)
+        assert (now[0], len(tuning.trials)) == (passes, trials)
+
+
+def test_the_first_round_without_held_out_data_uses_a_share_of_the_sentences():
+    data = Data(Chunker(**SMALL), *chunk_data(FEW + 4), None, None)
+    sizes = [[len(chosen) for chosen, *_ in data._parts(number)] for number in range(3)]
+    assert [len(each) for each in sizes] == [1, 1, 3]
+    assert 2.9 < sizes[1][0] / sizes[0][0] < 3.1
+
+
+def test_candidates_that_predict_the_same_score_the_same():
+    found = find_options(SequenceTagger(**SMALL, constrained=False, inference="exact", C=0.1), X, Y, trials=3)
+    scores = {t.options.get("labels", "none"): t.score for t in found.trials if t.round == 0}
+    assert {"none", "IOB2"} <= set(scores)
+    assert scores["none"] == scores["IOB2"]
+
+
+@pytest.mark.parametrize(
+    "tagger",
+    [NerTagger(order=3), NerTagger(template="w[0], y[-2]|w[0]"), MorphTagger(), PosTagger(order=2)],
+    ids=["order", "bigrams", "share", "order-pos"],
+)
+def test_exact_inference_is_not_tried_where_it_is_impossible(tagger):
+    data = Data(tagger, X, Y, X_DEV, Y_DEV)
+    assert "exact" not in data.choices(tagger.OPTIONS["inference"])
+
+
+def test_a_tagger_that_must_be_greedy_is_tuned():
+    words = [[token[0] for token in s] for s in X]
+    assert len(find_options(NerTagger(order=3, template="w[0]"), words, Y, trials=4).trials) >= 4
+
+
 def test_two_rounds_are_refused():
     with pytest.raises(ValueError, match="tune cannot use doc_label"):
         find_options(NerTagger(template="w[0], p[0], doc_label[0]"), X, Y, trials=1)
 
 
-@pytest.mark.parametrize("budget", [{}, {"budget": 3, "trials": 2}, {"trials": 0}, {"budget": -1.0}])
+@pytest.mark.parametrize(
+    "budget", [{}, {"budget": 3, "trials": 2}, {"trials": 0}, {"trials": 2.5}, {"budget": -1.0}]
+)
 def test_a_bad_budget_is_refused(budget):
-    with pytest.raises(ValueError, match="budget"):
+    with pytest.raises(ValueError, match=r"budget|trials"):
         find_options(Chunker(), X, Y, **budget)
 
 
@@ -91,6 +139,8 @@ def test_bad_input_gets_a_sentence(tmp_path):
     for words, told in (
         (("chunk", "-"), "standard input"),
         (("verbs", "train.txt"), "task must be one of"),
+        (("label", "none.txt", "--algorithm", "perceptron", "-C", "0.5"), "-C has no effect on perceptron"),
+        (("label", "none.txt", "--algorithm", "perceptron", "--jobs", "2"), "--jobs has no effect"),
         (("chunk", "train.txt", "--budget", "soon"), "such as 120s"),
         (("chunk", "train.txt", "--budget", "9s", "--trials", "3"), "exclude each other"),
     ):
