@@ -11,7 +11,7 @@ import pytest
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium():
     """Chromium, without a window."""
     api = pytest.importorskip("playwright.sync_api", reason="needs playwright: pip install playwright")

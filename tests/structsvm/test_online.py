@@ -125,7 +125,7 @@ def test_curves_move_forward(name):
     optimizer = OPTIMIZERS[name](Multiclass()).fit(X, y)
     optimizer.partial_fit(X, y)
     seconds = [point.seconds for point in optimizer.curve_]
-    assert len(seconds) >= 40
+    assert len(seconds) >= (20 if name == "parallel" else 40)  # a point for each round of the shards
     assert seconds == sorted(seconds)
     assert seconds[0] > 0
     argmax = [point.n_argmax for point in optimizer.curve_]
