@@ -106,7 +106,8 @@ def train(
         if task in ("ud", "lemma"):
             train_layers(task, commands, file, output, dev, encoding, dtype, prune, options, quiet, {
                 "--dev": dev if task == "lemma" else None, "--resume": resume,
-                "--keep-state": keep_state or None, "--curve": curve,
+                "--keep-state": keep_state or None, "--curve": curve, "--calibrate": calibrate or None,
+                "--fit-bias": fit_bias or None, "--cluster": cluster,
                 "--columns": columns, "--column": column,
                 "--format": None if format in ("auto", "conllu") else format,
             })  # fmt: skip

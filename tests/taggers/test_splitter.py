@@ -131,7 +131,6 @@ def test_frequent_endings_win_and_the_rest_are_exceptions():
     ]
     endings, exceptions = splitter._rules(seen)
     assert endings["n't"] == ("", "n't")
-    assert exceptions == {} or all(Splitter(None, endings, exceptions).words(a) == b for a, b in seen)
     assert [Splitter(None, endings, exceptions).words(a) for a, _ in seen] == [b for _, b in seen]
 
 

@@ -85,3 +85,10 @@ def test_spacy_reads_features_and_wants_a_name_for_each_column(folder):
     (folder / "three.txt").write_bytes(as_columns(5))
     with pytest.raises(DataError, match="3 columns, but 2 are named"):
         list(make_reader(str(folder / "three.txt"), columns=["ORTH", "NER"])(nlp))
+
+
+def test_train_ud_and_lemma_refuse_the_flags_of_single_taggers(tmp_path):
+    for flag in (("--fit-bias",), ("--calibrate",), ("--cluster", "local:1")):
+        for task in ("ud", "lemma"):
+            told = f"{flag[0]} has no effect on train {task}"
+            refused(run("train", task, "x.conllu", *flag, "-o", "m.ssvm", cwd=tmp_path), 2, told)
