@@ -93,14 +93,19 @@ class Lemmatizer:
 
     def lemmas(self, columns: Columns) -> tuple[np.ndarray, list[str]]:
         """For each token the position of its lemma in a list; columns: form, part of speech, features."""
-        keys, first, place = np.unique(WHOLE.keys(columns)[:, 0], return_index=True, return_inverse=True)
+        whole = WHOLE.keys(columns)[:, 0]
+        keys, first, place = np.unique(whole, return_index=True, return_inverse=True)
+        if (whole == 0).any():  # a token with an empty cell has no key, so its lemma is found for itself
+            place = np.where(whole == 0, len(keys) + np.cumsum(whole == 0) - 1, place)
+            first = np.append(first, np.flatnonzero(whole == 0))
+            keys = np.append(keys, np.zeros(len(first) - len(keys), keys.dtype))
         found = [self.seen.get(key) for key in keys.tolist()]
         new = [k for k, lemma in enumerate(found) if lemma is None]
         if new:
             if len(self.seen) > MOST_SEEN:
                 self.seen = {}
             lemmas = self._lemmas(_taken(columns, first[new]))
-            self.seen |= dict(zip(keys[new].tolist(), lemmas, strict=True))
+            self.seen |= {key: lemma for key, lemma in zip(keys[new].tolist(), lemmas, strict=True) if key}
             for k, lemma in zip(new, lemmas, strict=True):
                 found[k] = lemma
         return place.astype(np.int32), [lemma or "" for lemma in found]
@@ -137,6 +142,7 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
     tagger.fit([[token] for token in learned], [[name] for name in learned.values()])
     found = tagger.predict([[token] for token in wanted])
     wrong = [token for token, (name,) in zip(wanted, found, strict=True) if name != wanted[token]]
+    wrong = [token for token in wrong if all(token)]  # a token with an empty cell has no key
     keys = KeyTable()
     if wrong:
         keys.rows(WHOLE.keys(Columns.from_sentences([wrong]))[:, 0], grow=True)

@@ -115,7 +115,7 @@ class Pipeline:
         return Pipeline(
             None if self.upos is None else small(self.upos),
             None if morph is None else small(morph),
-            None if lemmas is None else replace(lemmas, model=small(lemmas.model)),
+            None if lemmas is None else replace(lemmas, model=small(lemmas.model), seen={}),
             None if splitter is None else replace(splitter, model=small(splitter.model)),
         )
 

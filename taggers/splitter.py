@@ -117,7 +117,7 @@ class Splitter:
         """
         lower = surface.lower()
         words = self.exceptions.get(lower) or _by_ending(lower, self.endings)
-        if "".join(words) == lower:  # as written
+        if "".join(words) == lower and len(lower) == len(surface):  # as written
             ends = np.cumsum([len(word) for word in words]).tolist()
             return tuple(surface[end - len(word) : end] for word, end in zip(words, ends, strict=True))
         if len(surface) > 1 and surface.isupper():

@@ -245,6 +245,8 @@ def number_rows(
     """Rows, token_ptr and values of the numbers in a column at an offset; features are called name:NAME."""
     if columns.key_at != NULL:
         raise ValueError(f"{name} needs a column of text, but these columns have only hashes")
+    if columns.n_tokens and not 0 <= column < columns.width:
+        raise ValueError(f"{name} needs {column + 1} columns, but the input has {columns.width}")
     cdef Items items = Items(table, grow)
     cdef bytes prefix = name.encode() + b":"
     cdef Py_ssize_t sentence, token, at, span, bad = -1, length = len(prefix)

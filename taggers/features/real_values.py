@@ -103,8 +103,10 @@ def read_vectors(source: Any, *, most: int | None = None) -> WordVectors:
     keys = FORMS_OF_WORD.keys(Columns.from_sentences([words]))[:, 0]
     _, first = np.unique(keys, return_index=True)
     first = np.sort(first[keys[first] != 0])
-    lengths = np.linalg.norm(table[first], axis=1, keepdims=True)
-    return WordVectors(keys[first], table[first] / np.maximum(lengths, np.float32(1e-12)))
+    table = table[first]
+    # Squares of float32 overflow.
+    lengths = np.sqrt(np.einsum("ij,ij->i", table, table, dtype=np.float64))[:, None]
+    return WordVectors(keys[first], (table / np.maximum(lengths, 1e-12)).astype(np.float32))
 
 
 def _from_spacy(nlp: Any) -> tuple[list[str], list[np.ndarray]]:

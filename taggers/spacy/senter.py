@@ -19,7 +19,6 @@ from taggers.spacy.tagger import Predicted, StructSVMTagger
 from taggers.tagger import SequenceTagger
 
 START, INSIDE = "S", "I"  # as in spaCy's own senter
-LABEL = {1: START, -1: INSIDE}
 TEMPLATE = """
     w[-2..2], lower[-2..2], w[-1]|w[0], w[0]|w[1], w[-2]|w[-1]|w[0], shape[-2..2], short_shape[-2..2],
     w[-1]|short_shape[0], short_shape[-2]|w[-1]|short_shape[0], lower[-2]|w[-1]|short_shape[0],
@@ -48,10 +47,11 @@ class StructSVMSenter(StructSVMTagger):
 
     def _gold(self, example: Example) -> Gold:
         if same_tokens(example):
-            values = example.reference.to_array(SENT_START).view(np.int64).tolist()
+            values = example.reference.to_array(SENT_START).tolist()
         else:
             values = example.get_aligned("SENT_START")
-        return [LABEL.get(value) for value in values]
+        # -1 comes as a number of 64 bits without a sign where tokens differ.
+        return [(START if value == 1 else INSIDE) if value else None for value in values]
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[np.ndarray]) -> None:
         names = scores.names if isinstance(scores, Predicted) else self.model.model_.names

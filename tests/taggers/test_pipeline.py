@@ -13,7 +13,7 @@ from structsvm.files.errors import DataError
 from taggers import MorphTagger, commands
 from taggers.formats._columns import Columns
 from taggers.formats.files import read_all
-from taggers.lemmas import edited, script
+from taggers.lemmas import edited, script, train_lemmatizer
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline
 from tests.taggers.command_line import refused, run
@@ -329,6 +329,22 @@ def test_lemmas_do_not_depend_on_what_was_seen_before(folder, monkeypatch):
     words = columns.sentences(0)
     assert [word["lemma"] for sentence in pipeline.predict(words) for word in sentence] == first
     assert "never" not in pipeline.lemmatizer.seen.values()
+
+
+def test_words_without_a_part_of_speech_have_lemmas_of_their_own():
+    tokens = [(word, pos, "") for word in ("walks", "talks", "asks") for pos in ("VERB", "")]
+    lemmas = [word.removesuffix("s") for word, _, _ in tokens]
+    lemmatizer = train_lemmatizer([*tokens, ("went", "", ""), ("mice", "N", "_")], [*lemmas, "go", "mouse"])
+    columns = Columns.from_sentences([[*tokens, ("mice", "N", "_")]])
+    for _ in range(2):
+        ids, names = lemmatizer.lemmas(columns)
+        assert [names[k] for k in ids] == [*lemmas, "mouse"]
+    assert 0 not in lemmatizer.seen
+
+
+def test_a_smaller_pipeline_does_not_share_the_lemmas_it_has_seen(folder):
+    pipeline = Pipeline.load(folder / "ud.ssvm")
+    assert pipeline.compact(0.5).lemmatizer.seen is not pipeline.lemmatizer.seen
 
 
 def test_lemmas_alone_read_parts_of_speech_and_features(folder):

@@ -79,3 +79,12 @@ def test_the_loss_is_that_of_predicting_each_pattern_first():
         online.partial_fit([row], [label])
     assert whole.partial_fit(X[4:], y[4:]).curve_[-1].progressive == pytest.approx(np.mean(wrong))
     assert 0 < sum(wrong) < len(wrong)
+
+
+def test_a_sentence_at_the_address_of_another_is_counted():
+    tagger = SequenceTagger(inference="greedy", template="w[0]").declare(["A", "B"])
+    tagger.partial_fit([["a"]], [["A"]])
+    for _ in range(8):  # nothing is left to learn from these, so their memory is free for the next one
+        tagger.partial_fit([["a"]], [["A"]])
+        tagger.partial_fit([["x", "y", "a"]], [[None, None, "A"]])
+        assert tagger.optimizer_.curve_[-1].looks[0] == 1

@@ -7,6 +7,7 @@ spacy = pytest.importorskip("spacy")
 
 from spacy.cli.train import train as spacy_train  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
+from spacy.training import Example  # noqa: E402
 
 import taggers.spacy.senter  # noqa: E402, F401, an environment made before may not know the component
 from taggers import commands  # noqa: E402
@@ -122,3 +123,17 @@ def test_rehearsal_learns_what_the_old_model_says(folder):
     assert losses["structsvm_tagger"] > 0
     assert nlp.evaluate(examples[30:])["pos_acc"] >= forgot
     assert tagger._rehearsal_model is old
+
+
+def test_sentences_are_learned_where_the_tokens_differ():
+    nlp = spacy.blank("en")
+    senter = nlp.add_pipe("structsvm_senter")
+    words = ["Dogs", "do", "n't", "sleep", ".", "Cats", "purr", "."]
+    spaces = [True, False, True, False, True, True, False, False]
+    starts = [True, False, False, False, False, True, None, False]
+    gold = Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=starts)
+    other = Doc(nlp.vocab, words=["Dogs", "don't", "sleep", ".", "Cats", "purr", "."],
+                spaces=[True, True, False, True, True, False, False])  # fmt: skip
+    labels = ["S", "I", "I", "I", "I", "S", None, "I"]
+    assert senter._gold(Example(nlp.make_doc(gold.text), gold)) == labels
+    assert senter._gold(Example(other, gold)) == [labels[0], *labels[2:]]

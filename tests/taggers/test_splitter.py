@@ -120,6 +120,7 @@ def test_words_of_multiword_tokens_keep_their_case():
     assert rules.words("DUL") == ("DE", "LE")
     assert rules.words("Aul") == ("À", "le")
     assert rules.words("other") == ()
+    assert rules.words("\u0130sn't") == ("\u0130s".lower().capitalize(), "n't")  # one letter more
 
 
 def test_frequent_endings_win_and_the_rest_are_exceptions():

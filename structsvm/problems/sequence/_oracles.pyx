@@ -186,6 +186,15 @@ cdef class GreedyOracle(SequenceOracle):
                 slots.append(self.put(x, t))
         return 0
 
+    cdef void discard(self, Sentence* x) noexcept nogil:
+        if x == self.looked:  # another sentence may get its address
+            self.looked = NULL
+        SequenceOracle.discard(self, x)
+
+    def watch(self, on: bool):
+        super().watch(on)
+        self.looked = NULL
+
     def groups(self, const Py_ssize_t[::1] slots) -> np.ndarray:
         """Where each sentence begins among the slots: its tokens are visited together, as a reader would."""
         cdef Py_ssize_t k

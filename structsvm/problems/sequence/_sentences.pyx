@@ -247,6 +247,7 @@ cdef class SequenceOracle(Oracle):
 
     cdef int note(self, const Sentence* x, Py_ssize_t t, Py_ssize_t found) except -1 nogil:
         """Count the label that was predicted for a token before learning from it."""
+        cdef Py_ssize_t capacity
         if x.gold[t] != UNKNOWN:
             self.tally(not self.permits(x.gold[t], found))
         if not self.logging or self.incomplete:
@@ -255,9 +256,10 @@ cdef class SequenceOracle(Oracle):
             self.incomplete = True
             return 0
         if self.n_log + 2 > self.log_capacity:
+            capacity = 2 * self.log_capacity + 1024
             with gil:
-                self.log_capacity = 2 * self.log_capacity + 1024
-                self.log = <int32_t*>enough(realloc(self.log, 2 * self.log_capacity * sizeof(int32_t)))
+                self.log = <int32_t*>enough(realloc(self.log, 2 * capacity * sizeof(int32_t)))
+            self.log_capacity = capacity  # last: without memory, the old block stays
         if not self.open:
             self.log[2 * self.n_log] = BREAK
             self.n_log += 1
