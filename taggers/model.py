@@ -56,6 +56,7 @@ class TaggerModel:
     files: the format and columns of the training file.
     state: the training state, if it was kept.
     temperature: of probabilities, see `calibrated`.
+    bias: what `biased` has added to the weights, by label; further training keeps it.
     function: maps the tokens of a sentence and a position to more features, as a dict; not saved.
     own_features: whether the training data had features of the user, from the function or with the tokens.
     documents: the number of sentences in a document, see `taggers.features.documents`.
@@ -82,6 +83,7 @@ class TaggerModel:
     state: dict[str, np.ndarray] | None = None
     feature_names: list[str | None] | None = None
     temperature: float = 1.0
+    bias: dict[str, float] = field(default_factory=dict)
     function: Any = None
     own_features: bool = False
     documents: int = 1
@@ -104,10 +106,16 @@ class TaggerModel:
         return self.with_rows(self.rows_of(weights))
 
     def rows_of(self, weights: np.ndarray) -> SparseRows:
-        """The weights of an optimizer as rows, in float32; rows that no example has used are zero."""
+        """The weights of an optimizer as rows, in float32, with the bias; rows without examples are zero."""
         problem = self.problem()
         used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)
-        return SparseRows.from_dense(used, problem.width, self.n_rows)
+        rows = SparseRows.from_dense(used, problem.width, self.n_rows)
+        return rows.shifted(len(self.labels) + 1, self.shift) if self.bias else rows
+
+    @property
+    def shift(self) -> np.ndarray:
+        """The bias of each label."""
+        return np.array([self.bias.get(label, 0.0) for label in self.labels])
 
     def with_rows(self, rows: SparseRows) -> TaggerModel:
         """This model with other weights."""
@@ -150,6 +158,15 @@ class TaggerModel:
     def uses_documents(self) -> bool:
         """Whether the features of a sentence depend on the other sentences of its document."""
         return self.extractor is not None and bool(self.extractor.document)
+
+    @property
+    def needs_first_round(self) -> bool:
+        """Whether the template uses the labels of a first round."""
+        return self.template is not None and self.template.needs_first_round
+
+    def _check_first_round(self) -> None:
+        if self.needs_first_round and self.first_round is None:
+            raise ValueError("a model with doc_label in its template needs a first round; train it with fit")
 
     @cached_property
     def label_bigrams(self) -> LabelBigrams | None:
@@ -225,7 +242,7 @@ class TaggerModel:
         """The features of sentences, or of columns, that the model knows."""
         if self.extractor is None:
             return encode_ready(X, self.table)
-        columns = as_columns(X)
+        columns = self._columns(X)
         document = document_keys(self.document_values(columns))
         features = encode(columns, self.extractor, self.table, document=document)
         features = self._with_values(features, columns)
@@ -244,7 +261,7 @@ class TaggerModel:
         if self.extractor is None:
             features = encode_ready(X, self.table, grow=True)
         else:
-            X = as_columns(X)
+            X = self._columns(X)
             document = document_keys(self.document_values(X, first))
             features = encode(X, self.extractor, self.table, grow=True, document=document)
             features = self._with_values(features, X, grow=True)
@@ -259,6 +276,14 @@ class TaggerModel:
             features = replace(features, bigrams=Bigrams(ids, self.bigram_rows))
         return features
 
+    def _columns(self, X: Any) -> Columns:
+        """X as columns, if they are enough for the template."""
+        assert self.template is not None
+        columns, needed = as_columns(X), self.template.width
+        if columns.n_tokens and columns.width < needed:
+            raise ValueError(f"the template needs {needed} columns, but the input has {columns.width}")
+        return columns
+
     def own_items(self, columns: Columns) -> list[list[Any]] | None:
         """The features of the user, for each token of each sentence; None if there are none."""
         own = columns.own
@@ -266,8 +291,8 @@ class TaggerModel:
             own = called(self.function, columns)
         if own is None and self.own_features:
             raise ValueError(
-                "this model was trained with user-defined features; load it with features=FUNCTION, or pass "
-                "tokens with a dict"
+                "this model was trained with user-defined features, so it works only from Python; load it "
+                "with features=FUNCTION, or pass tokens with a dict"
             )
         return own
 
@@ -299,6 +324,7 @@ class TaggerModel:
         if FORM in used:
             values[FORM] = written_forms(columns, document)
         if LABEL in used:
+            self._check_first_round()
             assert self.first_round is not None
             ids = self.first_round.tag(columns) if first is None else first
             values[LABEL] = other_labels(columns, document, ids, self.first_round.names)
@@ -365,7 +391,9 @@ class TaggerModel:
         shift = by_label("bias", bias, self.labels, self.outer, self.inner, 0.0)
         if not np.isfinite(shift).all():
             raise ValueError("a bias must be a finite number")
-        return replace(self, weights=self.weights.shifted(len(self.labels) + 1, shift))
+        total = dict(zip(self.labels, (self.shift + shift).tolist(), strict=True))
+        weights = self.weights.shifted(len(self.labels) + 1, shift)
+        return replace(self, weights=weights, bias={label: value for label, value in total.items() if value})
 
     def n_best(self, X: Sequences, sentence: int, n: int) -> list[tuple[float, tuple[int, ...]]]:
         """The n best labellings of a sentence, as positions in `names`, with their scores, best first.
@@ -426,6 +454,7 @@ class TaggerModel:
             raise ValueError(
                 "training_state=True requires a model with a training state, float32 weights and no pruning"
             )
+        self._check_first_round()
         if prune is not None and not prune >= 0:
             raise ValueError(f"prune must be at least 0, got {prune}")
         write_model(path, self if training_state else self.compact(prune or 0.0, dtype), dtype)

@@ -80,6 +80,8 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
     meta = {"kind": KIND, "layout": LAYOUT, "hashing": HASHING, "template": template}
     if model.temperature != 1:
         meta["temperature"] = float(model.temperature)
+    if model.bias:
+        meta["bias"] = model.bias
     names = {name: list(classes.names) for name, classes in known.classes.items()}
     if known.gazetteers or known.vectors or any(names.values()):
         folded = {name: entries.folded for name, entries in known.gazetteers.items()}
@@ -194,6 +196,12 @@ def check_meta(meta: dict[str, Any], options: Iterable[Option] = OPTIONS) -> Non
     temperature = meta.get("temperature", 1.0)
     if type(temperature) not in (int, float) or not 1e-6 < temperature < 1e6:
         raise ValueError("the temperature of probabilities is not a positive number")
+    bias = meta.get("bias", {})
+    if type(bias) is not dict or not all(
+        name in labels and type(value) in (int, float) and math.isfinite(value)
+        for name, value in bias.items()
+    ):
+        raise ValueError("the bias does not give finite numbers to labels")
     json.dumps([meta["labels"], meta["template"]], ensure_ascii=False).encode()  # refuses lone surrogates
 
 
@@ -229,6 +237,8 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
     template = None if meta["template"] is None else parse_template(meta["template"], knowledge=knowledge)
     if template is not None and template.needs_word_classes and CLUSTER not in knowledge.classes:
         raise ValueError("the word classes are missing")
+    if template is not None and meta["files"] and len(meta["files"]["inputs"]) < template.width:
+        raise ValueError(f"the template needs {template.width} columns, more than the file names")
     bigrams = template is not None and bool(template.bigrams)
     table = KeyTable(_flat(arrays["keys"], np.uint64, np.uint32))
     model = TaggerModel(
@@ -236,6 +246,7 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         bigram_numbers=KeyTable(_flat(arrays["bigrams.keys"], np.uint64)) if bigrams else KeyTable(),
         knowledge=knowledge,
         temperature=meta.get("temperature", 1.0),
+        bias=meta.get("bias", {}),
         documents=meta.get("documents", 1),
         own_features=meta.get("own_features") is True,
         first_round=_first_round(arrays, meta, template),

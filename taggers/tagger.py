@@ -139,7 +139,7 @@ class SequenceTagger(Estimator):
             labels, names = trainer.labels(gold)
             model, first = trainer.model, None
             model.labels = list(names)
-            if model.template is not None and model.template.needs_first_round:
+            if model.needs_first_round:
                 model.first_round, first = first_round(X, labels, model, settings, sample_weight)
             dataset = trainer.learn(
                 X, labels, cutoff=settings["cutoff"], keep_names=self.keep_names, first=first
@@ -249,6 +249,7 @@ class SequenceTagger(Estimator):
                 trainer = Trainer(model, settings)
             with training(trainer, self):
                 trainer.check_unchanged(settings)
+                _check_one_round(trainer.model)
                 self._loosen(trainer, classes)
                 model, names = trainer.finished(), trainer.index()
                 names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
@@ -408,7 +409,8 @@ class SequenceTagger(Estimator):
     def add_bias(self, bias: Mapping[str, float]) -> Self:
         """Add constants to the scores of labels, without training: {"O": -0.5} finds more phrases.
 
-        Names are those of `label_weight`. Training afterwards starts from the scores without them.
+        Names are those of `label_weight`. Further training keeps the constants: they are added to the weights
+        that it learns. A model without its training state starts from weights that include them.
         """
         with training(self), training(trainer := self._fitted(), self):
             trainer.model = trainer.finished().biased(bias)
@@ -574,13 +576,15 @@ class SequenceTagger(Estimator):
         used = {name: value for name, value in known.items() if algorithm in cls.OPTIONS[name].algorithms}
         used["template"] = model.template
         tagger = cls(**{**used, **changes})
-        model.function = tagger.features
+        for part in (model, model.first_round):
+            if part is not None:
+                part.function = tagger.features
         tagger._trainer = Trainer(model, cls(**used).settings())
         return tagger
 
 
 def _check_one_round(model: TaggerModel) -> None:
-    if model.template is not None and model.template.needs_first_round:
+    if model.needs_first_round:
         raise ValueError(
             "a model with doc_label in its template is trained in two rounds and cannot learn more; train it "
             "again on all data, or leave doc_label out"

@@ -344,6 +344,7 @@ class Trainer:
                 warnings.warn(NO_STATE, UserWarning, stacklevel=3)
                 weights = old.weights.dense(problem.stride).astype(np.float64).reshape(-1)
                 optimizer.start_from(wider_weights(weights, problem, optimizer.problem))
+                model.bias = {}  # it is in the weights
         self._replace(model, optimizer, settings)
 
     def start(self) -> None:
@@ -401,16 +402,16 @@ class Trainer:
         first: the labels of the first round, see `TaggerModel.document_values`.
         """
         features = self.model.learn_features(X, labels, cutoff=cutoff, first=first)
-        self.note(X, keep_names=keep_names)
+        self.note(X, keep_names=keep_names, first=first)
         return Dataset(features, labels)
 
-    def note(self, X: Any, *, keep_names: bool = False) -> None:
+    def note(self, X: Any, *, keep_names: bool = False, first: np.ndarray | None = None) -> None:
         """Remember the words of training data, which `finished` sorts, and the names of features if kept."""
         model = self.model
         if model.extractor is not None:
             self._words.rows(WORDS.keys(as_columns(X))[:, 0], grow=True)
         if keep_names or model.feature_names is not None:
-            model.feature_names = feature_names(model, X, model.feature_names)
+            model.feature_names = feature_names(model, X, model.feature_names, first)
 
     def finished(self) -> TaggerModel:
         """The model, with the weights and words of the training so far."""
@@ -453,6 +454,8 @@ class Trainer:
             found = table[wanted]
         else:  # an interrupted call may have left features without weights
             found = np.where((wanted < len(table))[:, None], table.take(wanted, 0, mode="clip"), 0.0)
+        if self.model.bias:
+            found[: problem.n_labels + 1, : problem.n_labels] += self.model.shift
         few = replace(features, rows=np.arange(len(features.rows), dtype=np.int32))
         return self.model.with_decoder(Decoder(problem, found, dense=True)), few
 

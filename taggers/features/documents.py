@@ -106,11 +106,23 @@ def other_labels(columns: Columns, document: np.ndarray, ids: np.ndarray, names:
     kinds = list(dict.fromkeys(types))
     kind = np.array([kinds.index(one) for one in types], np.int64)[ids]
     group, n = _grouped(document, FORMS_OF_WORD.keys(columns)[:, 0])
-    counts = np.zeros((n, len(kinds)), np.int64)
-    np.add.at(counts, (group, kind), 1)
-    others = counts[group]
-    others[np.arange(len(kind)), kind] -= 1
-    return Values(np.where(others.any(axis=1), others.argmax(axis=1), -1), kinds)
+    (best, most), (next_best, next_most) = _two_most_frequent(group, kind, n)
+    # The most frequent label of the others, for a token that has the most frequent one itself.
+    stays = (most - 1 > next_most) | ((most - 1 == next_most) & (best < next_best))
+    other = np.where(stays, best, next_best)
+    return Values(np.where(kind == best[group], other[group], best[group]), kinds)
+
+
+def _two_most_frequent(group: np.ndarray, kind: np.ndarray, n: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The most frequent kind of each of n groups and its count, and the second one; -1 and 0 for none."""
+    width = int(kind.max(initial=0)) + 1
+    pairs, counts = np.unique(group * width + kind, return_counts=True)
+    groups, kinds = np.divmod(pairs, width)
+    order = np.lexsort((kinds, -counts, groups))
+    groups, kinds, counts = (np.append(array[order], -1) for array in (groups, kinds, counts))
+    first = np.searchsorted(groups[:-1], np.arange(n))
+    second = np.where(groups[first + 1] == np.arange(n), first + 1, -1)
+    return [(kinds[at], np.maximum(counts[at], 0)) for at in (first, second)]
 
 
 def _grouped(document: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, int]:

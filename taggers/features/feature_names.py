@@ -20,16 +20,22 @@ if TYPE_CHECKING:
 
 
 
-def feature_names(model: TaggerModel, X: Any, known: Sequence[str | None] | None = None) -> list[str | None]:
-    """The name of each feature of a model: from X, or else the known one, or else None."""
+def feature_names(
+    model: TaggerModel, X: Any, known: Sequence[str | None] | None = None, first: np.ndarray | None = None
+) -> list[str | None]:
+    """The name of each feature of a model: from X, or else the known one, or else None.
+
+    first: the labels of the first round that the features were made with, see `TaggerModel.document_values`.
+    """
     if model.extractor is None:
         strings = X.format.feature_names(X) if isinstance(X, Columns) else _item_names(X)
         names = name_rows(model.table, strings=sorted(set(strings)))
     else:
         columns = as_columns(X)
         names = name_rows(
-            model.table, model.extractor, [columns], model.value_names(columns), model.document_values
-        )
+            model.table, model.extractor, [columns], model.value_names(columns),
+            lambda columns: model.document_values(columns, first),
+        )  # fmt: skip
         _name_bigrams(names, model, columns)
     for row, name in enumerate(known or ()):
         names[row] = names[row] or name

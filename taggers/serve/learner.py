@@ -44,6 +44,10 @@ class Learner:
         template = self.tagger.model_.template
         if template is None:
             raise ValueError(f"{model} has no template for features of words, so it cannot be served")
+        if self.tagger.model_.own_features:
+            raise ValueError(f"{model} was trained with user-defined features, so it works only from Python")
+        if journal is not None and template.needs_first_round:
+            raise ValueError(f"{model} uses doc_label, so it cannot learn more; leave out the journal")
         self.width = max(template.width, 1)
         self.scheme = self.tagger.model_.outer
         self.task = str(self.tagger.model_.parameters.get("class", "SequenceTagger"))

@@ -75,6 +75,10 @@ class TagLearner:
             raise ValueError(
                 f"{self._model} was trained on precomputed features, but teach needs a model that reads words"
             )
+        if model.own_features:
+            raise ValueError(f"{self._model} has user-defined features, so it works only from Python")
+        if model.needs_first_round:
+            raise ValueError(f"{self._model} uses doc_label, so it cannot learn more; choose another model")
         if self.kind == "spans" and model.outer == "none":
             raise ValueError(
                 f"the labels of {self._model} mark no phrases; use the task label instead of {self.task}"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from structsvm.files import ModelFileError, load_model, save_model
 from taggers import Chunker, MorphTagger, NerTagger, SequenceTagger
 from taggers.labels.label_encoding import by_label, loss_matrix
 from taggers.metrics import span_f1
@@ -44,6 +45,37 @@ def test_the_bias_is_fitted_for_f1_and_saved(tmp_path):
     assert span_f1(Y, found) > before
     tagger.save(tmp_path / "m")
     assert Chunker.load(tmp_path / "m").predict(X) == found
+
+
+@pytest.mark.filterwarnings("ignore:this model was saved without its training state")
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_training_keeps_a_bias(inference, tmp_path):
+    def trained():
+        return Chunker(inference=inference, epochs=2).fit(X, Y)
+
+    plain, biased = trained(), trained().add_bias({"O": -2}).add_bias({"O": -3})
+    biased.save(tmp_path / "state", training_state=True)
+    biased.save(tmp_path / "weights")
+    loaded, bare = (Chunker.load(tmp_path / name) for name in ("state", "weights"))
+    assert loaded.model_.bias == {"O": -5}
+    assert n_outside(biased.predict(X)) < n_outside(plain.predict(X))
+    for tagger in (biased, loaded, bare, plain):
+        tagger.partial_fit(X[:2], Y[:2])
+    assert biased.tag(X[0]) == loaded.tag(X[0])  # with the weights of its features only
+    wanted = plain.add_bias({"O": -5}).predict(X)
+    assert biased.predict(X) == loaded.predict(X) == wanted
+    assert bare.model_.bias == {}  # it is in the weights
+    again = Chunker.load(tmp_path / "state", epochs=2).resume(X, Y).predict(X)
+    assert again == trained().resume(X, Y).add_bias({"O": -5}).predict(X)
+
+
+def test_a_bias_of_unknown_labels_in_a_file_is_refused(tmp_path):
+    Chunker(epochs=1).fit(X, Y).add_bias({"O": -1}).save(tmp_path / "m")
+    arrays, meta = load_model(tmp_path / "m")
+    for bad in ({"X": 1.0}, {"O": "1"}, {"O": float("inf")}, [1]):
+        save_model(tmp_path / "m", arrays, meta | {"bias": bad})
+        with pytest.raises(ModelFileError):
+            Chunker.load(tmp_path / "m")
 
 
 def test_values_by_name_type_and_phrases():

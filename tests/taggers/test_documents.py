@@ -1,6 +1,8 @@
 """Attributes that depend on the document: against a twin, in files and Docs, in two rounds, and refusals."""
 
+import tracemalloc
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from structsvm.files.errors import DataError
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import NerTagger, SequenceTagger
 from taggers.features.documents import document_numbers, other_labels, written_forms
+from taggers.features.feature_names import feature_names
 from taggers.features.template import parse_template
 from taggers.formats._columns import Columns
 from tests.taggers.command_line import refused, run
@@ -153,3 +156,47 @@ def test_the_command_line_trains_and_tags(tmp_path):
     out = run("tag", "model", "train", cwd=tmp_path).stdout.decode().split("\n")
     assert [line.split()[-2:] for line in out if line][: len(Y[0])] == [[label, label] for label in Y[0]]
     refused(run(*train, "0", cwd=tmp_path), 2, "--documents", "greater than or equal to 1")
+
+
+def test_the_labels_of_many_tokens_need_little_memory():
+    n, kinds = 20_000, 500
+    columns = Columns.from_sentences([["a", "b", "c", "d"]] * (n // 4))
+    document, ids = np.arange(n) // 40, np.arange(n) % kinds
+    names = [f"L{k}" for k in range(kinds)]
+    other_labels(columns, document, ids, names)  # whatever is allocated once
+    tracemalloc.start()
+    other_labels(columns, document, ids, names)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * n * kinds / 4
+
+
+def own(tokens, at):
+    return {"long": len(tokens[at]) > 3}
+
+
+def test_a_function_reaches_the_first_round_of_a_loaded_model(tmp_path):
+    tagger = SequenceTagger(template=TEMPLATE, features=own).fit(X, Y)
+    tagger.save(tmp_path / "model")
+    assert SequenceTagger.load(tmp_path / "model", features=own).predict(X) == tagger.predict(X)
+    (tmp_path / "text").write_bytes(b"He\nleft\n")
+    refused(run("tag", "model", "text", cwd=tmp_path), 2, "works only from Python")
+
+
+def test_a_model_without_its_first_round_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="trained in two rounds"):
+        SequenceTagger(template=TEMPLATE).declare(["A"])
+    model = replace(SequenceTagger(template=TEMPLATE).fit(X, Y).model_, first_round=None)
+    for use in (lambda: model.features(X), lambda: model.save(tmp_path / "model")):
+        with pytest.raises(ValueError, match="needs a first round; train it with fit"):
+            use()
+    assert not (tmp_path / "model").exists()
+
+
+def test_features_have_the_names_that_they_were_made_with():
+    tagger = SequenceTagger(template="w[0], doc_label[0]", keep_names=True, documents=8)
+    model = tagger.fit(X * 3, Y * 3).model_
+    assert None not in model.feature_names
+    first = np.zeros(sum(map(len, X)), np.int64)  # all tokens have the first label
+    names = feature_names(model, X, first=first)
+    assert [name for name in names if name and "doc_label" in name] == [f"w.doc_label[0]={model.names[0]}"]

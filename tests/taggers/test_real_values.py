@@ -150,3 +150,27 @@ def test_forged_vectors_are_refused(tmp_path):
         save_model(path, {**arrays, name: bad}, meta)
         with pytest.raises(ModelFileError):
             SequenceTagger.load(path)
+
+
+def test_too_few_columns_for_numbers_are_refused(tmp_path):
+    wide = [[(word, "x", number) for word, number in sentence] for sentence in X]
+    tagger = SequenceTagger(template="w[0], p[0], c2.value[0]").fit(wide, Y)
+    for use in (tagger.predict, lambda narrow: tagger.partial_fit(narrow, Y)):
+        with pytest.raises(ValueError, match="needs 3 columns, but the input has 1"):
+            use(PLAIN)
+    columns = Columns.from_sentences(PLAIN)
+    with pytest.raises(ValueError, match=r"c2.value.0. needs 3 columns"):
+        real_features(columns, parse_template("c2.value[0]").patterns, None, None, KeyTable())
+    tagger.model_.files = {"format": "columns", "inputs": [0, 1, 2], "label": 3, "n_columns": 4}
+    tagger.save(tmp_path / "model")
+    arrays, meta = load_model(tmp_path / "model")
+    meta["files"]["inputs"] = [0, 1]
+    save_model(tmp_path / "model", arrays, meta)
+    with pytest.raises(ModelFileError, match="needs 3 columns"):
+        SequenceTagger.load(tmp_path / "model")
+
+
+def test_large_vectors_are_scaled_to_length_one():
+    assert read_vectors({"a": [3e30, 4e30], "b": [0, 0]}).table.tolist() == [
+        pytest.approx([0.6, 0.8]), [0, 0]
+    ]  # fmt: skip

@@ -26,6 +26,7 @@ from taggers import Chunker, NerTagger, PosTagger
 from taggers.serve.learner import Learner
 from taggers.serve.sentences import Sentence, Span, characters, labels_of_spans, utf16_offsets
 from taggers.serve.service import new_service, serve
+from taggers.teach.learner import TagLearner
 from tests.taggers.command_line import COMMAND, refused, run
 from tests.web import call, running
 
@@ -192,6 +193,21 @@ def test_models_of_features_are_refused(tmp_path: Path) -> None:
     PosTagger().fit([[{"w": "a"}]], [["X"]]).save(tmp_path / "features.ssvm")
     with pytest.raises(ValueError, match="has no template"):
         Learner(tmp_path / "features.ssvm")
+
+
+def test_models_that_need_python_or_cannot_learn_are_refused(tmp_path: Path) -> None:
+    own, twice = tmp_path / "own", tmp_path / "twice"
+    NerTagger(features=lambda tokens, at: {"n": len(tokens)}).fit(NAMES, ENTITIES).save(own)
+    NerTagger(template="w[0], doc_label[0]").fit(NAMES, ENTITIES).save(twice)
+    with pytest.raises(ValueError, match="works only from Python"):
+        Learner(own)
+    assert Learner(twice).tag(NAMES)
+    with pytest.raises(ValueError, match="cannot learn more; leave out the journal"):
+        Learner(twice, tmp_path / "journal")
+    assert not (tmp_path / "journal").exists()
+    for path, message in ((own, "user-defined features"), (twice, "cannot learn more")):
+        with pytest.raises(ValueError, match=message):
+            TagLearner("ner", model=path)
 
 
 def test_metrics_are_those_of_prometheus(client: Client) -> None:
