@@ -15,7 +15,7 @@ import numpy as np
 from structsvm.files.persist import ModelFileError
 from tests.fuzz.mutate import PIECES, damaged, forge, mutated, tricked
 from tests.fuzz.services import journals, services
-from tests.taggers.sentences import as_columns, as_conllu, chunk_data, sentences, with_lemmas
+from tests.taggers.sentences import as_columns, as_conllu, chunk_data, sentences, with_words
 
 Case = Callable[[random.Random], None]
 Kind = tuple[Any, Callable[[Any, Path], None]]  # a model, and what a user does with one from a file
@@ -52,8 +52,20 @@ def svmhmm_file(n: int) -> bytes:
     return "".join(lines).encode()
 
 
+NUMBERS = ["0.5", "t:-1", "_", "1e3", "t:0"]
+VALUES: dict[str, Any] = {"template": "w[0], p.value[-1..0]"}
+DOCUMENTS: dict[str, Any] = {"template": "w[0], doc_form[0], doc_label[0]", "documents": 5}
+
+
+def number_file(n: int) -> bytes:
+    """Sentences with numbers instead of parts of speech."""
+    lines = [(f"{w} {NUMBERS[len(w) % 5]} {c}\n" for w, _, c in tokens) for tokens in sentences(n)]
+    return "\n".join("".join(tokens) for tokens in lines).encode()
+
+
 SAMPLES = {
     "columns": lambda: as_columns(8),
+    "numbers": lambda: number_file(8),
     "conllu": lambda: as_conllu(8),
     "crfsuite": lambda: crfsuite_file(8),
     "svmhmm": lambda: svmhmm_file(8),
@@ -69,10 +81,11 @@ def operations(folder: Path) -> Callable[..., None]:
     from taggers import commands
 
     models = {}
-    for name, task in (("columns", "chunk"), ("conllu", "pos"), ("crfsuite", "label"), ("svmhmm", "label")):
+    tasks = {"columns": "chunk", "numbers": "chunk", "conllu": "pos", "crfsuite": "label", "svmhmm": "label"}
+    for name, task in tasks.items():
         (folder / name).write_bytes(SAMPLES[name]())
         models[name] = folder / f"{name}.ssvm"
-        commands.train(task, folder / name, models[name])
+        commands.train(task, folder / name, models[name], **(VALUES if name == "numbers" else {}))
     models["text"] = models["conllu"]
     out = folder / "output"
 
@@ -82,7 +95,8 @@ def operations(folder: Path) -> Callable[..., None]:
         with one_sentence(ValueError, OSError):
             if choice == 0:
                 task = rng.choice(["chunk", "ner", "label", "pos"])
-                commands.train(task, path, out, epochs=1, **common)
+                options = rng.choice([{}, DOCUMENTS, VALUES if name == "numbers" else {}])
+                commands.train(task, path, out, epochs=1, **options, **common)
             elif choice == 1:
                 commands.tag(models[name], path, out, scores=rng.random() < 0.3, **common)
             elif choice == 2:
@@ -106,7 +120,7 @@ def readers(folder: Path) -> Case:
         name = rng.choice(sorted(SAMPLES))
         path = folder / "input"
         path.write_bytes(mutated(rng, SAMPLES[name]()))
-        format = rng.choice(["auto", "auto", name, rng.choice(FORMATS)])
+        format = rng.choice(["auto", "auto", "columns" if name == "numbers" else name, rng.choice(FORMATS)])
         encoding = rng.choice(["utf-8", "utf-8", "utf-8", "latin-1", "utf-16"])
         model = rng.choice([name, name, rng.choice(sorted(SAMPLES))])
         read(path, rng, model, rng.randrange(5), format=format, encoding=encoding)
@@ -121,11 +135,17 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
     X, y = chunk_data(10)
     template = "w[-1..1], p[0], suffix2[0], cluster[0], y[-1]|p[0]"
     ready = [[{"w": token[0], "x": 0.3} for token in s] for s in X]
+    numbers = [[(word, number) for (word, _), number in zip(s, NUMBERS * 9, strict=False)] for s in X]
+    vectors = {word: [float(len(word)), -0.5, 2.0] for s in X for word, _ in s}
     runner = cli_runner()
 
     def use(model: Any, path: Path) -> None:
-        dicts = model.model_.template is None
-        sentence = [{"w": "cat", "x": 0.5}, {"w": "dog"}] if dicts else [("the", "DT"), ("cat", "NN")]
+        template, data = model.model_.template, "columns"
+        sentence: list[Any] = [("the", "DT"), ("cat", "NN")]
+        if template is None:
+            sentence = [{"w": "cat", "x": 0.5}, {"w": "dog"}]
+        elif any(pattern.text.startswith("p.value") for pattern in template.real):
+            sentence, data = [("the", "0.5"), ("cat", "t:2")], "numbers"
         with one_sentence(ValueError):  # a template may ask for columns that the sentence lacks
             model.predict([sentence])
             model.predict_margins([sentence])
@@ -133,7 +153,7 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
             if model.model_.inference == "exact":
                 model.predict_nbest([sentence], 2)
         runner("inspect", path)
-        runner("tag", path, folder / "columns", "-o", folder / "output")
+        runner("tag", path, folder / data, "-o", folder / "output")
         if len(model.model_.labels) > 500:  # training needs memory for labels x features
             return
         with one_sentence(ValueError):
@@ -141,6 +161,7 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
             model.save(folder / "again", training_state=True)
 
     (folder / "columns").write_bytes(as_columns(3))
+    (folder / "numbers").write_bytes(number_file(3))
     (folder / "conllu").write_bytes(as_conllu(8))
     commands.train("pos", folder / "conllu", folder / "pos.ssvm", keep_state=True)
     models: dict[str, Any] = {
@@ -153,13 +174,18 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
             gazetteers={"list": [X[0][1][0], f"{X[0][0][0]} {X[0][1][0]}"]},
         ).fit(X, y).calibrate(X, y),
         "pos": PosTagger.load(folder / "pos.ssvm"),
+        "values": SequenceTagger(template=VALUES["template"], keep_names=True).fit(numbers, y),
+        "vectors": SequenceTagger(template="w[0], vectors[-1..0]", vectors=vectors).fit(X, y),
+        "documents": Chunker(**DOCUMENTS).fit(X, y),
     }
-    (folder / "ud").write_bytes(with_lemmas(6))
+    (folder / "ud").write_bytes(with_words(6))
+    (folder / "text").write_bytes(SAMPLES["text"]())
 
     def fill(model: Any, path: Path) -> None:
         model.predict([["Anna", "sees", "cats"]])
         runner("inspect", path)
-        runner("tag", path, folder / "ud", "-o", folder / "output")
+        for data in ("ud", "text"):
+            runner("tag", path, folder / data, "-o", folder / "output")
         runner("evaluate", path, folder / "ud")
         model.save(folder / "again")
 
@@ -355,7 +381,8 @@ def knowledge(folder: Path) -> Case:
             if rng.random() < 0.2:
                 commands.classes([path], out, n_classes=3)
             else:
-                option = rng.choice([{"classes": path}, {"gazetteers": [f"list={path}"]}, {"text": path}])
+                option = rng.choice([{"classes": path}, {"gazetteers": [f"list={path}"]}, {"text": path},
+                                     {"vectors": [path]}])  # fmt: skip
                 commands.train("label", folder / "train", out, epochs=1, n_classes=3, **option)
             refused = False
         if refused and out.exists():
@@ -430,7 +457,7 @@ def pipelines(folder: Path) -> Case:
     """Mutated CoNLL-U through train ud, and any file through tag and evaluate with its model."""
     from taggers import commands
 
-    whole = with_lemmas(4)
+    whole = with_words(4)
     (folder / "train").write_bytes(whole)
     model, path, out = folder / "model", folder / "input", folder / "output"
     commands.train_ud(folder / "train", model)

@@ -99,3 +99,16 @@ def with_lemmas(n: int, seed: int = 0) -> bytes:
         if len(fields) == 10:
             fields[2] = fields[1].lower().removesuffix("s") if fields[4] == "NNS" else fields[1].lower()
     return "\n".join("\t".join(fields) for fields in lines).encode()
+
+
+def with_words(n: int, seed: int = 0) -> bytes:
+    """CoNLL-U with lemmas and all that a splitter learns: joined tokens and tokens of two words."""
+    lines = [line.split("\t") for line in with_lemmas(n, seed).decode().split("\n")]
+    made = []
+    for fields, after in zip(lines, [*lines[1:], [""]], strict=True):
+        if len(fields) == len(after) == 10:
+            fields[9] = "SpaceAfter=No" if after[4] == "." else "_"
+            if fields[4] == "MD":
+                made.append([f"{fields[0]}-{after[0]}", fields[1] + after[1], *"_" * 8])
+        made.append(fields)
+    return "\n".join("\t".join(fields) for fields in made).encode()
