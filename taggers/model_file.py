@@ -75,7 +75,6 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
         arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
     if model.state is not None:
         arrays |= {STATE + name: value for name, value in model.state.items()}
-    arrays |= padding(arrays, PAIR * _n_scores(model.labels, model.share) ** 2)
     template = None if model.template is None else model.template.text
     meta = {"kind": KIND, "layout": LAYOUT, "hashing": HASHING, "template": template}
     if model.temperature != 1:
@@ -95,7 +94,9 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
     if model.first_round is not None:
         more, meta["first_round"] = packed(model.first_round, dtype)
         arrays |= {FIRST + name: value for name, value in more.items()}
-    return arrays, meta | ({"share": True} if model.share else {})
+    if model.share:
+        meta["share"] = True
+    return arrays | padding(arrays, table_bytes(meta)), meta
 
 
 def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
@@ -232,7 +233,7 @@ def check_report(report: dict[str, Any]) -> None:
 
 
 def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
-    check_budget(arrays, PAIR * _n_scores(meta["labels"], meta["share"]) ** 2)
+    check_budget(arrays, table_bytes(meta))
     knowledge = _knowledge(arrays, meta)
     template = None if meta["template"] is None else parse_template(meta["template"], knowledge=knowledge)
     if template is not None and template.needs_word_classes and CLUSTER not in knowledge.classes:
@@ -313,6 +314,13 @@ def _flat(array: np.ndarray, *types: type) -> np.ndarray:
     if array.ndim != 1 or array.dtype not in types:
         raise ValueError(f"an array has type {array.dtype} and {array.ndim} dimensions")
     return array
+
+
+def table_bytes(meta: dict[str, Any]) -> int:
+    """The memory of the tables for pairs of labels, of the first round too."""
+    first = meta.get("first_round")
+    own = PAIR * _n_scores(meta["labels"], meta.get("share", False)) ** 2
+    return own if first is None else own + table_bytes(first)
 
 
 def _n_scores(labels: list[str], share: bool) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from structsvm.files import ModelFileError, consistent, save_model
+from structsvm.files import ModelFileError, check_budget, consistent, padding, save_model
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
@@ -25,7 +25,7 @@ from taggers.labels.label_encoding import GoldLabels
 from taggers.labels.parts import JOINT
 from taggers.lemmas import CASES, Lemmatizer, train_lemmatizer
 from taggers.model import TaggerModel
-from taggers.model_file import packed, read_arrays, unpacked
+from taggers.model_file import packed, read_arrays, table_bytes, unpacked
 from taggers.splitter import WIDTH, Splitter, train_splitter
 from taggers.tagger import MorphTagger, PosTagger
 
@@ -139,7 +139,7 @@ class Pipeline:
             if model is not None:
                 parts, meta["layers"][name] = packed(model, dtype)
                 arrays |= {f"{name}-{key}": value for key, value in parts.items()}
-        save_model(path, arrays, meta)
+        save_model(path, arrays | padding(arrays, _table_bytes(meta)), meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -155,6 +155,7 @@ class Pipeline:
             )
         layers: dict[str, TaggerModel] = {}
         with consistent(path, KIND):
+            check_budget(arrays, _table_bytes(meta))
             for name in WIDTHS:
                 if name in meta["layers"]:
                     own = {key.removeprefix(f"{name}-"): value for key, value in arrays.items()
@@ -168,6 +169,11 @@ class Pipeline:
                 splitter = Splitter.of(layers["split"], meta["multiword"])
             _check(layers, lemmatizer)
         return cls(layers.get("upos"), layers.get("morph"), lemmatizer, splitter)
+
+
+def _table_bytes(meta: dict[str, Any]) -> int:
+    """The memory of the tables of all layers."""
+    return sum(table_bytes(layer) for name, layer in meta["layers"].items() if name in WIDTHS)
 
 
 def _keys(arrays: dict[str, np.ndarray]) -> KeyTable:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from structsvm.files import budget
 from structsvm.files.errors import DataError
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import NerTagger, SequenceTagger
@@ -144,6 +145,19 @@ def test_a_forged_first_round_is_refused(tmp_path):
         save_model(path, arrays, forged)
         with pytest.raises(ModelFileError):
             NerTagger.load(path)
+
+
+def test_both_rounds_share_one_bound_of_memory(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    trained = tagger().fit(X * 12, Y * 12)
+    trained.save(path)
+    monkeypatch.setattr("taggers.model_file.PAIR", 100_000)
+    monkeypatch.setattr(budget, "ALLOWANCE", 100_000 * len(trained.classes_) ** 2)
+    monkeypatch.setattr(budget, "MULTIPLE", 1)
+    with pytest.raises(ModelFileError, match="times the size of the file"):
+        NerTagger.load(path)
+    trained.save(path)
+    assert NerTagger.load(path).predict(X) == Y
 
 
 def test_the_command_line_trains_and_tags(tmp_path):

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structsvm.files import ModelFileError, load_model, save_model
+from structsvm.files import ModelFileError, budget, load_model, save_model
 from structsvm.files.errors import DataError
 from taggers import MorphTagger, commands
 from taggers.formats._columns import Columns
 from taggers.formats.files import read_all
 from taggers.lemmas import edited, script, train_lemmatizer
 from taggers.model import TaggerModel
+from taggers.model_file import table_bytes
 from taggers.pipeline import Pipeline
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import with_lemmas
@@ -370,3 +371,15 @@ def test_a_treebank_without_lemmas_cannot_teach_them(tmp_path):
     (tmp_path / "a.conllu").write_text("1\tcats\t_\tNOUN\t_\t_\t_\t_\t_\t_\n\n")
     with pytest.raises(DataError, match="the column lemma is empty"):
         commands.train_lemma(tmp_path / "a.conllu", tmp_path / "m")
+
+
+def test_the_layers_of_a_file_share_one_bound_of_memory(folder, tmp_path, monkeypatch):
+    pipeline = Pipeline.load(folder / "ud.ssvm")
+    monkeypatch.setattr("taggers.model_file.PAIR", 100_000)
+    layers = load_model(folder / "ud.ssvm")[1]["layers"].values()
+    monkeypatch.setattr(budget, "ALLOWANCE", max(table_bytes(layer) for layer in layers))
+    monkeypatch.setattr(budget, "MULTIPLE", 1)
+    with pytest.raises(ModelFileError, match="times the size of the file"):
+        Pipeline.load(folder / "ud.ssvm")
+    pipeline.save(tmp_path / "padded")
+    assert Pipeline.load(tmp_path / "padded").parts == pipeline.parts
