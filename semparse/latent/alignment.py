@@ -5,11 +5,17 @@ or from the empty symbol, all equally likely:  P(x | c) = prod_i sum_s t(x_i | s
 t. Its E step also computes the posterior of each candidate of a bag and weights the counts by it. The prior
 of a candidate is proportional to the odds of its relation, because people rarely talk about some events; EM
 estimates these odds too. The null candidate, whose only symbol is NULL, has separate odds.
+
+A share of the sentences mean something that their bag lacks. Such a sentence comes from any candidate of any
+bag; the prior of a candidate is proportional to its frequency and odds. EM estimates the share. The words of
+such a sentence teach nothing. If the share is small, EM runs again without it: a candidate that is almost
+right still teaches, and sentences that mean nothing must not pass for missing meanings.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +26,11 @@ from semparse.parse import EMPTY
 
 SMOOTHING = 0.01
 NULL = "<nothing>"
-NULL_SHARE = 0.5
+MISSING = 0.1  # the first estimate of the share of bags that lack the meaning
+MANY = 0.3  # a smaller share is ignored
+LEAST_MISSING, MOST_MISSING = 0.001, 0.9
+MOST_ELSEWHERE = 1_000  # candidates of other bags, the most frequent ones
+BLOCK = 1_000  # sentences
 
 Symbols = list[str]  # of a candidate
 
@@ -36,36 +46,36 @@ class Alignment:
 
     def fit(
         self, X: Sequence[list[str]], bags: Sequence[list[Symbols]], iterations: int, nothing: float
-    ) -> list[np.ndarray]:
+    ) -> tuple[list[np.ndarray], np.ndarray]:
         """EM on all sentences together; returns the posteriors of the candidates of each bag.
 
-        nothing: the least odds of the null candidate, if the bags have one; the largest odds are 1.
+        If many bags lack the meaning, their posteriors sum to less than 1. The second result is the score of
+        a missing meaning by bag, for `posteriors`.
+        nothing: the least odds of the null candidate, if the bags have one; the largest odds are 1. Without
+        a null candidate, no bag lacks the meaning.
         """
         links = _Links(X, bags)
-        t = np.full(len(links.pairs), 1.0)
-        odds = np.ones(len(links.heads))
-        for _ in range(iterations):
-            posteriors, counts = links.expect(t, odds)
-            odds = links.new_odds(posteriors, odds, nothing)
-            totals = np.bincount(links.symbol, counts, links.n_symbols)
-            t = (counts + SMOOTHING) / (totals + SMOOTHING * links.n_words)[links.symbol]
+        elsewhere = _Elsewhere(X, bags, links) if NULL in links.heads else None
+        odds, posteriors, counts, outside = _estimate(links, iterations, nothing, elsewhere)
+        if elsewhere and posteriors.sum() > (1 - MANY) * len(bags):
+            odds, posteriors, counts, outside = _estimate(links, iterations, nothing, None)
         self.odds = dict(zip(links.heads, odds.tolist(), strict=True))
         self.counts, self.totals, self._shares = {}, {}, {}
         for (word, symbol), count in zip(links.pairs, counts.tolist(), strict=True):
             self._add(word, symbol, count)
-        return np.split(posteriors, links.bag_ends[:-1])
+        return np.split(posteriors, links.bag_ends[:-1]), outside
 
     def see(self, x: list[str], bag: list[Symbols]) -> np.ndarray:
         """Learn from one more sentence: an E step with the counts so far, then update the counts."""
         links = _Links([x], [bag])
         t = np.array([self._chance(word, symbol) for word, symbol in links.pairs])
-        posteriors, counts = links.expect(t, self._odds(links))
+        posteriors, counts, _ = links.expect(t, self._odds(links))
         for (word, symbol), count in zip(links.pairs, counts.tolist(), strict=True):
             self._add(word, symbol, count)
             self._shares.pop(word, None)
         return posteriors
 
-    def posteriors(self, x: list[str], bag: list[list[Symbols]]) -> np.ndarray:
+    def posteriors(self, x: list[str], bag: list[list[Symbols]], outside: float = -math.inf) -> np.ndarray:
         """The posteriors of candidates, without learning.
 
         A candidate is a list of meanings, each with its symbols. A sentence with several meanings is as
@@ -77,7 +87,8 @@ class Alignment:
         for k, meanings in enumerate(bag):
             links.cell_size[links.cell_candidate == k] = 1 + max(len(symbols) for symbols in meanings)
         more = [[self.odds.get(m[0], 1.0) / len(x) for m in meanings[1:]] for meanings in bag]
-        return links.expect(t, self._odds(links), np.array([sum(map(math.log, its)) for its in more]))[0]
+        costs = np.array([sum(map(math.log, its)) for its in more])
+        return links.expect(t, self._odds(links), costs, outside=np.array([outside]))[0]
 
     def _odds(self, links: _Links) -> np.ndarray:
         return np.array([self.odds.get(head, 1.0) for head in links.heads])
@@ -148,6 +159,24 @@ class Alignment:
         self.totals = dict(zip(symbols, totals.tolist(), strict=True))
 
 
+def _estimate(
+    links: _Links, iterations: int, nothing: float, elsewhere: _Elsewhere | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """EM: the odds, the posteriors, the counts, and the score of a missing meaning by bag."""
+    t, odds = np.full(len(links.pairs), 1.0), np.ones(len(links.heads))
+    outside, missing = np.full(len(links.bag_ends), -np.inf), MISSING
+    for done in range(iterations):
+        posteriors, counts, inside = links.expect(t, odds, outside=outside)
+        if done > 1:
+            missing = min(max(1 - float(inside.mean()), LEAST_MISSING), MOST_MISSING)
+        odds = links.new_odds(posteriors, inside, odds, nothing)
+        totals = np.bincount(links.symbol, counts, links.n_symbols) + SMOOTHING * links.n_words
+        t = (counts + SMOOTHING) / totals[links.symbol]
+        if elsewhere and done > 0:  # after one iteration, no symbol knows its words
+            outside = elsewhere.log_odds(t, SMOOTHING / totals, odds, missing)
+    return odds, posteriors, counts, outside
+
+
 class _Links:
     """All (candidate, word, symbol) triples of some bags, as arrays.
 
@@ -173,10 +202,10 @@ class _Links:
                     cell_candidate.append(candidates)
                 candidates += 1
         self.pairs, self.heads, self.head = list(pairs), list(heads), np.array(head, np.intp)
-        names = {symbol: k for k, symbol in enumerate(dict.fromkeys(symbol for _, symbol in pairs))}
-        self.symbol = np.array([names[symbol] for _, symbol in pairs], np.intp)
-        self.n_symbols = len(names)
-        self.n_words = len({word for word, _ in pairs})
+        self.words = {word: k for k, word in enumerate(dict.fromkeys(word for word, _ in pairs))}
+        self.symbols = {symbol: k for k, symbol in enumerate(dict.fromkeys(s for _, s in pairs))}
+        self.symbol = np.array([self.symbols[symbol] for _, symbol in pairs], np.intp)
+        self.n_symbols, self.n_words = len(self.symbols), len(self.words)
         self.link_pair = np.array(link_pair, np.intp)
         self.cell_size = np.diff(cell_ends, prepend=0)
         self.link_cell = np.repeat(np.arange(len(cell_ends)), self.cell_size)
@@ -184,13 +213,14 @@ class _Links:
         self.bag_ends = np.cumsum([len(bag) for bag in bags])
         self.candidate_bag = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
 
-    def new_odds(self, posteriors: np.ndarray, odds: np.ndarray, nothing: float) -> np.ndarray:
+    def new_odds(
+        self, posteriors: np.ndarray, inside: np.ndarray, odds: np.ndarray, nothing: float
+    ) -> np.ndarray:
         """One step of maximum likelihood for the odds of heads (Hunter's MM algorithm), smoothed by a win and
         a loss against odds of 1; relative to the largest. Those of meaning nothing are at least `nothing`."""
         n = len(self.heads)
-        among = np.bincount(self.candidate_bag, odds[self.head])
         wins = np.bincount(self.head, posteriors, n)
-        chances = np.bincount(self.head, 1 / among[self.candidate_bag], n)
+        chances = np.bincount(self.head, (inside / self.among(odds))[self.candidate_bag], n)
         odds = (wins + 1) / (chances + 2 / (1 + odds))
         odds /= odds.max()
         if NULL in self.heads:
@@ -198,18 +228,72 @@ class _Links:
             odds[null] = max(odds[null], nothing)
         return odds
 
+    def among(self, odds: np.ndarray) -> np.ndarray:
+        """The sum of the odds of each bag."""
+        return np.bincount(self.candidate_bag, odds[self.head])
+
     def expect(
-        self, t: np.ndarray, odds: np.ndarray, more: np.ndarray | float = 0.0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The E step: posteriors of the candidates, and expected counts of the pairs."""
+        self,
+        t: np.ndarray,
+        odds: np.ndarray,
+        more: np.ndarray | float = 0.0,
+        *,
+        outside: np.ndarray | float = -np.inf,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The E step: posteriors of the candidates, expected counts of the pairs, and for each bag the
+        probability that it has the meaning.
+
+        outside: the score of a meaning that the bag lacks, by bag.
+        """
         chances = t[self.link_pair]
         sums = np.bincount(self.link_cell, chances, len(self.cell_size))
         n = len(self.candidate_bag)
         score = np.bincount(self.cell_candidate, np.log(sums / self.cell_size), n)
         score += np.log(odds[self.head]) + more
         starts = np.concatenate([[0], self.bag_ends[:-1]])
-        odds = np.exp(score - np.maximum.reduceat(score, starts)[self.candidate_bag])
-        posteriors = odds / np.bincount(self.candidate_bag, odds)[self.candidate_bag]
+        best = np.maximum(np.maximum.reduceat(score, starts), outside)
+        odds = np.exp(score - best[self.candidate_bag])
+        lacking = np.exp(outside - best)
+        total = np.bincount(self.candidate_bag, odds) + lacking
+        posteriors = odds / total[self.candidate_bag]
         weight = posteriors[self.cell_candidate] / sums
         counts = np.bincount(self.link_pair, chances * weight[self.link_cell], len(t))
-        return posteriors, counts
+        return posteriors, counts, 1 - lacking / total
+
+
+class _Elsewhere:
+    """The likelihood of sentences under the candidates of all bags."""
+
+    def __init__(self, X: Sequence[list[str]], bags: Sequence[list[Symbols]], links: _Links) -> None:
+        seen = Counter(tuple(meant) for bag in bags for meant in bag if meant != [NULL])
+        kinds = seen.most_common(MOST_ELSEWHERE)
+        self.links = links
+        self.pair_word = np.array([links.words[word] for word, _ in links.pairs], np.intp)
+        self.word = np.array([links.words[word] for x in X for word in x], np.intp)
+        self.bounds = np.cumsum([0, *map(len, X)])
+        self.frequency = np.array([count for _, count in kinds], float)
+        self.head = np.array([links.heads.index(meant[0]) for meant, _ in kinds], np.intp)
+        self.share = np.zeros((links.n_symbols, len(kinds)))  # of a symbol in a candidate
+        for k, (meant, _) in enumerate(kinds):
+            for symbol in (EMPTY, *meant):
+                self.share[links.symbols[symbol], k] += 1 / (1 + len(meant))
+
+    def log_odds(self, t: np.ndarray, unseen: np.ndarray, odds: np.ndarray, missing: float) -> np.ndarray:
+        """The score of a missing meaning in each bag, if a share `missing` of the bags lack theirs."""
+        table = np.tile(unseen, (self.links.n_words, 1))
+        table[self.pair_word, self.links.symbol] = t
+        prior = self.frequency * odds[self.head]
+        priors, chances = np.log(prior / prior.sum()), np.log(table @ self.share)
+        blocks = [self._likelihood(chances, priors, k) for k in range(0, len(self.bounds) - 1, BLOCK)]
+        return np.concatenate(blocks) + np.log(self.links.among(odds) * missing / (1 - missing))
+
+    def _likelihood(self, chances: np.ndarray, priors: np.ndarray, first: int) -> np.ndarray:
+        """Of a block of sentences: one table for all sentences could be too large."""
+        bounds = self.bounds[first : first + BLOCK + 1]
+        words = chances[self.word[bounds[0] : bounds[-1]]]
+        return np.logaddexp.reduce(np.add.reduceat(words, bounds[:-1] - bounds[0]) + priors, axis=1)
+
+
+def lacks_meaning(posteriors: np.ndarray) -> bool:
+    """Whether a bag more likely lacks the meaning than any of its candidates is meant."""
+    return bool(1 - posteriors.sum() > posteriors.max())

@@ -7,8 +7,8 @@ variables.
 are likely. Training then visits the sentences. The best candidate of the bag, by S and by that posterior,
 should score higher by a margin of 1 than any other MR that the schema allows. If it does not, the learner
 makes a passive-aggressive step of at most C, or adds the pair to the dual that LaRank optimizes. A bag is
-noise if none of its candidates can be aligned; it is skipped. Predictions use the mean of all weights, or
-the last ones.
+noise if none of its candidates can be aligned, or if it probably lacks the meaning; it is skipped.
+Predictions use the mean of all weights, or the last ones.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from semparse.checks import checked_count, checked_counts, numbered
-from semparse.latent.alignment import NULL, Alignment
+from semparse.latent.alignment import NULL, Alignment, lacks_meaning
 from semparse.latent.features import LEAST_SHARE, Tables, View, Viewer
 from semparse.latent.grammar import Grammar
 from semparse.latent.problem import SATISFIED, LatentProblem
@@ -152,12 +152,12 @@ class LatentParser:
         self.trusted = self.nothing == 0 or all(len(bag) <= 1 for bag in bags)
         single = [self._alternatives(bag, 1, trusted=self.trusted) for bag in bags]
         symbols = [[flat[0] for flat in self._symbols(*pair)] for pair in zip(read, single, strict=True)]
-        posteriors = self.alignment.fit(forms, symbols, self.iterations, self.nothing)
+        posteriors, outside = self.alignment.fit(forms, symbols, self.iterations, self.nothing)
         self._find_silent(read, single, posteriors)
         meanings = single
         if self.clauses > 1:
             meanings = [self._alternatives(bag, self.clauses, trusted=self.trusted) for bag in bags]
-            posteriors = [self._posteriors(*pair) for pair in zip(read, meanings, strict=True)]
+            posteriors = [self._posteriors(*each) for each in zip(read, meanings, outside, strict=True)]
         self.grammar.add_rows()
         views = [self.viewer.view(x, grow=True) for x in X]
         self._fit_sizes()
@@ -197,8 +197,11 @@ class LatentParser:
         texts = {word.text for word in words}
         return [[self._open_symbols(mr, texts) for mr in some] or [[NULL]] for some in meanings]
 
-    def _posteriors(self, words: list[Word], meanings: Sequence[Meanings]) -> np.ndarray:
-        return self.alignment.posteriors([word.form for word in words], self._symbols(words, meanings))
+    def _posteriors(
+        self, words: list[Word], meanings: Sequence[Meanings], outside: float = -np.inf
+    ) -> np.ndarray:
+        forms = [word.form for word in words]
+        return self.alignment.posteriors(forms, self._symbols(words, meanings), outside)
 
     def _open_symbols(self, mr: MR, texts: set[str]) -> list[str]:
         relation = self.schema.relations[mr.rel]
@@ -323,6 +326,8 @@ class LatentParser:
 
         The meaning is the likeliest by the alignment and, once there are weights to trust, by its score.
         """
+        if lacks_meaning(posteriors):
+            return None
         sayable = [
             (found, p)
             for units, p in zip(several, posteriors, strict=True)
