@@ -169,7 +169,8 @@ OPTIONS = (
         object,
         None,
         "Word vectors as real-valued features, from a text file of word2vec, GloVe or fastText: vectors[0] "
-        "in templates; named templates use them automatically. In Python, also a dict or a spaCy pipeline.",
+        "in templates; named templates use them automatically. In Python, also a dict "
+        "of names and files, a dict of words and numbers, or a spaCy pipeline.",
         flag="--vectors",
         metavar="[NAME=]FILE",
         kept=False,

@@ -229,11 +229,7 @@ class Trainer:
     def extend(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
         """One pass over more data, in their order; `widen` must have been called for their labels."""
         self._check_memory(self.optimizer, dataset, settings)
-        if settings["max_features"] is not None and self.model.label_bigrams is not None:
-            raise ValueError(
-                "max_features does not support features joined with a previous label, such as y[-1]|w[0]; "
-                "leave these out of the template"
-            )
+        self._check_bounds(settings)
         optimizer = self.optimizer
         before = optimizer.n_argmax_ if optimizer.is_started else 0
         self._watch(dataset.labelled, settings)
@@ -248,6 +244,13 @@ class Trainer:
         if settings["max_features"] is not None:
             self._see(dataset.X.rows)
 
+    def _check_bounds(self, settings: Settings) -> None:
+        if settings["max_features"] is not None and self.model.label_bigrams is not None:
+            raise ValueError(
+                "max_features does not support features joined with a previous label, such as y[-1]|w[0]; "
+                "leave these out of the template"
+            )
+
     def _see(self, rows: np.ndarray) -> None:
         """Record that the data of this call contained these features and the new ones."""
         self._calls += 1
@@ -256,6 +259,7 @@ class Trainer:
 
     def forget(self, settings: Settings) -> None:
         """Keep the features and support patterns within their bounds, if there are any."""
+        self._check_bounds(settings)
         model, optimizer = self.model, self.optimizer
         most, budget = settings["max_features"], settings["max_support"]
         features = patterns = None

@@ -107,7 +107,8 @@ def train(
             train_layers(task, commands, file, output, dev, encoding, dtype, prune, options, quiet, {
                 "--dev": dev if task == "lemma" else None, "--resume": resume,
                 "--keep-state": keep_state or None, "--curve": curve, "--calibrate": calibrate or None,
-                "--fit-bias": fit_bias or None, "--cluster": cluster,
+                "--fit-bias": fit_bias or None, "--cluster": cluster, "--memory": memory,
+                "--checkpoint": checkpoint,
                 "--columns": columns, "--column": column,
                 "--format": None if format in ("auto", "conllu") else format,
             })  # fmt: skip

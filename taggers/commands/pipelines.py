@@ -146,7 +146,8 @@ def tag_pipeline(
             raise ValueError("--scores has no effect on lemmas, which have no margins; leave it out")
         if scores and not format.scores:
             raise DataError(f"--scores has no effect: {format.title} has no room for scores", file_name(file))
-        if not format.names and len(pipeline.inputs) > 1:
+        plain = text_as is not None and format is text_as
+        if (plain or not format.names) and len(pipeline.inputs) > 1:
             raise DataError(
                 f"has no {' and '.join(pipeline.inputs[1:])}, which the model reads; use a CoNLL-U file",
                 file_name(file),

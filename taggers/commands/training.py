@@ -67,6 +67,8 @@ def train(
         raise ValueError("--calibrate needs --dev, sentences that are not used in training")
     if fit_bias and dev is None:
         raise ValueError("--fit-bias needs --dev, a file that is not used in training")
+    if fit_bias and task in ("pos", "morph"):
+        raise ValueError("--fit-bias needs labels of phrases with O, as those of chunk and ner; leave it out")
     tagger, settings = new_tagger(task, resume, options, dev)
     template = options.get("template")
     sources = (file, dev, *([] if template is None else template_parts(template)))
@@ -84,8 +86,8 @@ def train(
     elsewhere = "--cluster" if memory is None else "--memory"
     if (cluster or memory) and (resume or keep_state or curve or calibrate or fit_bias or len(labels) > 1):
         raise ValueError(
-            f"{elsewhere} cannot be combined with --resume, --keep-state, --curve, --calibrate or several "
-            "label columns"
+            f"{elsewhere} cannot be combined with --resume, --keep-state, --curve, --calibrate, "
+            "--fit-bias or several label columns"
         )
     if memory is not None:
         from taggers.slices import parse_memory, train_in_slices

@@ -143,7 +143,8 @@ def read_knowledge(
         found[name] = read
     entries = named_sources(gazetteers)
     lists = {name: read_gazetteer(source, folded=folded) for name, source in entries.items()}
-    if vectors is not None and not isinstance(vectors, (str, Path, list, tuple)):
+    files = isinstance(vectors, Mapping) and all(isinstance(v, (str, Path)) for v in vectors.values())
+    if vectors is not None and not files and not isinstance(vectors, (str, Path, list, tuple)):
         vectors = {VECTORS: vectors}
     tables: dict[str, WordVectors] = {}
     for name, source in named_sources(vectors, unnamed=True).items():

@@ -89,6 +89,8 @@ def read_vectors(source: Any, *, most: int | None = None) -> WordVectors:
         words, vectors = read_vector_file(source, most)
     elif isinstance(source, Mapping):
         words, vectors = list(source), list(source.values())
+        if any(isinstance(vector, (str, Path)) for vector in vectors):
+            raise ValueError("a dict of vectors must map names to files, or words to numbers, not both")
     elif hasattr(source, "vocab"):
         words, vectors = _from_spacy(source)
     else:

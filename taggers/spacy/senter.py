@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,15 @@ class StructSVMSenter(StructSVMTagger):
     def _new(self) -> SequenceTagger:
         fixed = {"template": TEMPLATE, "inference": "greedy", "constrained": False}
         return SequenceTagger(**{**fixed, **self.options})
+
+    def _load(self, path: str | Path) -> SequenceTagger:
+        tagger = super()._load(path)
+        if strange := {*tagger.model_.names} - {START, INSIDE}:
+            raise ValueError(
+                f"{path} has the label {min(strange)!r}, but the labels of {self.name!r} are {START} and "
+                f"{INSIDE}; train the component with nlp.initialize or spacy train"
+            )
+        return tagger
 
     def _target_of_file(self) -> str:
         return "SENT_START"

@@ -106,3 +106,6 @@ def test_the_command_line_turns_the_dial(tmp_path):
     assert more.stdout.count(b" O\n") < less.stdout.count(b" O\n")
     refused(run("tag", "m", "train.txt", "--bias", "O", cwd=tmp_path), 2, "--bias must be LABEL=NUMBER")
     refused(run("train", "chunk", "train.txt", "--fit-bias", "-o", "n", cwd=tmp_path), 2, "needs --dev")
+    pos = ("train", "pos", "train.txt", "--dev", "train.txt", "--fit-bias", "--curve", "c", "-o", "n")
+    refused(run(*pos, cwd=tmp_path), 2, "--fit-bias needs labels of phrases")
+    assert not (tmp_path / "c").exists()  # refused before training

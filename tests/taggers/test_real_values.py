@@ -174,3 +174,10 @@ def test_large_vectors_are_scaled_to_length_one():
     assert read_vectors({"a": [3e30, 4e30], "b": [0, 0]}).table.tolist() == [
         pytest.approx([0.6, 0.8]), [0, 0]
     ]  # fmt: skip
+
+
+def test_a_dict_names_files_of_vectors(tmp_path):
+    (tmp_path / "v.txt").write_text("cat 1 0\ndog 0 1\n")
+    assert [*read_knowledge(vectors={"mine": str(tmp_path / "v.txt")}).vectors] == ["mine"]
+    with pytest.raises(ValueError, match="names to files, or words to numbers"):
+        read_knowledge(vectors={"mine": str(tmp_path / "v.txt"), "cat": [1.0, 0.0]})

@@ -121,3 +121,6 @@ def test_bad_bounds_are_refused():
         Chunker(max_support=9, algorithm="perceptron").partial_fit(X, Y)
     with pytest.raises(ValueError, match="joined with a previous label"):
         SequenceTagger(template="w[0], y[-1]|w[0]", max_features=9).partial_fit([["a", "b"]], [["x", "y"]])
+    joined = SequenceTagger(template="w[0], y[-1]|w[0]").partial_fit([["a", "b"]], [["x", "y"]])
+    with pytest.raises(ValueError, match="joined with a previous label"):
+        joined.forget(max_features=9)
