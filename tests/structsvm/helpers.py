@@ -119,3 +119,10 @@ def spoiled(array, at, value):
     if array.size:
         array.reshape(-1)[at] = value
     return array
+
+
+def unaligned(array):
+    """The same numbers, one byte from where compiled code may read them."""
+    data = np.zeros(array.nbytes + 1, np.uint8)
+    data[1:] = np.frombuffer(array.tobytes(), np.uint8)
+    return data[1:].view(array.dtype).reshape(array.shape)

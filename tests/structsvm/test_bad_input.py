@@ -14,7 +14,7 @@ from structsvm import (
     SVMStruct,
 )
 from structsvm.validation import check_matrix, check_sample_weight
-from tests.structsvm.helpers import OPTIMIZERS, assert_same_bytes, noisy_classes, state_of
+from tests.structsvm.helpers import OPTIMIZERS, assert_same_bytes, noisy_classes, state_of, unaligned
 
 X, Y = noisy_classes(40)
 NAN, INF = float("nan"), float("inf")
@@ -194,13 +194,6 @@ def test_features_too_large_to_square_are_refused(scale):
     optimizer = LaRank(Multiclass())
     with pytest.raises(ValueError, match="too large"):
         optimizer.fit(np.clip(X, -1, 1) * scale, Y)
-
-
-def unaligned(array):
-    """The same numbers, one byte from where compiled code may read them."""
-    data = np.zeros(array.nbytes + 1, np.uint8)
-    data[1:] = np.frombuffer(array.tobytes(), np.uint8)
-    return data[1:].view(array.dtype).reshape(array.shape)
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])

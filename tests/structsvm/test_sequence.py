@@ -11,6 +11,7 @@ from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
 from structsvm.problems import SequenceLabels, SequenceProblem
 from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.resize import wider_state, wider_weights
+from tests.structsvm.helpers import unaligned
 from tests.structsvm.sequence_twins import (
     LABELS,
     ROWS,
@@ -233,3 +234,17 @@ def test_arrays_and_bounds_that_do_not_fit_are_refused_by_the_decoder():
         with pytest.raises(ValueError, match="not among the"):
             decoder.labels(X, start, stop)
     assert decoder.labels(X, sentences, sentences).tolist() == [0] * n
+
+
+@pytest.mark.parametrize("inference", ["exact", "greedy"])
+def test_a_problem_from_a_message_need_not_be_aligned(inference):
+    """Sanitizers report an oracle that reads such numbers; other builds read them all the same."""
+    rng = np.random.default_rng(0)
+    _, X = some_sentences(rng)
+    y, _ = some_labels(rng, X)
+    problems = [SequenceProblem(LABELS, inference=inference, loss=1 - np.eye(LABELS)) for _ in range(2)]
+    for name in ("barred", "barred_end", "_loss"):
+        setattr(problems[1], name, unaligned(getattr(problems[1], name)))
+    one, other = (LaRank(problem).fit(X, y).weights_ for problem in problems)
+    assert np.array_equal(one, other)
+    assert np.array_equal(*(Decoder(problem, one).labels(X) for problem in problems))

@@ -69,7 +69,7 @@ cdef class BigramOracle(ExactOracle):
     def keep(self, const Py_ssize_t[::1] slots, sentence_ptr, bigram_ids):
         """Store the numbers of the sentences that have these slots."""
         cdef const int32_t[::1] numbers = np.append(np.asarray(bigram_ids, np.int32).reshape(-1), np.int32(0))
-        cdef const long long[::1] start = np.ascontiguousarray(sentence_ptr, np.int64)
+        cdef const long long[::1] start = np.require(sentence_ptr, np.int64, "CA")
         cdef Py_ssize_t k, slot, s, size
         cdef int32_t* stored
         cdef void* grown

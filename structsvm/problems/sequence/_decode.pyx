@@ -65,8 +65,8 @@ cdef class Decoder:
         self.greedy = problem.inference == "greedy"
         self.parts = None if problem.parts is None else Parts(problem.parts)
         self.distances = np.array(problem.bigrams, dtype=np.int32)
-        self.follow = problem.barred
-        self.last = problem.barred_end
+        self.follow = np.require(problem.barred, requirements="A")
+        self.last = np.require(problem.barred_end, requirements="A")
         history = self._arrange_dense() if dense else self._arrange()
         self.history = history if self.greedy else history + problem.barred
         self.rows.stride = self.stride

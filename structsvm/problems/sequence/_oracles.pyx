@@ -23,8 +23,8 @@ cdef class ExactOracle(SequenceOracle):
 
     def __init__(self, problem, Py_ssize_t n_labels, Py_ssize_t stride, loss, barred, barred_end):
         super().__init__(problem, n_labels, stride, n_labels + 1, loss)
-        self.barred = np.ascontiguousarray(barred, dtype=np.float32)
-        self.barred_end = np.ascontiguousarray(barred_end, dtype=np.float32)
+        self.barred = np.require(barred, np.float32, "CA")
+        self.barred_end = np.require(barred_end, np.float32, "CA")
         self.transitions = <float*>enough(malloc((n_labels + 1) * stride * sizeof(float)))
 
     def __dealloc__(self):
@@ -174,7 +174,7 @@ cdef class GreedyOracle(SequenceOracle):
     ):
         super().__init__(problem, n_labels, stride, order * (n_parts + 1), loss)
         self.order = order
-        self.barred = np.ascontiguousarray(problem.barred, dtype=np.float32)
+        self.barred = np.require(problem.barred, np.float32, "CA")
 
     def __dealloc__(self):
         free(self.path)

@@ -20,7 +20,7 @@ cdef class SequenceOracle(Oracle):
     def __init__(self, problem, Py_ssize_t n_labels, Py_ssize_t stride, Py_ssize_t history, loss):
         self.problem = problem
         self.n_labels, self.stride, self.offset = n_labels, stride, history * stride
-        self.loss = np.ascontiguousarray(loss, dtype=np.float64)
+        self.loss = np.require(loss, np.float64, "CA")
         self.sets = {}
         self.set_view = np.zeros((0, n_labels), dtype=np.uint8)
         self.n_weights = self.offset
