@@ -20,7 +20,7 @@ from taggers.formats.base import Format, Layer, Part, Wanted
 
 LINE = re.compile(rb"[ \t]*([^\s#]+)[ \t]+qid:(\d+)(?=[ \t\r\n#]|$)")
 FEATURE = rb"[1-9]\d{0,17}:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-FEATURES = re.compile(rb"(?:[ \t]+" + FEATURE + rb")*+[ \t]*")
+FEATURES = re.compile(rb"(?:[ \t]+" + FEATURE + rb")*[ \t]*")
 NO_QID = "no qid after the label; write lines as in: label qid:1 1:0.5 7:1"
 
 

@@ -126,7 +126,13 @@ def test_it_is_small_and_holds_numbers_labels_and_template_only():
 
 def test_saving_it_again_gives_the_same_bytes(tmp_path):
     TaggerModel.load(MODEL).save(tmp_path / "again", dtype="int8")
-    assert (tmp_path / "again").read_bytes() == MODEL.read_bytes()
+    (arrays, meta), (saved, again) = load_model(MODEL), load_model(tmp_path / "again")
+    assert again == meta
+    assert {name: value.tobytes() for name, value in saved.items()} == {
+        name: value.tobytes() for name, value in arrays.items()
+    }
+    if sys.version_info >= (3, 11, 4):  # earlier versions of zipfile write another version number
+        assert (tmp_path / "again").read_bytes() == MODEL.read_bytes()
 
 
 def test_the_card_tells_of_this_file():
