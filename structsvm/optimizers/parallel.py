@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager, nullcontext
 from functools import partial
-from threading import Event
+from threading import current_thread, main_thread
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from structsvm.problem import Problem
 from structsvm.validation import check_count, n_threads
 
 OUTPUTS, ENTRIES = ("alpha", "loss", "lengths"), ("indices", "values")  # of a dual's state
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 Work = Callable[[int, LinearShard, np.ndarray], None]  # visits slots of a shard
 
 
@@ -152,23 +155,42 @@ class ShardedPatterns:
         return slots
 
 
-def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Event | None = None) -> list[Any]:
+class Stop:
+    """Whether threads should end soon: a signal handler can set it without a lock."""
+
+    asked = False
+
+
+@contextmanager
+def deferred(stop: Stop) -> Iterator[None]:
+    """Signals set `stop`; the handler of the first one runs when the block has ended, not within it."""
+    caught: list[tuple[int, Any]] = []
+
+    def note(number: int, frame: Any) -> None:
+        caught.append((number, frame))
+        stop.asked = True
+
+    handlers: dict[int, Any] = {}
+    if current_thread() is main_thread():  # only there do handlers run
+        handlers = {n: own for n in SIGNALS if callable(own := signal.getsignal(n))}
+    for number in handlers:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, own in handlers.items():
+            signal.signal(number, own)
+        for number, frame in caught[:1]:
+            handlers[number](number, frame)
+
+
+def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Stop | None = None) -> list[Any]:
     """The results of the tasks. Ctrl-C and errors set `stop`, and are raised when all threads have ended."""
-    interrupt: BaseException | None = None
-    with ThreadPoolExecutor(jobs) as pool:
-        futures: list[Future[Any]] = []
-        while len(futures) < len(tasks) or not all(future.done() for future in futures):
-            try:
-                while len(futures) < len(tasks):
-                    futures.append(pool.submit(tasks[len(futures)]))
-                done, _ = wait([f for f in futures if not f.done()], return_when=FIRST_EXCEPTION)
-                failed = any(future.exception() is not None for future in done)
-            except BaseException as error:
-                interrupt, failed = error, True
-            if failed and stop is not None:
-                stop.set()
-    if interrupt is not None:
-        raise interrupt
+    stop = stop or Stop()
+    with deferred(stop), ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(task) for task in tasks]
+        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+        stop.asked = stop.asked or any(future.exception() is not None for future in done)
     return [future.result() for future in futures]
 
 
@@ -202,23 +224,24 @@ class Shards:
 
         The result does not depend on the number of threads. Interruptions end the round early.
         """
-        stop, own, before = Event(), [own for _, own in self.oracle.split(slots)], self.losses
+        stop, own, before = Stop(), [own for _, own in self.oracle.split(slots)], self.losses
 
         def play(k: int) -> None:
             for part in in_slices(own[k], 64):
-                if stop.is_set():
+                if stop.asked:
                     return
                 work(k, self.shards[k], part)
 
         def settle() -> None:
             self.dual += self._add_up() - before
 
-        try:
-            self._each(play, stop)
-        finally:
-            in_threads([settle], 1)  # signals reach the main thread only: Ctrl-C waits until w is complete
+        with deferred(stop) if self.jobs > 1 else nullcontext():  # one thread looks for signals by itself
+            try:
+                self._each(play, stop)
+            finally:
+                in_threads([settle], 1)  # Ctrl-C waits until w is complete
 
-    def _each(self, work: Callable[[int], Any], stop: Event | None = None) -> list[Any]:
+    def _each(self, work: Callable[[int], Any], stop: Stop | None = None) -> list[Any]:
         """The results of `work` for each shard; if one fails, `stop` is set, and the others are awaited."""
         n = len(self.shards)
         if min(self.jobs, n) == 1:
