@@ -24,7 +24,7 @@ from benchmarks.harness import (
 from corpora.readers.wasp import geoquery_schema, load_geoquery, with_ambiguity
 from corpora.registry import find
 
-FOLDS = {0: 10, 1: 3, 2: 3}  # how many of the first folds to run, by level of ambiguity
+LEVELS, FOLDS = (0, 1, 2), range(10)  # of ambiguity; of the corpus
 PUBLISHED = [["", "WASP (Wong and Mooney 2007), recall from pairs", "0.866", "", ""],
              ["", "UBL (Kwiatkowski et al. 2010), from pairs", "0.88", "", ""]]  # fmt: skip
 
@@ -66,8 +66,8 @@ def main(*, quick: bool = False) -> None:
     keep_measurements(RESULTS / "geoquery-measured.jsonl", resume=True)
     rows: list[list[Any]] = []
     figures = []
-    for level, most in FOLDS.items():
-        folds = range(2 if quick else most)
+    for level in LEVELS:
+        folds = FOLDS[:2] if quick else FOLDS
         runs = measurements("benchmarks.geoquery", [{"level": level, "fold": fold} for fold in folds])
         means = [statistics.mean(run[key] for run in runs) for key in ("seconds", "parse ms")]
         exact = mean_spread([run["exact"] for run in runs], 3)
