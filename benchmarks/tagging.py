@@ -56,7 +56,8 @@ def measure(name: str) -> dict[str, Any]:
 def ours(name: str, train: Path, test: Path, model: Path, output: Path) -> tuple[Any, Any]:
     from taggers import commands
 
-    options: dict[str, Any] = {"template": "conll2000", "cutoff": 3, "C": 0.1, **OURS[name]}
+    options: dict[str, Any] = {"template": "conll2000", "cutoff": 3, "C": 0.1, "constrained": False}
+    options |= OURS[name]
     return (
         lambda: commands.train("label", train, model, **options),
         lambda: commands.tag(model, test, output),

@@ -29,6 +29,7 @@ def measure(inference: str, folder: str) -> dict[str, Any]:
     template = Path(folder, "template")
     template.write_text(TASKS["chunking"].template, encoding="utf-8")
     settings: dict[str, Any] = {"template": str(template), "cutoff": 3, "C": 0.1, "inference": inference}
+    settings["constrained"] = False
     tagger, total = timed(lambda: commands.train("label", source, model, epochs=1, **settings))
     columns, reading = timed(lambda: read_labelled(source))
     learning = tagger.curve_[-1].seconds
