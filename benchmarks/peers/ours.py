@@ -16,7 +16,7 @@ def train(task: Task, options: dict[str, Any], source: Path, model: Path) -> Non
     if options.get("preset"):
         commands.train(task.preset, source, model, label=len(task.columns) - 1)
         return
-    settings = {"template": template_file(task, model), "cutoff": task.cutoff, "C": 0.1}
+    settings: dict[str, Any] = {"template": template_file(task, model), "cutoff": task.cutoff, "C": 0.1}
     settings |= {"constrained": False, **options}  # as in the papers, and as CRFsuite
     commands.train("label", source, model, label=len(task.columns) - 1, **settings)
 
