@@ -1,5 +1,4 @@
 import json
-import statistics
 from pathlib import Path
 
 import pytest
@@ -22,10 +21,6 @@ def test_the_defaults_are_what_nested_cross_validation_chose_by_majority(algorit
             continue  # shared with "latent", whose mean weights are chosen
         assert (list(default) if isinstance(default, tuple) else default) == value, name
 
-
-def test_the_salience_of_matching_is_the_median_of_those_chosen():
-    figures = json.loads((RESULTS / "matching.json").read_text())["figures"]
-    assert Ospas().salience == statistics.median_low(options["salience"] for options in figures["chosen"])
 
 
 def test_the_options_of_table_c_2_are_those_of_the_development_world():
