@@ -10,7 +10,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from structsvm import active
 from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import TrainedEstimator
 from structsvm.kernels.functions import gamma_value
@@ -18,6 +17,7 @@ from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.optimizers.larank import LaRank
 from structsvm.optimizers.parallel import ParallelLaRank, n_shards
 from structsvm.problems.multiclass import Multiclass, plain_labels
+from structsvm.scored import ScoredClassifier, forget_calibration, with_calibration
 from structsvm.validation import (
     NUMBERS,
     check_matrix,
@@ -27,30 +27,32 @@ from structsvm.validation import (
     same_value,
 )
 
-# More epochs gain almost nothing on held-out parts of R8, LETTER and USPS:
+# More epochs, or the adaptive schedule without a kernel, gain almost nothing on held-out data:
 # `python -m benchmarks default-epochs`.
-EPOCHS, KERNEL_EPOCHS = 5, 2
-FEW, MOST_EPOCHS = 10_000, 50  # with kernels: FEW visits in all, in at most MOST_EPOCHS epochs
+EPOCHS, KERNEL_EPOCHS = 3, 2
+FEW, MOST_EPOCHS = 10_000, 50  # at least FEW visits in all, but at most MOST_EPOCHS epochs
 FREE_PARAMETERS = (
     "callback",
     "class_weight",
     "epochs",
     "jobs",
+    "probability",
     "random_state",
     "tol",
 )  # may change before partial_fit
 
 
 @dataclass(eq=False, repr=False)
-class LaRankClassifier(TrainedEstimator):
+class LaRankClassifier(ScoredClassifier, TrainedEstimator):
     """Multiclass SVM (Crammer and Singer's) trained by LaRank, online and with or without kernels.
 
         min ||w||^2 / 2 + C sum_i max_y (loss[y_i, y] + <w, Phi(x_i, y)> - <w, Phi(x_i, y_i)>)
 
     * kernel: "linear", "rbf", "poly", "precomputed" or a function; see `KernelLaRank`.
     * gamma: a number, "scale" (1 / (n_features X.var())) or "auto" (1 / n_features).
-    * epochs: the number of passes of `fit` over the data. The default is 5, or 2 with a kernel (up to 50 for
-      fewer than 5,000 rows). One pass is the online mode of the papers, which is enough for large data sets.
+    * schedule, n_reprocess: see `LaRank`. The default schedule is "fixed", or "adaptive" with a kernel.
+    * epochs: the number of passes of `fit` over the data. The default is 3, or 2 with a kernel (up to 50 for
+      few rows). One pass is the online mode of the papers, which is enough for large data sets.
     * tol: make passes until the duality gap is below this value, or below C for "C", as in the papers.
     * loss: a matrix in the order of the sorted classes.
     * output_features: see `structsvm.problems.taxonomies`.
@@ -61,6 +63,8 @@ class LaRankClassifier(TrainedEstimator):
       of parts of the data that learn at the same time, by default one for each thread (fewer for small data
       sets, one for partial_fit); see `ParallelLaRank`. The same seed and number of shards give the same model
       with any number of threads.
+    * probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
+      the rows and predict the others (four models, or one for 4,000 rows and more).
 
     After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and the results of the
     optimizer (optimizer_): dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_,
@@ -75,7 +79,7 @@ class LaRankClassifier(TrainedEstimator):
     gamma: float | str = "scale"
     degree: int = 3
     coef0: float = 0.0
-    schedule: str = "adaptive"
+    schedule: str | None = None
     n_reprocess: int = 1
     epochs: int | None = None
     tol: float | str | None = None
@@ -88,9 +92,11 @@ class LaRankClassifier(TrainedEstimator):
     callback: Any = None
     jobs: int = 1
     shards: int | None = None
+    probability: bool = False
 
     # -- training -------------------------------------------------------------------------------
 
+    @with_calibration
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train from scratch.
 
@@ -166,9 +172,10 @@ class LaRankClassifier(TrainedEstimator):
             classes=classes, loss=self.loss, output_features=self.output_features,
             fit_intercept=self.fit_intercept and linear,
         )  # fmt: skip
-        passes = EPOCHS if linear else max(KERNEL_EPOCHS, min(MOST_EPOCHS, FEW // X.shape[0]))
+        passes = max(EPOCHS if linear else KERNEL_EPOCHS, min(MOST_EPOCHS, FEW // X.shape[0]))
+        schedule = ("fixed" if linear else "adaptive") if self.schedule is None else self.schedule
         options = {
-            "C": self.C, "schedule": self.schedule, "n_reprocess": self.n_reprocess,
+            "C": self.C, "schedule": schedule, "n_reprocess": self.n_reprocess,
             "epochs": passes if self.epochs is None and self.tol is None else self.epochs,
             "gap_tolerance": self.tol, "random_state": self.random_state, "callback": self.callback,
         }  # fmt: skip
@@ -191,6 +198,7 @@ class LaRankClassifier(TrainedEstimator):
 
     def _adopt(self, optimizer: LaRank, X: Any) -> Self:
         self.optimizer_ = optimizer
+        forget_calibration(self)
         self.classes_ = self._problem.classes_
         self.n_features_in_ = X.shape[1]
         self.n_iter_ = optimizer.epochs_done
@@ -217,6 +225,8 @@ class LaRankClassifier(TrainedEstimator):
         with reading(self.optimizer_):
             return self._problem.scores(X, self.optimizer_._fitted().weights)
 
+    _columns = _scores
+
     @reads
     def decision_function(self, X: Any) -> np.ndarray:
         """A score for each class; for two classes, the score of the second minus that of the first."""
@@ -228,34 +238,6 @@ class LaRankClassifier(TrainedEstimator):
         """The class with the highest score for each row."""
         scores = self._scores(X)
         return self.classes_[np.argmax(scores, axis=1)]
-
-    def query(
-        self, pool: Any, n: int = 1, *, strategy: str = "margin", sample: int | None = None
-    ) -> np.ndarray:
-        """The positions of at most n unlabelled rows that should be labelled next, best first.
-
-        These are rows within the margin: the best class leads the second best by less than 1. If there are
-        none, you can stop labelling. strategy: "margin" or "random"; with one decision per row, the other
-        strategies of `structsvm.active` equal "margin". sample: consider only this many random rows. An
-        untrained classifier returns random ones.
-        """
-        fitted = self.__sklearn_is_fitted__()
-        pool = check_matrix(
-            pool, n_features=self.n_features_in_ if fitted else None, owner=type(self).__name__
-        )
-
-        def margins_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            ptr = np.arange(len(places) + 1)
-            if len(self.classes_) == 1:
-                return np.full(len(places), np.inf), ptr
-            best = np.sort(self._scores(pool[places]), axis=1)[:, -2:]
-            return best[:, 1] - best[:, 0], ptr
-
-        with reading(self):
-            return active.query(
-                pool.shape[0], n, margins_of if fitted else None, strategy=strategy, sample=sample,
-                random_state=self.random_state,
-            )  # fmt: skip
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy."""

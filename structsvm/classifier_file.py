@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from structsvm._dual.linear import LinearDual
 from structsvm._scipy import sparse
 from structsvm.files.budget import check_budget, padding
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
@@ -33,7 +34,6 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
     parameters = {k: v for k, v in fitted.items() if k not in (*ARRAY_PARAMETERS, "jobs")}
     if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
         parameters["random_state"] = None
-    saved = optimizer.__getstate__()
     arrays = {"classes": classifier.classes_}
     for name in ARRAY_PARAMETERS:
         if fitted[name] is not None:
@@ -46,14 +46,16 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         arrays["class_weight.factors"] = np.array(
             [weights[label] for label in classifier.classes_[named].tolist()], dtype=np.float64
         )
+    machine = optimizer._fitted()
     if isinstance(optimizer, KernelLaRank):
-        dual, rows = saved["_saved"]
+        dual, rows = optimizer.__getstate__()["_saved"]
         arrays |= support_arrays(rows["support"])
     else:
-        dual, rows = saved["_saved"]
+        light = not training_state and isinstance(machine, LinearDual)  # otherwise w is in many shards
+        dual = machine.state(False) if light else machine.state()
         if not training_state:
             dual = without_support(dual)
-            rows = optimizer._machine.oracle.rows(np.empty(0, np.intp))
+        rows = machine.oracle.rows(dual["slots"])
         dual["slots"] = np.arange(len(dual["slots"]))  # their memory layout must not affect the file
         arrays |= {f"rows.{name}": value for name, value in rows.items()}
     arrays |= {f"dual.{name}": value for name, value in dual.items()}
@@ -64,8 +66,9 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         "n_features_in": classifier.n_features_in_,
         "epochs_done": optimizer.epochs_done,
         "seed": optimizer._seed,
+        **saved_calibration(classifier),
     }
-    arrays["rates"] = saved["_rates"]
+    arrays["rates"] = optimizer._rates
     arrays |= padding(arrays, PAIR * len(classifier.classes_) ** 2)
     save_model(path, arrays, meta)
 
@@ -116,7 +119,26 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
             {k.removeprefix("rows."): v for k, v in arrays.items() if k.startswith("rows.")},
         )
     optimizer.__setstate__(state)
-    return classifier._adopt(optimizer, X)
+    return with_saved_calibration(classifier._adopt(optimizer, X), meta)
+
+
+def saved_calibration(classifier: Any) -> dict[str, Any]:
+    """The temperature and offsets of probabilities, for a file."""
+    if not hasattr(classifier, "temperature_"):
+        return {"temperature": None}
+    return {"temperature": classifier.temperature_, "offsets": classifier.offsets_.tolist()}
+
+
+def with_saved_calibration(classifier: Any, meta: dict[str, Any]) -> Any:
+    """Give a classifier the calibration of its file, if the file has one; older files have no offsets."""
+    if meta.get("temperature") is not None:
+        check_positive(temperature=meta["temperature"])
+        n_classes = len(classifier.classes_)
+        offsets = np.array(meta.get("offsets", n_classes * [0.0]), dtype=np.float64)
+        if offsets.shape != (n_classes,) or not np.all(np.abs(offsets) <= LARGEST):
+            raise ValueError(f"the offsets of probabilities are not {n_classes} finite numbers")
+        classifier.temperature_, classifier.offsets_ = meta["temperature"], offsets
+    return classifier
 
 
 def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:

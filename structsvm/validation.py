@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,17 @@ def check_positive(**values: Any) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a number above 0, got {value!r}")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """The end of an error message about a name: it suggests a similar known name, if there is one.
+
+    >>> meant("PRE", ["ORG", "PER"]), meant("X", ["ORG", "PER"])
+    ("; did you mean 'PER'?", '')
+    """
+    lower = {other.lower(): other for other in known}
+    near = get_close_matches(name.lower(), lower, n=1)
+    return f"; did you mean {lower[near[0]]!r}?" if near else ""
 
 
 def check_choice(**values: tuple[Any, tuple[str, ...]]) -> None:

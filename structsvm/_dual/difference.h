@@ -186,6 +186,21 @@ static inline void pack_sorted(Difference *to, const int32_t *index, double *val
     close_up(to, n, value);
 }
 
+/* Renumber the rows of indices, `stride` entries each, in place, and drop entries of rows without a new number (-1).
+   The new numbers must keep the order of the rows. */
+static inline void difference_renumber(Difference *x, const int32_t *row_of, ptrdiff_t stride) {
+    double *value = (double *)x->value;
+    ptrdiff_t n = 0, plus = 0, minus = 0;
+    for (ptrdiff_t k = 0; k < x->n; k++) {
+        const int32_t row = row_of[x->index[k] / stride];
+        if (row < 0) continue;
+        if (k >= x->minus) value[n - minus] = value[k - x->minus];
+        else minus++, plus += k < x->plus;
+        x->index[n++] = (int32_t)(row * stride + x->index[k] % stride);
+    }
+    x->n = n, x->plus = plus, x->minus = minus;
+}
+
 /* All entries in order of index. */
 static inline void unpack(const Difference *x, int32_t *index, double *value) {
     ptrdiff_t i = 0, j = x->plus, k = x->minus;

@@ -19,4 +19,5 @@ cdef extern from "structsvm/_dual/difference.h" nogil:
         Difference* to, const int32_t* index, double* value, Py_ssize_t n, int32_t* room,
         int (*poll)() noexcept nogil)
     void pack_sorted(Difference* to, const int32_t* index, double* value, Py_ssize_t n, int32_t* room)
+    void difference_renumber(Difference* x, const int32_t* row_of, Py_ssize_t stride)
     void unpack(const Difference* x, int32_t* index, double* value)

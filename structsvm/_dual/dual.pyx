@@ -2,6 +2,9 @@
 """`Dual`: the three steps of LaRank, which `LinearDual` (with w) and `KernelDual` (with scores) spell out."""
 from cpython.exc cimport PyErr_CheckSignals
 
+from libc.stdint cimport int32_t
+from libc.string cimport memmove, memset
+
 from structsvm.rng cimport rng_below
 
 import numpy as np
@@ -105,3 +108,22 @@ def lengthened(array, Py_ssize_t n):
         whole = np.zeros(2 * n if len(array) else n)
         whole[:len(array)] = array
     return whole[:n]
+
+
+def shortened(array, const int32_t[::1] row_of, Py_ssize_t stride):
+    """Move the rows of an array, each `stride` long, to their new numbers; return the part that they fill.
+
+    row_of: the new number of each row, in the same order, or -1 to drop it. The rest of the array becomes
+    zero, so that `lengthened` can use it again.
+    """
+    cdef double[::1] w = array
+    cdef Py_ssize_t row, end = 0, n_rows = w.shape[0] // stride
+    if w.shape[0] % stride or n_rows > row_of.shape[0]:
+        raise ValueError(f"{row_of.shape[0]} rows of {stride} for {w.shape[0]} weights")
+    for row in range(n_rows):
+        if row_of[row] >= 0:
+            memmove(&w[end * stride], &w[row * stride], stride * sizeof(double))
+            end += 1
+    if end < n_rows:
+        memset(&w[end * stride], 0, (n_rows - end) * stride * sizeof(double))
+    return array[:end * stride]

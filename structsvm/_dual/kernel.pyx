@@ -19,6 +19,7 @@ from structsvm.kernels.kernel_cache cimport KernelRows
 import numpy as np
 
 from structsvm.kernels.functions import squared_norms
+from structsvm.kernels.kept_values import KeptValues
 
 cdef extern from "structsvm/_dual/block.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
@@ -379,18 +380,45 @@ cdef class KernelDual(Dual):
         staged = self.oracle.staged
         if staged is not None and slots is staged[0]:   # other data, not admitted
             return self.slacks_at(self.decision_function(staged[1]), staged[2])
-        inputs, labels = self.rows.inputs, np.asarray(self.labels)
+        labels = np.asarray(self.labels)
         position, xi = np.asarray(self.rows.position)[slots], np.zeros(len(slots))
         known, others = np.flatnonzero(position >= 0), np.flatnonzero(position < 0)
         xi[known] = self.slacks_at(self.support_scores()[position[known]], labels[slots[known]])
-        for at in range(0, len(others), OTHERS):
-            part = others[at:at + OTHERS]
-            scores = self.scores_of(inputs.batch[inputs.offset + slots[part]])
-            xi[part] = self.slacks_at(scores, labels[slots[part]])
+        if self.rows.kept is None:
+            parts, n_values = self.scored(slots[others]), len(others) * self.rows.n
+        else:
+            parts, n_values = self.scanned(slots[others]), 0
+        place = np.zeros(len(labels), dtype=np.intp)
+        place[slots] = np.arange(len(slots))
+        for part, scores, computed in parts:
+            xi[place[part]] = self.slacks_at(scores, labels[part])
+            n_values += computed
         if counted:
             self.n_argmax += len(others)
-            self.rows.count(len(others))
+            self.rows.count(n_values)
         return xi
+
+    def scored(self, slots):
+        """Slots outside the support set with their scores, block by block."""
+        inputs = self.rows.inputs
+        for at in range(0, len(slots), OTHERS):
+            part = slots[at:at + OTHERS]
+            yield part, self.scores_of(inputs.batch[inputs.offset + part]), 0
+
+    def scanned(self, slots):
+        """The same with the values that are kept: see `KeptValues.scan`."""
+        support = np.array(self.rows.slot[:self.rows.n])
+        beta = self.coefficients() @ np.asarray(self.similarity)
+        return self.rows.kept.scan(slots, support, beta, self.rows.room)
+
+    def keep_values(self):
+        """Keep kernel values of other patterns too, if the cache has room, until the batch is dropped."""
+        if np.all(np.asarray(self.rows.slot[:self.rows.n]) >= 0):     # earlier batches have no slots
+            self.rows.kept = KeptValues(self.rows.inputs, len(self.labels))
+
+    def drop_values(self):
+        """Stop keeping them."""
+        self.rows.kept = None
 
     def slacks_at(self, scores, labels) -> np.ndarray:
         """xi of patterns with these scores."""

@@ -1,6 +1,7 @@
 # cython: language_level=3
 from libc.stdint cimport int32_t
 
+from structsvm._dual.blocks cimport Blocks
 from structsvm._dual.difference cimport Difference
 from structsvm._dual.dual cimport Dual
 from structsvm._dual.oracle cimport Oracle
@@ -11,7 +12,7 @@ cdef struct Output:
     double loss             # as the dual sees it: rescaled, or its root with quadratic slacks
     double norm             # squared norm of the difference
     double v                # violation, valid within one step only
-    Difference d            # d(y)
+    Difference d            # d(y), with places for indices where w is in blocks
 
 
 cdef struct Pattern:
@@ -25,7 +26,8 @@ cdef struct Pattern:
 
 cdef class LinearDual(Dual):
     cdef readonly Oracle oracle
-    cdef readonly object weights            # the array behind w
+    cdef object array                       # w, or
+    cdef Blocks blocks                      # w if it is in blocks, otherwise None
     cdef readonly double sigma              # factor of the squared norms
     cdef double* w
     cdef Pattern* patterns
@@ -34,14 +36,19 @@ cdef class LinearDual(Dual):
     cdef double* upper                      # of a slot
     cdef char* held                         # whether a slot stays when it is no support pattern
     cdef Py_ssize_t n_slots
-    cdef Difference looked                  # what the oracle found, once `pack` was called
+    cdef Difference looked                  # what the oracle found, once `pack` was called; with indices
     cdef int32_t* room                      # where it lies
+    cdef int32_t* spare                     # places or indices of one or two differences
+    cdef Py_ssize_t n_spare
     cdef Py_ssize_t packable                # entries that there is room for
     cdef bint packed                        # whether `pack` was called for what was found last
     cdef Py_ssize_t most_products           # outputs of a pattern whose inner products are kept
 
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil
     cdef int pack(self) except -1 nogil
+    cdef int spare_for(self, Py_ssize_t n) except -1 nogil
+    cdef const int32_t* located(self, const int32_t* indices, Py_ssize_t n) except NULL nogil
+    cdef Difference named(self, const Difference* d, int32_t* room) noexcept nogil
     cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil
     cdef double true_violation(self, Pattern* p) noexcept nogil
     cdef void violations(self, Pattern* p) noexcept nogil

@@ -13,24 +13,28 @@ The true output has d = 0, v = 0 and room C - beta. The other forms of the probl
 slack rescaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) for Delta, give the true output
 v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it. A shard (`shard.pyx`)
 multiplies the squared norms, and its changes of w, by sigma, which is 1 here.
+
+w is an array or, for oracles that read it so, in `Blocks`: support outputs then hold places, not indices.
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memmove
 
+from structsvm._dual.blocks cimport Blocks
 from structsvm._dual.difference cimport (
-    difference_add, difference_dot, difference_equal, difference_inner, difference_norm, pack_sorted,
-    pack_units, unpack)
+    Difference, difference_add, difference_dot, difference_equal, difference_inner, difference_norm,
+    difference_renumber,
+    pack_sorted, pack_units, unpack)
 from structsvm._dual.dual cimport Dual
 from structsvm._dual.oracle cimport Found, Oracle
 from structsvm._dual.sparse cimport canonical, dot_dense
 
 import numpy as np
 
-from structsvm._dual.dual import lengthened
+from structsvm._dual.dual import lengthened, shortened
 from structsvm.validation import LARGEST_COUNT
 
 cdef extern from "structsvm/_dual/vector.h" nogil:
@@ -59,14 +63,18 @@ cdef int interrupted() noexcept nogil:
 cdef class LinearDual(Dual):
     """maximise sum alpha Delta - ||w||^2 / 2 with alpha >= 0, sum_y alpha_iy <= C_i and w = sum alpha d."""
 
-    def __init__(self, Oracle oracle, *, double C, double tau, double kappa, uint64_t seed):
+    def __init__(
+        self, Oracle oracle, *, double C, double tau, double kappa, uint64_t seed, n_weights=0,
+        bint dense=False,
+    ):
         self.oracle = oracle
+        self.blocks = None if dense or oracle.pinned < 0 else Blocks(oracle.pinned)
         self.C, self.tau, self.kappa = C, tau, kappa
         self.squared = oracle.squared
         self.most_products = MOST_PRODUCTS
         self.sigma = 1
         self.rng = seed
-        self.grow(oracle.n_weights)
+        self.grow(max(n_weights, oracle.n_weights))
 
     def __dealloc__(self):
         cdef Py_ssize_t position
@@ -79,6 +87,7 @@ cdef class LinearDual(Dual):
         free(self.upper)
         free(self.held)
         free(self.room)
+        free(self.spare)
 
     # -- the three steps ------------------------------------------------------------------------
 
@@ -198,6 +207,7 @@ cdef class LinearDual(Dual):
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
         """Ask the oracle and return the violation of what it found, packed if it is above `floor`."""
         cdef Found* found = &self.oracle.found
+        cdef Difference located
         cdef Py_ssize_t k
         cdef double v
         self.packed = False
@@ -210,12 +220,41 @@ cdef class LinearDual(Dual):
         if self.oracle.slack_rescaling:
             for k in range(found.n):
                 found.value[k] *= found.loss
-        v = found.loss - dot_dense(self.w, found.index, found.value, found.n)
+        v = found.loss - dot_dense(self.w, self.located(found.index, found.n), found.value, found.n)
         # Rounded otherwise than what is packed, so that a tie could be broken in favour of the same output.
         if v <= floor - CLOSE:
             return v
         self.pack()
-        return found.loss - difference_dot(self.w, &self.looked)
+        located = self.looked
+        located.index = <int32_t*>self.located(located.index, located.n)
+        return found.loss - difference_dot(self.w, &located)
+
+    cdef int spare_for(self, Py_ssize_t n) except -1 nogil:
+        cdef int32_t* grown
+        if n > self.n_spare or self.spare == NULL:
+            grown = <int32_t*>realloc(self.spare, (n + n // 2 + 1) * sizeof(int32_t))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError(f"no memory for a difference of {n} entries")
+            self.spare, self.n_spare = grown, n + n // 2
+        return 0
+
+    cdef const int32_t* located(self, const int32_t* indices, Py_ssize_t n) except NULL nogil:
+        """Where some indices of w are in memory, to read from; valid until `spare` is used again."""
+        if self.blocks is None and indices != NULL:
+            return indices
+        self.spare_for(n)
+        if n:
+            self.blocks.locate(indices, self.spare, n)
+        return self.spare
+
+    cdef Difference named(self, const Difference* d, int32_t* room) noexcept nogil:
+        """The difference of a support output, with indices instead of places; `room` is for them."""
+        cdef Difference result = d[0]
+        if self.blocks is not None:
+            result.index = room
+            self.blocks.name(d.index, room, d.n)
+        return result
 
     cdef int pack(self) except -1 nogil:
         """Bring what was found to the form of support outputs."""
@@ -277,11 +316,13 @@ cdef class LinearDual(Dual):
 
     cdef Py_ssize_t match(self, Pattern* p) noexcept nogil:
         """The support output equal to the one packed, or NOBODY: same difference and loss, same output."""
+        cdef Difference d
         cdef Py_ssize_t k
         for k in range(p.n):
-            if p.outputs[k].loss == self.oracle.found.loss and difference_equal(
-                    &p.outputs[k].d, &self.looked):
-                return k
+            if p.outputs[k].loss == self.oracle.found.loss and p.outputs[k].d.n == self.looked.n:
+                d = self.named(&p.outputs[k].d, self.spare)
+                if difference_equal(&d, &self.looked):
+                    return k
         return NOBODY
 
     cdef Pattern* insert_pattern(self, Py_ssize_t slot) except NULL nogil:
@@ -304,13 +345,14 @@ cdef class LinearDual(Dual):
 
     cdef double product(self, Pattern* p, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """<d(a), d(b)> of two outputs, computed once: they meet in many steps."""
-        cdef double value
-        if p.products == NULL:
-            return difference_inner(&p.outputs[a].d, &p.outputs[b].d)
-        value = p.products[a * p.capacity + b]
+        cdef double value = NAN if p.products == NULL else p.products[a * p.capacity + b]
+        cdef Difference one, other
         if value != value:
-            value = difference_inner(&p.outputs[a].d, &p.outputs[b].d)
-            p.products[a * p.capacity + b] = p.products[b * p.capacity + a] = value
+            one = self.named(&p.outputs[a].d, self.spare)
+            other = self.named(&p.outputs[b].d, self.spare + one.n)
+            value = difference_inner(&one, &other)
+            if p.products != NULL:
+                p.products[a * p.capacity + b] = p.products[b * p.capacity + a] = value
         return value
 
     cdef bint widen(self, Pattern* p) noexcept nogil:
@@ -336,6 +378,7 @@ cdef class LinearDual(Dual):
         cdef Output* out
         cdef bint short_of_memory
         cdef char* block
+        self.spare_for(2 * n)       # for products
         short_of_memory = p.n == p.capacity and not self.widen(p)
         if not short_of_memory:
             out = &p.outputs[p.n]
@@ -353,6 +396,8 @@ cdef class LinearDual(Dual):
         out.d.index = <int32_t*>block
         if n:
             memcpy(out.d.index, self.looked.index, n * sizeof(int32_t))
+        if self.blocks is not None:
+            self.blocks.settle(out.d.index, n)
         out.d.value = <double*>(block + capacity)
         if n_values:
             memcpy(block + capacity, self.looked.value, n_values * sizeof(double))
@@ -395,17 +440,34 @@ cdef class LinearDual(Dual):
     def grow(self, Py_ssize_t n_weights):
         """Make w at least this long; what is new is zero."""
         cdef double[::1] view
-        cdef Py_ssize_t old = 0 if self.weights is None else len(self.weights)
-        if n_weights > old or self.weights is None:
-            self.weights = lengthened(self.weights if old else np.zeros(0), n_weights)
-            view = self.weights
+        cdef Py_ssize_t old = 0 if self.array is None else len(self.array)
+        if self.blocks is not None:
+            self.blocks.grow(n_weights)
+            self.w, self.oracle.places = self.blocks.cells, self.blocks.places
+        elif n_weights > old or self.array is None:
+            self.array = lengthened(self.array if old else np.zeros(0), n_weights)
+            view = self.array
             self.w = &view[0] if n_weights else NULL
-            self.oracle.attach(self.weights)
+            self.oracle.attach(self.array)
+
+    @property
+    def n_weights(self) -> int:
+        """The length of w."""
+        return len(self.array) if self.blocks is None else self.blocks.n_weights
+
+    @property
+    def weights(self) -> np.ndarray:
+        """w: the array itself, or a copy if it is in blocks."""
+        return self.weights_at(slice(None))
+
+    def weights_at(self, places) -> np.ndarray:
+        """Some entries of w."""
+        return self.array[places] if self.blocks is None else self.blocks.take(places)
 
     @property
     def norm(self) -> float:
         """||w||^2."""
-        return self.weights @ self.weights
+        return self.array @ self.array if self.blocks is None else self.blocks.norm
 
     @property
     def losses(self) -> float:
@@ -424,7 +486,14 @@ cdef class LinearDual(Dual):
     def start_from(self, weights):
         """Set w, without support patterns."""
         self.grow(len(weights))
-        self.weights[:] = weights
+        self.write(weights)
+
+    def write(self, weights):
+        """Set all of w."""
+        if self.blocks is None:
+            self.array[:] = weights
+        else:
+            self.blocks.put(np.require(weights, np.float64, "CA"))
 
     def admit(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight):
         """Take slots of the oracle into the training set, with their sample weights."""
@@ -454,6 +523,55 @@ cdef class LinearDual(Dual):
                 if self.position[slots[k]] < 0:
                     self.oracle.drop(slots[k])
 
+    def forget_patterns(self, Py_ssize_t n):
+        """Drop the first n support patterns, mostly the oldest; what they taught stays in w."""
+        cdef Py_ssize_t position, slot
+        cdef Pattern* p
+        n = min(n, self.n_patterns)
+        for position in range(n):
+            p = &self.patterns[position]
+            slot = p.slot
+            while p.n:
+                self.remove_output(p, p.n - 1)
+            free(p.outputs)
+            self.position[slot] = -1
+            if not self.held[slot]:
+                self.oracle.drop(slot)
+        self.n_patterns -= n
+        if self.n_patterns:
+            memmove(self.patterns, self.patterns + n, self.n_patterns * sizeof(Pattern))
+        for position in range(self.n_patterns):
+            self.position[self.patterns[position].slot] = position
+
+    def forget_rows(self, const int32_t[::1] row_of, Py_ssize_t stride):
+        """Drop rows of w, each `stride` long, as if no pattern had ever used them; row_of: see `shortened`.
+
+        An array changes in place: this takes milliseconds, and no memory. Blocks are copied.
+        """
+        cdef Py_ssize_t position, j, k
+        cdef Pattern* p
+        self.oracle.forget_rows(row_of)
+        for position in range(self.n_patterns):
+            p = &self.patterns[position]
+            for k in range(p.n):
+                self.named(&p.outputs[k].d, p.outputs[k].d.index)
+        if self.blocks is None:
+            self.array = shortened(self.array, row_of, stride)
+            self.oracle.attach(self.array)
+        else:
+            self.blocks = self.blocks.without(self.oracle.pinned, row_of, stride)
+            self.grow(self.oracle.n_weights)
+        for position in range(self.n_patterns):
+            p = &self.patterns[position]
+            for k in range(p.n):
+                difference_renumber(&p.outputs[k].d, &row_of[0], stride)
+                if self.blocks is not None:
+                    self.blocks.settle(p.outputs[k].d.index, p.outputs[k].d.n)
+                p.outputs[k].norm = difference_norm(&p.outputs[k].d)
+            for k in range(p.n if p.products != NULL else 0):
+                for j in range(p.n):
+                    p.products[k * p.capacity + j] = p.outputs[k].norm if j == k else NAN
+
     def slacks(self, const Py_ssize_t[::1] slots, bint counted=False) -> np.ndarray:
         """xi of each pattern at the current w."""
         result = np.empty(slots.shape[0])
@@ -468,15 +586,19 @@ cdef class LinearDual(Dual):
                 xi[k] = max(0, self.look(slots[k], counted, DBL_MAX))
         return result
 
-    def state(self) -> dict:
-        """Everything but the oracle's patterns, as arrays: the input of restore()."""
+    def state(self, bint support=True) -> dict:
+        """Everything but the oracle's patterns, as arrays: the input of restore().
+
+        Without support patterns it is enough to predict, or to train on new data.
+        """
         cdef Py_ssize_t position, k, n
         cdef Pattern* p
+        cdef Difference d
         cdef int32_t[::1] index_view
         cdef double[::1] value_view
         slots, upper, counts = [], [], []
         alpha, loss, lengths, indices, values = [], [], [], [], []
-        for position in range(self.n_patterns):
+        for position in range(self.n_patterns if support else 0):
             p = &self.patterns[position]
             slots.append(p.slot)
             upper.append(p.upper)
@@ -490,9 +612,10 @@ cdef class LinearDual(Dual):
                 values.append(np.empty(n))
                 if n:
                     index_view, value_view = indices[len(indices) - 1], values[len(values) - 1]
-                    unpack(&p.outputs[k].d, &index_view[0], &value_view[0])
+                    d = self.named(&p.outputs[k].d, self.spare)
+                    unpack(&d, &index_view[0], &value_view[0])
         return {
-            "weights": self.weights.copy(),
+            "weights": self.weights.copy() if self.blocks is None else self.weights,
             "slots": np.array(slots, dtype=np.intp),
             "upper": np.array(upper, dtype=np.float64),
             "counts": np.array(counts, dtype=np.int64),
@@ -511,7 +634,7 @@ cdef class LinearDual(Dual):
         if self.n_patterns or self.n_steps:
             raise ValueError("only a new dual can be restored")
         self.grow(len(state["weights"]))
-        check_state(state, len(self.weights))
+        check_state(state, self.n_weights)
         cdef Pattern* p
         cdef Py_ssize_t i, j, k, at = 0, entry = 0
         cdef Found* found = &self.oracle.found
@@ -536,7 +659,7 @@ cdef class LinearDual(Dual):
                 p.beta += alpha[entry]
                 at += lengths[entry]
                 entry += 1
-        self.weights[:] = state["weights"]
+        self.write(state["weights"])
         self.n_argmax, self.n_steps = state["counters"]
         self.dual, self.cost = state["objective"]
         self.rng = state["rng"][0]

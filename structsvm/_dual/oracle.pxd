@@ -15,6 +15,8 @@ cdef class Oracle:
     cdef Found found
     cdef Py_ssize_t capacity                # of found.index and found.value
     cdef readonly Py_ssize_t n_weights
+    cdef readonly Py_ssize_t pinned         # first weights that find() reads by index if w is in `Blocks`,
+    cdef const int32_t* places              # the others by their blocks' places; NULL, or pinned -1: an array
     cdef public bint slack_rescaling
     cdef public bint squared                # quadratic slacks: sqrt(loss) takes the place of the loss
     cdef bint watching                      # whether predictions made before learning are counted,

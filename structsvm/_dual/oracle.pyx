@@ -16,6 +16,9 @@ from structsvm.problem import Problem, sparse_vector
 cdef class Oracle:
     """Holds patterns by slot and finds outputs for them."""
 
+    def __cinit__(self):
+        self.pinned = -1
+
     def __dealloc__(self):
         free(self.found.index)
         free(self.found.value)
@@ -35,6 +38,10 @@ cdef class Oracle:
         """Where groups of slots begin that are visited together, or None: each slot is its own."""
         return None
 
+    def sizes(self, slots) -> np.ndarray:
+        """About how long a visit of each slot takes, in any unit."""
+        return np.ones(len(slots))
+
     def slot_weights(self, slots, sample_weight) -> np.ndarray:
         """The weight of each slot, where not every sample has exactly one."""
         return sample_weight
@@ -48,6 +55,10 @@ cdef class Oracle:
         cdef Py_ssize_t k
         for k in range(slots.shape[0]):
             self.drop(slots[k])
+
+    def forget_rows(self, row_of):
+        """Remove features from all stored patterns, and renumber the others; see `shortened`."""
+        raise TypeError(f"{type(self).__name__} cannot forget features")
 
     def watch(self, on: bool):
         """Start counting predictions made before learning, from zero; or stop counting."""

@@ -7,7 +7,7 @@ from structsvm._dual.sparse cimport add_to, canonical, dot_dense
 
 import numpy as np
 
-from structsvm._dual.dual import lengthened
+from structsvm._dual.dual import lengthened, shortened
 from structsvm.validation import LARGEST_COUNT
 
 cdef Py_ssize_t LOOKS_PER_POLL = 256
@@ -133,6 +133,13 @@ cdef class PerceptronWeights:
             if slots[k] < held.shape[0] and held[slots[k]]:
                 held[slots[k]] = 0
                 self.oracle.drop(slots[k])
+
+    def forget_rows(self, row_of, Py_ssize_t stride):
+        """Drop rows of w, each `stride` long; row_of: see `shortened`."""
+        self.oracle.forget_rows(row_of)
+        self.last = shortened(self.last, row_of, stride)
+        self.moments = shortened(self.moments, row_of, stride)
+        self.oracle.attach(self.last)
 
     def slacks(self, const Py_ssize_t[::1] slots, bint counted=False) -> np.ndarray:
         """xi of each pattern, with margin rescaling; `counted` makes no difference."""

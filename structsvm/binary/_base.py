@@ -11,6 +11,7 @@ import numpy as np
 from structsvm.guard import reads, training
 from structsvm.integrations.sklearn import Estimator
 from structsvm.problems.multiclass import plain_labels
+from structsvm.scored import forget_calibration, with_calibration
 from structsvm.validation import (
     check_matrix,
     check_sample_weight,
@@ -29,9 +30,11 @@ class BinaryClassifier(Estimator, ABC):
 
     _estimator_type = "classifier"
     _multiclass = False
-    _free: tuple[str, ...] = ("class_weight", "epochs", "random_state")  # may change before partial_fit
+    # The parameters that may change before partial_fit.
+    _free: tuple[str, ...] = ("class_weight", "epochs", "probability", "random_state")
     class_weight: Any = None
 
+    @with_calibration
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train from scratch; if training is interrupted, the model does not change."""
         X, y = self._checked(X, y)
@@ -78,6 +81,7 @@ class BinaryClassifier(Estimator, ABC):
         model = type(self)(**self.get_params())._prepared(X, known) if first else self
         model._continue(X, self._encoded(y, known), weight, first)
         vars(self).update(vars(model))
+        forget_calibration(self)
         return self
 
     @reads

@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.classifier_file import check_array, in_range, support_arrays, support_matrix
+from structsvm.classifier_file import (
+    check_array,
+    in_range,
+    saved_calibration,
+    support_arrays,
+    support_matrix,
+    with_saved_calibration,
+)
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.validation import LARGEST, NUMBERS, check_class_weight, check_positive
@@ -54,6 +61,7 @@ def save(
         "estimator": type(model).__name__,
         "parameters": parameters,
         "n_features_in": model.n_features_in_,
+        **saved_calibration(model),
     }
     save_model(path, {"classes": model.classes_, **arrays}, {**meta, **extra})
 
@@ -65,7 +73,7 @@ def load(cls: type, path: str | os.PathLike[str], rebuild: Any) -> Any:
         found = meta.get("estimator", meta.get("kind"))
         raise ModelFileError(f"Model file {path} contains {found!r}, not {cls.__name__!r}.")
     with consistent(path, "classifier"):
-        return rebuild(prepared(cls, arrays, meta), arrays, meta)
+        return with_saved_calibration(rebuild(prepared(cls, arrays, meta), arrays, meta), meta)
 
 
 def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:

@@ -92,6 +92,6 @@ def auto(machine: Any, pool: Pool) -> tuple[np.ndarray, np.ndarray]:
 def values(machine: Any, slots: np.ndarray) -> np.ndarray:
     """f(x) of examples of the batch."""
     inputs = machine.rows.inputs
-    machine.rows.count(len(slots))
+    machine.rows.count(len(slots) * machine.rows.n)
     rows, norms = inputs.batch[inputs.offset + slots], inputs.norms[inputs.offset + slots]
     return inputs.with_support(rows, norms) @ machine.coefficients + machine.bias

@@ -15,6 +15,7 @@ from structsvm.binary._selection import SELECTIONS, chosen
 from structsvm.guard import reads, training
 from structsvm.kernels.functions import Inputs
 from structsvm.optimizers.base import ConvergenceWarning, in_slices
+from structsvm.scored import ScoredClassifier, forget_calibration
 from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
 
 STEPS = 1000  # REPROCESS steps between two checks for Ctrl-C
@@ -22,7 +23,7 @@ MOST_STEPS = 1_000_000  # of the finishing step, and 100 more for each support v
 
 
 @dataclass(eq=False, repr=False)
-class LaSVMClassifier(KernelMachine):
+class LaSVMClassifier(ScoredClassifier, KernelMachine):
     """SVM with kernel and bias, trained by LASVM (Bordes, Ertekin, Weston and Bottou 2005).
 
         min ||w||^2 / 2 + C sum_i max(0, 1 - y_i (<w, Phi(x_i)> + b))
@@ -43,6 +44,9 @@ class LaSVMClassifier(KernelMachine):
     lies within the margin.
 
     delta_max: repeat REPROCESS in each iteration until the uncertainty of the bias is below this value.
+
+    probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
+    the rows and predict the others (four models, or one for 4,000 rows and more).
 
     callback(model): called after each block of examples, with a model that can predict and be copied.
 
@@ -67,6 +71,7 @@ class LaSVMClassifier(KernelMachine):
     finish_fit: bool = True
     class_weight: Any = None
     callback: Callable[[Any], Any] | None = None
+    probability: bool = False
     estimators_: list[LaSVMClassifier] = field(init=False)
     n_labels_: int = field(init=False)
 
@@ -115,7 +120,7 @@ class LaSVMClassifier(KernelMachine):
 
     def _against_the_rest(self, X: Any) -> LaSVMClassifier:
         """An untrained model for one class."""
-        return type(self)(**self.get_params())._prepared(X, np.array([-1, 1]))
+        return type(self)(**self.get_params() | {"probability": False})._prepared(X, np.array([-1, 1]))
 
     def _machines(self) -> list[Any]:
         self._check_fitted()
@@ -146,6 +151,7 @@ class LaSVMClassifier(KernelMachine):
         with training(self):
             for machine in machines:
                 self._finish(machine)
+            forget_calibration(self)
         return self
 
     def _finish(self, machine: Any) -> None:
@@ -163,7 +169,9 @@ class LaSVMClassifier(KernelMachine):
     # -- active learning ------------------------------------------------------------------------
 
     @reads
-    def query(self, pool: Any, n: int = 1, *, sample: int | None = None) -> np.ndarray:
+    def query(  # type: ignore[override]
+        self, pool: Any, n: int = 1, *, sample: int | None = None
+    ) -> np.ndarray:
         """Return the positions of unlabelled patterns in a pool that should be labelled next.
 
         These are at most n patterns within the margin, the nearest to the boundary first (with more than two

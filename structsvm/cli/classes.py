@@ -37,7 +37,9 @@ def classes(
             files, output, n_classes=n_classes, encoding=encoding, progress=progress if shown else None
         )
         if not quiet:
+            few = found["classes"] < n_classes
+            fewer = f" (not {n_classes:,}: the text has too few words)" * few
             print(
-                f"{chr(13) * shown}{output}: {found['words']:,} words in {found['classes']:,} classes, from "
-                f"{found['tokens']:,} tokens", file=sys.stderr,
+                f"{chr(13) * shown}{output}: {found['words']:,} words in {found['classes']:,} classes"
+                f"{fewer}, from {found['tokens']:,} tokens", file=sys.stderr,
             )  # fmt: skip

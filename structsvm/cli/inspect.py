@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+import sys
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
@@ -30,23 +32,46 @@ def inspect(
     structsvm inspect chunk.ssvm --names train.txt --html report.html --test test.txt
 
     The output lists the number of features and weights, the strongest weights from a label to the next label
-    (transitions), and the strongest weights from a feature to a label (strongest).
+    (transitions), and the strongest weights from a feature to a label (strongest). For a model of train ud,
+    it shows one layer after the other. For a parser, it lists the relations, the options and the strongest
+    entries of the lexicon.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         if test is not None and html is None:
             raise ValueError("--test requires --html; to print scores, use structsvm evaluate")
-        found = commands.inspect(model, top=top, names=names, html=html, test=test)
+        _, meta = import_module("taggers.model_file").read_arrays(model)
+        if meta.get("kind") == "ospas":
+            if names is not None or html is not None:
+                raise ValueError("--names and --html have no effect on a parser; leave them out")
+            found = import_module("semparse.commands").inspect(model, top=top)
+        else:
+            found = commands.inspect(model, top=top, names=names, html=html, test=test)
         if as_json:
             print(json.dumps(found, indent=1))
+        if html is not None:
+            print(f"{html}: a page about {model}", file=sys.stderr)
         if as_json or html is not None:
             return
-        found["training"].pop("curve", None)  # for --json and --html
-        for key, value in found.items():
-            if key not in ("transitions", "strongest"):
-                print(f"{key:15} {' '.join(map(str, value)) if isinstance(value, list) else value}")
-        for key in ("transitions", "strongest"):
-            print(f"\n{key}:")
-            if key == "strongest" and any(name.startswith("#") for name, _, _ in found[key]):
-                print("(#row: name unknown; give --names FILE, or train with --keep-names)")
-            for name, label, weight in found[key]:
-                print(f"{weight:10.4f}  {name}  ->  {label}")
+        layers = found.pop("layers", {})
+        show(found)
+        for name, layer in layers.items():
+            print(f"\n== layer {name}")
+            show({key: value for key, value in layer.items() if key not in ("file", "bytes")}, "name unknown")
+
+
+UNNAMED = "name unknown; give --names FILE, or train with --keep-names"
+
+
+def show(found: dict[str, Any], unnamed: str = UNNAMED) -> None:
+    """Print the content of a model or of a layer. unnamed: what to say about features without a name."""
+    found.get("training", {}).pop("curve", None)  # for --json and --html
+    lists = [key for key in ("transitions", "strongest") if key in found]
+    for key, value in found.items():
+        if key not in lists:
+            print(f"{key:15} {' '.join(map(str, value)) if isinstance(value, list) else value}")
+    for key in lists:
+        print(f"\n{key}:")
+        if key == "strongest" and any(name.startswith("#") for name, _, _ in found[key]):
+            print(f"(#row: {unnamed})")
+        for name, label, weight in found[key]:
+            print(f"{weight:10.4f}  {name}  ->  {label}")

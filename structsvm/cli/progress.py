@@ -9,13 +9,16 @@ from structsvm.cli.errors import counted
 
 
 class Progress:
-    """A callback for taggers that shows sentences, the dual and scores on held-out data, if `shown`."""
+    """A callback for taggers that, if `shown`, shows sentences, the dual, the gap and held-out scores."""
 
     def __init__(self, *, shown: bool) -> None:
         self.bar: Any = None
         self.scores: list[float] = []
+        self.rivals: dict[str, float] = {}  # settings that were compared, with their scores
         self.start = time.perf_counter()
         self.epoch = self.seen = 0
+        self.primal = shown  # asks for the primal in the last point of each pass
+        self.gap = ""
         self.progressive = ""  # the score of predictions made before learning, in the first pass
         if shown:
             from tqdm import tqdm
@@ -33,16 +36,25 @@ class Progress:
         if point.accuracy == point.accuracy:
             score, name = (point.f1, "F1") if point.f1 == point.f1 else (point.accuracy, "accuracy")
             self.progressive = f", progressive {name} {100 * score:.2f}"
+        if point.gap == point.gap:
+            self.gap = f", gap {point.gap:.1f} after pass {point.epoch + 1}"
         scores = f", dev {100 * self.scores[-1]:.2f}" if self.scores else ""
-        told = f"pass {point.epoch + 1}, dual {point.dual:.1f}{self.progressive}{scores}"
+        turn = f", round {point.round}" if point.round else ""
+        told = f"pass {point.epoch + 1}{turn}, dual {point.dual:.1f}{self.gap}{self.progressive}{scores}"
         self.bar.set_postfix_str(told)
 
     def scored(self, value: float) -> None:
         """Remember the score of a pass."""
         self.scores.append(value)
 
-    def summary(self, tagger: Any, output: str) -> str:
-        """Describe the trained model in one line."""
+    def compared(self, settings: str, score: float) -> None:
+        """Remember the best score of one of several taggers."""
+        self.rivals[settings] = score
+
+    def summary(
+        self, tagger: Any, output: str, *, fit_bias: bool = False, calibrate: bool = False
+    ) -> str:
+        """Describe the trained model in one line, with what --fit-bias and --calibrate have found."""
         report = tagger.model_.report
         parts = [
             f"{output}: {counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}, "
@@ -53,11 +65,18 @@ class Progress:
             parts.append(f"dual {report['dual']:.2f}")
         if "gap" in report:
             parts.append(f"gap {report['gap']:.2f}")
-        if report["dev_scores"]:
+        if "dev_score" in report:
             best = max(report["dev_scores"])
             name = report["dev_score"]
             after = report["dev_scores"].index(best) + 1
             parts.append(f"best dev {name} {100 * best:.2f} after pass {after}")
+            if len(self.rivals) > 1:
+                told = "; ".join(f"{settings} {100 * score:.2f}" for settings, score in self.rivals.items())
+                parts.append(f"the best of ({told})")
+        if fit_bias:
+            parts.append(f"bias of O {tagger.model_.bias.get('O', 0.0):g}")
+        if calibrate:
+            parts.append(f"temperature of probabilities {tagger.model_.temperature:.2f}")
         return f"{', '.join(parts)}, {self.seconds:.2f} s"
 
     @property

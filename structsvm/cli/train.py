@@ -42,7 +42,9 @@ def train(
     dev: Annotated[
         str | None,
         typer.Option(
-            help="Held-out file: keep the model of the best epoch, and stop when the score gets worse."
+            help="Held-out file: keep the model of the best epoch, and stop when the score gets worse. "
+            "For ner without --memory and --cluster, also train with greedy inference and IOB2, and keep the "
+            "better model; this takes about twice as long."
         ),
     ] = None,
     resume: Annotated[str | None, typer.Option(help="Resume the training of this model.")] = None,
@@ -123,7 +125,9 @@ def train(
                 checkpoint=checkpoint, memory=memory, callback=progress, **options,
             )  # fmt: skip
         if not quiet:
-            print(progress.summary(tagger, output), file=sys.stderr)
+            print(
+                progress.summary(tagger, output, fit_bias=fit_bias, calibrate=calibrate), file=sys.stderr
+            )
 
 
 def train_layers(
@@ -154,6 +158,10 @@ def train_layers(
             f"{output}: {size}, columns {', '.join(pipeline.parts)}, {progress.seconds:.2f} s",
             file=sys.stderr,
         )  # fmt: skip
+        if dev is not None:
+            found = commands.evaluate_any(pipeline, dev, encoding=encoding)
+            told = [f"{name} {100 * one.accuracy:.2f}" for name, one in found.items()]
+            print(f"{dev}: accuracy {', '.join(told)}", file=sys.stderr)
 
 
 def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS) -> Callable[..., None]:

@@ -57,14 +57,17 @@ def tune(
         if budget is not None and trials is not None:
             raise ValueError("--budget and --trials exclude each other; leave one out")
         options = given(options)
+        header = "round  score  passes  seconds  options"
 
         def show(trial: Any) -> None:
+            nonlocal header
+            if header:
+                print(header, file=sys.stderr)
+                header = ""
             told = " ".join(commands.flags(trial.options)) or "(defaults)"
             line = f"{trial.round + 1:5}  {100 * trial.score:5.2f}  {trial.epochs:6}  {trial.seconds:7.1f}"
             print(f"{line}  {told}", file=sys.stderr, flush=True)
 
-        if not quiet:
-            print("round  score  passes  seconds  options", file=sys.stderr)
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tuned = commands.tune(
                 task, file, output, dev=dev, budget=budget if trials or budget else "120s", trials=trials,

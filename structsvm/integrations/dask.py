@@ -1,8 +1,8 @@
 """Train on a Dask cluster: the shards of CoCoA+ live on workers, and any worker may die.
 
-The driver keeps w, and what the shards had learned at the end of an epoch together with every w since.
-A shard whose worker has died is rebuilt from these on another worker, where it repeats its rounds: a fault
-changes no byte of the result. A checkpoint is the same, on disk.
+The driver keeps w, a snapshot of all shards at the end of an epoch, and the changes of w since then. If a
+worker dies, its shards are rebuilt from these on another worker, where they repeat their rounds. So a fault
+changes no byte of the result. A checkpoint holds the same on disk.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from distributed import (
 )
 
 from structsvm import LaRankClassifier, __version__
+from structsvm._dual.shard import put_weights, sparse_sum
 from structsvm.files import ModelFileError
 from structsvm.files.atomic import atomic_write
 from structsvm.optimizers.parallel import ShardLaRank, n_rounds, padded
@@ -36,6 +37,7 @@ from structsvm.problem import Problem
 ATTEMPTS = 20  # to repeat a round, each after the death of a worker
 BRANCHES = 8  # of the tree in which the changes of shards are added up
 PATIENCE = 60  # seconds without any worker, any running task or any answer of the scheduler
+REPLAY = 2  # times the size of w: if the changes since a snapshot take more memory, take a new one
 LOST = (KilledWorker, CancelledError, OSError, TimeoutError)
 
 _SHARDS: dict[tuple[str, int], ShardLaRank] = {}  # of this worker, by training and number
@@ -47,7 +49,7 @@ def connect(address: str) -> Client:
     if kind == "local":
         if not count.isdecimal() or not int(count):
             raise ValueError(f"a local cluster is given as local:N, such as local:4, got {address!r}")
-        cluster = LocalCluster(int(count), threads_per_worker=1, dashboard_address=None)
+        cluster = LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)
         client = Client(cluster)
         client.owned = cluster  # type: ignore[attr-defined]
         return client
@@ -67,7 +69,7 @@ def disconnect(client: Client) -> None:
 
 
 def check_workers(client: Client) -> list[str]:
-    """The addresses of the workers; raise ValueError if there are none or one has another version of us."""
+    """The addresses of the workers; raise ValueError if there are none, or if their versions differ."""
     workers = sorted(client.nthreads())
     if not workers:
         raise ValueError("the cluster has no workers; start some with `dask worker`")
@@ -81,7 +83,7 @@ def check_workers(client: Client) -> list[str]:
 
 
 def run_everywhere(client: Client, work: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-    """The results of a function on all workers, an exception in the place of one that fails."""
+    """The result of a function on each worker, or the exception that it raised there."""
     results: dict[str, Any] = client.sync(
         client._run, work, *arguments, on_error="return", callback_timeout=PATIENCE
     )
@@ -89,10 +91,10 @@ def run_everywhere(client: Client, work: Callable[..., Any], *arguments: Any) ->
 
 
 def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
-    """The results of futures. Raise TimeoutError if no worker runs any task for too long.
+    """The results of futures; raise TimeoutError if no worker has run a task for too long.
 
-    A round may take hours, and Dask notices workers that die. It waits forever if none is left, or if a
-    task gets lost between two workers.
+    A round may take hours, and Dask notices workers that die. But it waits forever if no worker is left, or
+    if a task gets lost between two workers.
     """
     idle = 0
     while True:
@@ -156,7 +158,7 @@ class DaskLaRank:
 
         `each` is called after every round, `end` before the pass is saved; it may change `notes`.
         """
-        if self.rounds == self.epochs_done * self.per_epoch and self._since:
+        if self.rounds == self.epochs_done * self.per_epoch and self._long_replay():
             self._settle()
         while self.rounds < (self.epochs_done + 1) * self.per_epoch:
             self.round()
@@ -167,17 +169,22 @@ class DaskLaRank:
             self._settle()
             self._checkpoint.save_pass(self)
 
+    def _long_replay(self) -> bool:
+        """Whether the changes of w since the snapshot take so much memory that a new snapshot is due."""
+        kept = sum(indices.nbytes + values.nbytes for indices, values, _ in self._since)
+        return kept > REPLAY * self._weights.nbytes
+
     def _settle(self) -> None:
-        """Keep what the shards have learned; what came before is never needed again."""
+        """Take a snapshot of all shards; the rounds before it are never needed again."""
         self._snapshot, self._since = (self._ask(_snapshot)[0], self._weights.copy()), []
 
     def round(self) -> None:
         """Let all shards run one round, and add up what they have learned."""
         played, (indices, change) = self._ask(_play)
-        old = self._weights[indices]
-        self._weights[indices] = new = old + change
+        new = self._weights[indices] + change
+        growth = put_weights(self._weights, indices, new)
         losses = sum(one["losses"] for one in played)
-        self.dual_ += losses - self._losses - float(((new - old) * (new + old)).sum()) / 2
+        self.dual_ += losses - self._losses - growth
         self._losses = losses
         self.bytes += sum(one["bytes"] for one in played)
         self.n_support_patterns_ = sum(one["patterns"] for one in played)
@@ -190,26 +197,26 @@ class DaskLaRank:
     def keep(self, folder: str | Path, training: str) -> None:
         """Save every round in a folder, and continue the training that is there.
 
-        training: what identifies it; a folder with another one is refused.
+        training: a string that identifies the training; the checkpoint of another one is refused.
         """
         self._checkpoint = Checkpoint(Path(folder), training)
         self._checkpoint.load(self)
 
     def progress(self) -> np.ndarray:
-        """The dual, its losses and counts, which a checkpoint has besides w and the shards."""
+        """The dual, its losses and the counts: what a checkpoint holds in addition to w and the shards."""
         return np.array([self.dual_, self._losses, self.n_support_patterns_, self.n_argmax_])
 
     def continue_from(
         self, states: list[dict[str, np.ndarray]] | None, weights: np.ndarray | None, since: list[Any],
         rounds: int, progress: np.ndarray,
     ) -> None:  # fmt: skip
-        """Continue a training: the shards are rebuilt on the workers when they are next asked."""
+        """Continue a training; the next task rebuilds the shards on the workers."""
         if weights is not None:
             self._weights[:] = weights
         self._snapshot, self._since, self.rounds = (states, self._weights.copy()), since, rounds
         self.epochs_done = (rounds - len(since)) // self.per_epoch
         for indices, values, _ in since:
-            self._weights[indices] = values
+            put_weights(self._weights, indices, values)
         self.dual_, self._losses = map(float, progress[:2])
         self.n_support_patterns_, self.n_argmax_ = map(int, progress[2:])
 
@@ -226,7 +233,7 @@ class DaskLaRank:
         run_everywhere(self.client, _forget, self.key)
 
     def _ask(self, task: Callable[..., Any]) -> tuple[list[Any], Any]:
-        """The answers of all shards to a task, and the sum of their changes; lost shards are rebuilt."""
+        """Run a task on all shards, rebuild lost ones; return the answers and the sum of the changes."""
         news = self._since[-1] if self._since else None
         replay: Any = None
         for _ in range(ATTEMPTS):
@@ -248,7 +255,7 @@ class DaskLaRank:
         raise RuntimeError(f"workers died {ATTEMPTS} times in a row; give them more memory or less data each")
 
     def _move(self) -> None:
-        """Give the shards of dead workers to those that live, or to the first that comes."""
+        """Assign the shards of dead workers to live ones; if there are none, wait for one."""
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
         except (OSError, TimeoutError) as error:
@@ -267,9 +274,9 @@ class DaskLaRank:
 
 
 class Checkpoint:
-    """A folder with a training: the shards at the end of a pass, and every later round.
+    """A folder that holds a training: a snapshot of the shards after a pass, and every later round.
 
-    Each file appears complete or not at all, so the training can be continued whenever its process dies.
+    Each file is complete or absent, so the training can be resumed whenever its process dies.
     """
 
     def __init__(self, folder: Path, training: str) -> None:
@@ -294,7 +301,7 @@ class Checkpoint:
             path.unlink()
 
     def load(self, learner: DaskLaRank) -> None:
-        """Give a new learner what the folder has."""
+        """Load what the folder holds into a new learner."""
         passes, rounds = sorted(self.folder.glob("pass-*.npz")), sorted(self.folder.glob("round-*.npz"))
         states, weights, done, progress = None, None, 0, learner.progress()
         since: list[Any] = []
@@ -308,7 +315,12 @@ class Checkpoint:
                 arrays = self._load(path)
                 since.append((arrays["indices"], arrays["values"], arrays["rates"]))
                 progress = arrays["progress"]
-        learner.continue_from(states, weights, since, done + len(since), progress)
+        try:
+            learner.continue_from(states, weights, since, done + len(since), progress)
+        except (ValueError, TypeError) as error:
+            raise ModelFileError(
+                f"{self.folder}: a file is damaged ({error}); delete the folder to start again"
+            ) from None
 
     def _save(self, name: str, arrays: dict[str, np.ndarray]) -> None:
         with atomic_write(self.folder / name) as file:
@@ -350,6 +362,8 @@ class DaskLaRankClassifier(LaRankClassifier):
         self._check_options()
         if self.kernel != "linear" or self.tol is not None or sample_weight is not None or self.class_weight:
             raise ValueError("a cluster supports the linear kernel, without tol, sample and class weights")
+        if self.probability:
+            raise ValueError("a cluster does not calibrate probabilities; call calibrate after fit")
         client = self.client or get_client()
         rows, targets = (client.compute(list(np.ravel(data.to_delayed()))) for data in (X, y))
         if len(rows) != len(targets):
@@ -364,7 +378,7 @@ class DaskLaRankClassifier(LaRankClassifier):
         optimizer.problem.prepare(empty, classes)
         learner = DaskLaRank(
             client, optimizer.problem, data, n_weights=optimizer.problem.n_features, C=self.C,
-            schedule=self.schedule, n_reprocess=self.n_reprocess, random_state=self.random_state,
+            schedule=optimizer.schedule, n_reprocess=optimizer.n_reprocess, random_state=self.random_state,
         )  # fmt: skip
         try:
             for _ in range(optimizer.epochs or 1):
@@ -396,7 +410,10 @@ def _classes(data: tuple[Any, np.ndarray]) -> np.ndarray:
 def _on_shard(
     task: Callable[..., Any], key: str, k: int, make: Callable[[], Any], data: Any, rounds: int, sent: Any
 ) -> tuple[list[tuple[Any, str]], Any]:
-    """The answer of a shard that has played so many rounds, None if it is not here; where it is; changes."""
+    """Run a task on a shard after `rounds` rounds; return its answer, its worker and its changes.
+
+    The answer is None if the shard is not on this worker and cannot be rebuilt from `sent`.
+    """
     news, replay = sent[0], copy.deepcopy(sent[1])  # what the network delivers is not aligned
     worker = get_worker().address
     shard: Any = _SHARDS.pop((key, k), None)  # an error or a second copy of this task finds no half of it
@@ -415,23 +432,16 @@ def _on_shard(
 
 
 def _joined(answers: Sequence[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
-    """Answers of several shards as those of one, with the sum of their changes, in order."""
+    """Join the answers of several shards, and add up their changes in order."""
     each = [one for few, _ in answers for one in few]
     changes = [change for _, change in answers if change is not None]
     if not changes:
         return each, None
-    seen = np.zeros(max(int(own.max(initial=-1)) for own, _ in changes) + 1, bool)
-    for own, _ in changes:
-        seen[own] = True
-    indices, place = np.flatnonzero(seen).astype(np.int32), np.cumsum(seen, dtype=np.int32) - 1
-    total = np.zeros(len(indices))
-    for own, change in changes:
-        total[place[own]] += change
-    return each, (indices, total)
+    return each, sparse_sum(changes)
 
 
 def _rebuilt(make: Callable[[], Any], data: Any, states: Any, weights: Any, since: list[Any]) -> Any:
-    """A shard as it was, from its data, a snapshot, and all w that it has adopted since."""
+    """Rebuild a shard from its data, a snapshot, and the changes of w that it has adopted since."""
     shard = make().begin(*copy.deepcopy(data))
     if states is not None:
         shard.rebuild(states[shard.shard], weights)

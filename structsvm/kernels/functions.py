@@ -13,6 +13,7 @@ from structsvm.kernels.kernel_cache import rbf_single
 from structsvm.validation import check_choice
 
 NOT_FINITE = "the kernel returned NaN or infinity; scale the inputs, or lower gamma or the degree"
+ALL = slice(None)
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
@@ -193,14 +194,15 @@ class Inputs:
         """Kernels of one support pattern with all of them."""
         return self.with_support(self.support[[position]], self.support_norms[[position]])[0]
 
-    def with_support(self, rows: Any, norms: np.ndarray) -> np.ndarray:
-        """Kernels of any rows with all support patterns."""
+    def with_support(self, rows: Any, norms: np.ndarray, chosen: Any = ALL) -> np.ndarray:
+        """Kernels of any rows with all support patterns, or with chosen ones."""
         if self.n == 0:
             return np.zeros((rows.shape[0], 0), dtype=self.dtype)
         self.move()
         rows, norms = self.seen(rows, norms, self.support)
-        values = self.kernel(rows, self.others(), norms, self.support_norms[: self.n])
-        return self.checked(values, (rows.shape[0], self.n))
+        others = self.others() if chosen is ALL else self.others()[chosen]
+        values = self.kernel(rows, others, norms, self.support_norms[: self.n][chosen])
+        return self.checked(values, (rows.shape[0], others.shape[0]))
 
     def seen(self, rows: Any, norms: np.ndarray, origin: Any) -> tuple[Any, np.ndarray]:
         """Rows in the form in which the kernel is exact, and their norms."""
@@ -283,5 +285,5 @@ class PrecomputedInputs(SparseInputs):
     def block(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.with_support(self.batch[slots], self.norms), self.batch[np.ix_(slots, slots)]
 
-    def with_support(self, rows: Any, norms: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(dense(rows[:, self.support[: self.n]]))
+    def with_support(self, rows: Any, norms: np.ndarray, chosen: Any = ALL) -> np.ndarray:
+        return np.ascontiguousarray(dense(rows[:, self.support[: self.n][chosen]]))

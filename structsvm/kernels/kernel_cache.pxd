@@ -8,6 +8,7 @@ cdef class KernelRows:
     cdef readonly Py_ssize_t n              # support patterns
     cdef readonly Py_ssize_t capacity
     cdef readonly Py_ssize_t n_rows         # rows in the cache
+    cdef public object kept                 # KeptValues of other patterns, or None
 
     cdef bint single                        # rows hold float32, not float64
     cdef Py_ssize_t size                    # bytes of a kernel value

@@ -211,6 +211,7 @@ cdef class KernelRows:
         """Begin with a batch of patterns; earlier support patterns stay, without a slot."""
         cdef Py_ssize_t p
         self.clear_block()
+        self.kept = None
         self.position = np.full(n_slots, -1, dtype=np.intp)
         self.pending = np.full(n_slots, -1, dtype=np.intp)
         for p in range(self.n):
@@ -230,6 +231,8 @@ cdef class KernelRows:
             return
         rows, kernel = self.inputs.block(chosen)
         self.n_kernels += n * self.n + n * n
+        if self.kept is not None:
+            self.kept.add(chosen, np.array(self.slot[:self.n]), rows, self.room)
         self.block_kernel = np.ascontiguousarray(kernel, dtype=np.float64).reshape(n, n)
         self.block_slots = chosen
         self.block_rows = <char**>allocated(calloc(n, sizeof(char*)))
@@ -358,9 +361,14 @@ cdef class KernelRows:
             memcpy(self.rows[p], &source[k, 0], self.n * self.size)
             self.n_rows += 1
 
-    def count(self, Py_ssize_t n):
-        """Book kernel values of n patterns with all support patterns that were computed elsewhere."""
-        self.n_kernels += n * self.n
+    def count(self, Py_ssize_t n_values):
+        """Count kernel values that were computed elsewhere."""
+        self.n_kernels += n_values
+
+    @property
+    def room(self) -> float:
+        """Bytes of the cache that the rows of support patterns leave free."""
+        return self.cache_bytes - self.n_rows * <double>self.capacity * self.size
 
 
 def rbf_single(float[:, ::1] values, const float[::1] norms_a, const float[::1] norms_b, float gamma) -> bool:

@@ -15,6 +15,7 @@ from structsvm.guard import reads, training
 from structsvm.optimizers.machine import Machine, Patterns
 from structsvm.problem import Problem
 from structsvm.validation import (
+    check_count,
     check_ranges,
     check_sample_weight,
     check_seed,
@@ -35,7 +36,10 @@ class NotFittedError(ValueError, AttributeError):
 
 
 class Point(NamedTuple):
-    """A point of a training curve; `primal` is nan if it was not computed.
+    """A point of a training curve.
+
+    primal: nan if it was not computed. If a callback's attribute `primal` is true, it is computed at the
+    end of every epoch; this takes one argmax for each pattern.
 
     looks: the number of predictions that this pass made before it learned from them, the sum of their losses,
     and other counts of the problem. It is filled only in the first pass over new data.
@@ -220,7 +224,8 @@ class Optimizer:
         points = min(self.points, len(order))
         ends = [round(len(order) * (k + 1) / points) for k in range(points)]
         begun, self._seen = self.elapsed, 0
-        self._fitted().oracle.watch(self._new_data)
+        if hasattr(self._fitted().oracle, "watch"):
+            self._fitted().oracle.watch(self._new_data)
         self._new_data = False
         for end in ends:
             while at < end:
@@ -238,7 +243,8 @@ class Optimizer:
             self.curve_.append(self._point())
         if len(self.curve_) > MOST_POINTS:  # after many small partial_fit
             self.curve_ = self.curve_[::2]
-        last = self._point()
+        wanted = self.holds_data and getattr(self.callback, "primal", False)
+        last = self._point(self.primal() if wanted else np.nan)
         self.epochs_done += 1
         return bool(self.callback and self.callback(last))
 
@@ -259,7 +265,8 @@ class Optimizer:
     def _point(self, primal: float = np.nan) -> Point:
         return Point(
             self.elapsed, self.epochs_done, self._seen, self.dual_, primal,
-            self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_, self._fitted().oracle.looks(),
+            self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_,
+            getattr(self._fitted().oracle, "looks", tuple)(),
         )  # fmt: skip
 
     def continue_curve(self, other: Optimizer) -> None:
@@ -291,8 +298,16 @@ class Optimizer:
 
     @reads
     def weights_at(self, places: Any) -> np.ndarray:
-        """Some entries of w, without copying the others; a slice is valid until the next training step."""
-        return self._weights()[places]
+        """Some entries of w, without copying the others; valid until the next training step."""
+        machine = self._fitted()
+        return machine.weights_at(places) if hasattr(machine, "weights_at") else self._weights()[places]
+
+    @property
+    @reads
+    def n_weights_(self) -> int:
+        """The length of w."""
+        machine = self._fitted()
+        return machine.n_weights if hasattr(machine, "n_weights") else len(self._weights())
 
     def _weights(self) -> np.ndarray:
         weights = self._fitted().weights
@@ -376,11 +391,46 @@ class Optimizer:
             self._set_progress({"progress": np.array([seed, 0])})
         return self
 
+    def forget(self, *, patterns: int = 0, rows: np.ndarray | None = None) -> Self:
+        """Drop the training set, the first support patterns and some rows of w.
+
+        Patterns are mostly sorted by age, the oldest first. What they taught stays in w, so `dual_` and
+        `gap()` no longer bound anything. rows: a mask of the rows of w to keep; a row has `problem.stride`
+        weights. The other rows are dropped as if no pattern had ever used their features.
+        """
+        machine = self._fitted()
+        check_count(patterns=patterns)
+        asked = {"forget_patterns": bool(patterns), "forget_rows": rows is not None}
+        for name, wanted in asked.items():
+            if wanted and not hasattr(machine, name):
+                raise TypeError(f"{type(self).__name__} cannot forget {name.removeprefix('forget_')}")
+        row_of = None if rows is None else self._new_rows(np.asarray(rows))
+        with training(self):
+            self._release()
+            if row_of is not None:
+                machine.forget_rows(row_of, self.problem.stride)  # type: ignore[attr-defined]
+            if patterns:
+                machine.forget_patterns(patterns)
+        return self
+
+    def _new_rows(self, keep: np.ndarray) -> np.ndarray:
+        """The new number of each row of w, or -1; raise if these rows cannot be kept or dropped."""
+        if not hasattr(self.problem, "history"):
+            raise TypeError(f"{type(self.problem).__name__} cannot forget features")
+        stride, history = self.problem.stride, self.problem.history  # type: ignore[attr-defined]
+        n = max(self.n_weights_, self._fitted().oracle.n_weights) // stride
+        if keep.dtype != bool or keep.ndim != 1 or len(keep) < n:
+            raise ValueError(f"rows must be a boolean array for the {n} rows of w")
+        if not keep[:history].all():
+            raise ValueError(f"rows must keep the first {history} rows, which hold the label history")
+        numbers: np.ndarray = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)
+        return numbers
+
     @reads
     def state(self) -> dict[str, np.ndarray]:
         """The training state as arrays for `resume`: what the machine learned, and its support patterns."""
         dual = self._fitted().state()
-        if self._fitted().weights is None:
+        if "weights" not in dual:
             raise ValueError("a kernel machine has no state of arrays; pickle the optimizer instead")
         state = {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
         if "slots" in dual:

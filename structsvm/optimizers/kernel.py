@@ -218,7 +218,15 @@ class KernelLaRank(_Kernels, LaRank):
         """
         if self.schedule == "fixed":
             return super()._to_gap(tolerance)
-        machine, order = self._fitted(), self._shuffled()
+        machine = self._fitted()
+        machine.keep_values()
+        try:
+            return self._scans(machine, tolerance)
+        finally:
+            machine.drop_values()
+
+    def _scans(self, machine: Any, tolerance: float) -> bool:
+        order = self._shuffled()
         for _ in range(self.epochs or GAP_EPOCHS):
             stopped = self._epoch(order)
             begun = time.perf_counter()

@@ -8,7 +8,11 @@ import numpy as np
 
 
 class Patterns(Protocol):
-    """The pattern store of a machine, with numbered slots; every compiled `Oracle` implements it."""
+    """The pattern store of a machine, with numbered slots; every compiled `Oracle` implements it.
+
+    It may also count the predictions that are made before learning, for progressive scores: `watch(on)`
+    starts counting from zero, or stops; `looks()` returns their number and the sum of their losses.
+    """
 
     @property
     def n_weights(self) -> int:
@@ -31,12 +35,6 @@ class Patterns(Protocol):
 
     def add_rows(self, **rows: Any) -> np.ndarray:
         """Store patterns again and return their slots."""
-
-    def watch(self, on: bool) -> None:
-        """Start counting predictions made before learning, from zero; or stop counting."""
-
-    def looks(self) -> tuple[float, ...]:
-        """The number of counted predictions, and the sum of their losses."""
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from threading import current_thread, main_thread
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from structsvm._dual.dual import lengthened
-from structsvm._dual.shard import LinearShard, add_up
+from structsvm._dual.shard import LinearShard, add_up, put_weights
 from structsvm.optimizers.base import in_slices
 from structsvm.optimizers.larank import LaRank
 from structsvm.problem import Problem
@@ -26,6 +26,7 @@ Work = Callable[[int, LinearShard, np.ndarray], None]  # visits slots of a shard
 
 
 BLOCK = 8  # weights, as in `LinearShard`
+PARTS = 16  # parts of w, which any number of threads can add up
 SMALLEST = 500  # samples of a shard: with fewer, threads cost more time than they save
 
 
@@ -40,8 +41,9 @@ def n_shards(shards: int | None, jobs: int, n_samples: int) -> int:
 def n_rounds(shards: int) -> int:
     """The rounds of an epoch.
 
-    Two shards learn as well in 5 as in 20 (development sets of chunking, NER and parts of speech), and each
-    round takes the time to add up; more shards must hear of each other more often.
+    Two shards learn as well in 5 rounds as in 20 (development sets of chunking, NER and parts of speech), and
+    shards wait for each other at the end of each round. In 3 rounds the scores stay the same too, but the gap
+    shrinks more slowly. More shards must exchange what they learn more often.
     """
     return min(20, max(5, 5 * shards // 2))
 
@@ -126,6 +128,17 @@ class ShardedPatterns:
                 starts[at[found]] = True
         return np.flatnonzero(starts)
 
+    def balanced(self, slots: np.ndarray) -> np.ndarray:
+        """Order the slots so that each stretch of them contains the same share of every shard's work.
+
+        Within a shard, the order stays as it was.
+        """
+        before = np.empty(len(slots))  # the share of its shard's work that comes before each slot
+        for oracle, (at, own) in zip(self.shards, self.split(slots), strict=True):
+            sizes = oracle.sizes(own)
+            before[at] = (np.cumsum(sizes) - sizes) / max(sizes.sum(), 1)
+        return slots[np.argsort(before, kind="stable")]
+
     def watch(self, on: bool) -> None:
         for oracle in self.shards:
             oracle.watch(on)
@@ -185,20 +198,34 @@ def deferred(stop: Stop) -> Iterator[None]:
 
 
 def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Stop | None = None) -> list[Any]:
-    """The results of the tasks. Ctrl-C and errors set `stop`, and are raised when all threads have ended."""
-    stop = stop or Stop()
-    with deferred(stop), ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(task) for task in tasks]
-        done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-        stop.asked = stop.asked or any(future.exception() is not None for future in done)
-    return [future.result() for future in futures]
+    """Run the tasks in several threads, including this one; return their results.
+
+    Ctrl-C and errors set `stop`, and are raised when all threads have ended.
+    """
+    stop, results = stop or Stop(), [None] * len(tasks)
+    remaining = iter(list(enumerate(tasks)))  # each thread takes the next one
+
+    def work() -> None:
+        try:
+            for k, task in remaining:
+                results[k] = task()
+        except BaseException:
+            stop.asked = True
+            raise
+
+    with deferred(stop), ThreadPoolExecutor(max(jobs - 1, 1)) as pool:
+        others = [pool.submit(work) for _ in range(min(jobs, len(tasks)) - 1)]
+        work()
+    for other in others:
+        other.result()
+    return results
 
 
 class Shards:
     """A `Machine` made of shards, each with its own patterns, coefficients and copy of w.
 
     w is the sum of what the shards have learned, and `dual` the dual objective of all coefficients together.
-    Memory: in addition to w, each shard holds a copy of w.
+    Memory: each shard holds a copy of w; between rounds the copies are equal.
     """
 
     squared: bool
@@ -209,13 +236,17 @@ class Shards:
         self.jobs = jobs
         n = len(oracle.shards)
         self.shards = [
-            LinearShard(own, seed=shard_seed(seed, k), sigma=n, **options)
+            LinearShard(own, seed=shard_seed(seed, k), sigma=n, n_weights=oracle.n_weights, **options)
             for k, own in enumerate(oracle.shards)
         ]
         self.C, self.squared = options["C"], self.shards[0].squared
-        self.weights = np.zeros(0)
         self.dual = 0.0
+        self._norms = np.zeros(0)  # squared, of each block of w
         self._grow(oracle.n_weights)
+
+    @property
+    def weights(self) -> np.ndarray:
+        return self.shards[0].weights
 
     # -- a round --------------------------------------------------------------------------------
 
@@ -237,21 +268,19 @@ class Shards:
 
         with deferred(stop) if self.jobs > 1 else nullcontext():  # one thread looks for signals by itself
             try:
-                self._each(play, stop)
+                self._each(play, len(self.shards), stop)
             finally:
                 in_threads([settle], 1)  # Ctrl-C waits until w is complete
 
-    def _each(self, work: Callable[[int], Any], stop: Stop | None = None) -> list[Any]:
-        """The results of `work` for each shard; if one fails, `stop` is set, and the others are awaited."""
-        n = len(self.shards)
+    def _each(self, work: Callable[[int], Any], n: int, stop: Stop | None = None) -> list[Any]:
+        """The results of `work` for 0 to n - 1. If a call fails, set `stop` and wait for the others."""
         if min(self.jobs, n) == 1:
             return [work(k) for k in range(n)]
-        return in_threads([partial(work, k) for k in range(n)], min(self.jobs, n), stop)
+        return in_threads([partial(work, k) for k in range(n)], self.jobs, stop)
 
     def _add_up(self) -> float:
-        """Bring w and its copies up to date; return `losses` minus the growth of ||w||^2 / 2."""
-        n = len(self.shards)
-        growth = self._each(lambda k: add_up(self.weights, self.shards, k, n))
+        """Bring all copies of w up to date; return `losses` minus the growth of ||w||^2 / 2."""
+        growth = self._each(lambda part: add_up(self._norms, self.shards, part, PARTS), PARTS)
         return self.losses - sum(growth)
 
     def visit(self, slots: np.ndarray) -> None:
@@ -273,6 +302,17 @@ class Shards:
         for shard, (_, own) in zip(self.shards, self.oracle.split(slots), strict=True):
             shard.dismiss(own)
 
+    def forget_patterns(self, n: int) -> None:
+        """Drop n support patterns or a few more, the same share of each shard."""
+        total = max(self.n_patterns, 1)
+        for shard in self.shards:
+            shard.forget_patterns(-(-n * shard.n_patterns // total))
+
+    def forget_rows(self, row_of: np.ndarray, stride: int) -> None:
+        for shard in self.shards:
+            shard.forget_rows(row_of, stride)
+        self._take_norms()
+
     def slacks(self, slots: np.ndarray, counted: bool = False) -> np.ndarray:
         xi, parts = np.empty(len(slots)), self.oracle.split(slots)
         self._grow(self.oracle.n_weights)
@@ -281,15 +321,15 @@ class Shards:
             at, own = parts[k]
             xi[at] = self.shards[k].slacks(own, counted)
 
-        self._each(look)
+        self._each(look, len(self.shards))
         return xi
 
     def _grow(self, n_weights: int) -> None:
         """Make w and all its copies at least this long."""
         n_weights = max(n_weights, len(self.weights))
-        self.weights = lengthened(self.weights if len(self.weights) else np.zeros(0), n_weights)
         for shard in self.shards:
             shard.grow(n_weights)
+        self._norms = lengthened(self._norms if len(self._norms) else np.zeros(0), n_weights // BLOCK + 1)
 
     # -- results --------------------------------------------------------------------------------
 
@@ -325,9 +365,14 @@ class Shards:
 
     def start_from(self, weights: np.ndarray) -> None:
         self._grow(len(weights))
-        self.weights[: len(weights)] = weights
         for shard in self.shards:
-            shard.start_from(self.weights)
+            shard.weights[: len(weights)] = weights
+        self._take_norms()
+
+    def _take_norms(self) -> None:
+        whole = padded(len(self.weights) + BLOCK)  # `add_up` may look at one block more
+        whole[: len(self.weights)] = self.weights
+        self._norms = np.square(in_blocks(whole)).sum(axis=1)
 
     def state(self) -> dict[str, np.ndarray]:
         """As that of a `LinearDual`, which can restore it, as can any number of shards."""
@@ -362,7 +407,7 @@ class Shards:
             if k:  # the first shard keeps the counters of all
                 own |= {name: np.zeros_like(state[name]) for name in ("counters", "objective")}
             shard.restore(own)
-        self.weights[: len(state["weights"])] = state["weights"]
+        self._take_norms()
         self.dual = float(state["objective"][0])
 
 
@@ -400,6 +445,11 @@ class ParallelLaRank(LaRank):
         options = {"C": self.C, "tau": self.tau, "kappa": self.kappa}
         return Shards(oracle, seed, n_threads(self.jobs), **options)
 
+    def _shuffled(self) -> np.ndarray:
+        """Give all shards the same work in each round, because they wait for the slowest."""
+        balanced: np.ndarray = self._fitted().oracle.balanced(super()._shuffled())
+        return balanced
+
     def _visit(self, order: np.ndarray) -> None:
         rates = np.tile(self._rates, (self.shards, 1))
         self._fitted().round(order, lambda k, shard, slots: self._steps(shard, slots, rates[k]))
@@ -419,22 +469,20 @@ class ShardLaRank(LaRank):
         super().__init__(problem, **options)
         self.shard, self.shards = shard, shards
         self.points = n_rounds(shards)
-        self.agreed = padded(n_weights)  # w at the beginning of a round
+        self.n_weights = len(padded(n_weights))
         self.played = 0
         self.last: dict[str, Any] = {}
 
     def _new_machine(self, oracle: Any, seed: int) -> LinearShard:
         machine = LinearShard(
             oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=shard_seed(seed, self.shard),
-            sigma=self.shards,
+            sigma=self.shards, n_weights=self.n_weights,
         )  # fmt: skip
-        machine.grow(len(self.agreed))
         return machine
 
     def adopt(self, indices: np.ndarray, values: np.ndarray, rates: np.ndarray) -> None:
         """Take over what all shards have learned."""
-        for weights in (self.agreed, self._fitted().weights):
-            weights[indices] = values
+        put_weights(self._fitted().weights, indices, values)
         self._rates = rates.copy()
 
     def play(self) -> dict[str, Any]:
@@ -443,15 +491,12 @@ class ShardLaRank(LaRank):
         if not at:
             self.epochs_done = epoch  # which the order depends on
             self._order = self._shuffled()
+            machine.save_old()
         n = len(self._order)
         own = self._order[n * at // self.points : n * (at + 1) // self.points]
         for part in in_slices(own, 64):
             self._steps(machine, part, self._rates)
-        blocks = machine.touched_blocks()
-        own, agreed = (in_blocks(weights)[blocks] for weights in (machine.weights, self.agreed))
-        block, place = np.nonzero(own != agreed)  # most weights of a block stay as they were
-        indices = blocks[block] * BLOCK + place.astype(np.int32)
-        change = (own - agreed)[block, place] / self.shards
+        indices, change = machine.changes()
         self.played += 1
         self.last = {
             "indices": indices, "change": change, "rates": self._rates.copy(),
@@ -483,7 +528,6 @@ class ShardLaRank(LaRank):
         """Load a snapshot after `begin`, and the w of that moment."""
         machine = self._fitted()
         machine.restore({**snapshot, "weights": weights})
-        self.agreed = weights.copy()
         machine.admit(self._held, self._weight)
         self.played, self._rates = int(snapshot["played"][0]), snapshot["rates"].copy()
 

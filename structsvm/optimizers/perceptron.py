@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from structsvm._dual.perceptron import PerceptronWeights
-from structsvm.guard import reads
 from structsvm.optimizers.base import Callback, Optimizer
 from structsvm.problem import Problem
 
@@ -33,11 +30,6 @@ class Perceptron(Optimizer):
         super().__init__(problem, random_state=random_state, callback=callback)
         self.average = average
         self.epochs = epochs
-
-    @reads
-    def weights_at(self, places: Any) -> np.ndarray:
-        """Some entries of w, averaged if `average` is set, without computing the others."""
-        return self._fitted().weights_at(places)
 
     def _new_machine(self, oracle: Any, seed: int) -> PerceptronWeights:
         return PerceptronWeights(oracle, average=self.average)

@@ -172,18 +172,27 @@ def test_partial_fit_refuses_classes_it_was_not_told_of():
         model.partial_fit(X[:1], ["a"], classes=["a", "z"])
 
 
-def test_fit_makes_five_passes_unless_told_otherwise_and_partial_fit_one():
+def test_fit_makes_more_passes_over_few_rows_and_partial_fit_makes_one():
     X, y = blobs()
-    assert LaRankClassifier().fit(X, y).n_iter_ == 5
     assert LaRankClassifier(epochs=1).fit(X, y).n_iter_ == 1
     assert LaRankClassifier(tol=1e-4).fit(X, y).n_iter_ > 5
     assert LaRankClassifier().partial_fit(X, y).n_iter_ == 1
-    assert LaRankClassifier().fit(X, y).partial_fit(X, y).n_iter_ == 6
-    few = LaRankClassifier(kernel="rbf").fit(X, y)
-    assert few.n_iter_ == 10_000 // len(X)
-    assert few.gap() < 1e-3 * few.dual_
-    many = np.repeat(X, 5000 // len(X) + 1, axis=0)
-    assert LaRankClassifier(kernel="rbf", C=0.001).fit(many, np.repeat(y, len(many) // len(y))).n_iter_ == 2
+    assert LaRankClassifier(epochs=5).fit(X, y).partial_fit(X, y).n_iter_ == 6
+    for kernel, passes in (("linear", 3), ("rbf", 2)):
+        few = LaRankClassifier(kernel=kernel).fit(X, y)
+        assert few.n_iter_ == 10_000 // len(X)
+        assert few.gap() < 1e-3 * few.dual_
+        many = np.repeat(X, 5000 // len(X) + 1, axis=0)
+        model = LaRankClassifier(kernel=kernel, C=0.001)
+        assert model.fit(many, np.repeat(y, len(many) // len(y))).n_iter_ == passes
+
+
+def test_the_schedule_is_fixed_without_a_kernel_and_adaptive_with_one():
+    X, y = blobs()
+    for kernel, default in (("linear", "fixed"), ("rbf", "adaptive")):
+        models = [LaRankClassifier(kernel=kernel, epochs=2, schedule=s).fit(X, y) for s in (None, default)]
+        assert models[0].dual_ == models[1].dual_
+        assert models[0].get_params()["schedule"] is None
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

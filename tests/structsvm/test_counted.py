@@ -38,7 +38,7 @@ def test_the_most_violated_labelling_is_that_of_brute_force(loss, rescaling, sla
     for kind, data in ((SequenceProblem, (X, y)), (SlowSequences, (sentences, outputs))):
         optimizer = SVMStruct(kind(LABELS, loss=loss, barred=barred), rescaling=rescaling, slack=slack)
         optimizer.begin(*data)
-        optimizer._machine.weights[: len(w)] = w[: len(optimizer._machine.weights)]
+        optimizer._machine.start_from(w[: optimizer.n_weights_])
         slacks.append(optimizer._machine.slacks(optimizer._held))
     np.testing.assert_allclose(slacks[0], slacks[1], atol=1e-9)
 

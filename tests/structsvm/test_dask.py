@@ -21,7 +21,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask, about dead workers
 
 @pytest.fixture(scope="module")
 def client():
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
         yield client
 
 
@@ -59,7 +60,8 @@ def test_shards_on_a_cluster_learn_what_threads_learn(client):
 
 
 def test_workers_killed_in_random_rounds_change_no_byte():
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
         strike_down(client)
 
 
@@ -85,12 +87,21 @@ def strike_down(client):
 def test_a_cluster_that_loses_all_workers_raises_an_error_instead_of_waiting(monkeypatch):
     monkeypatch.setattr(module, "PATIENCE", 1)
     options = {"processes": False, "dashboard_address": None}
-    with LocalCluster(1, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
+    with LocalCluster(n_workers=1, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
         learner = new(client, shards=1)
         learner.round()
         cluster.scale(0)
         with pytest.raises(RuntimeError, match="the cluster has had no workers for 1 seconds"):
             learner.epoch()
+
+
+def test_a_local_cluster_has_as_many_processes_as_asked_for(monkeypatch):
+    asked = {}
+    monkeypatch.setattr(module, "LocalCluster", lambda **options: asked.update(options))
+    monkeypatch.setattr(module, "Client", lambda cluster: type("Fake", (), {})())
+    connect("local:3")
+    assert asked["n_workers"] == 3
+    assert asked["threads_per_worker"] == 1
 
 
 def test_two_trainings_share_a_cluster(client):
@@ -141,5 +152,7 @@ def test_a_classifier_learns_from_dask_arrays_what_it_learns_from_numpy(client):
     assert there.gap_ >= 0
     assert there.predict(parts[0]).compute().tolist() == there.predict(X).tolist()
     assert there.score(X, y) == pytest.approx(here.score(X, y), abs=0.05)
+    with pytest.raises(ValueError, match="a cluster does not calibrate probabilities; call calibrate"):
+        DaskLaRankClassifier(probability=True).fit(None, None)
     with pytest.raises(ValueError, match="X has 4 partitions but y has 1"):
         DaskLaRankClassifier().fit(parts[0], parts[1].rechunk(200))

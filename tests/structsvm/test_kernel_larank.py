@@ -16,7 +16,8 @@ from structsvm import (
     PassiveAggressive,
     SVMStruct,
 )
-from structsvm.kernels.functions import Rbf, squared_norms
+from structsvm.kernels.functions import Inputs, Rbf, kernel_function, squared_norms
+from structsvm.kernels.kept_values import KeptValues
 from structsvm.kernels.kernel_cache import rbf_single
 from structsvm.problems.taxonomies import taxonomy_features, tree_loss
 
@@ -359,3 +360,46 @@ def test_dense_and_sparse_batches_may_take_turns(first):
     np.testing.assert_allclose(
         learner.decision_function(forms[0]), learner.decision_function(forms[1]), atol=1e-9
     )
+
+
+def gap_run(kernel, cache_size, X, y):
+    problem = Multiclass()
+    optimizer = KernelLaRank(
+        problem, C=1.0, kernel=kernel, gamma=0.5, cache_size=cache_size, gap_tolerance=0.5, epochs=None
+    )
+    return optimizer.fit(X, y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", lambda a, b: (a @ b.T).toarray()])
+def test_scans_keep_kernel_values_and_find_the_same_slacks(kernel):
+    X, y = points(300, seed=3)
+    X = sparse.csr_array(X) if callable(kernel) else X
+    roomy, tight = (gap_run(kernel, size, X, y) for size in (100.0, 0.02))
+    assert roomy.n_kernels_ < 0.8 * tight.n_kernels_
+    for optimizer in (roomy, tight):
+        assert optimizer.gap() < 0.5
+        slacks = optimizer._machine.slacks(np.arange(300))
+        scores = optimizer.decision_function(X)
+        assert slacks == pytest.approx(optimizer._machine.slacks_at(scores, y), abs=1e-6)
+    assert roomy.dual_ == pytest.approx(tight.dual_, abs=1.0)
+
+
+def test_kept_values_are_those_of_the_kernel():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(40, 3))
+    inputs = Inputs(kernel_function("rbf", gamma=0.3, degree=3, coef0=0.0), X)
+    exact = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(-1))
+    kept = KeptValues(inputs, 40)
+    for n_support, expected in ((5, 35 * 5), (9, 31 * 4)):  # only pairs that are new are computed
+        for position in range(inputs.n, n_support):
+            inputs.insert(position, position)
+        support, beta = np.arange(n_support), rng.normal(size=(n_support, 2))
+        found = list(kept.scan(np.arange(n_support, 40), support, beta, room=1e9))
+        slots = np.concatenate([part for part, *_ in found])
+        assert sorted(slots) == list(range(n_support, 40))
+        assert np.concatenate([scores for _, scores, _ in found]) == pytest.approx(
+            exact[slots][:, support] @ beta
+        )
+        assert sum(n for *_, n in found) == expected
+    kept.shrink(0)
+    assert (kept.blocks, kept.n_bytes, kept.held.sum()) == ([], 0, 0)

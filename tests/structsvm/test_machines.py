@@ -36,7 +36,10 @@ def test_each_machine_satisfies_the_contract(name):
         for method, promised in inspect.getmembers(contract, inspect.isfunction):
             if not method.startswith("_") and method != "add_rows":  # whose arguments are those of rows()
                 wanted = list(inspect.signature(promised).parameters)[1:]
-                assert list(inspect.signature(getattr(part, method)).parameters) == wanted, method
+                given = inspect.signature(getattr(part, method)).parameters
+                assert list(given)[: len(wanted)] == wanted, method
+                extra = list(given)[len(wanted) :]
+                assert all(given[own].default is not inspect.Parameter.empty for own in extra)
 
 
 def test_optimizers_are_at_most_two_levels_below_their_base():
@@ -106,6 +109,29 @@ class Centroids(Optimizer):
 
     def _new_machine(self, oracle, seed):
         return Averages(oracle)
+
+
+class Uncounted:
+    """The patterns of another oracle, without the optional methods."""
+
+    def __init__(self, oracle):
+        self.oracle = oracle
+
+    def __getattr__(self, name):
+        if name in ("watch", "looks"):
+            raise AttributeError(name)
+        return getattr(self.oracle, name)
+
+
+def test_an_oracle_need_not_count_predictions():
+    class Plain(Centroids):
+        def _new_oracle(self, problem):
+            return Uncounted(super()._new_oracle(problem))
+
+    X, y = noisy_classes(80)
+    learner = Plain(Multiclass()).fit(X, y)
+    assert np.array_equal(learner.weights_, Centroids(Multiclass()).fit(X, y).weights_)
+    assert np.isnan(learner.curve_[-1].progressive)
 
 
 def test_a_new_optimizer_is_a_machine_and_one_method():

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from structsvm import LaRank, LaRankClassifier, Multiclass
+from structsvm._dual.shard import put_weights, sparse_sum
 from structsvm.optimizers import ParallelLaRank
-from structsvm.optimizers.parallel import SMALLEST, n_shards
+from structsvm.optimizers.parallel import SMALLEST, ShardLaRank, n_shards
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
 from tests.structsvm.helpers import (
     SlowMulticlass,
@@ -160,6 +161,59 @@ def test_ctrl_c_ends_a_round_in_threads():
         optimizer.fit(X, y)
     assert_invariants(optimizer)
     assert threading.active_count() < 4
+
+
+def test_every_part_of_an_order_gives_all_shards_the_same_work():
+    problem, X, y = PROBLEMS["exact"]()
+    oracle = ParallelLaRank(problem, shards=3).begin(X, y)._machine.oracle
+    given = np.random.default_rng(0).permutation(len(X))
+    order = oracle.balanced(given)
+    for (_, before), (_, after) in zip(oracle.split(given), oracle.split(order), strict=True):
+        np.testing.assert_array_equal(before, after)
+    tokens = np.diff(X.sentence_ptr)[order]
+    for end in (20, 40):
+        work = [tokens[:end][order[:end] % 3 == k].sum() / tokens[order % 3 == k].sum() for k in range(3)]
+        assert max(work) - min(work) < 0.1
+    assert oracle.shards[0].sizes(np.arange(2)).tolist() == np.diff(X.sentence_ptr)[[0, 3]].tolist()
+
+
+def test_a_shard_of_its_own_reports_what_it_changed_and_the_sum_is_that_of_threads():
+    problem, X, y = PROBLEMS["exact"]()
+    n_weights = problem.offset + 40 * problem.stride
+    alone = [
+        ShardLaRank(problem, shard=k, shards=3, n_weights=n_weights, C=0.3).begin(X[k::3], y[k::3])
+        for k in range(3)
+    ]
+    w = np.zeros(alone[0].n_weights)
+    for _ in range(3):
+        played = [shard.play() for shard in alone]
+        for shard, one in zip(alone, played, strict=True):
+            expected = w.copy()
+            np.add.at(expected, one["indices"], 3 * one["change"])
+            np.testing.assert_allclose(shard._machine.weights, expected, atol=1e-12)
+            assert (np.diff(one["indices"]) > 0).all()
+            assert one["change"].all()
+        before = w @ w
+        indices, change = sparse_sum([(one["indices"], one["change"]) for one in played])
+        growth = put_weights(w, indices, w[indices] + change)
+        assert growth == pytest.approx((w @ w - before) / 2)
+        for shard in alone:
+            shard.adopt(indices, w[indices], np.ones(3))
+            np.testing.assert_array_equal(shard._machine.weights, w)
+    for indices in ([len(w)], [0, 10**9, 7], [3, 3], [-1]):
+        with pytest.raises(ValueError, match="do not fit"):
+            put_weights(w, np.array(indices, np.int32), np.ones(len(indices)))
+
+
+def test_sparse_vectors_are_added_as_dense_ones():
+    rng = np.random.default_rng(0)
+    dense = rng.integers(-1, 2, (5, 50)) * rng.normal(size=(5, 50))
+    dense[3] = 0
+    indices, values = sparse_sum([(np.flatnonzero(row).astype(np.int32), row[row != 0]) for row in dense])
+    np.testing.assert_array_equal(indices, np.flatnonzero(dense.any(axis=0)))
+    np.testing.assert_array_equal(values, sum(dense)[indices])
+    with pytest.raises(ValueError, match="as many values as indices"):
+        sparse_sum([(np.arange(5, dtype=np.int32), np.ones(1))] * 2)
 
 
 def test_small_data_sets_stay_in_one_shard():

@@ -6,8 +6,6 @@ from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem,
 from structsvm.problems.sequence.resize import (
     wider_state,
     wider_weights,
-    without_features,
-    without_patterns,
 )
 
 __all__ = [
@@ -19,6 +17,4 @@ __all__ = [
     "labels_before",
     "wider_state",
     "wider_weights",
-    "without_features",
-    "without_patterns",
 ]

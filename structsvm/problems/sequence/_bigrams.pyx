@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from structsvm._dual.oracle cimport Oracle
 from structsvm.problems.sequence._sentences cimport Sentence, SequenceOracle
 from structsvm.problems.sequence._oracles cimport ExactOracle
 
@@ -57,6 +58,9 @@ cdef class BigramOracle(ExactOracle):
             self.know(bigram_rows)
             self.keep(slots, sentence_ptr, bigram_ids)
         return slots
+
+    def forget_rows(self, row_of):
+        Oracle.forget_rows(self, row_of)    # refused: numbers of bigrams are rows too
 
     def know(self, rows):
         """Take the rows of all numbers; numbers are only ever added, so what is shorter is older."""
@@ -114,16 +118,13 @@ cdef class BigramOracle(ExactOracle):
 
     cdef void add_weights(self, Py_ssize_t t, Py_ssize_t before, float* scores) noexcept nogil:
         """Add what the bigrams of a token say of each label, given the one before."""
-        cdef Py_ssize_t k, y
+        cdef Py_ssize_t k
         cdef int32_t number, row
-        cdef const double* weights
         for k in range(self.kinds):
             number = self.ids[t * self.kinds + k]
             row = self.rows_of[number, before] if number >= 0 else -1
             if row >= 0:
-                weights = self.w + self.offset + row * self.stride
-                for y in range(self.stride):
-                    scores[y] += <float>weights[y]
+                self.add_row(self.w, row, scores)
 
     cdef const float* entering(self, Py_ssize_t t) noexcept nogil:
         cdef Py_ssize_t p, first = 0 if t else self.n_labels, stop = self.n_labels if t else self.n_labels + 1

@@ -4,7 +4,7 @@
 A `Decoder` is read-only once made, so any number of threads may use it; all work is done without the GIL.
 """
 from libc.math cimport INFINITY, exp, log
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -87,17 +87,40 @@ cdef class Decoder:
 
     def _arrange(self):
         """Arrange the rows by the number of their weights; return those of the label history."""
-        counts = self.source.counts
+        counts = self.source.counts[self.first:]
         is_wide = counts > WIDE * self.stride
-        is_wide[:self.first] = False
-        self.wide = self.source.kept(is_wide).dense(self.stride)
-        sparse = self.source.kept(~is_wide)
-        self.cells = sparse.cells.view(np.uint64)
-        spans = np.empty(len(counts), SPAN)
-        spans["start"][is_wide], spans["count"][is_wide] = np.arange(is_wide.sum()), -1
-        spans["start"][~is_wide], spans["count"][~is_wide] = sparse.ptr[:len(sparse)], sparse.counts
-        self.spans = spans[self.first:].view(np.uint64)
-        return self.source.kept(np.arange(len(counts)) < self.first).dense(self.stride)
+        wide = np.zeros((np.count_nonzero(is_wide), self.stride), np.float32)
+        cells, spans = np.empty(counts[~is_wide].sum(), np.uint64), np.empty(self.n_rows, np.uint64)
+        if self.n_rows:
+            self._fill(is_wide, wide, cells, spans)
+        self.wide, self.cells, self.spans = wide, cells, spans
+        history = np.zeros((self.first, self.stride), np.float32)
+        history[:, :self.source.n_labels] = self.source[:self.first]
+        return history
+
+    cdef _fill(self, is_wide, float[:, ::1] wide, uint64_t[::1] cells, uint64_t[::1] spans):
+        """Copy the weights of each feature to a wide row, or as cells."""
+        cdef const uint8_t[::1] fills_row = is_wide.view(np.uint8)
+        cdef const uint32_t[::1] ptr = self.source.ptr
+        cdef const uint64_t[::1] source = self.source.cells.view(np.uint64)
+        cdef Span span
+        cdef Py_ssize_t row, k, n_wide = 0, n_cells = 0
+        cdef Cell cell
+        with nogil:
+            for row in range(self.n_rows):
+                span.start, span.count = n_wide if fills_row[row] else n_cells, -1
+                for k in range(ptr[self.first + row], ptr[self.first + row + 1]):
+                    if fills_row[row]:
+                        memcpy(&cell, &source[k], sizeof(Cell))
+                        wide[n_wide, cell.label] = cell.value
+                    else:
+                        cells[n_cells] = source[k]
+                        n_cells += 1
+                if fills_row[row]:
+                    n_wide += 1
+                else:
+                    span.count = n_cells - span.start
+                memcpy(&spans[row], &span, sizeof(Span))
 
     def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
         """Write the labels of sentences start .. stop - 1 to `out`, and the margins to `margins`.

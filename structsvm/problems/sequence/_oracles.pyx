@@ -44,6 +44,11 @@ cdef class ExactOracle(SequenceOracle):
                 return 0
         return 0
 
+    def sizes(self, const Py_ssize_t[::1] slots) -> np.ndarray:
+        """The tokens of each sentence."""
+        cdef Py_ssize_t k
+        return np.array([self.of_slot[slots[k]].n_tokens for k in range(slots.shape[0])], dtype=np.float64)
+
     cdef int widen(self, Py_ssize_t n_tokens) except -1 nogil:
         if n_tokens <= self.room:
             return 0

@@ -7,6 +7,10 @@ cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
     void score_token_double(
         double* scores, const double* w, const int32_t* rows, const float* values, Py_ssize_t n,
         Py_ssize_t stride)
+    void score_token_blocks(
+        double* scores, const double* w, const int32_t* places, const int32_t* rows, const float* values,
+        Py_ssize_t n, Py_ssize_t n_blocks)
+    int STRUCTSVM_LANES
 
 cdef enum:
     UNKNOWN = -1            # as a gold label: any label will do
@@ -17,7 +21,7 @@ cdef enum:
 cdef struct Sentence:
     Py_ssize_t n_tokens
     Py_ssize_t n_slots      # slots that still need it
-    Py_ssize_t number       # in the call that added it
+    Py_ssize_t number       # in the call that added it; negative: the call of forget_rows that changed it
     int32_t* token_ptr      # one block of memory: everything below, and this
     int32_t* rows           # sorted within a token
     float* values           # or NULL: all 1
@@ -29,8 +33,10 @@ cdef class SequenceOracle(Oracle):
     cdef readonly Py_ssize_t n_labels, stride
     cdef readonly Py_ssize_t offset             # of the first feature row in w; label history lies before it
     cdef readonly Py_ssize_t n_rows
+    cdef Py_ssize_t n_pinned                    # rows
     cdef readonly Py_ssize_t n_stored           # sentences
     cdef Py_ssize_t n_slots, slots_capacity, n_free
+    cdef Py_ssize_t forgettings                 # minus the number of calls of forget_rows
     cdef Sentence** of_slot                     # NULL where free
     cdef int32_t* token_of_slot
     cdef Py_ssize_t* free_slots
@@ -47,6 +53,8 @@ cdef class SequenceOracle(Oracle):
 
     cdef int note(self, const Sentence* x, Py_ssize_t t, Py_ssize_t found) except -1 nogil
     cdef int score(self, const double* w, const Sentence* x, Py_ssize_t t) except -1 nogil
+    cdef void add_row(self, const double* w, Py_ssize_t row, float* scores) noexcept nogil
+    cdef void pin(self) noexcept
     cdef bint permits(self, int32_t gold, Py_ssize_t y) noexcept nogil
     cdef double cost_of(self, int32_t gold, Py_ssize_t y) noexcept nogil
     cdef void emit_token(

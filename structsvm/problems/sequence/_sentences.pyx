@@ -13,6 +13,12 @@ import numpy as np
 
 from structsvm.problems.sequence.problem import SequenceLabels, Sequences
 
+cdef enum:
+    PINNED = 16     # one of this many rows is pinned
+
+cdef extern from "structsvm/_dual/vector.h" nogil:
+    void prefetch_line(const void* at)
+
 
 cdef class SequenceOracle(Oracle):
     """Sentences of sparse tokens, by slot."""
@@ -20,6 +26,7 @@ cdef class SequenceOracle(Oracle):
     def __init__(self, problem, Py_ssize_t n_labels, Py_ssize_t stride, Py_ssize_t history, loss):
         self.problem = problem
         self.n_labels, self.stride, self.offset = n_labels, stride, history * stride
+        self.pin()
         self.loss = np.require(loss, np.float64, "CA")
         self.sets = {}
         self.set_view = np.zeros((0, n_labels), dtype=np.uint8)
@@ -51,7 +58,17 @@ cdef class SequenceOracle(Oracle):
         X = self.taken(X, y)
         self.n_rows = max(self.n_rows, int(np.max(X.rows, initial=-1)) + 1)
         self.n_weights = self.offset + self.n_rows * self.stride
+        self.pin()
         return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, y.codes, X.values, y.sets)
+
+    cdef void pin(self) noexcept:
+        """Choose the rows that stay where an array would have them, unless a dual already uses w in blocks.
+
+        Frequent features mostly occur early. Their rows fill up anyway, and are read faster in one piece.
+        """
+        if self.places == NULL:
+            self.n_pinned = self.n_rows // PINNED
+            self.pinned = self.offset + self.n_pinned * self.stride
 
     def taken(self, X, y):
         """The sentences as this kind of oracle stores them."""
@@ -85,6 +102,7 @@ cdef class SequenceOracle(Oracle):
             self.problem.check_stored(X, SequenceLabels(codes, sentence_ptr, list(sets)), places)
             self.n_rows = max(self.n_rows, int(np.max(rows, initial=-1)) + 1)
             self.n_weights = self.offset + self.n_rows * self.stride
+            self.pin()
         codes = self.intern(codes, sets)
         cdef const long long[::1] sentence_at = np.require(sentence_ptr, np.int64, "CA")
         cdef const long long[::1] token_at = np.require(token_ptr, np.int64, "CA")
@@ -187,6 +205,25 @@ cdef class SequenceOracle(Oracle):
             "places": np.array(places, dtype=np.int64).reshape(-1, 2),
         }
 
+    def forget_rows(self, const int32_t[::1] row_of):
+        """Remove features from all sentences, in place; row_of begins with the rows of the label history."""
+        cdef Py_ssize_t slot, row, n = 0, history = self.offset // self.stride
+        cdef Sentence* x
+        self.forgettings -= 1
+        if row_of.shape[0] < history + self.n_rows:
+            raise ValueError(
+                f"{row_of.shape[0]} rows for {history} of the history and {self.n_rows} features")
+        for slot in range(self.n_slots):
+            x = self.of_slot[slot]
+            if x != NULL and x.number != self.forgettings:      # once, however many slots it has
+                renumber(x, &row_of[history], history)
+                x.number = self.forgettings
+        for row in range(self.n_rows):
+            n += row_of[history + row] >= 0
+        self.n_rows, self.n_weights = n, self.offset + n * self.stride
+        self.places = NULL
+        self.pin()
+
     cdef int put(self, Sentence* x, Py_ssize_t t) except -1:
         """A slot for a token (or sentence)."""
         cdef Py_ssize_t slot, capacity = self.slots_capacity
@@ -272,13 +309,33 @@ cdef class SequenceOracle(Oracle):
 
     cdef int score(self, const double* w, const Sentence* x, Py_ssize_t t) except -1 nogil:
         """Scores of the labels of a token by its features alone."""
-        cdef Py_ssize_t y, first = x.token_ptr[t]
+        cdef Py_ssize_t y, first = x.token_ptr[t], stop = x.token_ptr[t + 1], middle = stop
+        cdef const int32_t* places = self.places + self.offset // STRUCTSVM_LANES
+        cdef Py_ssize_t n_blocks = self.stride // STRUCTSVM_LANES
         for y in range(self.stride):
             self.scores[y] = 0
-        score_token_double(self.scores, w + self.offset, x.rows + first,
-                           NULL if x.values == NULL else x.values + first,
-                           x.token_ptr[t + 1] - first, self.stride)
+        if self.places != NULL:
+            while middle > first and x.rows[middle - 1] >= self.n_pinned:     # rows are sorted
+                middle -= 1
+                prefetch_line(places + x.rows[middle] * n_blocks)
+        score_token_double(
+            self.scores, w + self.offset, x.rows + first, NULL if x.values == NULL else x.values + first,
+            middle - first, self.stride)
+        if middle < stop:
+            score_token_blocks(
+                self.scores, w, places, x.rows + middle, NULL if x.values == NULL else x.values + middle,
+                stop - middle, n_blocks)
         return 0
+
+    cdef void add_row(self, const double* w, Py_ssize_t row, float* scores) noexcept nogil:
+        """Add the weights of a feature to the scores of the labels."""
+        cdef Py_ssize_t y, at = self.offset + row * self.stride
+        for y in range(self.stride):
+            if self.places == NULL:
+                scores[y] += <float>w[at + y]
+            else:
+                scores[y] += <float>w[
+                    self.places[(at + y) // STRUCTSVM_LANES] * STRUCTSVM_LANES + y % STRUCTSVM_LANES]
 
     cdef bint permits(self, int32_t gold, Py_ssize_t y) noexcept nogil:
         return gold == y or gold == UNKNOWN or (gold <= FIRST_SET and self.set_view[FIRST_SET - gold, y])
@@ -336,6 +393,20 @@ cdef void sort_rows(int32_t* rows, float* values, Py_ssize_t start, Py_ssize_t s
         rows[j] = row
         if values:
             values[j] = value
+
+
+cdef void renumber(Sentence* x, const int32_t* row_of, Py_ssize_t history) noexcept nogil:
+    """Give the rows of a sentence their new numbers, which count the history too; those without one go."""
+    cdef Py_ssize_t t, k, n = 0, start = 0, stop
+    for t in range(x.n_tokens):
+        stop = x.token_ptr[t + 1]
+        for k in range(start, stop):
+            if row_of[x.rows[k]] >= 0:
+                x.rows[n] = <int32_t>(row_of[x.rows[k]] - history)
+                if x.values != NULL:
+                    x.values[n] = x.values[k]
+                n += 1
+        x.token_ptr[t + 1], start = <int32_t>n, stop
 
 
 cdef void* enough(void* block) except NULL:

@@ -46,6 +46,32 @@ enum { STRUCTSVM_LANES = 8 };
 
 STRUCTSVM_SCORE(score_token_double, double)
 
+/* A few weights at once: left to itself, the compiler adds those of a block one by one. */
+#if defined(__GNUC__)
+typedef double structsvm_pack __attribute__((vector_size(32), aligned(8)));
+#else
+typedef double structsvm_pack;
+#endif
+enum { STRUCTSVM_PACKS = STRUCTSVM_LANES * sizeof(double) / sizeof(structsvm_pack) };
+
+/* The same where w is in blocks of STRUCTSVM_LANES weights: places[row * n_blocks + b] says where block b of a row is. A block
+   that was never written is at a place of zeros. It is added too, because a branch could not be predicted. */
+STRUCTSVM_CLONES static void score_token_blocks(double *restrict scores, const double *restrict w, const int32_t *restrict places,
+                                                const int32_t *restrict rows, const float *restrict values, ptrdiff_t n,
+                                                ptrdiff_t n_blocks) {
+    for (ptrdiff_t k = 0; k < n; k++)
+        for (ptrdiff_t b = 0; b < n_blocks; b++)
+            STRUCTSVM_PREFETCH(w + (ptrdiff_t)places[rows[k] * n_blocks + b] * STRUCTSVM_LANES);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const double value = values == NULL ? 1 : values[k];
+        for (ptrdiff_t b = 0; b < n_blocks; b++) {
+            const double *block = w + (ptrdiff_t)places[rows[k] * n_blocks + b] * STRUCTSVM_LANES;
+            structsvm_pack *sums = (structsvm_pack *)(scores + b * STRUCTSVM_LANES);
+            for (int j = 0; j < STRUCTSVM_PACKS; j++) sums[j] += value * ((const structsvm_pack *)block)[j];
+        }
+    }
+}
+
 /* Rows of weights as labelling reads them. Few of the features of a model have weights for many labels, but they are those
    that occur all the time: they are added eight labels at a time (`wide`), the others weight by weight (`cells`). */
 typedef struct {
