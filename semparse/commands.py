@@ -257,6 +257,20 @@ def lexicon(model: Ospas | str | Path, output: str | Path = "-", *, least: float
     return len(lines)
 
 
+def inspect(model: str | Path, *, top: int = 20) -> dict[str, Any]:
+    """Return the relations of a parser, its options, and the largest shares or weights of its lexicon."""
+    parser = _loaded(model)
+    lexicon = [(word, symbol, w) for word, found in parser.lexicon().items() for symbol, w in found.items()]
+    relations = parser.schema_.relations.items()
+    return {
+        "file": str(model), "bytes": Path(model).stat().st_size,
+        "relations": [f"{name}/{len(relation.slots)}" for name, relation in sorted(relations)],
+        "words": len(parser.lexicon()),
+        "options": {name: value for name, value in parser.get_params().items() if name != "schema"},
+        "strongest": sorted(lexicon, key=lambda entry: (-entry[2], entry))[:top],
+    }  # fmt: skip
+
+
 def explain(
     model: Ospas | str | Path, sentence: str, meaning: str | None = None
 ) -> tuple[Parse | None, list[tuple[str, str, float]]]:

@@ -16,6 +16,8 @@ import csv
 import json
 import math
 import os
+import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,6 +28,7 @@ from semparse.io import read_lines
 from semparse.meaning import MR, as_mr, parse_mrs
 from structsvm.files import DataError, file_name
 
+ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)\s*$")  # at the end of a date
 
 @dataclass
 class Row:
@@ -50,6 +53,7 @@ def read_windows(
     if kind != other:
         what = f"its times are {other}, but those of {file_name(texts)} are {kind}; use one kind"
         raise DataError(what, file_name(events))
+    _warn_of_zones([*spoken, *happened])
     said = [_told(_text, row, texts) for row in spoken]
     found = windows(
         [(bag.time, bag.text) for bag in said],
@@ -58,6 +62,17 @@ def read_windows(
         after=after,
     )
     return [replace(bag, candidates=window.candidates) for bag, window in zip(said, found, strict=True)]
+
+
+def _warn_of_zones(rows: list[Row]) -> None:
+    """Warn if only some of the dates have a time zone."""
+    dates = [str(row.values.get(name)) for row in rows for name in ("time", "start", "end")]
+    zones = {bool(ZONE.search(date)) for date in dates if ":" in date}
+    if len(zones) > 1:
+        warnings.warn(
+            "some dates have a time zone and some do not; those without are read as UTC; add the zones",
+            stacklevel=4,
+        )
 
 
 def _told(convert: Any, row: Row, path: str | os.PathLike[str]) -> Any:

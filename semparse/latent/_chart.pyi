@@ -6,6 +6,7 @@ import numpy as np
 CHANNELS: tuple[str, ...]
 
 class Units:
+    n_states: int
     def __init__(self, units: Sequence[Any], roots: Sequence[int], exact: bool) -> None: ...
 
 class Sentence:

@@ -127,7 +127,8 @@ cdef class Units:
     earlier slot that it copies or -1, units that may fill it, constants that may do so without a word, the
     meaning of the constant that must fill it or 0 for any that the role allows)."""
 
-    cdef int n, n_slots, n_states, most
+    cdef readonly int n_states  # sets of filled slots, of all units
+    cdef int n, n_slots, most
     cdef bint exact, nested
     cdef int32_t[::1] rel, first, size, least, state_first
     cdef int32_t[::1] role, copy, arc, arc_first, silent, silent_first, roots

@@ -21,6 +21,7 @@ CLASS_SHARE = 0.4  # of a word's counts that constants of one type must have for
 SURE_SHARE = 0.5  # a word whose best constant has less is decided by the rest of the sentence, too
 LONGEST_NAME = 60  # characters of an open constant: some regular expressions take long on longer ones
 MOST_WORDS = 64  # of a sentence in a chart; of longer ones, those that most likely stand for something
+MOST_WORK = 2e7  # words cubed times states of the grammar: a third of a second; larger charts drop words
 
 
 class Table:
@@ -204,11 +205,12 @@ class Viewer:
 
     def _telling(self, words: list[Word]) -> list[Word]:
         """The words that fit into a chart of all spans: those that most likely stand for something."""
-        if len(words) <= MOST_WORDS:
+        most = min(MOST_WORDS, 1 + int((MOST_WORK / max(1, self.grammar.search.n_states)) ** (1 / 3)))
+        if len(words) <= most:
             return words
         share = self.alignment.share
         nothing = [share(word.form).get(EMPTY, 0.0) if share(word.form) else 1.0 for word in words]
-        best = sorted(range(len(words)), key=lambda i: nothing[i])[:MOST_WORDS]
+        best = sorted(range(len(words)), key=lambda i: nothing[i])[:most]
         return [words[i] for i in sorted(best)]
 
     def _copied(self, words: list[Word]) -> list[Mention]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from semparse import MR, MeaningError, Ospas, Schema, SchemaError, parse_mr
+from semparse.latent import features as latent_features
 from semparse.latent.features import FEATURES
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from tests.semparse.commentary import commentary
@@ -412,3 +413,13 @@ def test_a_number_of_clauses_that_no_sentence_has_is_refused():
         Ospas(clauses=2**28 - 1).fit(["anna sings"], [["sing(anna)"]])
     text = "anna sings so it goes on and on and on in the game right now"
     assert Ospas(clauses=8).fit([text], [["sing(anna)"]]).parse("anna") is not None
+
+
+def test_the_work_of_a_chart_is_bounded_by_leaving_out_words_that_stand_for_nothing(monkeypatch):
+    parser = Ospas().fit(*DATA[:2])
+    words = DATA[0][0].split()
+    long = ["hm"] * 20 + words
+    states = parser.model_.grammar.search.n_states
+    monkeypatch.setattr(latent_features, "MOST_WORK", states * (len(words) - 0.5) ** 3)
+    assert [word.text for word in parser.model_.viewer.view(long, grow=False).words] == words
+    assert parser.predict([" ".join(long)]) == parser.predict([DATA[0][0]]) != [None]

@@ -384,6 +384,18 @@ def test_the_lexicon_lists_words_with_their_shares(folder):
     assert len(every) > len(lines)
 
 
+def test_inspection_of_a_parser_lists_its_relations_and_words(folder):
+    found = json.loads(run("inspect", "game.ssvm", "--json", "--top", 5, cwd=folder).stdout)
+    parser = Ospas.load(folder / "game.ssvm")
+    assert {name.split("/")[0] for name in found["relations"]} == {*parser.schema_.relations}
+    assert found["words"] == len(parser.lexicon())
+    weights = [weight for _, _, weight in found["strongest"]]
+    assert len(weights) == 5
+    assert max(max(shares.values()) for shares in parser.lexicon().values()) == weights[0] == max(weights)
+    assert "relations" in run("inspect", "game.ssvm", cwd=folder).stdout
+    refused(run("inspect", "game.ssvm", "--html", "page.html", cwd=folder), 2, "no effect on a parser")
+
+
 def test_a_score_is_explained_by_its_weights(folder):
     done = run("parse", "explain", "game.ssvm", "purple3 feeds purple7", "--top", 5, cwd=folder)
     first, *rest = done.stdout.splitlines()
