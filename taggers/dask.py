@@ -1,6 +1,6 @@
-"""Train and tag with many files on a Dask cluster; the data stay where the workers read them.
+"""Train and tag many files on a Dask cluster; only the workers read the data.
 
-The driver first collects the labels and the features of all files, then trains with
+The driver collects the labels and features of all files, then trains with
 `structsvm.integrations.dask.DaskLaRank`. It holds the model, never the data.
 """
 
@@ -49,7 +49,7 @@ ENDS = ("E-", "S-", "L-", "U-")  # of labels in schemes such as IOBES and BILOU
 
 @dataclass(frozen=True)
 class Share:
-    """The files or partitions of a shard; of one that several shards share, every `step`-th sentence."""
+    """The files or partitions of a shard. Shards that share one take every `step`-th sentence of it."""
 
     files: tuple[str, ...]
     first: int = 0
@@ -65,17 +65,18 @@ def train(
     checkpoint: str | Path | None = None,
     **reading: Any,
 ) -> Any:
-    """Train a tagger on data that the workers hold or read; returns the tagger, as `fit` does.
+    """Train a tagger on data that the workers hold or read; return the tagger, as `fit` does.
 
     parts: files or patterns such as part-*.conll.gz, which every worker must be able to read; or a Dask bag
     of sentences, each a list of tuples (word, ..., label); or a Dask dataframe with a row for each token,
     whose first column numbers the sentences and whose last one has the labels, with no sentence in two
     partitions. dev: a file that the driver reads, to keep the weights of the best pass. checkpoint: a folder
     where every round is saved; the same call continues a training that ended early, to the same bytes.
-    reading: format, encoding, inputs and labels, as of `read_labelled`. The shards are those of the tagger,
-    by default one for each thread of the cluster; the parts and their number decide the result, not the
-    workers. Templates with word classes, gazetteers or y[-1] joined with other features, and options that
-    only one process supports, are refused.
+    reading: the options format, encoding, inputs and labels of `read_labelled`.
+
+    The number of shards is an option of the tagger; by default each thread of the cluster gets one. The
+    result depends on the parts and on the number of shards, not on the workers. Templates with word classes,
+    gazetteers or y[-1] joined with other features, and options that only one process supports, are refused.
     """
     settings = checked_settings(tagger)
     if settings["algorithm"] != "larank":
@@ -96,14 +97,17 @@ def train(
     if checkpoint is not None:
         learner.keep(checkpoint, _identity(model, settings, size, shares))
     try:
-        weights, scores = _passes(learner, model, settings, dev, reading, size["sentences"])
+        held_out = None if dev is None else read_labelled(dev, **reading)
+        gold = None if held_out is None else GoldLabels.from_column(held_out, held_out.width - 1)
+        weights, scores = _passes(learner, model, settings, held_out, gold, size["sentences"])
         gap = learner.gap()
     finally:
         learner.close()
     trainer = Trainer(model.with_weights(weights), settings)
     trainer.scores = scores
     trainer.model.report = size | {
-        "features": len(model.table), "epochs": learner.epochs_done, "dev_scores": scores,
+        "features": len(model.table), "epochs": learner.epochs_done,
+        **metrics.score_report(scores, gold, phrases=model.outer != "none"),
         "dual": learner.dual_, "gap": gap, "support_patterns": learner.n_support_patterns_, "curve": [],
     }  # fmt: skip
     tagger._trainer = trainer
@@ -117,7 +121,7 @@ def tag(
     outputs: Sequence[str | Path],
     **options: Any,
 ) -> int:
-    """Label files on the workers: one output for each input, complete or absent; returns the tokens.
+    """Label files on the workers; return the number of tokens. Each output is complete or absent.
 
     options: those of `taggers.commands.tag`. A task that is repeated writes the same bytes.
     """
@@ -135,7 +139,7 @@ def tag(
 
 @dataclass(frozen=True)
 class Source:
-    """Where the data are: files that workers read, or partitions that they hold, by their names."""
+    """The training data: files that the workers read, or partitions that they hold, by name."""
 
     client: Client
     reading: dict[str, Any]
@@ -160,7 +164,7 @@ def _partitions(client: Client, parts: Any) -> dict[str, Future] | None:
 
 
 def _identity(model: TaggerModel, settings: dict[str, Any], size: dict[str, int], shares: list[Share]) -> str:
-    """A name of the training, by its data, features, labels, options and shards."""
+    """A string that identifies a training by its data, features, labels, options and shards."""
     options = {k: v for k, v in settings.items() if k not in ("callback", "epochs", "patience", "jobs")}
     return json.dumps(
         [zlib.crc32(model.table.keys.tobytes()), model.labels, size, len(shares), options],
@@ -169,12 +173,12 @@ def _identity(model: TaggerModel, settings: dict[str, Any], size: dict[str, int]
 
 
 def found_files(parts: str | Path | Iterable[str | Path]) -> list[str]:
-    """The files that the patterns stand for, in order, each once."""
+    """The files that match the patterns, in order and without duplicates."""
     files: dict[str, None] = {}
     for part in [parts] if isinstance(parts, str | Path) else parts:
         matching = sorted(glob.glob(str(part))) or ([] if glob.has_magic(str(part)) else [str(part)])
         if not matching:
-            raise DataError("no file has a name of this pattern", str(part))
+            raise DataError("no file matches this pattern; check the path", str(part))
         files.update(dict.fromkeys(matching))
     return list(files)
 
@@ -191,7 +195,7 @@ def divided(files: Sequence[str], shards: int) -> list[Share]:
 
 
 def _on_worker(work: Any, *arguments: Any, **options: Any) -> Any:
-    """Call a function; an error names the worker."""
+    """Call a function; add the worker to the message of a DataError."""
     try:
         return work(*arguments, **options)
     except DataError as error:
@@ -219,7 +223,7 @@ def _sentences(partition: Any) -> list[list[tuple[str, ...]]]:
 
 
 def survey_share(read: Iterable[Columns], share: Share) -> list[dict[str, Any]]:
-    """Facts about the files that the driver needs to make a model."""
+    """Facts about the files that the driver needs to create a model."""
     facts = []
     for columns in read:
         gold = GoldLabels.from_column(columns, columns.width - 1)
@@ -233,7 +237,7 @@ def survey_share(read: Iterable[Columns], share: Share) -> list[dict[str, Any]]:
 
 
 def count_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> tuple[np.ndarray, ...]:
-    """The keys of the features in the share, how often each occurs, and the words."""
+    """The keys and counts of the features in the share, and its words."""
     table, words, counts = KeyTable(), KeyTable(), np.zeros(0, np.int64)
     for columns in read:
         assert model.extractor is not None  # there is a template
@@ -246,7 +250,7 @@ def count_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> tu
 
 
 def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> Any:
-    """X and y of the share, in the features and labels of the model."""
+    """X and y of the share, encoded with the features and labels of the model."""
     X, codes = [], []
     for columns in read:
         gold = GoldLabels.from_column(columns, columns.width - 1)
@@ -264,7 +268,7 @@ def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> A
 
 
 def _new_model(cluster: Source, tagger: Any, shares: list[Share]) -> tuple[TaggerModel, dict[str, int]]:
-    """A model with the labels, features and words of all files, and their size; reads them twice."""
+    """A model with the labels, features and words of all files, and their size; workers read them twice."""
     surveys = cluster.each(survey_share, shares)
     facts = list({one["file"]: one for survey in surveys for one in survey}.values())
     _check_alike(facts)
@@ -291,7 +295,7 @@ def _new_model(cluster: Source, tagger: Any, shares: list[Share]) -> tuple[Tagge
 
 
 def _check_alike(facts: list[dict[str, Any]]) -> None:
-    """Raise DataError for files that differ in what one model needs to be the same."""
+    """Raise DataError for files that are too different for one model."""
     first = facts[0]
     if first["ready"]:
         raise DataError("has ready features, which a cluster does not support", first["file"])
@@ -322,29 +326,30 @@ def _passes(
     learner: DaskLaRank,
     model: TaggerModel,
     settings: dict[str, Any],
-    dev: str | Path | None,
-    reading: dict[str, Any],
+    dev: Any,
+    gold: GoldLabels | None,
     size: int,
 ) -> tuple[np.ndarray, list[float]]:
-    """Train pass by pass; the weights, with development data those of the best pass, and the scores."""
+    """Train pass by pass; return the weights, of the best pass if there is a dev file, and the scores."""
     begun, callback, notes = time.perf_counter(), settings["callback"], learner.notes
-    columns = None if dev is None else read_labelled(dev, **reading)
     scores = notes.get("scores", np.zeros(0)).tolist()
 
-    def report(learner: DaskLaRank) -> None:
+    def report(learner: DaskLaRank, primal: float = np.nan) -> None:
         epoch, done = divmod(learner.rounds - 1, learner.per_epoch)
         if callback is not None:
             seconds, seen = time.perf_counter() - begun, size * (done + 1) // learner.per_epoch
             rate = (epoch * size + seen) / seconds
             counts = learner.n_support_patterns_, learner.n_argmax_
-            callback(TrainingPoint(seconds, epoch, seen, rate, learner.dual_, *counts))
+            point = TrainingPoint(seconds, epoch, seen, rate, learner.dual_, *counts)
+            callback(point._replace(primal=primal, round=done + 1))
 
     def score(learner: DaskLaRank) -> None:
-        if columns is None:
+        if getattr(callback, "primal", False):
+            report(learner, learner.primal())
+        if gold is None:
             return
         now = model.with_weights(learner.weights_)
-        gold = GoldLabels.from_column(columns, columns.width - 1)
-        scores.append(metrics.score_ids(gold, now.tag(columns), now.names, phrases=now.outer != "none"))
+        scores.append(metrics.score_ids(gold, now.tag(dev), now.names, phrases=now.outer != "none"))
         getattr(callback, "scored", lambda score: None)(scores[-1])
         if scores[-1] > max(scores[:-1], default=-np.inf):
             notes["best"] = learner.weights_.copy()
@@ -361,7 +366,7 @@ def _passes(
 
 
 class OnCluster:
-    """Trains and labels on the workers of `client`; without one, of the current client."""
+    """Train and label on the workers of `client`, or of the current client if it is None."""
 
     client: Client | None = None
 

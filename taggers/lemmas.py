@@ -110,11 +110,15 @@ class Lemmatizer:
                 found[k] = lemma
         return place.astype(np.int32), [lemma or "" for lemma in found]
 
-    def _lemmas(self, columns: Columns) -> list[str]:
-        ids = self.model.tag(columns)
+    def corrected(
+        self, columns: Columns, ids: np.ndarray, names: list[str]
+    ) -> tuple[np.ndarray, list[str]]:
+        """The scripts of tokens, as indices into names, corrected for remembered words."""
         rows = self.keys.rows(WHOLE.keys(columns)[:, 0])
-        ids = np.where(rows >= 0, len(self.model.names) + rows, ids)
-        scripts = [*self.model.names, *self.scripts]
+        return np.where(rows >= 0, len(names) + rows, ids), [*names, *self.scripts]
+
+    def _lemmas(self, columns: Columns) -> list[str]:
+        ids, scripts = self.corrected(columns, self.model.tag(columns), self.model.names)
         return [edited(word, scripts[k]) for word, k in zip(columns.texts(0), ids.tolist(), strict=True)]
 
 

@@ -14,7 +14,7 @@ from structsvm.problems.sequence import SequenceProblem, Sequences
 
 LARGE = 2e9  # bytes: below this, nothing is said
 MANY = 300  # labels: exact inference compares all pairs of them for each token
-COPIES = {"perceptron": 3}  # of the weights, where there is more than one: last, sums and means
+WRITTEN = 80  # bytes of the weights of a feature that training writes: about 1.2 blocks of eight
 LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 _C_LIBRARY = ctypes.CDLL(None) if os.name == "posix" else None
 
@@ -34,26 +34,31 @@ def release_memory() -> None:
         trim(0)
 
 
-def needed_memory(problem: SequenceProblem, n_features: int, X: Sequences, algorithm: str) -> int:
+def needed_memory(problem: SequenceProblem, n_features: int, X: Sequences, copies: int) -> int:
     """About how many bytes a training takes at its peak; measured peaks were within a factor of 1.5.
 
-    Most of it are the weights: a double for each feature and label, whether it is used or not. To these come
-    the loss of each pair of labels, the sentences (twice: as given, and as the optimizer keeps them) and, for
-    exact inference, the scores of the labels along the longest sentence.
+    The weights take most of it. A perceptron and shards hold `copies` doubles for each feature and label. If
+    copies is 0, every 16th feature has a double for each label. The other features have four bytes for each
+    block, and the blocks that training writes. The estimate also counts the loss of each pair of labels, the
+    sentences (twice: as given, and as the optimizer keeps them) and, for exact inference, the scores of the
+    labels along the longest sentence.
     """
-    weights = 8 * (problem.history + n_features) * problem.stride * COPIES.get(algorithm, 1)
+    features = problem.history + n_features
+    weights = 8 * features * problem.stride * copies
+    if not copies:
+        weights = features * (problem.stride + min(WRITTEN, 8 * problem.stride))
     pairs = 20 * problem.n_labels * problem.stride
     longest = int(np.diff(X.sentence_ptr).max(initial=0)) if problem.inference == "exact" else 0
     sentences = 2 * (4 + 4 * (X.values is not None)) * len(X.rows) + 24 * X.n_tokens
     return weights + pairs + 24 * longest * problem.stride + sentences
 
 
-def check_memory(problem: SequenceProblem, n_features: int, X: Sequences, algorithm: str) -> bool:
+def check_memory(problem: SequenceProblem, n_features: int, X: Sequences, copies: int) -> bool:
     """Raise DataError for a training that exceeds the memory of the machine; warn of a large one.
 
     Returns whether it warned.
     """
-    needed = needed_memory(problem, n_features, X, algorithm)
+    needed = needed_memory(problem, n_features, X, copies)
     many = problem.inference == "exact" and problem.n_labels > MANY
     if many:
         warnings.warn(
@@ -63,7 +68,7 @@ def check_memory(problem: SequenceProblem, n_features: int, X: Sequences, algori
     if needed < LARGE:
         return many
     rare = int(np.sum(np.bincount(X.rows, minlength=n_features) == 1))
-    less = needed_memory(problem, n_features - rare, X, algorithm)
+    less = needed_memory(problem, n_features - rare, X, copies)
     text = (
         f"training needs about {needed / 1e9:.1f} GB of memory for {n_features:,} features and "
         f"{problem.n_labels:,} labels; to need less, drop rare features (a cutoff of 2 leaves "

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,8 +37,25 @@ from taggers.labels.label_encoding import by_label
 from taggers.labels.parts import all_parts, label_parts, values
 from taggers.options import OPTIONS, Option
 
+if TYPE_CHECKING:
+    from structsvm.optimizers import Optimizer
+
 MOST_ALIKE = 64
 MOST_LABELS = 10_000  # the loss matrix has a number for each pair
+READ = 1 << 18  # weights of an optimizer to read at a time, as a copy of all of them is large
+
+
+class Weights:
+    """The weights of an optimizer, to read in parts; valid until the next training step."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+
+    def __len__(self) -> int:
+        return self.optimizer.n_weights_
+
+    def __getitem__(self, places: slice | np.ndarray) -> np.ndarray:
+        return self.optimizer.weights_at(places)
 
 
 @dataclass
@@ -101,15 +118,20 @@ class TaggerModel:
             options["barred"] = (~np.vstack([follow, first]), ~last)
         return SequenceProblem(len(self.labels), **options)
 
-    def with_weights(self, weights: np.ndarray) -> TaggerModel:
+    def with_weights(self, weights: np.ndarray | Weights) -> TaggerModel:
         """This model with the weights of an optimizer."""
         return self.with_rows(self.rows_of(weights))
 
-    def rows_of(self, weights: np.ndarray) -> SparseRows:
+    def rows_of(self, weights: np.ndarray | Weights) -> SparseRows:
         """The weights of an optimizer as rows, in float32, with the bias; rows without examples are zero."""
         problem = self.problem()
-        used = weights[: len(weights) // problem.stride * problem.stride].reshape(-1, problem.stride)
-        rows = SparseRows.from_dense(used, problem.width, self.n_rows)
+        end = min(len(weights) // problem.stride, self.n_rows) * problem.stride
+        step = max(READ // problem.stride, 1) * problem.stride
+        blocks = (
+            weights[start : min(start + step, end)].reshape(-1, problem.stride)
+            for start in range(0, end, step)
+        )
+        rows = SparseRows.from_blocks(blocks, self.n_rows, problem.width)
         return rows.shifted(len(self.labels) + 1, self.shift) if self.bias else rows
 
     @property
@@ -131,15 +153,16 @@ class TaggerModel:
         return model
 
     def with_features(self, keep: np.ndarray) -> TaggerModel:
-        """This model with some of its features only, and without weights."""
+        """This model with only some of its features, no weights, and about as much room as before."""
         names = self.feature_names
         return replace(
-            self, table=self._table(keep), weights=SparseRows.from_dense(np.zeros((0, 1))), state=None,
+            self, table=self._table(keep, len(keep) + len(keep) // 32),
+            weights=SparseRows.from_dense(np.zeros((0, 1))), state=None,
             feature_names=None if names is None else list(compress(names, keep)),
         )  # fmt: skip
 
-    def _table(self, keep: np.ndarray) -> KeyTable:
-        return KeyTable((self.table.halves if self.table.short else self.table.keys)[keep])
+    def _table(self, keep: np.ndarray, room: int = 0) -> KeyTable:
+        return KeyTable((self.table.halves if self.table.short else self.table.keys)[keep], room)
 
     @cached_property
     def decoder(self) -> Decoder:
@@ -241,7 +264,7 @@ class TaggerModel:
     def features(self, X: Any) -> Sequences:
         """The features of sentences, or of columns, that the model knows."""
         if self.extractor is None:
-            return encode_ready(X, self.table)
+            return self._ready(X)
         columns = self._columns(X)
         document = document_keys(self.document_values(columns))
         features = encode(columns, self.extractor, self.table, document=document)
@@ -259,7 +282,7 @@ class TaggerModel:
         """
         bigrams = self.label_bigrams
         if self.extractor is None:
-            features = encode_ready(X, self.table, grow=True)
+            features = self._ready(X, grow=True)
         else:
             X = self._columns(X)
             document = document_keys(self.document_values(X, first))
@@ -276,6 +299,15 @@ class TaggerModel:
             features = replace(features, bigrams=Bigrams(ids, self.bigram_rows))
         return features
 
+    def _ready(self, X: Any, *, grow: bool = False) -> Sequences:
+        """Features that need no template."""
+        if self.function is not None:
+            raise ValueError(
+                "the option features adds features to words, but these tokens are features already; add "
+                "yours to them, or pass words"
+            )
+        return encode_ready(X, self.table, grow=grow)
+
     def _columns(self, X: Any) -> Columns:
         """X as columns, if they are enough for the template."""
         assert self.template is not None
@@ -287,7 +319,12 @@ class TaggerModel:
     def own_items(self, columns: Columns) -> list[list[Any]] | None:
         """The features of the user, for each token of each sentence; None if there are none."""
         own = columns.own
-        if own is None and self.function is not None:
+        if self.function is not None:
+            if own is not None:
+                raise ValueError(
+                    "the tokens have a dict of features, so the option features would be ignored; use one of "
+                    "the two"
+                )
             own = called(self.function, columns)
         if own is None and self.own_features:
             raise ValueError(

@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, TypeVar
 
+from taggers.features.template import furthest_label
+
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
 SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
 TASKS = ("pos", "morph", "chunk", "ner", "label")
 DEV_EPOCHS = 8  # at most, if held-out data decide when to stop
-INFERENCE = {"morph": "greedy", "ner": "greedy"}  # tasks whose default is not exact
+INFERENCE = {"morph": "greedy"}  # tasks whose default is not exact
+# Settings that are better than the defaults on some corpora: `train --dev` trains with both and compares.
+RIVALS: dict[str, dict[str, Any]] = {"ner": {"inference": "greedy", "labels": "IOB2"}}
 
 KINDS = {bool: "True or False", int: "an integer", float: "a number", str: "a string", dict: "a dict"}
 
@@ -208,7 +212,8 @@ OPTIONS = (
         "inference",
         str,
         "exact",
-        "exact (Viterbi) or greedy (label by label, several times faster).",
+        "exact (Viterbi) or greedy (label by label, several times faster). If you do not set it, an order "
+        "other than 1 and templates with y[-2] or earlier labels imply greedy.",
         tasks=INFERENCE,
         flag="--inference",
         choices=("exact", "greedy"),
@@ -273,7 +278,7 @@ OPTIONS = (
         str,
         "none",
         "Convert labels to this scheme for training: IOB1, IOB2, IOBES or BILUO; none keeps them unchanged.",
-        tasks={"chunk": "IOBES", "ner": "IOB2"},
+        tasks={"chunk": "IOBES", "ner": "IOBES"},
         flag="--labels",
         choices=SCHEMES,
         fixed_on_resume=True,
@@ -365,7 +370,8 @@ OPTIONS = (
         object,
         None,
         "Called with a TrainingPoint several times per second; training stops when it returns True. If it "
-        "has a method `scored`, this receives each score on held-out data.",
+        "has a method `scored`, this receives each score on held-out data. If its attribute "
+        "`primal` is true, the last point of each pass also has the primal objective and the duality gap.",
         kept=False,
     ),
 )
@@ -403,10 +409,19 @@ def _signature(options: Iterable[Option], *, own: bool) -> inspect.Signature:
 def settings(tagger: Any) -> dict[str, Any]:
     """The value of every option of a tagger: the given one, or the default of its task."""
     given = {name: getattr(tagger, name) for name in tagger.OPTIONS}
+    if given["inference"] is None and needs_greedy(given):
+        given["inference"] = "greedy"
     return {
         name: option.value(tagger.TASK, given["inference"]) if given[name] is None else given[name]
         for name, option in tagger.OPTIONS.items()
     }
+
+
+def needs_greedy(given: Mapping[str, Any]) -> bool:
+    """Whether exact inference is impossible with the given order and template."""
+    return given["order"] not in (None, 1) or (
+        given["template"] is not None and furthest_label(given["template"]) > 1
+    )
 
 
 def checked_settings(tagger: Any) -> dict[str, Any]:

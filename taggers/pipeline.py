@@ -19,7 +19,7 @@ from structsvm.files import ModelFileError, check_budget, consistent, padding, s
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
-from taggers.formats.conllu_text import raw_text
+from taggers.formats.conllu_text import RawText
 from taggers.formats.tokenizer import Token, split_sentences
 from taggers.labels.label_encoding import GoldLabels
 from taggers.labels.parts import JOINT
@@ -66,6 +66,16 @@ class Pipeline:
         """The columns that the pipeline fills, as CoNLL-U calls them."""
         morph = [] if self.morph is None else self.morph.parts
         return ["upos"] * (self.upos is not None) + morph + ["lemma"] * (self.lemmatizer is not None)
+
+    @property
+    def layers(self) -> dict[str, TaggerModel]:
+        """The models that the pipeline consists of, by the names that its file uses."""
+        lemmas, splitter = self.lemmatizer, self.splitter
+        models = {
+            "upos": self.upos, "morph": self.morph, "lemma": None if lemmas is None else lemmas.model,
+            "split": None if splitter is None else splitter.model,
+        }  # fmt: skip
+        return {name: model for name, model in models.items() if model is not None}
 
     @property
     def inputs(self) -> list[str]:
@@ -124,21 +134,17 @@ class Pipeline:
     ) -> None:
         """Write a model file, completely or not at all; the options are those of `TaggerModel.save`."""
         small = self.compact(prune, dtype)
-        layers = {"upos": small.upos, "morph": small.morph}
         simple = small.splitter is None and small.upos is not None
         meta: dict[str, Any] = {"kind": KIND, "layout": SIMPLE if simple else LAYOUT, "layers": {}}
         arrays: dict[str, np.ndarray] = {}
         if small.lemmatizer is not None:
-            layers["lemma"] = small.lemmatizer.model
             arrays["scripts"] = small.lemmatizer.keys.keys
             meta["scripts"] = small.lemmatizer.scripts
         if small.splitter is not None:
-            layers["split"] = small.splitter.model
             meta["multiword"] = small.splitter.rules
-        for name, model in layers.items():
-            if model is not None:
-                parts, meta["layers"][name] = packed(model, dtype)
-                arrays |= {f"{name}-{key}": value for key, value in parts.items()}
+        for name, model in small.layers.items():
+            parts, meta["layers"][name] = packed(model, dtype)
+            arrays |= {f"{name}-{key}": value for key, value in parts.items()}
         save_model(path, arrays | padding(arrays, _table_bytes(meta)), meta)
 
     @classmethod
@@ -250,19 +256,25 @@ MORPH_TEMPLATE = """
 
 
 def train_pipeline(
-    columns: Columns, *, dev: Columns | None = None, random_state: int = 0, callback: Any = None
+    columns: Columns,
+    raw: RawText,
+    *,
+    dev: Columns | None = None,
+    random_state: int = 0,
+    callback: Any = None,
 ) -> Pipeline:
     """Learn from the columns form, upos, xpos, feats and lemma; those that are empty are left out.
 
-    The splitter learns from the text of the sentences, unless a space follows every token.
+    raw: the text of the sentences; the splitter learns from it, unless a space follows every token.
     dev: development data; with it, the layers for UPOS, XPOS and FEATS keep the weights of their best pass.
     """
     used = _used(columns)
     common = {"random_state": random_state, "callback": callback}
     held_out = {} if dev is None else {"X_dev": _part(dev), "y_dev": _labelled(dev, 1)[1]}
-    upos = PosTagger(**common).fit(*_labelled(columns, 1), **held_out)
-    upos.model_.files = {"format": "conllu", "inputs": [1], "label": 3, "n_columns": 10}
-    pipeline = Pipeline(upos.model_)
+    # Keep only the model of each layer: the state of its training takes more memory than all models.
+    upos = PosTagger(**common).fit(*_labelled(columns, 1), **held_out).model_
+    upos.files = {"format": "conllu", "inputs": [1], "label": 3, "n_columns": 10}
+    pipeline = Pipeline(upos)
     parts = [name for name in ("xpos", "feats") if name in used]
     if parts:
         places = [1, *(COLUMNS.index(name) + 1 for name in parts)]
@@ -270,18 +282,15 @@ def train_pipeline(
             tagged = extended(dev, [pipeline.tag(dev)["upos"]])
             held_out = {"X_dev": tagged, "y_dev": _labelled(dev, *places, inputs=2)[1]}
         tagger = MorphTagger(template=MORPH_TEMPLATE, **common)
-        tagger.fit(*_labelled(columns, *places, inputs=2), **held_out)
-        pipeline.morph = tagger.model_
+        pipeline.morph = tagger.fit(*_labelled(columns, *places, inputs=2), **held_out).model_
+        del tagger
         pipeline.morph.files = {
             "format": "conllu", "inputs": [1, 3], "label": 4 if parts[0] == "xpos" else 5, "n_columns": 10,
             "parts": parts,
         }  # fmt: skip
     if "lemma" in used:
-        inputs = [columns.texts(place) for place in (0, 1, 3 if "feats" in used else 2)]
-        pipeline.lemmatizer = train_lemmatizer(
-            zip(*inputs, strict=True), columns.texts(4), random_state=random_state
-        )
-    raw = raw_text(columns.data)
+        more = 2 if parts == ["xpos"] else 3
+        pipeline.lemmatizer = _lemmatizer(columns, more, random_state)
     if raw.joined:
         pipeline.splitter = train_splitter(raw, random_state=random_state)
     return pipeline
@@ -289,8 +298,15 @@ def train_pipeline(
 
 def train_lemmas(columns: Columns, *, random_state: int = 0) -> Pipeline:
     """Learn lemmas only, from the columns form, upos, xpos, feats and lemma."""
-    inputs = zip(*[columns.texts(place) for place in (0, 1, 3)], strict=True)
-    return Pipeline(None, lemmatizer=train_lemmatizer(inputs, columns.texts(4), random_state=random_state))
+    return Pipeline(None, lemmatizer=_lemmatizer(columns, 3, random_state))
+
+
+def _lemmatizer(columns: Columns, more: int, random_state: int) -> Lemmatizer:
+    """Learn lemmas from the form, UPOS and the column number `more`: FEATS or XPOS."""
+    inputs = zip(*[columns.texts(place) for place in (0, 1, more)], strict=True)
+    found = train_lemmatizer(inputs, columns.texts(4), random_state=random_state)
+    found.model.files = {"format": "conllu", "inputs": [1, 3, more + 2], "label": 2, "n_columns": 10}
+    return found
 
 
 def _used(columns: Columns) -> set[str]:

@@ -1,14 +1,13 @@
-"""Train on a file that is larger than memory: its slices are on disk, and learn one after the other.
+"""Train on a file that is larger than memory, in slices that stay on disk.
 
-LaRank trains on one slice at a time. The slice's sentences, coefficients and difference vectors are in memory
-only then; all slices share w. They are blocks of one dual, which never decreases, and its gap is exact.
-Features are counted over the whole file, in sorted runs on disk.
+LaRank trains on one slice after the other. Only the sentences, coefficients and difference vectors of the
+current slice are in memory; all slices share w. The slices are blocks of one dual, which never decreases, so
+the duality gap over all of them is exact. Features are counted over the whole file, in sorted runs on disk.
 """
 
 from __future__ import annotations
 
 import re
-import resource
 import sys
 import tempfile
 import time
@@ -35,7 +34,8 @@ from taggers.options import checked_settings
 from taggers.trainer import Trainer, TrainingPoint
 
 BUCKETS = 64  # ranges of feature keys that are counted one after the other
-COPIES = 4  # of w: two of the slice, the common one, and the model's
+COPIES = 3  # of w: the slice's, the common one, and the model's
+USUAL_PEAK = 100_000_000  # bytes, after a file has been read in parts
 PER_TOKEN, PER_FEATURE = 400, 24  # bytes of a token and of each of its features, as a support pattern
 
 
@@ -48,7 +48,7 @@ def parse_memory(text: str) -> int:
 
 
 def needs_more_than_columns(model: TaggerModel) -> bool:
-    """Whether features come from more than the columns of a sentence, so that slices do not suffice."""
+    """Whether features depend on more than the columns of a sentence, so that slices cannot supply them."""
     real = model.template is not None and model.template.real
     own = model.function is not None or real or model.label_bigrams is not None
     return bool(own or model.knowledge.names or model.uses_documents)
@@ -56,7 +56,7 @@ def needs_more_than_columns(model: TaggerModel) -> bool:
 
 @dataclass
 class Slice:
-    """A part of the training set, on disk, with what it has learned."""
+    """A part of the training set on disk, and what LaRank has learned from it."""
 
     path: Path
     losses: float = 0.0  # its part of the dual, apart from ||w||^2 / 2
@@ -76,16 +76,19 @@ class Slice:
 def train_in_slices(
     tagger: Any, file: str | Path, memory: int, *, dev: str | Path | None = None, **reading: Any
 ) -> Any:
-    """Train a tagger on a file of any size in about `memory` bytes; returns the tagger, as `fit` does."""
+    """Train a tagger on a file of any size in about `memory` bytes; return the tagger, as `fit` does."""
     settings = checked_settings(tagger)
     with tempfile.TemporaryDirectory(prefix="structsvm-") as folder:
         training = SlicedTraining(tagger, file, memory, Path(folder), settings, reading)
-        weights, scores = training.passes(None if dev is None else read_labelled(dev, **reading))
+        held_out = None if dev is None else read_labelled(dev, **reading)
+        gold = None if held_out is None else GoldLabels.from_column(held_out, held_out.width - 1)
+        weights, scores = training.passes(held_out, gold)
         gap = training.gap()
     trainer = Trainer(training.model.with_weights(weights), settings)
     trainer.scores = scores
     trainer.model.report = training.size | {
-        "features": len(training.model.table), "epochs": training.epochs_done, "dev_scores": scores,
+        "features": len(training.model.table), "epochs": training.epochs_done,
+        **metrics.score_report(scores, gold, phrases=training.model.outer != "none"),
         "dual": training.dual, "gap": gap, "slices": len(training.slices),
         "support_patterns": sum(one.patterns for one in training.slices), "curve": [],
     }  # fmt: skip
@@ -94,7 +97,7 @@ def train_in_slices(
 
 
 class SlicedTraining:
-    """The slices of a file and the common w."""
+    """The slices of a file, and the w that they share."""
 
     def __init__(
         self, tagger: Any, file: str | Path, memory: int, folder: Path, settings: Any, reading: Any
@@ -148,7 +151,7 @@ class SlicedTraining:
         return model, size
 
     def _extract(self, file: str | Path, reading: Any) -> None:
-        """Save each part of the file with features of its own numbering, and how often each occurs."""
+        """Save each part of the file with its own numbering of features, and count each feature."""
         model, self._n_rows, words = self.model, 0, KeyTable()
         self.parts: list[Any] = []
         labels = Labels(model.labels)
@@ -189,7 +192,7 @@ class SlicedTraining:
         return np.concatenate(found)
 
     def _slices(self, n_tokens: float) -> Iterator[Slice]:
-        """Join parts to slices of about so many tokens, with the features of the model."""
+        """Join parts into slices of about `n_tokens` tokens, and number the features as the model does."""
         table, waiting, codes = self.model.table.keys, [], []
         for number, path in enumerate(self.parts):
             keys = np.load(f"{path}.keys.npy")
@@ -213,7 +216,7 @@ class SlicedTraining:
     # -- training -------------------------------------------------------------------------------
 
     def _learner(self, number: int) -> ShardLaRank:
-        """LaRank on a slice, as it was when it learned last, with the common w."""
+        """LaRank on a slice, in the state that it had after its last pass, with the current w."""
         one, settings = self.slices[number], self.settings
         learner = ShardLaRank(
             self.problem, shard=number, shards=1, n_weights=len(self.weights), C=settings["C"],
@@ -226,8 +229,8 @@ class SlicedTraining:
             learner.adopt_weights(self.weights)
         return learner
 
-    def passes(self, dev: Any) -> tuple[np.ndarray, list[float]]:
-        """Train pass by pass; the weights, with development data those of the best pass, and the scores."""
+    def passes(self, dev: Any, gold: GoldLabels | None) -> tuple[np.ndarray, list[float]]:
+        """Train pass by pass; return the weights, of the best pass if there is a dev file, and the scores."""
         best, scores, begun, settings = None, [], time.perf_counter(), self.settings
         while self.epochs_done < settings["epochs"]:
             for number, one in enumerate(self.slices):
@@ -239,9 +242,8 @@ class SlicedTraining:
                 np.savez(one.state, **learner.snapshot())  # type: ignore[arg-type]
                 self._report(number, begun)
             self.epochs_done += 1
-            if dev is not None:
+            if gold is not None:
                 model = self.model.with_weights(self.weights)
-                gold = GoldLabels.from_column(dev, dev.width - 1)
                 phrases = model.outer != "none"
                 scores.append(metrics.score_ids(gold, model.tag(dev), model.names, phrases=phrases))
                 getattr(settings["callback"], "scored", lambda score: None)(scores[-1])
@@ -272,6 +274,10 @@ class SlicedTraining:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has had."""
+    """The most memory that this process has used so far; on Windows, a usual value."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return USUAL_PEAK
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak * (1 if sys.platform == "darwin" else 1024)

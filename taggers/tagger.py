@@ -18,7 +18,7 @@ from structsvm.files import SparseRows
 from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.problems.sequence import Sequences
-from structsvm.validation import check_count, n_threads
+from structsvm.validation import check_count, meant, n_threads
 from taggers import metrics, options
 from taggers.explanation import explain
 from taggers.features.extract import KeyTable, first_token, has_own_features, has_ready_features
@@ -106,6 +106,7 @@ class SequenceTagger(Estimator):
     epochs: int | None
     keep_names: bool
     features: Any
+    documents: int | None
     jobs: int
     random_state: Any
     callback: Any
@@ -197,7 +198,8 @@ class SequenceTagger(Estimator):
         settings = options.checked_settings(self)
         X = as_sentences(X)
         gold, classes = GoldLabels.to_learn(X, y), list(classes or ())
-        with training(self), training(trainer := self._trainer or self._new_trainer(X, gold, classes), self):
+        trainer = self._new_trainer(X, gold, classes) if self._trainer is None else self._fitted()
+        with training(self), training(trainer, self):
             trainer.check_unchanged(settings)
             _check_one_round(trainer.model)
             try:
@@ -216,16 +218,15 @@ class SequenceTagger(Estimator):
     def forget(self, *, max_features: int | None = None, max_support: int | None = None) -> Self:
         """Forget features and support patterns beyond these bounds, until three quarters of them are left.
 
-        `partial_fit` does this after each call if the options with these names are set. Forgetting
-        takes about a second per million features.
+        `partial_fit` does this after each call if the options with these names are set. Forgetting takes
+        about 0.2 seconds per million features, and little memory.
         """
         bounds = {"max_features": max_features, "max_support": max_support}
         for name, value in bounds.items():
             self.OPTIONS[name].check(value)
         settings = options.checked_settings(self) | bounds
         with training(self), training(trainer := self._fitted(), self):
-            if trainer.is_started:
-                trainer.forget(settings)
+            trainer.forget(settings)
         return self
 
     def _new_trainer(self, X: Any, gold: GoldLabels, classes: Sequence[str]) -> Trainer:
@@ -502,8 +503,14 @@ class SequenceTagger(Estimator):
     # -- results --------------------------------------------------------------------------------
 
     def _fitted(self) -> Trainer:
+        """The trainer; its model follows the options that can change after training."""
         if self._trainer is None:
             raise self.not_fitted()
+        model = self._trainer.model
+        for part in (model, model.first_round):
+            if part is not None:
+                part.function = self.features
+                part.documents = part.documents if self.documents is None else self.documents
         return self._trainer
 
     @property
@@ -565,10 +572,19 @@ class SequenceTagger(Estimator):
 
         Every tagger reads the models of all others, and keeps their defaults for further training.
         """
-        model = TaggerModel.load(path, cls.OPTIONS.values())
+        return cls.from_model(TaggerModel.load(path, cls.OPTIONS.values()), **changes)
+
+    @classmethod
+    def from_model(cls, model: TaggerModel, **changes: Any) -> Self:
+        """Return the tagger of a model, as `load` does."""
         known = {name: value for name, value in model.parameters.items() if name in cls.OPTIONS}
         saved = {tagger.__name__: tagger.TASK for tagger in TASKS.values()}
         task = saved.get(model.parameters.get("class", ""), cls.TASK)
+        # Defaults of today may differ from those with which the model was trained.
+        if cls.OPTIONS["inference"].value(task) != model.inference:
+            known["inference"] = model.inference
+        if "none" not in (scheme := cls.OPTIONS["labels"].value(task), model.inner) and scheme != model.inner:
+            known["labels"] = model.inner
         if task != cls.TASK:
             chosen = {name: option for name, option in cls.OPTIONS.items() if option.tasks is not None}
             known = {name: o.value(task, known.get("inference")) for name, o in chosen.items()} | known
@@ -576,9 +592,6 @@ class SequenceTagger(Estimator):
         used = {name: value for name, value in known.items() if algorithm in cls.OPTIONS[name].algorithms}
         used["template"] = model.template
         tagger = cls(**{**used, **changes})
-        for part in (model, model.first_round):
-            if part is not None:
-                part.function = tagger.features
         tagger._trainer = Trainer(model, cls(**used).settings())
         return tagger
 
@@ -601,7 +614,7 @@ def _forced(forced: Mapping[int, str], n_tokens: int, model: TaggerModel) -> np.
             scheme = "" if model.inner == "none" else f" in {model.inner}"
             raise ValueError(
                 f"label {name!r} cannot be forced; the labels of this model{scheme} are "
-                f"{', '.join(model.labels)}"
+                f"{', '.join(model.labels)}{meant(name, model.labels)}"
             )
         force[at] = model.labels.index(name)
     return force
@@ -636,7 +649,7 @@ class Chunker(SequenceTagger):
 
 
 class NerTagger(SequenceTagger):
-    """Find named entities: shapes and affixes, greedy, trained in IOB2, only valid label sequences.
+    """Find named entities: shapes and affixes, trained in IOBES, predicts only valid label sequences.
 
     The options are those of `SequenceTagger`, with other defaults.
     """

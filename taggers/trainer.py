@@ -23,6 +23,7 @@ from structsvm.optimizers import (
     Point,
     SVMStruct,
 )
+from structsvm.optimizers.parallel import in_threads
 from structsvm.problems.sequence import (
     Decoder,
     SequenceLabels,
@@ -30,8 +31,6 @@ from structsvm.problems.sequence import (
     Sequences,
     wider_state,
     wider_weights,
-    without_features,
-    without_patterns,
 )
 from taggers.conlleval import Counts, count_phrases
 from taggers.features.extract import KeyTable, as_columns
@@ -42,7 +41,7 @@ from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
 from taggers.memory import check_memory, release_memory
-from taggers.model import MOST_LABELS, TaggerModel
+from taggers.model import MOST_LABELS, TaggerModel, Weights
 from taggers.options import OPTIONS
 
 FIXED = tuple(option.name for option in OPTIONS if option.fixed_on_resume)
@@ -106,6 +105,10 @@ class TrainingPoint(NamedTuple):
     share of correct tokens; f1 is the F1 of phrases, if the labels follow a scheme such as IOB2. They
     estimate the scores on new sentences, but are a little low, because early predictions count too. They are
     nan in later passes and for tasks whose labels have parts.
+
+    primal: the primal objective, in the last point of a pass, if the attribute `primal` of the callback is
+    true; otherwise nan. It needs a prediction for every sentence. round: on a cluster, the round of this
+    pass, from 1; otherwise 0.
     """
 
     seconds: float
@@ -117,6 +120,13 @@ class TrainingPoint(NamedTuple):
     n_argmax: int
     accuracy: float = np.nan
     f1: float = np.nan
+    primal: float = np.nan
+    round: int = 0
+
+    @property
+    def gap(self) -> float:
+        """primal - dual: how far the dual can be from its optimum; nan if the primal was not computed."""
+        return self.primal - self.dual
 
 
 class Curve:
@@ -141,8 +151,13 @@ class Curve:
             point.seconds, point.epoch, round(self.seen),
             (self.before + self.seen) / max(point.seconds, 1e-9),
             point.dual, point.n_support_patterns, point.n_argmax, 1 - point.progressive,
-            Counts(*map(int, point.looks[2:])).f1 if point.looks[2:] else np.nan,
+            Counts(*map(int, point.looks[2:])).f1 if point.looks[2:] else np.nan, point.primal,
         )  # fmt: skip
+
+    @property
+    def primal(self) -> bool:
+        """Whether the callback wants the primal at the end of each pass."""
+        return bool(getattr(self.callback, "primal", False))
 
     def __call__(self, point: Point) -> Any:
         return self.callback(self.point(point))
@@ -167,7 +182,7 @@ class Trainer:
         self._words = KeyTable()  # seen since the words of the model were sorted
         self._pending = False  # the optimizer has weights that the model lacks
         self._fetched = 0  # features whose weights `tag` has fetched since
-        self._last_seen = np.zeros(0, np.int64)  # by feature, the number of the call of `extend`
+        self._last_seen = np.zeros(0, np.int32)  # by feature, the number of the call of `extend`
         self._calls = 0
         self._warned = False  # of the memory that training needs
         self._learned = False  # whether the optimizer has taken the data of this call
@@ -223,12 +238,12 @@ class Trainer:
         optimizer = new_optimizer(self.model, settings)
         if phrases:
             optimizer.problem.count = partial(_phrases, self.model.labels)
-        self._check_memory(optimizer, dataset, settings)
+        self._check_memory(optimizer, dataset)
         self.optimizer = optimizer.begin(*dataset, weight)
 
     def extend(self, dataset: Dataset, settings: Settings, weight: Any = None) -> None:
         """One pass over more data, in their order; `widen` must have been called for their labels."""
-        self._check_memory(self.optimizer, dataset, settings)
+        self._check_memory(self.optimizer, dataset)
         self._check_bounds(settings)
         optimizer = self.optimizer
         before = optimizer.n_argmax_ if optimizer.is_started else 0
@@ -241,8 +256,7 @@ class Trainer:
         finally:
             self._hold()
         self._learned = True
-        if settings["max_features"] is not None:
-            self._see(dataset.X.rows)
+        self._see(dataset.X.rows)
 
     def _check_bounds(self, settings: Settings) -> None:
         if settings["max_features"] is not None and self.model.label_bigrams is not None:
@@ -252,46 +266,72 @@ class Trainer:
             )
 
     def _see(self, rows: np.ndarray) -> None:
-        """Record that the data of this call contained these features and the new ones."""
+        """Record that the data of this call contained these features."""
         self._calls += 1
-        self._last_seen = _lengthened(self._last_seen, len(self.model.table), self._calls)
+        self._make_room()
         self._last_seen[rows] = self._calls
+
+    def _make_room(self) -> None:
+        missing = len(self.model.table) - len(self._last_seen)
+        if missing > 0:  # half as much again: most calls bring new features
+            more = np.zeros(missing + len(self._last_seen) // 2, np.int32)
+            self._last_seen = np.append(self._last_seen, more)
 
     def forget(self, settings: Settings) -> None:
         """Keep the features and support patterns within their bounds, if there are any."""
         self._check_bounds(settings)
-        model, optimizer = self.model, self.optimizer
+        model, n, rows = self.model, self._n_support, None
         most, budget = settings["max_features"], settings["max_support"]
-        features = patterns = None
-        if most is not None and len(model.table) > most:
-            features = np.zeros(len(model.table), bool)
-            self._last_seen = _lengthened(self._last_seen, len(features), 0)
-            features[np.lexsort((self._last_seen, self._has_weight()))[-int(KEPT * most) :]] = True
-        n = optimizer.n_support_patterns_
-        if budget is not None and n > budget:
-            patterns = np.arange(n) >= n - int(KEPT * budget)  # mostly the youngest: new ones come last
-        if features is None and patterns is None:
+        patterns = 0 if budget is None or n <= budget else n - int(KEPT * budget)
+        crowded = most is not None and len(model.table) > most
+        if not (patterns or crowded):
             return
-        state = optimizer.state()
-        if patterns is not None:
-            state = without_patterns(state, patterns)
-        if features is not None:
-            state = without_features(state, optimizer.problem, features)
-            model = model.with_features(features)
-            self._last_seen = self._last_seen[features]
-            if len(model.words) > most:  # those since the last call of `finished` stay
-                model.words = np.zeros(0, np.uint32)
-        optimizer = new_optimizer(model, settings)
-        _restore(optimizer, state, model.problem())
-        self._replace(model, optimizer, settings)
-        del state
+        if self.optimizer is None:  # of a loaded model
+            self.widen(model.labels, settings)
+            model = self.model
+        if crowded:
+            keep = self._most_useful(int(KEPT * most))
+            rows = np.concatenate([np.ones(self.optimizer.problem.history, bool), keep, self._unknown_rows()])
+            model = model.with_features(keep)
+            if len(model.words) + len(self._words) > most:
+                model.words, self._words = np.zeros(0, np.uint32), KeyTable()
+
+        def commit() -> None:
+            self.optimizer.forget(patterns=patterns, rows=rows)
+            if rows is not None:
+                self.model, self._last_seen = model, self._last_seen[: len(keep)][keep]
+            self._hold()
+
+        in_threads([commit], 1)  # Ctrl-C waits until the table and the weights fit each other
         release_memory()
+
+    @property
+    def _n_support(self) -> int:
+        """The number of support patterns, those of a loaded model included."""
+        if self.optimizer is None:
+            return len((self.model.state or {}).get("dual.upper", ()))
+        return self.optimizer.n_support_patterns_ if self.optimizer.is_started else 0
+
+    def _most_useful(self, n: int) -> np.ndarray:
+        """A mask of the n features to keep: first those with a weight, then those seen last."""
+        self._make_room()
+        size = len(self.model.table)
+        value = self._last_seen[:size] + self._has_weight() * (self._calls + 1)
+        least = np.partition(value, size - n)[size - n]
+        keep: np.ndarray = value > least
+        keep[np.flatnonzero(value == least)[: n - keep.sum()]] = True  # features that came early are common
+        return keep
 
     def _has_weight(self) -> np.ndarray:
         """Whether each feature has a nonzero weight; forgetting the others changes no prediction."""
+        rows = self.model.rows_of(Weights(self.optimizer))
+        return rows.counts[self.optimizer.problem.history :] > 0
+
+    def _unknown_rows(self) -> np.ndarray:
+        """False for each row of w that the table lacks; an interrupted call can leave such rows."""
         problem = self.optimizer.problem
-        table = self.optimizer.weights_at(slice(None)).reshape(-1, problem.stride)[problem.history :]
-        return _lengthened(table.any(axis=1), len(self.model.table), False)
+        n = self.optimizer.n_weights_ // problem.stride - problem.history
+        return np.zeros(max(n - len(self.model.table), 0), bool)
 
     def resume(self, dataset: Dataset, settings: Settings, weight: Any = None) -> bool:
         """Restore the training state, if these are the data that it belongs to; False if they are not."""
@@ -422,7 +462,7 @@ class Trainer:
         pending, words = self._pending, self._words
         model = self.model  # last: several threads may do this at the same time, with the same result
         if pending:
-            model = model.with_weights(self.optimizer.weights_at(slice(None)))
+            model = model.with_weights(Weights(self.optimizer))
         elif model.labels and len(model.weights) < model.n_rows:  # of a call that was refused, or still runs
             model = replace(model, weights=model.weights.extended(model.n_rows))
         if len(words):
@@ -453,11 +493,10 @@ class Trainer:
             return self.finished(), features
         problem = self.optimizer.problem
         wanted = np.concatenate([np.arange(problem.history), problem.history + features.rows])
-        table = self.optimizer.weights_at(slice(None)).reshape(-1, problem.stride)
-        if features.rows.max(initial=0) + problem.history < len(table):
-            found = table[wanted]
-        else:  # an interrupted call may have left features without weights
-            found = np.where((wanted < len(table))[:, None], table.take(wanted, 0, mode="clip"), 0.0)
+        known = wanted < self.optimizer.n_weights_ // problem.stride  # not after an interrupted call
+        places = wanted[known, None] * problem.stride + np.arange(problem.stride)
+        found = np.zeros((len(wanted), problem.stride))
+        found[known] = self.optimizer.weights_at(places)
         if self.model.bias:
             found[: problem.n_labels + 1, : problem.n_labels] += self.model.shift
         few = replace(features, rows=np.arange(len(features.rows), dtype=np.int32))
@@ -486,11 +525,11 @@ class Trainer:
         self.model.report = _report(self.optimizer, data, len(self.model.table), scores, self.score_name)
         self.finished()
 
-    def _check_memory(self, optimizer: Any, dataset: Dataset, settings: Settings) -> None:
+    def _check_memory(self, optimizer: Any, dataset: Dataset) -> None:
         """Refuse or warn of a training that needs much memory; one warning for each model."""
         if not self._warned:
             self._warned = check_memory(
-                optimizer.problem, len(self.model.table), dataset.X, settings["algorithm"]
+                optimizer.problem, len(self.model.table), dataset.X, _copies(optimizer)
             )
 
     def _watch(self, labelled: float, settings: Settings) -> None:
@@ -515,7 +554,7 @@ class Trainer:
         for _ in range(settings["epochs"]):
             ended = self.optimizer.epoch()
             if score is not None:
-                model = self.model.with_weights(self.optimizer.weights_at(slice(None)))
+                model = self.model.with_weights(Weights(self.optimizer))
                 scores.append(score(model))
                 if best is None or scores[-1] > max(scores[:-1], default=-np.inf):
                     best = model.weights
@@ -530,12 +569,8 @@ class Trainer:
                     stacklevel=5,
                 )
         if best is None:
-            best = self.model.rows_of(self.optimizer.weights_at(slice(None)))
+            best = self.model.rows_of(Weights(self.optimizer))
         return best, scores
-
-
-def _lengthened(values: np.ndarray, size: int, value: Any) -> np.ndarray:
-    return np.append(values, np.full(size - len(values), value, values.dtype))
 
 
 def shared(settings: Settings, n_sentences: int) -> dict[str, Any]:
@@ -571,6 +606,13 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
             return ParallelLaRank(problem, C=settings["C"], shards=shards, jobs=settings["jobs"], **common)
     kind = {"larank": LaRank, "pa": PassiveAggressive, "svmstruct": SVMStruct}[settings["algorithm"]]
     return kind(problem, C=settings["C"], **common)
+
+
+def _copies(optimizer: Any) -> int:
+    """How many arrays of all weights an optimizer holds; 0 if it holds only those that it writes."""
+    if isinstance(optimizer, ParallelLaRank):
+        return int(optimizer.shards) + 1
+    return 3 if isinstance(optimizer, Perceptron) else 0  # last, sums and means
 
 
 def _phrases(

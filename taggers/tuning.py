@@ -26,10 +26,9 @@ from structsvm.validation import check_count
 from taggers import metrics
 from taggers.conlleval import Counts
 from taggers.features.extract import cut, has_ready_features
-from taggers.features.template import fitting_template
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
-from taggers.model import TaggerModel
-from taggers.options import Option, checked_settings
+from taggers.model import TaggerModel, Weights
+from taggers.options import RIVALS, Option, checked_settings, needs_greedy
 from taggers.tagger import SequenceTagger, as_sentences, input_width, n_sentences
 from taggers.trainer import Dataset, Trainer, shared
 
@@ -78,6 +77,34 @@ def tune(tagger: SequenceTagger, X: Any, y: Any, **search: Any) -> Tuning:
     tuning = find_options(tagger, X, y, **search)
     held_out = {name: search[name] for name in ("X_dev", "y_dev") if name in search}
     return replace(tuning, tagger=tuning.tagger.fit(X, y, **held_out))
+
+
+def rival_settings(tagger: SequenceTagger) -> Values:
+    """The rival settings of a task; none if you set one of these options, the order or the algorithm."""
+    rival = RIVALS.get(tagger.TASK, {})
+    given = any(getattr(tagger, name) is not None for name in (*rival, "order", "algorithm"))
+    return {} if given else rival
+
+
+def fit_rivals(
+    tagger: SequenceTagger, X: Any, y: Any, *, X_dev: Any, y_dev: Any, keep_state: bool = False
+) -> SequenceTagger:
+    """Train a tagger, and another one with its `rival_settings` if there are any; return the better one.
+
+    Held-out data decide; the first tagger wins a tie. A callback with a method `compared` receives the
+    settings and the score of each tagger. keep_state: keep the training state and the curve of both, which
+    needs more memory; otherwise each is released once it is trained.
+    """
+    rival = rival_settings(tagger)
+    taggers = [tagger] + [_changed(tagger, rival)] * bool(rival)
+    for one in taggers:
+        one.fit(X, y, X_dev=X_dev, y_dev=y_dev)
+        settings = one.settings()
+        told = ", ".join(settings[name] for name in rival)
+        getattr(tagger.callback, "compared", lambda *_: None)(told, max(one.dev_scores_))
+        if rival and not keep_state:
+            one.release()
+    return max(taggers, key=lambda one: max(one.dev_scores_))
 
 
 def find_options(
@@ -163,26 +190,16 @@ class Data:
         """The values to try for an option: None for the default, then those of the table that differ."""
         if getattr(self.tagger, option.name) is not option.initial:
             return [None]
-        algorithm = self.tagger.settings()["algorithm"]
-        if algorithm not in option.algorithms or (option.name == "labels" and not self.phrases):
+        settings = self.tagger.settings()
+        if settings["algorithm"] not in option.algorithms or (option.name == "labels" and not self.phrases):
             return [None]
         if option.name == "template" and has_ready_features(self.X):
             return [None]
-        default = option.value(self.tagger.TASK)
+        default = settings[option.name]
         values = [f"{default} {v}" if str(v).startswith("+") else v for v in option.search]
-        if option.name == "inference" and not self._exact():
+        if option.name == "inference" and (settings["share"] or needs_greedy(vars(self.tagger))):
             values.remove("exact")
         return [None, *(value for value in values if value != default)]
-
-    def _exact(self) -> bool:
-        """Whether exact inference is possible with the options that are set."""
-        settings = self.tagger.settings()
-        if settings["share"] or self.tagger.get_params()["order"] not in (None, 1):
-            return False
-        if has_ready_features(self.X):
-            return True
-        template = fitting_template(settings["template"], max(self.width, 1))
-        return all(pattern.back == 1 for pattern in template.bigrams)
 
     def trial(self, options: Values, number: int, deadline: float, *, first: bool) -> Trial:
         """Train and score a candidate in a round; the first one gets a score even when the time is up."""
@@ -229,7 +246,7 @@ class Data:
             features, gold = model.features(self.dev[0]), self.dev[1]
         scores: list[float] = []
         while True:
-            now = model.with_weights(trainer.optimizer.weights_at(slice(None)))
+            now = model.with_weights(Weights(trainer.optimizer))
             scores.append(metrics.score_ids(gold, now.tag(features), now.names, phrases=self.phrases))
             if len(scores) == (PASSES if self.tagger.epochs is None else self.tagger.epochs):
                 return scores

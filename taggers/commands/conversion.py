@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ def convert(
             raise ValueError("labels can only be converted between IOB1, IOB2, IOBES and BILUO")
     check_output(output, file)
     columns = read_all(file, format, wanted=(label,), encoding=encoding)
-    sentences = columns.sentences(0)
+    sentences = columns.labels(0)
     source = source or schemes.detect(sentences)
     if source == "none":
         raise DataError("the labels are not in a known scheme; choose another column", columns.name)
@@ -43,7 +44,8 @@ def convert(
             ids += [names.setdefault(name, len(names)) for name in schemes.convert(labels, source, to)]
         except ValueError as error:
             raise DataError(str(error), columns.name, columns.line(start)) from None
-    data = columns.format.write(columns, [Layer(np.array(ids, np.int32), list(names), 0)])
+    known = [*dict.fromkeys(chain(names, *sentences))]  # also the labels that these replace
+    data = columns.format.write(columns, [Layer(np.array(ids, np.int32), known, 0)])
     with atomic_write(output) as out:
         out.write(b"".join(encoded([data], encoding, columns.name)))
     return repaired

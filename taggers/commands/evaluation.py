@@ -81,7 +81,7 @@ def answered(model: TaggerModel, file: str | Path) -> Answers:
     predicted = _predict(model, columns, margins=margins)
     return Answers(
         words=None if model.template is None else columns.sentences(0),
-        gold=columns.sentences(columns.width - 1),
+        gold=columns.labels(columns.width - 1),
         predicted=predicted,
         margins=margins,
         lines=[columns.line(token) for token in columns.sentence_ptr[:-1].tolist()],
@@ -108,7 +108,7 @@ def _read_labelled(
 
 def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[str]]:
     """Return the model's labels for a labelled file; `options` are those of `TaggerModel.tag`."""
-    gold, names = columns.sentences(columns.width - 1), gold_names(model, columns)
+    gold, names = columns.labels(columns.width - 1), gold_names(model, columns)
     check_gold(gold, names, columns)
     ids, ptr = model.tag(columns, **options).tolist(), columns.sentence_ptr.tolist()
     warn_of_gold(gold, names, model.outer, columns.name, "the model's")
@@ -118,7 +118,7 @@ def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[
 def _score(
     model: TaggerModel, columns: Columns, predicted: list[list[str]], strict: str | None = None
 ) -> Evaluation:
-    gold = columns.sentences(columns.width - 1)
+    gold = columns.labels(columns.width - 1)
     missing = columns.format.missing(columns.wanted[-1])
 
     def labelled(rows: list[list[str]]) -> list[list[str]]:

@@ -16,10 +16,11 @@ from taggers.features.knowledge import Knowledge
 from taggers.formats.files import read_all
 from taggers.model import TaggerModel
 from taggers.model_file import find_model
+from taggers.pipeline import Pipeline, open_model
 
 
 def inspect(
-    model: TaggerModel | str | Path,
+    model: TaggerModel | Pipeline | str | Path,
     *,
     top: int = 20,
     names: str | Path | None = None,
@@ -30,12 +31,21 @@ def inspect(
 
     names: a file, such as the training file, in which to look up the names of features; models store only
     hashes of them unless they were trained with `keep_names`. html: a page to write; it shows the errors on
-    the labelled file `test`, if there is one.
+    the labelled file `test`, if there is one. For a model of several layers: its columns and each layer.
     """
-    path = None if isinstance(model, TaggerModel) else find_model(model)
+    path = None if isinstance(model, TaggerModel | Pipeline) else find_model(model)
     if html is not None:
         check_output(html, names, test, None if path is None else str(path))
-    model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
+    model = open_model(model)
+    file = {
+        "file": None if path is None else str(path),
+        "bytes": None if path is None else Path(path).stat().st_size,
+    }
+    if isinstance(model, Pipeline):
+        if names is not None or html is not None:
+            raise ValueError("--names and --html have no effect on a model of several layers; leave them out")
+        layers = {name: inspect(layer, top=top) for name, layer in model.layers.items()}
+        return file | {"columns": model.parts, "layers": layers}
     named = model.feature_names or [None] * len(model.table)
     if names is not None:
         named = feature_names(model, _read_inputs(model, names), named)
@@ -52,9 +62,7 @@ def inspect(
     transitions = model.weights.kept(np.arange(len(model.weights)) < min(len(columns) + 1, first))
     weights = model.weights.since(first)
     before = [*columns, "<start>"]
-    return {
-        "file": None if path is None else str(path),
-        "bytes": None if path is None else Path(path).stat().st_size,
+    return file | {
         "labels": model.names, "scheme": model.outer, "learned_as": model.inner,
         "constrained": model.constrained,
         "inference": model.inference, "order": model.order, "features": len(model.table),

@@ -72,7 +72,7 @@ def input_columns(model: TaggerModel, format: Format, name: str) -> list[int]:
     if needed > 1:
         raise DataError(
             f"the model needs {needed} columns, such as words and parts of speech, but this file is in "
-            f"{format.title}", name,
+            f"{FORMATS[format.name].title}", name,
         )  # fmt: skip
     return [format.words]
 
@@ -81,7 +81,9 @@ def label_column(model: TaggerModel, format: Format, name: str, chosen: int | No
     """Return the column for the model's labels."""
     if chosen is not None:
         return chosen
-    if format.name == model.files.get("format"):
+    own = own_format(model)
+    # Text that becomes CoNLL-U has the same columns as a CoNLL-U file.
+    if "label" in model.files and (format.name == own.name or (format.names and format.names == own.names)):
         return int(model.files["label"])
     parts = part_columns(model, format)
     return next(iter(parts.values())) if parts else format.label_elsewhere(name)
@@ -129,7 +131,7 @@ def check_fit(model: TaggerModel, columns: Columns) -> None:
         return
     if columns.format is PLAIN and own_format(model) is not FORMATS["text"]:
         _check_columns(model, columns)
-    _check_values(model, columns)
+    check_values(model, columns)
 
 
 def _check_features(model: TaggerModel, columns: Columns) -> None:
@@ -168,8 +170,11 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
     )
 
 
-def _check_values(model: TaggerModel, columns: Columns) -> None:
-    """Warn about an input column, such as parts of speech, in which the model knows no value."""
+def check_values(model: TaggerModel, columns: Columns, names: Sequence[str] = ()) -> None:
+    """Warn about an input column, such as parts of speech, that is empty or has no value the model knows.
+
+    names: the names of the columns, if their numbers are not those of the file.
+    """
     assert model.template is not None
     alone = {}  # patterns that read one column, at the token itself
     for pattern in model.template.symbolic.patterns:
@@ -178,7 +183,7 @@ def _check_values(model: TaggerModel, columns: Columns) -> None:
         if column and not offset and len(places) == 1:
             alone[pattern] = column
     spans = columns.spans[:LEAST_VALUES].tolist()
-    if not alone or len(spans) < LEAST_VALUES:
+    if not alone or not spans:
         return
     tokens = [tuple(columns.data[at : at + size].decode() for at, size in row) for row in spans]
     extractor = Extractor(Template(tuple(alone)))
@@ -186,11 +191,16 @@ def _check_values(model: TaggerModel, columns: Columns) -> None:
     best = rows.reshape(-1, len(alone)).max(axis=0).tolist()
     known = {column for column, row in zip(alone.values(), best, strict=True) if row >= 0}
     for column in sorted(set(alone.values()) - known):
-        warnings.warn(
-            f"{columns.name}: the model knows none of the values in column "
-            f"{columns.format.column_name(columns.wanted[column])}, such as {tokens[0][column]!r}; the "
-            "columns must be those of the training file, in the same order", UserWarning, stacklevel=4,
-        )  # fmt: skip
+        name = names[column] if names else columns.format.column_name(columns.wanted[column])
+        if {token[column] for token in tokens} == {"_"}:
+            told = f"the first tokens have no {name}, which the model reads, so its labels will be poor; "
+            told += f"fill the column {name} first"
+        elif len(tokens) == LEAST_VALUES:
+            told = f"the model knows none of the values in column {name}, such as {tokens[0][column]!r}; "
+            told += "the columns must be those of the training file, in the same order"
+        else:
+            continue
+        warnings.warn(f"{columns.name}: {told}", UserWarning, stacklevel=4)
 
 
 def _first_values(columns: Columns, column: int) -> list[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
+from taggers.commands.matching import check_values
 from taggers.commands.training import check_saving
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
@@ -19,6 +20,7 @@ from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu_checks import check_conllu
+from taggers.formats.conllu_text import raw_text
 from taggers.formats.files import CHUNK, encoded, read_all, read_columns
 from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
@@ -50,7 +52,14 @@ def train_ud(
         raise DataError("the column upos is empty; use a treebank with parts of speech", columns.name)
     if absent:
         warnings.warn(f"{columns.name}: no token has {' or '.join(absent)}; left out", stacklevel=2)
-    pipeline = train_pipeline(columns, dev=held_out, random_state=random_state, callback=callback)
+    raw = raw_text(columns.data)
+    pipeline = train_pipeline(columns, raw, dev=held_out, random_state=random_state, callback=callback)
+    if pipeline.splitter is not None and raw.strange:
+        warnings.warn(
+            f"{columns.name}:{raw.strange[0]}: # text does not match the tokens of its sentence; the "
+            f"splitter uses SpaceAfter=No there instead (sentences with this problem: {len(raw.strange)})",
+            stacklevel=2,
+        )
     if pipeline.splitter is None:
         warnings.warn(
             f"{columns.name}: every token is followed by a space (no SpaceAfter=No), so the model does not "
@@ -91,7 +100,10 @@ def evaluate_columns(
     """Compare each column of a model, and all of them together, with those of a CoNLL-U file."""
     columns = _read(file, encoding)
     if isinstance(model, Pipeline):
-        found, tagger = model.tag(selected(columns, model.inputs), jobs=jobs), model.first
+        inputs = selected(columns, model.inputs)
+        if model.upos is None:
+            check_values(model.first, inputs, model.inputs)
+        found, tagger = model.tag(inputs, jobs=jobs), model.first
     else:
         ids, tagger = model.tag(columns, jobs=jobs), model
         found = {part: Found(ids, model.part_names(part)) for part in model.parts}
@@ -135,7 +147,7 @@ def tag_pipeline(
     In CoNLL-U they fill their columns; in other files they are appended. scores: the margins of UPOS.
     """
     check_output(output, file)
-    tokens = 0
+    tokens, checked = 0, pipeline.upos is not None
 
     def wanted(format: Format, n_columns: int) -> list[int]:
         if format.ready:
@@ -156,12 +168,15 @@ def tag_pipeline(
         return [format.words, *map(format.names.index, named)]
 
     def labelled() -> Iterator[bytes]:
-        nonlocal tokens
+        nonlocal tokens, checked
         for columns in read_columns(
             file, format, wanted=wanted, encoding=encoding, chunk_size=CHUNK, text_as=text_as,
             expected=FORMATS["text"],
         ):  # fmt: skip
             tokens += columns.n_tokens
+            if columns.n_tokens and not checked:
+                check_values(pipeline.first, columns)
+                checked = True
             yield _labelled(pipeline, columns, scores, jobs) if columns.n_tokens else columns.data
 
     with atomic_write(output) as out:

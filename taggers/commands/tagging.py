@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -58,10 +59,10 @@ def tag(
     if to not in (None, "conllu"):
         raise ValueError(f"--to must be conllu, got {to!r}")
     if isinstance(model, Pipeline):
-        if nbest > 1 or replace or label is not None or classes or gazetteers or bias:
+        if nbest > 1 or probabilities or replace or label is not None or classes or gazetteers or bias:
             raise ValueError(
-                "--nbest, --replace, --column, --classes, --gazetteer and --bias have no effect on a model "
-                "of several layers"
+                "--nbest, --probabilities, --replace, --column, --classes, --gazetteer and --bias have no "
+                "effect on a model of several layers"
             )
         return tag_pipeline(
             model, file, output, scores=scores, format=format, encoding=encoding, jobs=jobs,
@@ -74,6 +75,11 @@ def tag(
         model = model.biased(bias)
     if probabilities and (scores or nbest > 1):
         raise ValueError("--probabilities cannot be combined with --scores or --nbest")
+    if probabilities and model.temperature == 1:
+        warnings.warn(
+            "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate",
+            stacklevel=2,
+        )
     if nbest > 1 and replace:
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")
     if nbest > 1 and model.inference == "greedy":

@@ -19,12 +19,13 @@ from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
 from taggers.formats.files import CHUNK, read_columns
-from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels
+from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels, warn_of_typos
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
 from taggers.options import check_resumed, check_used
 from taggers.tagger import TASKS, SequenceTagger
 from taggers.trainer import TrainingPoint
+from taggers.tuning import fit_rivals, rival_settings
 
 MORPHOLOGY = (COLUMN["upos"], COLUMN["feats"])
 
@@ -89,14 +90,20 @@ def train(
             f"{elsewhere} cannot be combined with --resume, --keep-state, --curve, --calibrate, "
             "--fit-bias or several label columns"
         )
+    if (cluster or memory) and dev is not None and (rival := rival_settings(tagger)):
+        warnings.warn(
+            f"{elsewhere} does not compare settings on --dev; also train with "
+            f"{' '.join(f'--{name} {value}' for name, value in rival.items())} and keep the better model",
+            stacklevel=2,
+        )
     if memory is not None:
         from taggers.slices import parse_memory, train_in_slices
 
         larank = settings["algorithm"] == "larank"
-        if cluster is not None or not larank or "shards" in options or str(file) == "-":
+        if cluster is not None or not larank or {"jobs", "shards"} & options.keys() or str(file) == "-":
             raise ValueError(
-                "--memory trains larank in one thread on a file; leave out --cluster, --shards and other "
-                "algorithms, and name a file"
+                "--memory trains larank in one thread on a file; leave out --cluster, --jobs, --shards and "
+                "other algorithms, and name a file"
             )
         train_in_slices(tagger, file, parse_memory(memory), dev=dev, **reading)
         tagger.save(output, dtype=dtype, prune=prune)
@@ -114,8 +121,19 @@ def train(
     if held_out is not None:
         dev_data = {"X_dev": held_out, "y_dev": GoldLabels.from_columns(held_out, place)}
     if resume is not None:
+        if tagger.model_.state is not None and not keep_state:
+            warnings.warn(
+                f"{resume} contains its training state, but {output} will not, so old examples cannot "
+                "be reprocessed later; add --keep-state to keep it", stacklevel=2,
+            )  # fmt: skip
         _check_resumable(tagger.model_, columns, gold, schemes=settings["labels"] != "none")
-    (tagger.fit if resume is None else tagger.resume)(columns, gold, **dev_data)
+    if resume is not None:
+        tagger.resume(columns, gold, **dev_data)
+    elif dev_data:
+        kept = keep_state or curve is not None
+        tagger = fit_rivals(tagger, columns, gold, **dev_data, keep_state=kept)
+    else:
+        tagger.fit(columns, gold)
     if fit_bias:
         tagger.fit_bias(held_out, dev_data["y_dev"])
     if calibrate:
@@ -131,6 +149,11 @@ def train(
         _warn_of_labels(model, columns, gold, held_out, schemes=settings["labels"] != "none")
     if not len(model.table):
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
+    if "documents" in options and not model.uses_documents:
+        warnings.warn(
+            "--documents has no effect, as the template uses neither doc_form nor doc_label; add one, as in "
+            f"--template '{task} + doc_form[0]'", stacklevel=2,
+        )  # fmt: skip
     points = tagger.curve_
     if not keep_state:
         tagger.release()
@@ -238,10 +261,7 @@ def _check_labels(columns: Columns, place: int) -> None:
 def _check_not_missing(columns: Columns, column: int) -> None:
     """Raise DataError if no token has a label in a column."""
     format, number = columns.format, columns.wanted[column]
-    missing = format.missing(number)
-    if missing is None or (columns.spans[:, column, 1] != len(missing)).any():
-        return
-    if set(columns.texts(column)) == {missing}:
+    if not GoldLabels.from_column(columns, column).names:
         what = f"the column {format.column_name(number)} has no labels; choose another with --column"
         raise DataError(what, columns.name)
 
@@ -263,13 +283,13 @@ def _warn_of_labels(
 ) -> None:
     """Warn about suspicious labels in the training file and the held-out file."""
     place = columns.width - 1
-    seen = set(columns.texts(place)) if len(model.labels) == 1 else ()
-    if len(seen) == 1:
-        warnings.warn(f"all tokens have the label {min(seen)}; is this the right column?", stacklevel=3)
+    if len(model.labels) == len(gold.names) == 1 and gold.complete:
+        warnings.warn(f"all tokens have the label {gold.names[0]}; is this the right column?", stacklevel=3)
     elif schemes:
         warn_of_training_labels(columns, gold, model.outer)
+    warn_of_typos(columns, gold)
     if held_out is not None:
-        warn_of_gold(held_out.sentences(place), model.names, model.outer, held_out.name, "the model's")
+        warn_of_gold(held_out.labels(place), model.names, model.outer, held_out.name, "the model's")
 
 
 def new_tagger(

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""Attributes of words, computed once for each distinct word: short ASCII words here, all others in Python.
+"""Attributes of words, computed once for each distinct word: those of short words here, others in Python.
 
 `taggers.features.attributes` defines the attributes; a test compares the compiled results with it.
 """
@@ -146,6 +146,86 @@ cdef inline bint is_ascii(const char* text, Py_ssize_t n) noexcept nogil:
     return not seen & 0x80
 
 
+cdef inline Py_ssize_t first_bytes(const char* text, Py_ssize_t n, Py_ssize_t chars) noexcept nogil:
+    """How many bytes the first characters of a text in UTF-8 have; -1 if there are fewer characters."""
+    cdef Py_ssize_t at = 0
+    while chars > 0:
+        if at == n:
+            return -1
+        at += 1
+        while at < n and (text[at] & 0xC0) == 0x80:
+            at += 1
+        chars -= 1
+    return at
+
+
+cdef inline Py_ssize_t last_bytes(const char* text, Py_ssize_t n, Py_ssize_t chars) noexcept nogil:
+    cdef Py_ssize_t at = n
+    while chars > 0:
+        if at == 0:
+            return -1
+        at -= 1
+        while at > 0 and (text[at] & 0xC0) == 0x80:
+            at -= 1
+        chars -= 1
+    return n - at
+
+
+cdef uint64_t affix(const Recipe* recipe, const char* text, Py_ssize_t n) noexcept nogil:
+    cdef bint first = recipe.kind == PREFIX or recipe.kind == LOWER_PREFIX
+    cdef Py_ssize_t size = first_bytes(text, n, recipe.n) if first else last_bytes(text, n, recipe.n)
+    return 0 if size < 0 else hash_text(text if first else text + n - size, size)
+
+
+cdef uint64_t respelled(str word, const char* text, int kind) noexcept:
+    """The hash of a short word with each character replaced by its kind, or each digit by 0."""
+    cdef char[4 * SHORT] out
+    cdef Py_ssize_t longest = 4 if kind == SHAPE else 1 if kind == SHORT_SHAPE else SHORT
+    cdef Py_ssize_t m = 0, run = 0, size, i
+    cdef Py_UCS4 char, new, last = 0
+    for char in word:
+        size = 1 if char < 0x80 else 2 if char < 0x800 else 3 if char < 0x10000 else 4
+        new = char
+        if kind != DIGITS and char.isalpha():
+            new = u"X" if char.isupper() else u"x"
+        elif char.isdigit():
+            new = u"0" if kind == DIGITS else u"d"
+        run = run + 1 if new == last else 1
+        last = new
+        if run <= longest and new != char:
+            out[m] = <char>new
+            m += 1
+        elif run <= longest:
+            for i in range(size):
+                out[m] = text[i]
+                m += 1
+        text += size
+    return hash_text(out, m)
+
+
+cdef uint64_t word_attribute(
+    const Recipe* recipe, str word, const char* text, Py_ssize_t n, const char* lower, Py_ssize_t n_lower
+) noexcept:
+    """The hash of one attribute of a short word, which is also given in UTF-8 and in lower case."""
+    cdef Py_UCS4 char
+    if recipe.kind == PREFIX or recipe.kind == SUFFIX:
+        return affix(recipe, text, n)
+    if recipe.kind == LOWER_PREFIX or recipe.kind == LOWER_SUFFIX:
+        return affix(recipe, lower, n_lower)
+    if recipe.kind == LOWER:
+        return hash_text(lower, n_lower)
+    if recipe.kind == SHAPE or recipe.kind == SHORT_SHAPE or recipe.kind == DIGITS:
+        return respelled(word, text, recipe.kind)
+    if recipe.kind == IS_UPPER:
+        return YES if word.isupper() else 0
+    if recipe.kind == IS_TITLE:
+        return YES if word.istitle() else 0
+    for char in word:
+        if (char.isdigit() if recipe.kind == HAS_DIGIT else char == u"-"):
+            return YES
+    return 0
+
+
 cdef class Lexicon:
     """The attributes, as hashes, of the words seen so far. For one thread at a time.
 
@@ -224,14 +304,19 @@ cdef class Lexicon:
         cdef bytes value
         cdef str word = text[:n].decode()
         cdef bytes lower = word.lower().encode()
+        cdef const char* lower_text = lower
+        cdef Py_ssize_t n_lower = len(lower)
+        cdef bint short_word = len(word) < SHORT
         cdef int row
-        for i, function in enumerate(self.functions):
+        for i in range(self.width):
             if self.recipes[i].kind == WORD_CLASS:
-                row = class_row(&self.recipes[i], hash_text(text, n), hash_text(lower, len(lower)))
+                row = class_row(&self.recipes[i], hash_text(text, n), hash_text(lower_text, n_lower))
                 values[i] = self.recipes[i].values[row] if row >= 0 else 0
-                continue
-            value = (function(word) or "").encode()
-            values[i] = hash_text(value, len(value))
+            elif self.recipes[i].kind == PYTHON or not short_word:
+                value = (self.functions[i](word) or "").encode()
+                values[i] = hash_text(value, len(value))
+            else:
+                values[i] = word_attribute(&self.recipes[i], word, text, n, lower_text, n_lower)
         return 0
 
     cdef int forget(self) except -1 nogil:

@@ -7,6 +7,7 @@ import numpy as np
 cdef uint64_t EMPTY = ~<uint64_t>0
 cdef enum:
     MOST_TAKEN = 50     # slots visited per key, on average, before a table is refused; hashes need one
+    AHEAD = 16          # keys whose slots are fetched while others are entered
 
 
 cdef inline Py_ssize_t put(uint64_t* slots, uint64_t mask, uint64_t key, Py_ssize_t row) noexcept nogil:
@@ -30,9 +31,10 @@ cdef class KeyTable:
     ----------
     keys : the initial key of each row: uint64, or uint32 for the upper halves of keys alone, which mistake an
         unseen key for a known one once in 2**32 / len(keys) times.
+    room : rows to make room for, if more than there are keys.
     """
 
-    def __init__(self, keys=()):
+    def __init__(self, keys=(), Py_ssize_t room=0):
         cdef Py_ssize_t row, taken = 0
         keys = np.asarray(keys, None if len(keys) or isinstance(keys, np.ndarray) else np.uint64)
         self.short = keys.dtype == np.uint32
@@ -41,9 +43,14 @@ cdef class KeyTable:
         self.n_rows = len(self.key_array)
         if self.n_rows >= 2**31 - 1:
             raise ValueError("more than 2**31 features")
-        self.slot_array = np.full(max(64, 1 << (2 * self.n_rows).bit_length()), EMPTY, np.uint64)
+        if room > self.n_rows:
+            self.key_array = np.concatenate([self.key_array, np.zeros(room - self.n_rows, np.uint64)])
+        self.slot_array = np.full(max(64, 1 << (2 * len(self.key_array) - 1).bit_length()), EMPTY, np.uint64)
         self._place()
+        self.room = room if room > self.n_rows else 0
         for row in range(self.n_rows):
+            if row + AHEAD < self.n_rows:
+                self.expect(self.keys_at[row + AHEAD])
             taken += put(self.slots_at, self.mask, self.keys_at[row], row)
             if taken > MOST_TAKEN * (self.n_rows + 64):
                 raise ValueError("the feature keys are not hashes: too many are alike")

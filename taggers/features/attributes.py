@@ -2,7 +2,7 @@
 
 An attribute is a function from a text to a text, or to None for no value: features that need the
 value are dropped then. To add an attribute, add a line to ATTRIBUTES. Compiled code computes those
-listed here for short ASCII words. Other attributes come from word classes and gazetteers, see
+listed here for short words. Other attributes come from word classes and gazetteers, see
 `taggers.features.knowledge`; one of them, `cluster`, is learned from the training text.
 """
 
@@ -102,9 +102,11 @@ def attribute(name: str, knowledge: Knowledge | None = None) -> Callable[[str], 
         return lambda text: classes(text, bits)
     if re.fullmatch(rf"{CLUSTER}\d*", name):
         return lambda text: None  # until the classes are known
+    from structsvm.validation import meant  # with numpy: only for the error
+
     affixes = [f"{kind}1..9" for kind in ("prefix", "suffix", "lower_prefix", "lower_suffix")]
     known = [*ATTRIBUTES, *affixes, CLUSTER, *(knowledge.names if knowledge is not None else ())]
-    raise ValueError(f"unknown attribute {name!r}; choose one of {', '.join(known)}")
+    raise ValueError(f"unknown attribute {name!r}; choose one of {', '.join(known)}{meant(name, known)}")
 
 
 def _affix(n: int, lower: bool) -> Callable[[str], str | None]:

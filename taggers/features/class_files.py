@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
@@ -30,7 +31,8 @@ SPACY = "spacy:"
 SPACY_BITS = 16
 MOST_CLASSES = 1 << 20
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-BAD_TEXT = "not valid UTF-8; save the file in UTF-8"
+FEW_TAGS = 20  # a small file may have more tags than words
+BAD_TEXT = "not valid UTF-8; save the file in UTF-8 (--encoding is for sentences only)"
 
 
 def read_classes(source: Any, *, most: int | None = None, n_classes: int = N_CLASSES) -> WordClasses:
@@ -161,14 +163,30 @@ def _tags(tags: Any) -> list[str]:
 
 
 def _word_tags(lines: Iterable[tuple[int, str]], name: str) -> dict[str, list[str]]:
-    """The tags of each word; those of a word on several lines are joined."""
+    """The tags of each word; those of a word on several lines are joined.
+
+    Many lines of a text begin with the same words; lines of a lexicon seldom do.
+    """
     found: dict[str, list[str]] = {}
+    spaced, n_lines = False, 0
     for number, line in lines:
         word, *tags = line.split("\t") if "\t" in line else line.split()
         tags = [tag.strip() for tag in tags if tag.strip()]
         if not word or not tags:
             raise DataError("expected a word and its class or tags, with tabs between them", name, number)
         found[word] = sorted({*found.get(word, ()), *tags})
+        spaced |= "\t" not in line
+        n_lines += 1
+    different = {tag for tags in found.values() for tag in tags}
+    if spaced and len(different) > max(len(found), FEW_TAGS):
+        what = (
+            f"looks like text, not word classes: {len(found):,} words have {len(different):,} different "
+            "tags; learn classes from text with --text FILE or structsvm classes, or put tabs between words "
+            "and tags"
+        )
+        if n_lines > len(found):
+            raise DataError(what, name)
+        warnings.warn(f"{name}: {what}", stacklevel=2)
     return found
 
 

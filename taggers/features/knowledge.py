@@ -166,6 +166,8 @@ def named_sources(given: Any, *, unnamed: bool = False) -> dict[str, Any]:
         match = NAMED_FILE.fullmatch(item) if isinstance(item, str) else None
         name, source = (match[1], match[2]) if match else (f"{UNNAMED}{number}", item)
         if not match and not (unnamed and isinstance(item, (str, Path))):
+            if isinstance(item, str) and "=" in item[:-1]:
+                check_name(item.partition("=")[0])
             raise ValueError(f"{item!r} has no name; write NAME=FILE, or a dict of names in Python")
         if name in sources:
             raise ValueError(f"the name {name!r} occurs twice; each file needs its own name")

@@ -38,7 +38,8 @@ NAMED = {
         p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], p[0]|short_shape[0], bias
     """,
     "label": """
-        w[-2..2], w[-1]|w[0], w[0]|w[1], lower[0], prefix2[0], prefix3[0], suffix2[0], suffix3[0],
+        w[-4..4], w[-2]|w[-1], w[-1]|w[0], w[0]|w[1], w[1]|w[2], w[-1]|w[1],
+        lower[0], prefix2[0], prefix3[0], prefix4[0], suffix1[0], suffix2[0], suffix3[0], suffix4[0],
         shape[0], has_digit[0], p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], w[0]|p[0], bias
     """,
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CELL = re.compile(r"(?:(w|p|c\d+)\.)?([a-z]\w*)\[([+-]?\d+)\]")
 LABEL = re.compile(r"y\[([+-]?\d+)\]")
+BACK = re.compile(r"\by\[-(\d+)\]")  # not city[-2]
 RANGE = re.compile(r"(?P<name>[\w.]+)\[(?P<low>[+-]?\d+)\.\.(?P<high>[+-]?\d+)\]")
 MACRO = re.compile(r"%x\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
 PLUS = re.compile(r"\+(?![^\[\]]*\])")  # not the one in w[+1]
@@ -218,6 +219,26 @@ def template_parts(template: Any) -> list[str | Path]:
     if len(parts) > 1 and not all(parts):
         raise ValueError(f"{template!r}: a + must stand between two templates, as in ner + c2[0]")
     return list(parts)
+
+
+def furthest_label(template: Any) -> int:
+    """The distance to the furthest previous label that a template joins with cells; 0 for none.
+
+    >>> furthest_label("ner + y[-2]|w[0]")
+    2
+    """
+    if isinstance(template, Template):
+        return max((pattern.back for pattern in template.bigrams), default=0)
+    lines = [line for part in template_parts(template) for line in _text(part).splitlines()]
+    found = [BACK.findall(line) for line in lines if not line.lstrip().startswith("#")]
+    return max((int(back) for line in found for back in line), default=0)
+
+
+def _text(part: str | Path) -> str:
+    """The text of a part of a template; other functions report missing files."""
+    if os.path.isfile(part):
+        return Path(part).read_text("utf-8", "replace")
+    return NAMED.get(str(part), str(part))
 
 
 def _fitting(template: str | Path, width: int, knowledge: Knowledge | None) -> Template:

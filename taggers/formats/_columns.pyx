@@ -284,7 +284,14 @@ cdef class Columns:
 
     def sentences(self, Py_ssize_t column=0):
         """Return one wanted column as a list of str per sentence."""
-        flat, ptr = self.texts(column), self.sentence_ptr.tolist()
+        return self._by_sentence(self.texts(column))
+
+    def labels(self, Py_ssize_t column=0):
+        """Return the labels in one wanted column as a list of str per sentence."""
+        return self._by_sentence(self.format.labels(self.texts(column), self.wanted[column]))
+
+    def _by_sentence(self, list flat):
+        ptr = self.sentence_ptr.tolist()
         return [flat[start:stop] for start, stop in zip(ptr, ptr[1:])]
 
     def __len__(self):

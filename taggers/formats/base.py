@@ -112,6 +112,10 @@ class Format(ABC):
         """Return the value that means "no gold label" in a column, if there is one."""
         return None
 
+    def labels(self, values: Sequence[str], column: int) -> list[str]:
+        """Return the labels in some values of a column; `write` puts them there."""
+        return list(values)
+
     def column_name(self, column: int) -> str:
         """Return what messages call a column."""
         return self.names[column] if self.names else f"{column} (counted from 0)"

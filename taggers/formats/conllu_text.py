@@ -26,20 +26,28 @@ class Surface:
 
 @dataclass
 class Sentence:
-    """The tokens of a sentence; starts_line: whether a paragraph or document begins with it."""
+    """The tokens of a sentence; starts_line: whether a paragraph or document begins with it.
+
+    line: the line of the file that has `# text`, counted from 1.
+    """
 
     tokens: list[Surface]
     text: str | None = None
+    line: int = 0
     starts_line: bool = False
 
 
 @dataclass
 class RawText:
-    """A text, a label for each of its characters, and its multiword tokens with their words."""
+    """A text, a label for each of its characters, and its multiword tokens with their words.
+
+    strange: the lines with a `# text` that does not match the tokens of its sentence.
+    """
 
     text: str
     labels: str
     multiword: list[tuple[str, tuple[str, ...]]]
+    strange: list[int] = field(default_factory=list)
 
     @property
     def joined(self) -> bool:
@@ -51,11 +59,12 @@ def raw_text(data: bytes) -> RawText:
     """The text of a CoNLL-U file, whose lines must have been checked."""
     text: list[str] = []
     labels: list[str] = []
-    multiword = []
+    multiword, strange = [], []
     for sentence in read_sentences(data):
         if sentence.starts_line and text:
             text[-1], labels[-1] = "\n", OUTSIDE  # instead of the space after the last token
-        _space(sentence)
+        if not _space(sentence):
+            strange.append(sentence.line)
         first = SENTENCE
         for token in sentence.tokens:
             text += [token.form, " " * token.spaced]
@@ -66,20 +75,20 @@ def raw_text(data: bytes) -> RawText:
                 multiword.append((token.form, tuple(token.words)))
     if text:
         text[-1], labels[-1] = "\n", OUTSIDE
-    return RawText("".join(text), "".join(labels), multiword)
+    return RawText("".join(text), "".join(labels), multiword, strange)
 
 
 def read_sentences(data: bytes) -> Iterator[Sentence]:
     """The sentences of a CoNLL-U file, whose lines must have been checked."""
     sentence, covered = Sentence([]), 0
-    for line in data.decode().removeprefix("\ufeff").split("\n"):
+    for number, line in enumerate(data.decode().removeprefix("\ufeff").split("\n"), 1):
         fields = line.rstrip("\r").split("\t")
         if line.startswith("#") and not sentence.tokens:
             name, _, value = line[1:].partition("=")
             if name.split()[:1] in (["newdoc"], ["newpar"]):
                 sentence.starts_line = True
             elif name.strip() == "text":
-                sentence.text = value.strip()
+                sentence.text, sentence.line = value.strip(), number
         elif len(fields) < 2:
             if sentence.tokens:
                 yield sentence
@@ -100,17 +109,20 @@ def _surface(fields: list[str]) -> Surface:
     return Surface(fields[1], "SpaceAfter=No" not in fields[9].split("|"))
 
 
-def _space(sentence: Sentence) -> None:
-    """Take the spaces between tokens from the text of the sentence, if the tokens fit it."""
+def _space(sentence: Sentence) -> bool:
+    """Take the spaces between tokens from the text of the sentence; return whether the tokens fit it."""
     if sentence.text is None:
-        return
+        return True
     at, spaces = 0, []
     for token in sentence.tokens:
         if not sentence.text.startswith(token.form, at):
-            return
+            return False
         end = at + len(token.form)
         rest = sentence.text[end:].lstrip()
         at = len(sentence.text) - len(rest)
         spaces.append(at > end)
+    if at < len(sentence.text):
+        return False
     for token, spaced in zip(sentence.tokens[:-1], spaces, strict=False):
         token.spaced = spaced
+    return True

@@ -65,9 +65,11 @@ def column_number(column: str) -> int:
     try:
         return int(column)
     except ValueError:
+        from structsvm.validation import meant  # with numpy: only for the error
+
         raise ValueError(
             f"column must be a number (0 is the first, -1 the last) or one of {', '.join(names)}, "
-            f"got {column!r}"
+            f"got {column!r}{meant(column, names)}"
         ) from None
 
 

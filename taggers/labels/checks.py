@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Sequence
-from itertools import chain
+from itertools import chain, takewhile
 
 import numpy as np
 
@@ -13,6 +13,12 @@ from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import GoldLabels
 
+UPOS = frozenset((
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT",
+    "SCONJ", "SYM", "VERB", "X", "_",
+))  # fmt: skip
+SELDOM, OFTEN = 2, 100  # occurrences of a label that may be misspelt, and of the right one
+SHORT = len("B-NP")  # B-PP is not B-NP misspelt
 COLUMN = "check the column, or choose another with --column"
 
 
@@ -31,6 +37,43 @@ def warn_of_training_labels(columns: Columns, gold: GoldLabels, outer: str) -> N
             f"{gold.names[gold.ids[at]]}) and interpreted as in conlleval; if you joined files with "
             "different schemes, convert them to the same one with structsvm convert",
         )
+
+
+def warn_of_typos(columns: Columns, gold: GoldLabels) -> None:
+    """Warn about rare phrase labels that are nearly the same as a frequent one.
+
+    In a column of universal parts of speech, warn about other rare labels that are nearly the same as one of
+    these in the file.
+    """
+    counts = np.bincount(gold.ids[gold.ids >= 0], minlength=len(gold.names)).tolist()
+    universal = 2 * len(set(gold.names) & UPOS) > len(gold.names)
+    known = {
+        name for name, count in zip(gold.names, counts, strict=True)
+        if (name in UPOS if universal else count >= OFTEN and _marks_phrase(name) and len(name) > SHORT)
+    }  # fmt: skip
+    problem = "is not a universal part of speech" if universal else "is rare"
+    for number, (name, count) in enumerate(zip(gold.names, counts, strict=True)):
+        near = [other for other in known if _nearly(name, other)]
+        if near and name not in known and 0 < count <= SELDOM:
+            at = columns.line(int(np.argmax(gold.ids == number)))
+            _warn(columns.name, f"line {at}: the label {name} {problem}; did you mean {min(near)}?")
+
+
+def _nearly(one: str, two: str) -> bool:
+    """Whether two labels differ in one character or in the order of two, but not in a prefix such as B-.
+
+    >>> _nearly("NUON", "NOUN"), _nearly("B-PERS", "B-PER"), _nearly("B_PER", "B-PER")
+    (True, True, True)
+    >>> _nearly("B-PER", "I-PER"), _nearly("B-PER", "B-ORG"), _nearly(".", "X")
+    (False, False, False)
+    """
+    if min(len(one), len(two)) < 2:
+        return False
+    start = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
+    a, b = one[start:], two[start:]
+    if start == 0 and a[1:2] == b[1:2] == "-":
+        return False
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
 def check_scheme(columns: Columns, gold: GoldLabels, outer: str) -> None:

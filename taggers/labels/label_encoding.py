@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.problems.sequence import SequenceLabels
+from structsvm.validation import meant
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels._labels import Labels
@@ -69,12 +70,12 @@ class GoldLabels:
     @classmethod
     def from_column(cls, columns: Columns, column: int, numbers: Sequence[int] | None = None) -> GoldLabels:
         """The labels in one of the columns that were read; the format knows how a missing one is written."""
-        labels = Labels()
-        ids, names = labels.ids(columns, column, grow=True), list(labels.names)
+        number = (numbers or columns.wanted)[column]
+        ids, names = _read(columns, column, number)
         if (ids < 0).any():  # only empty labels have no number yet
             ids[ids < 0] = len(names)
             names.append("")
-        absent = columns.format.missing((numbers or columns.wanted)[column])
+        absent = columns.format.missing(number)
         if absent in names:
             missing = names.index(absent)
             names.remove(absent)
@@ -95,14 +96,14 @@ class GoldLabels:
         joined = np.zeros(columns.n_tokens, np.int64)
         known = np.zeros(columns.n_tokens, bool)
         for column in range(first, columns.width):
-            labels = Labels()
-            ids = labels.ids(columns, column, grow=True)
-            absent = columns.format.missing((numbers or columns.wanted)[column])
+            number = (numbers or columns.wanted)[column]
+            ids, own = _read(columns, column, number)
+            absent = columns.format.missing(number)
             if absent is not None or column == first:
-                known |= ids != (labels.names.index(absent) if absent in labels.names else -1)
-            pairs, joined = np.unique(joined * len(labels.names) + ids, return_inverse=True)
-            both = [divmod(pair, len(labels.names)) for pair in pairs.tolist()]
-            names = [names[k] + JOINT * (column > first) + labels.names[j] for k, j in both]
+                known |= ids != (own.index(absent) if absent in own else -1)
+            pairs, joined = np.unique(joined * len(own) + ids, return_inverse=True)
+            both = [divmod(pair, len(own)) for pair in pairs.tolist()]
+            names = [names[k] + JOINT * (column > first) + own[j] for k, j in both]
         ids = np.where(known, joined, -1).astype(np.int32)
         used, ids[known] = np.unique(ids[known], return_inverse=True)
         names = [names[k] for k in used.tolist()]
@@ -161,6 +162,15 @@ class GoldLabels:
             rewrite = schemes.Rewriter(names, outer, inner)
             ids, names = rewrite(ids, self.sentence_ptr), rewrite.names
         return SequenceLabels(_renumbered(ids, names, labels), self.sentence_ptr)
+
+
+def _read(columns: Columns, column: int, number: int) -> tuple[np.ndarray, list[str]]:
+    """The labels of one column, whose number in the file the format needs; -1 where a label is empty."""
+    values = Labels()
+    ids = values.ids(columns, column, grow=True)
+    names = columns.format.labels(values.names, number)  # different values may have the same label
+    place = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    return np.array([*(place[name] for name in names), -1], np.int32)[ids], list(place)
 
 
 def split_by_sentence(ids: np.ndarray, names: Sequence[Any], sentence_ptr: np.ndarray) -> list[Any]:
@@ -311,7 +321,9 @@ def by_label(
                 values[form] = float(given[label])
     missing = [name for name in given if name not in names]
     if missing:
-        raise ValueError(f"{what} names {missing[0]!r}, but the labels are {', '.join(sorted(names - {''}))}")
+        known = sorted(names - {""})
+        hint = meant(missing[0], known)
+        raise ValueError(f"{what} names {missing[0]!r}, but the labels are {', '.join(known)}{hint}")
     return np.array([values[label] for label in labels])
 
 

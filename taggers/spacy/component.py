@@ -20,6 +20,7 @@ from structsvm.validation import check_count
 from taggers.formats._columns import Columns
 from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
+from taggers.pipeline import Pipeline, open_model
 from taggers.spacy.confidence import keep_margins, keep_nbest, register
 from taggers.spacy.docs import Batch, attribute_ids, read_docs
 from taggers.spacy.gold import Gold
@@ -37,13 +38,16 @@ REPLACED = {
     "shards": "each update is an online pass",
 }
 # The columns of a CoNLL-U file as spaCy's attributes.
-_CONLLU = {"form": "ORTH", "lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "deprel": "DEP"}
+_CONLLU = {
+    "form": "ORTH", "lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "feats": "MORPH", "deprel": "DEP",
+}  # fmt: skip
 
 
 class SequencePipe(EstimatorPipe):
     """A tagger as a spaCy component, which `update` or `spacy train` trains.
 
-    model: a model file of `structsvm train` to start from; None starts untrained.
+    model: a model file of `structsvm train` to start from; None starts untrained. If the file has
+    several layers, as those of `structsvm train ud` do, the component uses the layer that does its work.
     columns: the token attributes to compute features from; None uses those of the model, or `COLUMNS`.
     options: the options of `SequenceTagger`, such as C or algorithm. keep_state: save the training state, so
     that training can be resumed exactly. prune: drop weights of this magnitude or less when saving; 0.0 keeps
@@ -60,6 +64,7 @@ class SequencePipe(EstimatorPipe):
     TAGGER: ClassVar[type[SequenceTagger]]
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH",)
     OTHER_TASKS: ClassVar[dict[str, str]] = {}  # refused models: task -> component to use
+    LAYER: ClassVar[str] = ""  # of a file with several layers
 
     model: SequenceTagger
     _rehearsal_model: SequenceTagger | None = None  # nlp.resume_training puts a copy of the model here
@@ -108,8 +113,10 @@ class SequencePipe(EstimatorPipe):
         super().start_over()
 
     def _load(self, path: str | Path) -> SequenceTagger:
-        tagger = self.TAGGER.load(path, **self.options)
-        model = tagger.model_
+        model = open_model(path)
+        if isinstance(model, Pipeline):
+            return self.TAGGER.from_model(self._layer(model, path), **self.options)
+        tagger = self.TAGGER.from_model(model, **self.options)
         tasks = {cls.__name__: task for task, cls in TASKS.items()}
         task = model.files.get("task") or tasks.get(model.parameters.get("class", ""))
         if task in self.OTHER_TASKS:
@@ -118,6 +125,18 @@ class SequencePipe(EstimatorPipe):
                 f"{self.OTHER_TASKS[task]} instead"
             )
         return tagger
+
+    def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
+        """Return the layer of a file that does the work of this component."""
+        layers = pipeline.layers
+        if self.LAYER not in layers:
+            raise ValueError(
+                f"{path} has the layers {', '.join(layers)}, and {self.name!r} can use none of them"
+                + (f"; it needs {self.LAYER}" if self.LAYER else "")
+            )
+        if self.keep_state:
+            raise ValueError(f"keep_state has no effect on {path}, which has several layers; leave it out")
+        return layers[self.LAYER]
 
     @property
     def columns(self) -> list[str]:

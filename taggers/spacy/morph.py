@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,46 +16,115 @@ from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
 from taggers.features.template import parse_template
-from taggers.lemmas import TEMPLATE, edited, script
+from taggers.lemmas import TEMPLATE, WHOLE, Lemmatizer, edited, script
+from taggers.model import TaggerModel
+from taggers.pipeline import Pipeline
+from taggers.spacy.component import FILE, precision
+from taggers.spacy.docs import Batch
 from taggers.spacy.gold import Gold, attribute_gold
-from taggers.spacy.tagger import Predicted, StructSVMTagger
-from taggers.tagger import MorphTagger
+from taggers.spacy.tagger import ATTRIBUTES, Predicted, StructSVMTagger, score_tags
+from taggers.tagger import MorphTagger, SequenceTagger
 
 
 class StructSVMMorphologizer(StructSVMTagger):
     """Sets Token.pos_ and Token.morph with one label, whose parts share weights.
 
-    target: POS|MORPH, or MORPH alone. It loads the models of `structsvm train morph`.
+    target: POS|MORPH, MORPH alone, or TAG|MORPH. It loads the models of `structsvm train morph`. From a
+    file of `structsvm train ud`, it uses the layer of XPOS and FEATS. This layer reads Token.pos_, so add
+    `structsvm_tagger` with the same file before it.
     """
 
+    LAYER: ClassVar[str] = "morph"
+    SCORED: ClassVar[tuple[str, ...]] = ("POS", "MORPH")
     TAGGER: ClassVar[Any] = MorphTagger
-    TARGETS: ClassVar[dict[str, list[str]]] = {"POS|MORPH": ["POS", "MORPH"], "MORPH": ["MORPH"]}
+    TARGETS: ClassVar[dict[str, list[str]]] = {
+        "POS|MORPH": ["POS", "MORPH"], "MORPH": ["MORPH"], "TAG|MORPH": ["TAG", "MORPH"],
+    }  # fmt: skip
+
+    def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
+        model = super()._layer(pipeline, path)
+        if "feats" not in model.parts:
+            raise ValueError(f"{path} was trained without FEATS, which {self.name!r} needs")
+        return model
 
     def _target_of_file(self) -> str:
-        if self.source is not None and self.trained and self.model.model_.parts != ["upos", "feats"]:
-            return "MORPH"
-        return "POS|MORPH"
+        if self.source is None or not self.trained:
+            return "POS|MORPH"
+        target = "|".join(ATTRIBUTES[part] for part in self.model.model_.parts if part in ATTRIBUTES)
+        return target if target in self.TARGETS else "MORPH"
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
-        return {} if self.scorer is None else dict(self.scorer(examples, **kwargs))
+        examples = list(examples)
+        found = {} if self.scorer is None else dict(self.scorer(examples, **kwargs))
+        if found and "TAG" in self.attributes:
+            found |= score_tags(examples, ["TAG"], **kwargs)
+        return found
 
 
 class StructSVMLemmatizer(StructSVMTagger):
     """Sets Token.lemma_ with edit scripts, given the token and its part of speech.
 
-    With columns=["ORTH", "POS", "MORPH"] it uses the features of words too.
+    With columns=["ORTH", "POS", "MORPH"] it uses the features of words too, as the files of
+    `structsvm train lemma` and `structsvm train ud` do.
+
+    memory: the words that such a file remembers, because its model gets them wrong.
     """
+
+    LAYER: ClassVar[str] = "lemma"
+    SCORED: ClassVar[tuple[str, ...]] = ("LEMMA",)
+    memory: Lemmatizer | None = None
 
     TAGGER: ClassVar[Any] = MorphTagger
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH", "POS")
     TARGETS: ClassVar[dict[str, list[str]]] = {"LEMMA": ["LEMMA"]}
 
     def _new(self) -> MorphTagger:
+        self.memory = None
         template = parse_template(TEMPLATE).within(len(self.chosen_columns or self.COLUMNS))
         return MorphTagger(**{"template": template, "order": 0, **self.options})
 
+    def _load(self, path: str | Path) -> SequenceTagger:
+        self.memory = None
+        return super()._load(path)
+
+    def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
+        self.memory = pipeline.lemmatizer
+        return super()._layer(pipeline, path)
+
+    def _columns_of_file(self) -> list[str]:
+        # Files of older versions do not name their columns.
+        return super()._columns_of_file() if self.model.model_.files else ["ORTH", "POS", "MORPH"]
+
     def _target_of_file(self) -> str:
         return "LEMMA"
+
+    def _learn(self, examples: list[Example]) -> float:
+        if self.memory is not None:
+            self._forget(examples)
+        return super()._learn(examples)
+
+    def _forget(self, examples: list[Example]) -> None:
+        """Let the examples overrule the words that the file remembers."""
+        assert self.memory is not None
+        batch = self._read([example.predicted for example in examples])
+        rows = self.memory.keys.rows(WHOLE.keys(batch.columns)[:, 0])
+        gold = [name for example in examples for name in self._gold(example)]
+        for at, row in zip(batch.tokens.tolist(), rows.tolist(), strict=True):
+            if row >= 0 and gold[at] is not None:
+                self.memory.scripts[row] = gold[at]
+
+    def _label(self, docs: Iterable[Doc]) -> tuple[Batch, np.ndarray, list[str]]:
+        batch, ids, names = super()._label(docs)
+        if self.memory is None:
+            return batch, ids, names
+        return batch, *self.memory.corrected(batch.columns, ids, names)
+
+    def _save(self, folder: Path) -> None:
+        super()._save(folder)
+        if self.memory is not None:
+            model = self.model.model_
+            pipeline = Pipeline(None, lemmatizer=replace(self.memory, model=model, seen={}))
+            pipeline.save(folder / FILE, prune=self.prune, dtype=self.dtype or precision(model))
 
     def _gold(self, example: Example) -> Gold:
         lemmas = attribute_gold(example, ["LEMMA"])

@@ -14,9 +14,11 @@ from spacy.training import Example
 from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
+from taggers.formats.conllu_text import OUTSIDE
 from taggers.spacy.docs import Batch, read_docs
 from taggers.spacy.gold import Gold, same_tokens
 from taggers.spacy.tagger import Predicted, StructSVMTagger
+from taggers.splitter import Splitter
 from taggers.tagger import SequenceTagger
 
 START, INSIDE = "S", "I"  # as in spaCy's own senter
@@ -28,7 +30,13 @@ TEMPLATE = """
 
 
 class StructSVMSenter(StructSVMTagger):
-    """Sets Token.is_sent_start; each doc is labelled as a whole."""
+    """Sets Token.is_sent_start; each doc is labelled as a whole.
+
+    From a file of `structsvm train ud`, it uses the layer that splits text. That layer reads characters, so
+    further examples cannot train it.
+    """
+
+    LAYER: ClassVar[str] = "split"
 
     TAGGER: ClassVar[Any] = SequenceTagger
     TARGETS: ClassVar[dict[str, list[str]]] = {"SENT_START": ["SENT_START"]}
@@ -39,12 +47,25 @@ class StructSVMSenter(StructSVMTagger):
 
     def _load(self, path: str | Path) -> SequenceTagger:
         tagger = super()._load(path)
+        if OUTSIDE in tagger.model_.names:
+            Splitter.of(tagger.model_, {"endings": {}, "exceptions": {}})  # checks the labels
+            if self.margins or self.nbest:
+                raise ValueError(f"{path} splits text without margins; leave out margins and nbest")
+            return tagger
         if strange := {*tagger.model_.names} - {START, INSIDE}:
             raise ValueError(
                 f"{path} has the label {min(strange)!r}, but the labels of {self.name!r} are {START} and "
                 f"{INSIDE}; train the component with nlp.initialize or spacy train"
             )
         return tagger
+
+    @property
+    def splits(self) -> bool:
+        """Whether the model splits text, character by character."""
+        return self.trained and OUTSIDE in self.model.model_.names
+
+    def _columns_of_file(self) -> list[str]:
+        return ["ORTH"] if self.splits else super()._columns_of_file()
 
     def _target_of_file(self) -> str:
         return "SENT_START"
@@ -55,7 +76,21 @@ class StructSVMSenter(StructSVMTagger):
     def _read(self, docs: list[Doc]) -> Batch:
         return read_docs(docs, self.columns, self.vocab.strings, whole=True)
 
+    def predict(self, docs: Iterable[Doc]) -> Predicted:
+        self.require_model()
+        if not self.splits:
+            return super().predict(docs)
+        splitter = Splitter(self.model.model_)
+        predicted = Predicted(_sentence_starts(splitter, doc) for doc in docs)
+        predicted.names = [INSIDE, START]
+        return predicted
+
     def _gold(self, example: Example) -> Gold:
+        if self.splits:
+            raise ValueError(
+                f"{self.name!r} splits text by its characters, so it cannot learn from examples; add it to "
+                "frozen_components under [training], or train it without a model file"
+            )
         if same_tokens(example):
             values = example.reference.to_array(SENT_START).tolist()
         else:
@@ -77,6 +112,18 @@ class StructSVMSenter(StructSVMTagger):
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         return {} if self.scorer is None else dict(self.scorer(examples, **kwargs))
+
+
+def _sentence_starts(splitter: Splitter, doc: Doc) -> np.ndarray:
+    """Return for each token whether a sentence begins in it, as 0 or 1.
+
+    The first sentence begins with the first token, even if that is white space.
+    """
+    begins = [sentence[0].start for sentence in splitter.split(doc.text)][1:]
+    found = np.zeros(len(doc), np.int32)
+    found[:1] = 1
+    found[np.searchsorted([token.idx for token in doc], begins, "right") - 1] = 1
+    return found
 
 
 @registry.scorers("structsvm.senter_scorer.v1")

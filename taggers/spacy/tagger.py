@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,10 +18,13 @@ from spacy.util import registry
 from structsvm.integrations.spacy import factory
 from taggers.formats.registry import FORMATS
 from taggers.labels.parts import values
+from taggers.model import TaggerModel
+from taggers.pipeline import Pipeline
 from taggers.spacy.component import SequencePipe
 from taggers.spacy.gold import Gold, attribute_gold
 from taggers.tagger import PosTagger
 
+ATTRIBUTES = {"upos": "POS", "xpos": "TAG", "feats": "MORPH", "lemma": "LEMMA", "split": "SENT_START"}
 UPOS = frozenset(name for name in PARTS_OF_SPEECH if name)
 SPACE = {"TAG": "_SP", "POS": "SPACE", "MORPH": ""}
 
@@ -34,18 +38,30 @@ class Predicted(list[np.ndarray]):
 class StructSVMTagger(SequencePipe):
     """Sets the attribute `target`: TAG, POS, or POS|TAG for labels such as NOUN|NN.
 
-    With target=None it is the attribute that the model was trained for, or TAG without a model.
+    With target=None it is the attribute that the model was trained for, or TAG without a model. From a file
+    of `structsvm train ud`, it uses the layer of UPOS; `structsvm_morphologizer` sets the other columns.
     """
 
     TAGGER: ClassVar[Any] = PosTagger
+    LAYER: ClassVar[str] = "upos"
     OTHER_TASKS: ClassVar[dict[str, str]] = {"chunk": "structsvm_chunker", "ner": "structsvm_ner"}
+    SCORED: ClassVar[tuple[str, ...]] = ("TAG", "POS")  # the attributes that the factory gives weights
     TARGETS: ClassVar[dict[str, list[str]]] = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
 
     def __init__(self, *args: Any, target: str | None = None, **options: Any) -> None:
         if target is not None and target not in self.TARGETS:
             raise ValueError(f"target must be one of {', '.join(self.TARGETS)}, got {target!r}")
-        super().__init__(*args, **options)
         self.target = target
+        super().__init__(*args, **options)
+
+    def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
+        model = super()._layer(pipeline, path)
+        predicts = "|".join(ATTRIBUTES[part] for part in model.parts or [self.LAYER])
+        if self.target not in (None, predicts):
+            raise ValueError(
+                f"the layer {self.LAYER} of {path} predicts {predicts}, not {self.target}; leave out target"
+            )
+        return model
 
     @property
     def attributes(self) -> list[str]:
@@ -54,8 +70,8 @@ class StructSVMTagger(SequencePipe):
 
     def weigh_scores(self, weights: dict[str, float | None]) -> None:
         """Leave out the accuracy of attributes that the component does not set, unless another one does."""
-        scored = {name: f"{name.lower()}_acc" for names in self.TARGETS.values() for name in names}
-        for name, score in scored.items():
+        for name in dict.fromkeys([*self.SCORED, *self.attributes]):
+            score = f"{name.lower()}_acc"
             if name not in self.attributes:
                 weights.setdefault(score, None)
             elif weights.get(score) is None:

@@ -74,7 +74,8 @@ def read_answers(
     if label is None and task != "pos":
         label = -1
     columns = read_labelled(path, format=format, encoding=encoding, inputs=inputs, labels=[label])
-    *parts, y = (columns.sentences(column) for column in range(columns.width))
+    parts = [columns.sentences(column) for column in range(columns.width - 1)]
+    y = columns.labels(columns.width - 1)
     missing = columns.format.missing(columns.wanted[-1])
     values = [[None if one == missing else one for one in labels] for labels in y]
     if task in PHRASES:

@@ -22,6 +22,7 @@ from structsvm.teach.answers import Answer
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.model import MOST_LABELS
+from taggers.options import RIVALS
 from taggers.tagger import TASKS, SequenceTagger
 
 PHRASES = ("ner", "chunk")  # the tasks whose labels mark phrases
@@ -29,7 +30,7 @@ SCHEME = "IOB2"
 MOST_NAME = 60
 MOST_NAMES = 500
 REASONS = 8
-MOST_FEATURES = 1_000_000  # that a session may add; with MOST_SUPPORT, this bounds the memory
+MOST_FEATURES = 500_000  # that a session may add; with MOST_SUPPORT, this bounds the memory
 MOST_SUPPORT = 20_000
 AT_ONCE = 500  # sentences to learn before forgetting features
 REPROCESS = 5  # n_R of LaRank: people are slow, so old answers can be revisited more often than in training
@@ -62,7 +63,9 @@ class TagLearner:
             tagger = TASKS[self.task].load(self._model, **self._options)
             self._check_model(tagger)
             return tagger
-        usual = {"reprocess": REPROCESS} if self._options.get("algorithm", "larank") == "larank" else {}
+        usual: dict[str, Any] = dict(RIVALS.get(self.task, {}))  # greedy learns faster
+        if self._options.get("algorithm", "larank") == "larank":
+            usual["reprocess"] = REPROCESS
         tagger = TASKS[self.task](**{**usual, **self._options})
         tagger.declare(
             ["O"] if self.kind == "spans" else [], width=_width(self._pool), X=[*map(_sentence, self._pool)]

@@ -94,7 +94,7 @@ def test_a_bias_without_effect_is_refused():
     with pytest.raises(ValueError, match="labels without parts"):
         MorphTagger().fit(words, tags).add_bias({"NN": 1})
     with pytest.raises(ValueError, match="order of at least 1"):
-        NerTagger(order=0).fit(X, Y).add_bias({"O": 1})
+        NerTagger(inference="greedy", order=0).fit(X, Y).add_bias({"O": 1})
     with pytest.raises(ValueError, match="finite"):
         NerTagger().fit(X, Y).add_bias({"O": float("nan")})
 

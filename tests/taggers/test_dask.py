@@ -18,7 +18,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask
 
 @pytest.fixture(scope="module")
 def client():
-    with LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
         yield client
 
 
@@ -29,11 +30,21 @@ def parts(tmp_path):
     return tmp_path
 
 
+class Watch(list):
+    """A callback that wants the primal."""
+
+    primal = True
+    __call__ = list.append
+
+
 def test_a_tagger_learns_from_parts_as_from_the_whole(client, parts):
     X, y = chunk_data(50, seed=9)
     (parts / "dev.txt").write_bytes(as_columns(30, seed=8))
-    tagger = Chunker(shards=3, template="w[-1..1], p[-1..1]", cutoff=2)
+    watch = Watch()
+    tagger = Chunker(shards=3, template="w[-1..1], p[-1..1]", cutoff=2, callback=watch)
     train(client, tagger, parts / "part-*.txt", dev=parts / "dev.txt")
+    assert [point.round for point in watch if point.gap != point.gap] == [*range(1, 8)] * 2
+    assert watch[-1].gap == pytest.approx(tagger.model_.report["gap"])
     whole = b"".join((parts / f"part-{k}.txt").read_bytes() for k in range(3))
     (parts / "whole.txt").write_bytes(whole)
     alone = Chunker(template="w[-1..1], p[-1..1]", cutoff=2)
@@ -66,7 +77,7 @@ def test_bad_parts_are_refused_with_the_file_and_the_worker(client, parts):
         train(client, tagger, parts / "part-*.txt")
     with pytest.raises(DataError, match=r"missing.txt: cannot be read: .*\(on worker tcp://"):
         train(client, tagger, [parts / "part-0.txt", parts / "missing.txt"])
-    with pytest.raises(DataError, match="no file has a name of this pattern"):
+    with pytest.raises(DataError, match="no file matches this pattern"):
         train(client, tagger, parts / "nothing-*")
     with pytest.raises(ValueError, match="pa trains on one machine only"):
         train(client, SequenceTagger(algorithm="pa"), parts / "part-0.txt")

@@ -116,9 +116,28 @@ def test_a_document_does_not_depend_on_the_number_of_jobs():
     assert several.predict(X * 3) == trained.predict(X * 3)
 
 
+# "Mark" at the beginning of a sentence is a name if the document has it elsewhere too
+PAIRS = [["met", "Mark"], ["Mark", "left"], ["off", "we"], ["Mark", "it"]]
+PAIR_LABELS = [["O", "PER"], ["PER", "O"], ["O", "O"], ["O", "O"]]
+
+
 def test_written_forms_can_be_learned_online():
-    online = SequenceTagger(template="w[0], doc_form[0]").partial_fit(X, Y).partial_fit(X, Y)
-    assert len(online.predict(X)) == len(X)
+    online = SequenceTagger(template="w[0], doc_form[0]", documents=2)
+    without = SequenceTagger(template="w[0]", documents=2)
+    for _ in range(9):
+        online.partial_fit(PAIRS, PAIR_LABELS)
+        without.partial_fit(PAIRS, PAIR_LABELS)
+    assert online.predict(PAIRS) == PAIR_LABELS != without.predict(PAIRS)
+
+
+def test_the_size_of_documents_can_change_after_training(tmp_path):
+    trained = SequenceTagger(template="w[0], doc_form[0]", documents=2).fit(PAIRS * 9, PAIR_LABELS * 9)
+    trained.save(tmp_path / "model")
+    assert trained.predict(PAIRS) == PAIR_LABELS
+    single = SequenceTagger.load(tmp_path / "model", documents=1)
+    assert single.predict(PAIRS)[1] == ["O", "O"]
+    assert single.set_params(documents=2).predict(PAIRS) == PAIR_LABELS
+    assert trained.set_params(documents=1).predict(PAIRS)[1] == ["O", "O"]
 
 
 def test_two_rounds_cannot_go_on():
@@ -152,7 +171,7 @@ def test_both_rounds_share_one_bound_of_memory(tmp_path, monkeypatch):
     trained = tagger().fit(X * 12, Y * 12)
     trained.save(path)
     monkeypatch.setattr("taggers.model_file.PAIR", 100_000)
-    monkeypatch.setattr(budget, "ALLOWANCE", 100_000 * len(trained.classes_) ** 2)
+    monkeypatch.setattr(budget, "ALLOWANCE", 100_000 * len(trained.model_.labels) ** 2)
     monkeypatch.setattr(budget, "MULTIPLE", 1)
     with pytest.raises(ModelFileError, match="times the size of the file"):
         NerTagger.load(path)

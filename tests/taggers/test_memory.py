@@ -54,6 +54,7 @@ PEAK = textwrap.dedent("""
         {"reprocess": 0, "inference": "greedy"},
         {"algorithm": "perceptron"},
         {"algorithm": "pa"},
+        {"reprocess": 0, "shards": 2},
     ],
 )
 def test_the_estimate_is_near_the_real_peak(options):
@@ -61,7 +62,7 @@ def test_the_estimate_is_near_the_real_peak(options):
         [sys.executable, "-c", PEAK, json.dumps(options)], capture_output=True, text=True, check=True
     )
     estimate, before, peak = map(int, result.stdout.split())
-    assert peak - before > 2e8
+    assert peak - before > 5e7
     assert 1 / 1.5 < (peak - before) / estimate < 1.5
 
 

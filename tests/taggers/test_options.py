@@ -70,7 +70,7 @@ def test_defaults_depend_on_the_task_and_the_inference():
     assert tuple(classes) == TASKS
     for task, cls in classes.items():
         assert cls().settings() == {option.name: option.value(task) for option in OPTIONS}
-    assert (NerTagger().settings()["order"], NerTagger().settings()["reprocess"]) == (2, 1)
+    assert (MorphTagger().settings()["order"], MorphTagger().settings()["reprocess"]) == (2, 1)
     exact = NerTagger(inference="exact").settings()
     assert (exact["order"], exact["reprocess"]) == (1, 5)
     assert Chunker(inference="greedy").settings()["order"] == 2
@@ -114,3 +114,24 @@ def test_a_model_is_resumed_with_an_algorithm_that_has_fewer_options(tmp_path):
 def test_values_out_of_range_are_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):
         SequenceTagger(**{name: value}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("given", "inference"),
+    [
+        ({"order": 2}, "greedy"),
+        ({"order": 0}, "greedy"),
+        ({"template": "w[0], y[-2]|w[0]"}, "greedy"),
+        ({"template": "ner + template"}, "greedy"),
+        ({"order": 1}, "exact"),
+        ({"template": "ner + y[-1]|w[0]"}, "exact"),
+        ({"template": "# y[-2]|w[0]\nw[0]"}, "exact"),
+        ({"template": "ner + city[-2]", "gazetteers": {"city": ["Ada"]}}, "exact"),
+    ],
+)
+def test_what_exact_inference_cannot_use_implies_greedy(given, inference, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "template").write_text("w[0]\ny[-2]|w[0]\n")
+    tagger = NerTagger(**given).fit([["Ada", "left"]] * 3, [["B-PER", "O"]] * 3)
+    assert tagger.model_.inference == inference
+    assert tagger.settings()["reprocess"] == (1 if inference == "greedy" else 5)

@@ -38,6 +38,27 @@ def test_a_model_of_shards_is_resumed_exactly_and_learns_online(tmp_path):
     assert "B-NEW" in resumed.partial_fit(more, labels).classes_
 
 
+class Watch(list):
+    """A callback that wants the primal."""
+
+    primal = True
+    __call__ = list.append
+
+
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_callback_gets_the_gap_at_the_end_of_a_pass_if_it_wants_it(shards):
+    X, y = chunk_data(60)
+    watch = Watch()
+    tagger = SequenceTagger(shards=shards, epochs=2, callback=watch).fit(X, y)
+    ends = [point for point in watch if point.gap == point.gap]
+    assert [point.epoch for point in ends] == [0, 1]
+    assert ends[-1].gap == tagger.optimizer_.gap()
+    watch.clear()
+    watch.primal = False
+    SequenceTagger(shards=shards, callback=watch).fit(X, y)
+    assert all(point.primal != point.primal for point in watch)
+
+
 def test_without_shards_jobs_leave_small_data_alone():
     X, y = chunk_data(120)
     assert type(SequenceTagger(jobs=4).fit(X, y).optimizer_).__name__ == "LaRank"

@@ -1,5 +1,6 @@
 """`train ud`, `train morph` and the pipelines that they write: columns, lemmas, raw text, damaged files."""
 
+import gc
 import json
 
 import conllu
@@ -10,15 +11,18 @@ from hypothesis import strategies as st
 
 from structsvm.files import ModelFileError, budget, load_model, save_model
 from structsvm.files.errors import DataError
-from taggers import MorphTagger, commands
+from taggers import MorphTagger, commands, pipeline
 from taggers.formats._columns import Columns
+from taggers.formats.base import Layer, Part
+from taggers.formats.conllu import ConlluFormat, label_in_misc
 from taggers.formats.files import read_all
 from taggers.lemmas import edited, script, train_lemmatizer
 from taggers.model import TaggerModel
 from taggers.model_file import table_bytes
 from taggers.pipeline import Pipeline
+from taggers.trainer import Trainer
 from tests.taggers.command_line import refused, run
-from tests.taggers.sentences import with_lemmas
+from tests.taggers.sentences import as_columns, with_lemmas
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +159,120 @@ def test_morph_learns_two_columns_as_one_label_with_shared_parts(folder):
     assert np.mean(np.array(tagged[5]) == np.array(right[5])) > 0.9
 
 
+def test_training_prints_the_dev_score_of_each_layer(folder):
+    done = run("train", "ud", "train.conllu", "--dev", "dev.conllu", "-o", "scored.ssvm", cwd=folder)
+    shown = run("evaluate", "scored.ssvm", "dev.conllu", cwd=folder).stdout.decode()
+    scores = {line.split()[0]: line.split()[1].rstrip("%") for line in shown.splitlines()[1:]}
+    told = ", ".join(f"{name} {score}" for name, score in scores.items())
+    assert f"dev.conllu: accuracy {told}" in done.stderr.decode().splitlines()
+    quiet = run("train", "ud", "train.conllu", "--dev", "dev.conllu", "-o", "scored.ssvm", "-q", cwd=folder)
+    assert b"accuracy" not in quiet.stderr
+
+
+def test_the_state_of_a_layer_is_freed_before_the_next_one_is_trained(folder, monkeypatch):
+    def trainers():
+        gc.collect()
+        return sum(isinstance(one, Trainer) for one in gc.get_objects())
+
+    def counted(*arguments, **options):
+        alive.append(trainers())
+        return train_lemmatizer(*arguments, **options)
+
+    alive = [trainers()]
+    monkeypatch.setattr(pipeline, "train_lemmatizer", counted)
+    with pytest.warns(UserWarning, match="every token is followed by a space"):
+        commands.train_ud(folder / "train.conllu", folder / "freed.ssvm")
+    assert alive[0] == alive[1]
+
+
+def test_inspection_shows_each_layer(folder):
+    found = commands.inspect(folder / "ud.ssvm", top=3)
+    assert found["columns"] == ["upos", "xpos", "feats", "lemma"]
+    assert list(found["layers"]) == ["upos", "morph", "lemma"]
+    assert found["layers"]["upos"] == commands.inspect(Pipeline.load(folder / "ud.ssvm").upos, top=3)
+    shown = run("inspect", "ud.ssvm", "--top", "1", cwd=folder).stdout.decode()
+    assert [line for line in shown.splitlines() if line.startswith("==")] == [
+        "== layer upos", "== layer morph", "== layer lemma",
+    ]  # fmt: skip
+    assert "--names" not in shown
+    refused(run("inspect", "ud.ssvm", "--names", "dev.conllu", cwd=folder), 2, "have no effect on a model of")
+
+
+def test_a_lemma_model_says_that_parts_of_speech_are_missing(folder):
+    commands.train_lemma(folder / "train.conllu", folder / "lemmas.ssvm")
+    row = "{}\tcats\tcat\t{}\t_\tNumber=Plur\t0\tdep\t_\t_\n"
+    for upos, told in (("_", b"the first tokens have no upos, which the model reads"), ("NOUN", b"")):
+        data = (row.format(1, upos) + "\n").encode()
+        (folder / "one.conllu").write_bytes(data)
+        for done in (
+            run("tag", "lemmas.ssvm", "one.conllu", cwd=folder),
+            run("evaluate", "lemmas.ssvm", "one.conllu", cwd=folder),
+        ):
+            assert done.returncode == 0
+            assert done.stderr.count(b"warning") == bool(told)
+            assert told in done.stderr
+
+
+def test_tagging_text_as_conllu_with_one_column(folder):
+    text = b"the cats see Anna. a dog sleeps!\n"
+    arguments = ("--format", "text", "--to", "conllu")
+    for column, place in (("upos", 3), ("xpos", 4)):
+        commands.train("pos", folder / "train.conllu", folder / "one.ssvm", label=place)
+        done = run("tag", "one.ssvm", "-", *arguments, cwd=folder, stdin=text)
+        assert done.stderr == b""
+        assert all(token[column] for one in conllu.parse(done.stdout.decode()) for token in one)
+    (folder / "columns.txt").write_bytes(as_columns(40))
+    commands.train("chunk", folder / "columns.txt", folder / "chunk.ssvm", inputs=[0])
+    done = run("tag", "chunk.ssvm", "-", *arguments, cwd=folder, stdin=text)
+    refused(done, 1, "choose one with --column: upos or xpos for parts of speech, misc for phrases")
+
+
+def test_labels_in_misc_keep_the_spaces(folder):
+    (folder / "columns.txt").write_bytes(as_columns(40))
+    commands.train("chunk", folder / "columns.txt", folder / "chunk.ssvm", inputs=[0])
+    arguments = ("--format", "text", "--to", "conllu", "--column", "misc")
+    once = run("tag", "chunk.ssvm", "-", *arguments, cwd=folder, stdin=b"the cats see Anna.\n").stdout
+    assert [misc.split("|") for misc in columns_of(once)[9][-2:]] == [["SpaceAfter=No", "B-NP"], ["O"]]
+    again = run("tag", "chunk.ssvm", "-", "--column", "misc", "--format", "conllu", cwd=folder, stdin=once)
+    assert again.stdout == once
+    marked = ConlluFormat()
+    columns = marked.read(Part(b"1\tAnna" + b"\t_" * 7 + b"\tNE=B|Ref=3\n\n"), [9])
+    for name, misc in (("NE=O", b"\tRef=3|NE=O\n"), ("_", b"\tNE=B|Ref=3\n")):
+        assert marked.write(columns, [Layer(np.zeros(1, np.int32), [name], 0)]).endswith(misc + b"\n")
+
+
+def test_labels_in_misc_are_read_back(folder):
+    (folder / "columns.txt").write_bytes(as_columns(40))
+    commands.train("chunk", folder / "columns.txt", folder / "chunk.ssvm", inputs=[0])
+    misc = ("--column", "misc")
+    text = b"the cats see Anna. a dog sleeps!\n" * 3
+    arguments = ("chunk.ssvm", "-", "--format", "text", "--to", "conllu", *misc, "--scores")
+    (folder / "own.conllu").write_bytes(run("tag", *arguments, cwd=folder, stdin=text).stdout)
+    done = run("evaluate", "chunk.ssvm", "own.conllu", *misc, cwd=folder)
+    assert b"accuracy: 100.00%" in done.stdout, done
+    done = run("train", "chunk", "own.conllu", *misc, "-o", "again.ssvm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    again = TaggerModel.load(folder / "again.ssvm")
+    assert set(again.names) <= set(TaggerModel.load(folder / "chunk.ssvm").names)
+    biluo = run("convert", "own.conllu", *misc, "--to", "BILUO", cwd=folder).stdout
+    values = columns_of(biluo)[9]
+    assert sum("SpaceAfter=No" in value.split("|") for value in values) == 6
+    labels = [[entry for entry in value.split("|") if "=" not in entry] for value in values]
+    assert labels == [[label_in_misc(value)] for value in values]
+    assert ["L-NP"] in labels
+
+
+def test_misc_keeps_entries_that_are_not_labels(folder):
+    columns = ConlluFormat().read(Part(b"1\tAnna" + b"\t_" * 7 + b"\tGuess|I|Margin=0.5|Ref=3\n\n"), [9])
+    written = columns.format.write(columns, [Layer(np.zeros(1, np.int32), ["B", "I"], 0)])
+    assert written.endswith(b"\tGuess|Ref=3|B\n\n")
+    assert columns.format.read(Part(written), [9]).labels() == [["B"]]
+    spaces = b"1\tAnna" + b"\t_" * 7 + b"\tSpaceAfter=No\n\n"
+    (folder / "spaces.conllu").write_bytes(spaces)
+    done = run("train", "ner", "spaces.conllu", "--column", "misc", "-o", "none.ssvm", cwd=folder)
+    refused(done, 1, "the column misc has no labels; choose another with --column")
+
+
 def test_any_columns_are_learned_jointly(folder):
     done = run("train", "pos", "train.conllu", "--column", "upos+xpos", "-o", "both.ssvm", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -233,7 +351,6 @@ def test_single_taggers_say_what_a_pipeline_is(folder):
         TaggerModel.load(folder / "ud.ssvm")
     with pytest.raises(ModelFileError, match="not a pipeline"):
         Pipeline.load("en-pos")
-    refused(run("inspect", "ud.ssvm", cwd=folder), 2, "several layers")
 
 
 @pytest.mark.parametrize(

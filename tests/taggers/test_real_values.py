@@ -141,6 +141,20 @@ def test_dicts_beside_words_are_the_same_as_a_function():
         by_dict.fit([[("a", {}), ("b", "c")]], [["A", "B"]])
 
 
+def test_a_function_is_never_ignored():
+    ready = [[{"w": word} for word in words] for words in PLAIN]
+    pairs = [[(word, {"w": word}) for word in words] for words in PLAIN]
+    with pytest.raises(ValueError, match="these tokens are features already"):
+        SequenceTagger(features=last_letter).fit(ready, Y)
+    with pytest.raises(ValueError, match="the tokens have a dict of features"):
+        SequenceTagger(template="w[0]", features=last_letter).fit(pairs, Y)
+    tagger = SequenceTagger(template="w[0]", keep_names=True).fit(PLAIN, Y)
+    tagger.set_params(features=last_letter).partial_fit(PLAIN, Y)
+    assert "last:t" in tagger.model_.feature_names
+    with pytest.raises(ValueError, match="load it with features=FUNCTION"):
+        tagger.set_params(features=None).predict(PLAIN)
+
+
 def test_forged_vectors_are_refused(tmp_path):
     path = tmp_path / "model"
     SequenceTagger(template="vectors[0]", vectors=VECTORS).fit(PLAIN, Y).save(path)

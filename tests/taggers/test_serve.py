@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -354,7 +354,7 @@ def test_nothing_is_lost_or_learned_twice_over_kill_9(model: Path, tmp_path: Pat
                 answer = process.client.post(
                     "/learn", learned_sentence(number), **{"Idempotency-Key": str(number)}
                 )
-            except OSError:
+            except (OSError, HTTPException):  # killed before the answer, or in the middle of it
                 return
             assert answer == (200, {"learned": 1, "version": number + 1})
             acknowledged.append(number)

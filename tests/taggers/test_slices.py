@@ -1,5 +1,6 @@
 """Training in slices: the same features and optimum as in memory, a certificate, and clear errors."""
 
+import sys
 from functools import partial
 
 import pytest
@@ -55,7 +56,14 @@ def test_memory_is_a_size_with_room_for_the_weights(file, tmp_path):
             parse_memory(text)
     with pytest.raises(DataError, match=r"leave no room in --memory; allow at least \d+M, or drop rare"):
         train_in_slices(Chunker(**OPTIONS), file, 1000)
-    done = run("train", "chunk", file, "-o", "m", "--memory", "1G", "--shards", 2, cwd=tmp_path)
-    refused(done, 2, "--memory trains larank in one thread on a file")
+    for option in ("--shards", "--jobs"):
+        done = run("train", "chunk", file, "-o", "m", "--memory", "1G", option, 2, cwd=tmp_path)
+        refused(done, 2, "--memory trains larank in one thread on a file")
     run("train", "chunk", file, "-o", "m", "--memory", "1G", cwd=tmp_path)
     assert (tmp_path / "m").exists()
+
+
+def test_a_system_without_resource_limits_assumes_a_usual_peak(monkeypatch):
+    assert slices.peak_bytes() > 1e7
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert slices.peak_bytes() == slices.USUAL_PEAK

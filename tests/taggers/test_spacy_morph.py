@@ -6,11 +6,13 @@ spacy = pytest.importorskip("spacy")
 
 from spacy.cli.train import train as spacy_train  # noqa: E402
 from spacy.tokens import Doc  # noqa: E402
+from spacy.training import Example  # noqa: E402
 
 from taggers import commands  # noqa: E402
+from taggers.pipeline import Pipeline  # noqa: E402
 from taggers.spacy.__main__ import config  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
-from tests.taggers.sentences import NUMBER, with_lemmas  # noqa: E402
+from tests.taggers.sentences import NUMBER, with_lemmas, with_words  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +88,100 @@ def test_confidence_is_in_the_doc_only_if_it_is_asked_for():
         assert labels == [f"{t.pos_}|{t.tag_}" for t in sentence if not t.is_space]
     again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
     assert [token._.margin for token in again] == [token._.margin for token in doc]
+
+
+@pytest.fixture(scope="module")
+def layers(tmp_path_factory):
+    """A file of each kind that has several layers, and one without FEATS."""
+    path = tmp_path_factory.mktemp("layers")
+    (path / "train.conllu").write_bytes(with_words(60))
+    rows = [line.split("\t") for line in with_words(60).decode().split("\n")]
+    for fields in rows:
+        fields[5:6] = ["_"] * (len(fields) == 10)
+    (path / "less.conllu").write_text("\n".join("\t".join(fields) for fields in rows))
+    commands.train_ud(path / "train.conllu", path / "ud.ssvm")
+    commands.train_lemma(path / "train.conllu", path / "lemma.ssvm")
+    with pytest.warns(UserWarning, match="feats"):
+        commands.train_ud(path / "less.conllu", path / "less.ssvm")
+    return path
+
+
+COMPONENTS = [f"structsvm_{name}" for name in ("senter", "tagger", "morphologizer", "lemmatizer")]
+
+
+def with_model(model, names=COMPONENTS):
+    nlp = spacy.blank("xx")
+    for name in names:
+        nlp.add_pipe(name, config={"model": str(model)})
+    return nlp
+
+
+def tokens_of(doc):
+    return [(t.pos_, t.tag_, str(t.morph) or "_", t.lemma_, bool(t.is_sent_start)) for t in doc]
+
+
+def test_the_components_use_the_layers_of_one_file_and_keep_them(layers, tmp_path):
+    nlp = with_model(layers / "ud.ssvm")
+    pipeline = Pipeline.load(layers / "ud.ssvm")
+    text = "the cats sleep. a dog sees the cats."
+    doc = nlp(text)
+    split = pipeline.split(text)
+    assert [sent[0].idx for sent in doc.sents] == [tokens[0].start for tokens in split]
+    words = pipeline.predict([[token.text for token in sent] for sent in doc.sents])
+    right = [tuple(word[name] for name in ("upos", "xpos", "feats", "lemma")) for s in words for word in s]
+    assert [found[:4] for found in tokens_of(doc)] == right
+    nlp.to_disk(tmp_path / "nlp")
+    again = spacy.load(tmp_path / "nlp")
+    assert tokens_of(again(text)) == tokens_of(doc)
+    examples = list(make_reader(str(layers / "train.conllu"))(nlp))[:5]
+    assert nlp.evaluate(examples)["tag_acc"] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("component", "model", "config", "message"),
+    [
+        ("tagger", "lemma", {}, "has the layers lemma, and 'structsvm_tagger' can use .*; it needs upos"),
+        ("ner", "ud", {}, "the layers upos, morph, lemma, split, and 'structsvm_ner' can use none"),
+        ("senter", "lemma", {}, "it needs split"),
+        ("senter", "ud", {"margins": True}, "splits text without margins"),
+        ("morphologizer", "less", {}, "was trained without FEATS"),
+        ("morphologizer", "ud", {"target": "MORPH"}, r"predicts TAG\|MORPH, not MORPH; leave out target"),
+        ("tagger", "ud", {"target": "TAG"}, "the layer upos of .* predicts POS, not TAG"),
+        ("tagger", "ud", {"keep_state": True}, "keep_state has no effect on"),
+    ],
+)  # fmt: skip
+def test_a_file_without_the_layer_of_a_component_is_refused(layers, component, model, config, message):
+    model = {"model": str(layers / f"{model}.ssvm")}
+    with pytest.raises(ValueError, match=message):
+        spacy.blank("xx").add_pipe(f"structsvm_{component}", config=model | config)
+
+
+def test_examples_overrule_the_lemmas_that_a_file_remembers(layers, tmp_path):
+    rare = b"1\txyz\tabc\tNOUN\tNN\tNumber=Sing\t_\t_\t_\t_\n\n"  # its script is remembered, not learned
+    (tmp_path / "rare.conllu").write_bytes(rare + with_lemmas(40))
+    commands.train_lemma(tmp_path / "rare.conllu", tmp_path / "rare.ssvm")
+    nlp = with_model(tmp_path / "rare.ssvm", ["structsvm_lemmatizer"])
+
+    def doc(lemma):
+        return Doc(nlp.vocab, words=["xyz"], pos=["NOUN"], morphs=["Number=Sing"], lemmas=[lemma])
+
+    assert nlp(doc(""))[0].lemma_ == "abc"
+    with pytest.warns(UserWarning, match="without its training state"):
+        nlp.update([Example(doc(""), doc("xyzzy"))])
+    assert nlp(doc(""))[0].lemma_ == "xyzzy"
+    nlp.to_disk(tmp_path / "nlp")
+    assert spacy.load(tmp_path / "nlp")(doc(""))[0].lemma_ == "xyzzy"
+
+
+def test_white_space_at_the_beginning_belongs_to_the_first_sentence(layers):
+    nlp = with_model(layers / "ud.ssvm", ["structsvm_senter"])
+    texts = [sent.text for sent in nlp("  the cats sleep. a dog").sents]
+    assert texts == ["  the cats sleep.", "a dog"]
+    assert [len(list(nlp(text).sents)) for text in ("", "  ", "a dog")] == [0, 1, 1]
+
+
+def test_a_splitter_does_not_learn_from_examples(layers):
+    nlp = with_model(layers / "ud.ssvm", ["structsvm_senter"])
+    examples = list(make_reader(str(layers / "train.conllu"))(nlp))[:2]
+    with pytest.raises(ValueError, match="cannot learn from examples; add it to frozen_components"):
+        nlp.update(examples)

@@ -104,6 +104,18 @@ def test_spaces_come_from_the_text_of_a_sentence_if_it_fits():
     assert not raw_text(rows.encode()).joined
 
 
+def test_a_text_that_does_not_match_its_tokens_is_told(folder):
+    broken = treebank(20).replace("# sent_id = 3\n", "# sent_id = 3\n# text = nothing of the kind\n")
+    (folder / "broken.conllu").write_text(broken)
+    line = broken.split("\n").index("# text = nothing of the kind") + 1
+    done = run("train", "ud", "broken.conllu", "-o", "broken.ssvm", cwd=folder)
+    assert done.returncode == 0
+    assert f"broken.conllu:{line}: # text does not match the tokens of its sentence" in done.stderr.decode()
+    row = "1\tI\t_\tX" + "\t_" * 6 + "\n\n"
+    for text, strange in (("I", []), ("I am", [1]), ("You", [1])):
+        assert raw_text(f"# text = {text}\n{row}".encode()).strange == strange
+
+
 def test_sentences_tokens_and_words_of_unseen_text(folder):
     text = raw_text(treebank(40, 1).encode()).text
     found = Pipeline.load(folder / "m.ssvm").split(text)

@@ -38,7 +38,7 @@ def test_every_algorithm_learns(algorithm, inference):
     assert tagger.classes_ == sorted({label for labels in Y for label in labels})
 
 
-@pytest.mark.parametrize(("make", "scheme"), [(Chunker, "IOBES"), (NerTagger, "IOB2")])
+@pytest.mark.parametrize(("make", "scheme"), [(Chunker, "IOBES"), (NerTagger, "IOBES")])
 def test_presets_learn_in_their_scheme_and_answer_in_that_of_the_data(make, scheme):
     tagger = make().fit(X, Y)
     assert tagger.model_.inner == scheme
@@ -349,7 +349,7 @@ def test_wrong_settings_are_refused_in_one_sentence():
     for options, message in [
         ({"C": -1}, "C must be"), ({"algorithm": "svm"}, "algorithm must be"),
         ({"inference": "x"}, "inference must"), ({"epochs": 0}, "epochs must"),
-        ({"labels": "IOB9"}, "labels must"), ({"order": 3}, "order 1"),
+        ({"labels": "IOB9"}, "labels must"), ({"inference": "exact", "order": 3}, "order 1"),
     ]:  # fmt: skip
         with pytest.raises(ValueError, match=message):
             Chunker(**options).fit(X, Y)
@@ -474,3 +474,15 @@ def test_words_of_a_call_that_was_refused_have_no_weights_and_do_no_harm():
     columns = Columns.from_sentences([[("zyx", "QQ"), ("sees", "VBZ")]])
     ids = tagger.tag_columns(columns)
     assert [tagger.model_.names[k] for k in ids] == tagger.predict([[("zyx", "QQ"), ("sees", "VBZ")]])[0]
+
+
+@pytest.mark.parametrize("make", [NerTagger, SequenceTagger])
+def test_a_model_from_before_the_defaults_changed_keeps_its_settings(make, tmp_path):
+    tagger = NerTagger(inference="greedy", labels="IOB2").fit(X, Y)
+    for name in ("inference", "labels"):
+        del tagger.model_.parameters[name]
+    tagger.save(tmp_path / "old.ssvm", training_state=True)
+    settings = make.load(tmp_path / "old.ssvm").settings()
+    names = ("inference", "order", "reprocess", "labels")
+    assert [settings[name] for name in names] == ["greedy", 2, 1, "IOB2"]
+    make.load(tmp_path / "old.ssvm", labels="IOB2").resume(X, Y)  # which changes nothing

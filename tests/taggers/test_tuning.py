@@ -1,6 +1,7 @@
 """Options are chosen for a data set: repeatably, in a given time, and a command makes the same model."""
 
 import shlex
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,7 @@ from structsvm import LaRank
 from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
 from taggers.commands.tuning import flags, seconds
 from taggers.options import OPTIONS
-from taggers.tuning import FEW, Data, find_options, tune
+from taggers.tuning import FEW, Data, find_options, fit_rivals, tune
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, chunk_data
 
@@ -98,12 +99,13 @@ def test_candidates_that_predict_the_same_score_the_same():
 )
 def test_exact_inference_is_not_tried_where_it_is_impossible(tagger):
     data = Data(tagger, X, Y, X_DEV, Y_DEV)
-    assert "exact" not in data.choices(tagger.OPTIONS["inference"])
+    assert data.choices(tagger.OPTIONS["inference"]) == [None]  # the default is greedy already
 
 
 def test_a_tagger_that_must_be_greedy_is_tuned():
     words = [[token[0] for token in s] for s in X]
-    assert len(find_options(NerTagger(order=3, template="w[0]"), words, Y, trials=4).trials) >= 4
+    tagger = NerTagger(order=3, template="w[0]")
+    assert len(find_options(tagger, words, Y, trials=4).trials) >= 4
 
 
 def test_two_rounds_are_refused():
@@ -139,12 +141,15 @@ def test_bad_input_gets_a_sentence(tmp_path):
     for words, told in (
         (("chunk", "-"), "standard input"),
         (("verbs", "train.txt"), "task must be one of"),
+        (("ud", "train.txt"), "task must be one of"),
         (("label", "none.txt", "--algorithm", "perceptron", "-C", "0.5"), "-C has no effect on perceptron"),
         (("label", "none.txt", "--algorithm", "perceptron", "--jobs", "2"), "--jobs has no effect"),
         (("chunk", "train.txt", "--budget", "soon"), "such as 120s"),
         (("chunk", "train.txt", "--budget", "9s", "--trials", "3"), "exclude each other"),
     ):
-        refused(run("tune", *words, "-o", "m.ssvm", cwd=tmp_path), 2, told)
+        done = run("tune", *words, "-o", "m.ssvm", cwd=tmp_path)
+        refused(done, 2, told)
+        assert b"round" not in done.stderr  # no table before it
     assert not (tmp_path / "m.ssvm").exists()
 
 
@@ -153,3 +158,71 @@ def test_times_and_flags():
     options = {"C": 0.2, "keep_names": True, "classes": ["a", "b"], "label_weight": {"O": 0.3}}
     assert flags(options) == ["--classes", "a", "--classes", "b", "-C", "0.2", "--label-weight", "O=0.3",
                               "--keep-names"]  # fmt: skip
+
+
+def lists(second: str, n: int = 40):
+    """Two words and a comma between them: the label of the second word depends on the first one."""
+    pairs = [("Ada", "PER", second), ("Lund", "LOC", "LOC")] * n
+    return [[w, ",", "both"] for w, *_ in pairs], [[f"B-{a}", "O", f"B-{b}"] for _, a, b in pairs]
+
+
+@pytest.mark.parametrize(("second", "best"), [("PER", "greedy"), ("LOC", "exact")])
+def test_held_out_data_decide_between_the_default_and_its_rival(second, best, tmp_path):
+    # Only greedy inference looks two labels back; if both score the same, the default stays.
+    for name in ("train", "dev"):
+        blocks = ["".join(map("{} {}\n".format, *pair)) for pair in zip(*lists(second), strict=True)]
+        (tmp_path / name).write_text("\n".join(blocks))
+    told = run("train", "ner", "train", "--dev", "dev", "--template", "w[0]", "-o", "m", cwd=tmp_path)
+    assert NerTagger.load(tmp_path / "m").model_.inference == best
+    assert "the best of (exact, IOBES" in told.stderr.decode()
+    assert "; greedy, IOB2 100.00)" in told.stderr.decode()
+
+
+@pytest.mark.parametrize("options", [{"inference": "exact"}, {"labels": "IOB2"}, {"algorithm": "pa"}])
+def test_options_that_are_set_have_no_rival(options):
+    found = []
+
+    class Callback:
+        def __call__(self, point):
+            pass
+
+        def compared(self, settings, score):
+            found.append(score)
+
+    data = lists("PER", 5)
+    tagger = NerTagger(template="w[0]", callback=Callback(), **options)
+    assert fit_rivals(tagger, *data, X_dev=data[0], y_dev=data[1]) is tagger
+    assert len(found) == 1
+
+
+def test_the_training_state_of_a_tagger_is_freed_before_its_rival_trains():
+    alive = []
+
+    class Callback:
+        def __call__(self, point):
+            if self.first is not None:
+                alive.append(self.first())
+
+        def compared(self, settings, score):
+            self.first = self.first or weakref.ref(tagger.optimizer_)
+
+        first = None
+
+    data = lists("PER", 5)
+    tagger = NerTagger(template="w[0]", callback=Callback())
+    fit_rivals(tagger, *data, X_dev=data[0], y_dev=data[1])
+    assert alive
+    assert set(alive) == {None}
+
+
+def test_training_in_bounded_memory_tells_that_it_does_not_compare_settings(tmp_path):
+    blocks = ["".join(map("{} {}\n".format, *pair)) for pair in zip(*lists("PER"), strict=True)]
+    (tmp_path / "train").write_text("\n".join(blocks))
+    bounded = ("train", "ner", "train", "--dev", "train", "--memory", "1G", "-o", "m")
+    done = run(*bounded, cwd=tmp_path)
+    told = done.stderr.decode()
+    assert done.returncode == 0
+    assert "best dev F1 " in told
+    assert "--memory does not compare settings on --dev" in told
+    assert "--inference greedy --labels IOB2" in told
+    assert "compare" not in run(*bounded, "--labels", "IOB2", cwd=tmp_path).stderr.decode()

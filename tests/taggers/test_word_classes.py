@@ -64,6 +64,16 @@ def test_words_with_tags_are_ambiguity_classes(tmp_path):
     assert read_classes({"walk": ["VERB", "NOUN"], "cat": 7})("walk") == "NOUN|VERB"
 
 
+def test_a_lexicon_with_many_tags_is_not_refused_as_text(tmp_path):
+    lines = [f"word{k} lemma{k} tag{k}\n" for k in range(30)]
+    (tmp_path / "lexicon").write_text("".join(lines))
+    with pytest.warns(UserWarning, match="lexicon: looks like text, not word classes: 30 words have 60"):
+        assert read_classes(tmp_path / "lexicon")("word7") == "lemma7|tag7"
+    (tmp_path / "text").write_text("".join([*lines, "word7 other words\n"]))
+    with pytest.raises(DataError, match="looks like text"):
+        read_classes(tmp_path / "text")
+
+
 @pytest.mark.parametrize("header", ["", "40 3\n"])
 def test_vectors_are_clustered(tmp_path, header):
     rng = np.random.default_rng(0)
