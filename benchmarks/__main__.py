@@ -10,6 +10,7 @@ import os
 import sys
 from importlib import import_module
 
+from benchmarks.harness import RESULTS, drop_measurements, keep_measurements
 from corpora import CorpusMissing, find
 
 # name: the module whose `main` runs, and the corpora it needs
@@ -21,16 +22,18 @@ BENCHMARKS = {
     "guard": ("guard", ("conll2000",)),
     "instructions": ("instructions", ("conll2000",)),
     "pages": ("pages", ()),
-    "default-epochs": ("default_epochs", ("uci_letter", "usps", "reuters_r8")),
+    "default-epochs": ("default_epochs", ("uci_letter", "usps", "reuters_r8", "trec_questions")),
     "picture": ("picture", ()),
     "tagging": ("tagging", ("conll2000",)),
     "presets": ("presets", ("conll2000", "ud_english_ewt", "conll2002")),
     "reach": (
         "reach",
-        ("conll2002", "uner_croatian", "uner_danish", "uner_portuguese", "bc5cdr", "slots"),
+        ("conll2002", "uner_croatian", "uner_danish", "uner_portuguese", "bc5cdr", "slots", "conll2000",
+         "ud_english_ewt", "raw_english"),
     ),
     "bundle": ("bundle", ("ud_english_ewt",)),
     "ud": ("ud", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
+    "ud-labels": ("ud_labels", ("ud_greek", "ud_french_sequoia")),
     "ud-text": ("ud_text", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
     "bundle-ud": ("bundle_ud", ("ud_english_ewt", "ud_afrikaans")),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
@@ -67,7 +70,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="use small data sets and few repeats")
     parser.add_argument("--record", action="store_true", help="guard only: replace the reference")
     parser.add_argument(
-        "--tasks", nargs="+", default=[], help="peers only: measure these tasks, keep the other results"
+        "--tasks", nargs="+", default=[], help="peers, reach: measure these tasks, keep the other results"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="continue an interrupted run; finished measurements are reused"
     )
     parser.add_argument("--corpora", help="folder of the corpora; default: $STRUCTSVM_CORPORA")
     options = parser.parse_args()
@@ -75,8 +81,8 @@ def main() -> None:
         parser.error("--record needs guard and no other benchmark")
     if options.quick and (whole := [name for name in options.names if name in WHOLE]):
         parser.error(f"--quick has no effect on {', '.join(whole)}; leave it out")
-    if options.tasks and options.names != ["peers"]:
-        parser.error("--tasks needs peers and no other benchmark")
+    if options.tasks and options.names not in (["peers"], ["reach"]):
+        parser.error("--tasks needs peers or reach, and no other benchmark")
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
     try:
@@ -84,10 +90,12 @@ def main() -> None:
             find(corpus)
     except CorpusMissing as missing:
         sys.exit(str(missing))
+    keep_measurements(RESULTS.parent / "measured.jsonl", resume=options.resume)
     for name in options.names:
         run = import_module(f"benchmarks.{BENCHMARKS[name][0]}").main
         more = {"quick": options.quick, "record": options.record, "tasks": options.tasks}
         run(**{name: value for name, value in more.items() if value})
+    drop_measurements()
 
 
 if __name__ == "__main__":

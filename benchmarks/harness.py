@@ -200,10 +200,9 @@ def publish(name: str, text: str, figures: Any) -> None:
     )
 
 
-def kept_figures(name: str) -> list[dict[str, Any]]:
+def kept_figures(name: str) -> Any:
     """The figures that `publish` saved under this name; an empty list if there are no such results yet."""
     path = RESULTS / f"{name}.json"
     if not path.exists():
         return []
-    figures: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    return figures
+    return json.loads(path.read_text(encoding="utf-8"))["figures"]

@@ -1,7 +1,7 @@
 """Train on files of 1 to 20 million tokens with `--memory 200M`: time and memory by size.
 
-The corpus is made up: words of a fixed vocabulary by Zipf's law, a label for each word, and a tenth of the
-words whose label depends on the word before.
+The corpus is synthetic: words of a fixed vocabulary follow Zipf's law, and each word has a label. For a tenth
+of the words, the label depends on the previous word.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""CoNLL-2000 chunking with two threads and on a Dask cluster of four processes, against one thread.
+"""CoNLL-2000 chunking with two threads, and on a Dask cluster of four processes, compared with one thread.
 
-Training is timed from file to model, tagging from file to file, without the start of Python and of the
-cluster. Every figure is the median of three runs, with one thread and with two in turn.
+Training is timed from file to model and tagging from file to file, without the time to start Python and the
+cluster. Figures of threads are medians of three runs; runs with one thread and with two alternate.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def main(*, quick: bool = False) -> None:
         "F1, 2",
     ]  # fmt: skip
     text = (
-        "Seconds by the clock, and of all cores. \"Bound by CPU time\" is the ratio if two cores shared the "
-        "CPU time evenly: other programs on the machine disturb it less.\n\n" + table(header, rows)
+        "Wall-clock seconds, and CPU seconds of all cores. \"Bound by CPU time\" is the ratio if two cores "
+        "shared the CPU time evenly; other programs on the machine affect it less.\n\n" + table(header, rows)
     )
     (cluster,) = measurements(MODULE, [{"what": "cluster", "kills": 3 if quick else KILLS}])
     names = ["", "s", "F1", "dual", "gap"]
@@ -70,8 +70,8 @@ def main(*, quick: bool = False) -> None:
     text += (
         "\n\nExact, classic template, two passes; the start of the cluster is excluded.\n\n"
         + table(names, lines)
-        + f"\n\nWorkers killed: {cluster['killed']}, each in another round. The model has the same bytes as "
-        f"without: {'yes' if cluster['same'] else 'NO'}."
+        + f"\n\nWorkers killed: {cluster['killed']}, each in a different round. Same bytes as without "
+        f"deaths: {'yes' if cluster['same'] else 'NO'}."
     )
     figures = {"runs": [*zip(jobs, found, strict=True)], "cluster": cluster}
     publish(f"parallel{'-quick' if quick else ''}", text, figures)
@@ -144,7 +144,8 @@ def _cluster(folder: Path, scratch: Path, kills: int) -> dict[str, Any]:
     for way, more in (("one thread", {}), ("four shards in two threads", {"shards": 4, "jobs": 2})):
         tagger, wall = timed(partial(alone, **more))
         note(way, tagger, wall, tagger.optimizer_.dual_, tagger.optimizer_.gap())
-    with LocalCluster(4, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    cluster = LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
 
         def there(**more: Any) -> Any:
             return train(client, Chunker(**options, shards=4, **more), folder / "train.txt")

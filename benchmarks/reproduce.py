@@ -14,6 +14,8 @@ from benchmarks.harness import figure, machine, mean_spread, table
 from corpora.registry import ENVIRONMENT_VARIABLE, CorpusMissing, find
 from structsvm.files.atomic import atomic_write
 
+NEAR = 0.03  # the relative difference that counts as a match
+
 
 def chosen(names: Iterable[str]) -> list[Experiment]:
     """Return the experiments with these names."""
@@ -75,6 +77,19 @@ def difference(row: Row) -> float | None:
     return None if row.paper is None or not row.ours else statistics.mean(row.ours) - row.paper
 
 
+def verdict(row: Row) -> str:
+    """Whether our mean is within 3% of the paper's number, or within two standard deviations of our runs.
+
+    >>> verdict(Row("LaRank", "dual", 500, [495.0, 496.0])), verdict(Row("LaRank", "dual", 500, [400.0]))
+    ('matches', 'differs')
+    """
+    apart = difference(row)
+    if apart is None or row.paper is None:
+        return "no data"
+    spread = statistics.stdev(row.ours) if len(row.ours) > 1 else 0.0
+    return "matches" if abs(apart) <= max(NEAR * abs(row.paper), 2 * spread) else "differs"
+
+
 def markdown(experiment: Experiment, outcome: Outcome, drawn: list[str], quick: bool) -> str:
     """Return the report of one experiment."""
     parts = [f"# {experiment.name}: {experiment.what}", f"Source: {experiment.source}."]
@@ -83,7 +98,7 @@ def markdown(experiment: Experiment, outcome: Outcome, drawn: list[str], quick: 
     if quick:
         parts.append("Quick run with few seeds and small data sets: do not compare these numbers.")
     if outcome.rows:
-        header = ["", "measure", "paper", "ours", "difference", "runs"]
+        header = ["", "measure", "paper", "ours", "difference", "verdict", "runs"]
         parts.append(table(header, [cells(row) for row in outcome.rows]))
     parts += [f"![{name}]({name})" for name in drawn]
     if outcome.figures and not drawn:
@@ -97,7 +112,7 @@ def markdown(experiment: Experiment, outcome: Outcome, drawn: list[str], quick: 
 def cells(row: Row) -> list[str]:
     """
     >>> cells(Row("LaRank", "dual", 500, [495.0, 496.0], digits=1, relative=True))
-    ['LaRank', 'dual', '500', '495.5 ± 0.7', '-4.5 (-0.9%)', '2']
+    ['LaRank', 'dual', '500', '495.5 ± 0.7', '-4.5 (-0.9%)', 'matches', '2']
     """
     apart = difference(row)
     ours = mean_spread(list(row.ours), row.digits) if row.ours else ""
@@ -106,7 +121,7 @@ def cells(row: Row) -> list[str]:
         told = f"{apart:+.{row.digits}f}"
         told += f" ({100 * apart / row.paper:+.1f}%)" if row.relative else ""
     paper = "" if row.paper is None else f"{row.paper:g}"
-    return [row.name, row.measure, paper, ours, told, str(len(row.ours))]
+    return [row.name, row.measure, paper, ours, told, verdict(row), str(len(row.ours))]
 
 
 def draw(folder: Path, name: str, outcome: Outcome) -> list[str]:

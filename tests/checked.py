@@ -75,11 +75,13 @@ def environment(folder: Path) -> Path:
 
 def sanitized(reports: Path) -> dict[str, str]:
     """The variables under which the interpreter loads sanitized extensions."""
-    library = subprocess.run(
-        ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    # With the C++ library: ASan otherwise aborts where a package, such as matplotlib, throws an exception.
+    libraries = [
+        subprocess.run(["gcc", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+        for name in ("libasan.so", "libstdc++.so")
+    ]
     return {
-        "LD_PRELOAD": library,
+        "LD_PRELOAD": " ".join(found.stdout.strip() for found in libraries),
         "PYTHONMALLOC": "malloc",  # each object in a block of its own
         # Exit code 0: leaks do not change what a process returns; errors end it by a signal.
         "ASAN_OPTIONS": f"log_path={reports}/asan:exitcode=0:abort_on_error=1:handle_sigill=1:detect_leaks=1"

@@ -12,9 +12,11 @@ IMPORTS = ("taggers.commands", "taggers.model")  # before the clock starts
 
 def train(task: Task, options: dict[str, Any], source: Path, model: Path) -> None:
     from taggers import commands
+    from taggers.options import RIVALS
 
     if options.get("preset"):
-        commands.train(task.preset, source, model, label=len(task.columns) - 1)
+        chosen = RIVALS.get(task.preset, {})  # on Spanish, --dev prefers it to the default
+        commands.train(task.preset, source, model, label=len(task.columns) - 1, **chosen)
         return
     settings: dict[str, Any] = {"template": template_file(task, model), "cutoff": task.cutoff, "C": 0.1}
     settings |= {"constrained": False, **options}  # as in the papers, and as CRFsuite

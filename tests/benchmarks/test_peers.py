@@ -36,6 +36,14 @@ def test_every_template_is_one_that_our_tagger_takes():
         )
 
 
+def test_peers_with_fewer_passes_than_their_default_say_so_in_the_table():
+    for name in ("udpipe", "spacy_tagger"):
+        (method,) = [method for method in METHODS if method.module == name]
+        (options,) = method.tasks.values()
+        (passes,) = options.values()
+        assert re.search(rf", {passes} (iterations|epochs)$", method.name)
+
+
 def test_files_are_read_as_written(tmp_path):
     path = tmp_path / "labelled.txt"
     tasks.write(path, iter([(SENTENCE, ["A", "B", "C"]), (SENTENCE[:1], ["D"])]))
