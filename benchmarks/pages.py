@@ -29,6 +29,7 @@ README_ROWS = (
     ("pos", ("structsvm preset", "spaCy tagger, 4 epochs")),
     ("ner", ("structsvm preset", "crfsuite lbfgs")),
 )
+PRESETS = {"chunking": "chunk", "pos": "pos", "ner": "ner"}
 
 
 def peers() -> dict[str, Any]:
@@ -38,10 +39,10 @@ def peers() -> dict[str, Any]:
 
 
 def readme() -> str:
-    """The six rows of the README: score, training time and tagging speed."""
+    """The six rows of the README: template, score, training time and tagging speed."""
     entries = {(entry["task"], entry["method"]): entry for entry in peers()["entries"]}
     rows = [readme_row(task, entries[task, method]) for task, methods in README_ROWS for method in methods]
-    return table(["task", "program", "score", "training", "tokens per second"], rows)
+    return table(["task", "program", "template", "score", "training", "tokens per second"], rows)
 
 
 def readme_row(task: str, entry: dict[str, Any]) -> list[str]:
@@ -49,7 +50,11 @@ def readme_row(task: str, entry: dict[str, Any]) -> list[str]:
     program, comma, settings = entry["method"].partition(",")
     name = "**structsvm**" if ours else f"{program} {entry['version']}{comma}{settings}"
     score = f"{TASKS[task].measure} {median(entry, 'score'):.2f}"
-    return [TITLES[task], name, score, f"{median(entry, 'train'):.1f} s", f"{median(entry, 'rate'):,.0f}"]
+    template = {"the preset's": f"`{PRESETS[task]}`", "the same": "a smaller one"}.get(
+        entry["template"], entry["template"]
+    )
+    times = [f"{median(entry, 'train'):.1f} s", f"{median(entry, 'rate'):,.0f}"]
+    return [TITLES[task], name, template, score, *times]
 
 
 def peers_of(task: str) -> str:
