@@ -19,11 +19,12 @@ SHARED = "structsvm._cython"  # Cython's own code (memoryviews), compiled once i
 # -w: warnings about the C that Cython writes help nobody.
 FLAGS = ["-g0", "-w", "-ffp-contract=off"]
 # -O3 for the loops of training and tagging, and where a build with -O3 everywhere took less CPU time on a
-# busy machine: concept networks (0.3 of -O2), SGD-QN, tracking and kernel cutting planes (0.9).
+# busy machine: concept networks (0.3 of -O2), LASVM, SGD-QN, tracking and kernel cutting planes (0.9).
 FAST = (
     "structsvm._dual.linear",
     "structsvm._dual.shard",
     "structsvm._dual.kernel",
+    "structsvm.binary._lasvm",
     "structsvm.binary._sgd",
     "structsvm.binary._tracking",
     "structsvm.problems.sequence.",
@@ -31,8 +32,8 @@ FAST = (
     "semparse.concepts.",
     "taggers.features._extract",
 )
-# Nothing reads the floating-point flags; without them the compiler vectorises exp.
-EXTRA = {"structsvm.kernels.kernel_cache": ["-fno-trapping-math"]}
+# Nothing reads the floating-point flags; without them the compiler vectorises exp and the passes of SMO.
+EXTRA = dict.fromkeys(("structsvm.kernels.kernel_cache", "structsvm.binary._lasvm"), ["-fno-trapping-math"])
 # STRUCTSVM_ABI3=1: one wheel for CPython 3.11 and all later versions, from the limited API.
 ABI3 = os.environ.get("STRUCTSVM_ABI3") == "1"
 MACROS = [("Py_LIMITED_API", "0x030B0000")] if ABI3 else []

@@ -11,6 +11,13 @@
 #define STRUCTSVM_CLONES
 #endif
 
+/* For parts of such loops: a function of its own would not get their width. */
+#if defined(__GNUC__)
+#define STRUCTSVM_INLINE static inline __attribute__((always_inline))
+#else
+#define STRUCTSVM_INLINE static inline
+#endif
+
 /* Ask for a block of memory before it is needed. */
 static inline void prefetch_lines(const void *block, ptrdiff_t n_bytes) {
 #if defined(__GNUC__)

@@ -19,18 +19,16 @@ cdef extern from "structsvm/binary/_smo.h" nogil:
     ctypedef struct Extremes:
         double highest, lowest
         Py_ssize_t i, j
-    void smo_extremes(Extremes* found, const double* alpha, const double* upper, const double* y,
-                      const double* f, Py_ssize_t n)
-    Py_ssize_t partner_single(double* gain, const char* row, const double* diagonal, const double* alpha,
-                              const double* upper, const double* y, const double* f, double g_i, double k_ii,
-                              Py_ssize_t n)
-    Py_ssize_t partner_double(double* gain, const char* row, const double* diagonal, const double* alpha,
-                              const double* upper, const double* y, const double* f, double g_i, double k_ii,
-                              Py_ssize_t n)
+    void extremes_single(Extremes* found, const double* alpha, const double* upper, const double* y, double* f,
+                         double step, const char* x, const char* z, Py_ssize_t n)
+    void extremes_double(Extremes* found, const double* alpha, const double* upper, const double* y, double* f,
+                         double step, const char* x, const char* z, Py_ssize_t n)
+    Py_ssize_t partner_single(const char* row, const double* diagonal, const double* alpha, const double* upper,
+                              const double* y, const double* f, double g_i, double k_ii, Py_ssize_t n)
+    Py_ssize_t partner_double(const char* row, const double* diagonal, const double* alpha, const double* upper,
+                              const double* y, const double* f, double g_i, double k_ii, Py_ssize_t n)
     void axpy_single(double* y, double a, const float* x, Py_ssize_t n)
     void axpy_double(double* y, double a, const double* x, Py_ssize_t n)
-    void shift_single(double* f, double step, const char* x, const char* z, Py_ssize_t n)
-    void shift_double(double* f, double step, const char* x, const char* z, Py_ssize_t n)
 
 cdef Py_ssize_t ALL = 2**62
 cdef int MOST_REPROCESS = 100_000       # after one example, should delta_max be out of reach
@@ -45,13 +43,11 @@ cdef class LaSVM(Machine):
     cdef Py_ssize_t i, j                    # the extreme pair in S, or -1
     cdef double g_i, g_j                    # infinite where there is none
     cdef Py_ssize_t n_active                # the first of S, which steps are taken among; the others rest
-    cdef double[::1] scratch
 
     def __init__(self, inputs, *, double tau, double delta_max, double cache_mb, uint64_t seed):
         super().__init__(inputs, cache_mb=cache_mb, seed=seed)
         self.tau, self.delta_max, self.n_active = tau, delta_max, ALL
-        self.scratch = np.zeros(0)
-        self.extremes(0)
+        self.extremes()
 
     cdef int visit(self, Py_ssize_t slot) except -1 nogil:
         """An online iteration: PROCESS, then REPROCESS once, or until delta is below delta_max."""
@@ -81,7 +77,7 @@ cdef class LaSVM(Machine):
             return self.search(p, self.j)
         if self.y[p] < 0 and self.i >= 0:
             return self.search(self.i, p)
-        return self.extremes(self.rows.n)      # no partner yet: the first examples seed S
+        return self.extremes()      # no partner yet: the first examples seed S
 
     cdef int reprocess(self) except -1 nogil:
         """REPROCESS: move along the most violating pair of S, then drop blatant non-support vectors."""
@@ -96,7 +92,7 @@ cdef class LaSVM(Machine):
                     self.y[s] - self.f[s] >= g_i if self.y[s] < 0 else self.y[s] - self.f[s] <= g_j):
                 self.i = self.j = -1
                 self.remove(s)
-        return self.extremes(self.rows.n) if self.i < 0 else 1
+        return self.extremes() if self.i < 0 else 1
 
     cdef int search(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """The direction search: alpha_i += step, alpha_j -= step, while the dual rises and the box allows."""
@@ -107,26 +103,31 @@ cdef class LaSVM(Machine):
         cdef double up = (self.upper[i] if self.y[i] > 0 else 0) - self.alpha[i]
         cdef double down = self.alpha[j] - (0 if self.y[j] > 0 else -self.upper[j])
         cdef double step = min(up, down)
-        cdef Py_ssize_t n = min(self.n_active, self.rows.n)
         if gap < step * curvature:
             step = gap / curvature
         # Bounds are reached exactly: what is zero leaves S, what is at C can move one way only.
         self.alpha[i] = (self.upper[i] if self.y[i] > 0 else 0) if step == up else self.alpha[i] + step
         self.alpha[j] = (0 if self.y[j] > 0 else -self.upper[j]) if step == down else self.alpha[j] - step
-        if self.rows.single:
-            shift_single(&self.f[0], step, row_i, row_j, n)
-        else:
-            shift_double(&self.f[0], step, row_i, row_j, n)
         self.dual += step * gap - 0.5 * step * step * curvature
         self.n_steps += 1
-        return self.extremes(n)
+        return self.moved(step, row_i, row_j)
 
-    cdef int extremes(self, Py_ssize_t n) noexcept nogil:
+    cdef int extremes(self) noexcept nogil:
         """i = argmax g with alpha < B, j = argmin g with alpha > A; the bias lies between their gradients."""
+        return self.moved(0, NULL, NULL)
+
+    cdef int moved(self, double step, const char* row_i, const char* row_j) noexcept nogil:
+        """f += step (row_i - row_j), if there are rows, and the extremes after it, in one pass."""
         cdef Extremes found
+        cdef Py_ssize_t n = min(self.n_active, self.rows.n)
         self.i = self.j = -1
         if n:
-            smo_extremes(&found, &self.alpha[0], &self.upper[0], &self.y[0], &self.f[0], n)
+            if self.rows.single:
+                extremes_single(&found, &self.alpha[0], &self.upper[0], &self.y[0], &self.f[0],
+                                step, row_i, row_j, n)
+            else:
+                extremes_double(&found, &self.alpha[0], &self.upper[0], &self.y[0], &self.f[0],
+                                step, row_i, row_j, n)
             self.i, self.j, self.g_i, self.g_j = found.i, found.j, found.highest, found.lowest
         # Without a partner any example violates.
         if self.i < 0:
@@ -152,7 +153,7 @@ cdef class LaSVM(Machine):
         alpha, f, dual = np.array(self.alpha[:self.n_active]), np.array(self.f[:self.n_active]), self.dual
         try:
             with nogil:
-                self.extremes(self.n_active)
+                self.extremes()
                 for _ in range(limit):
                     if self.g_i - self.g_j <= self.tau or self.i < 0 or self.j < 0:
                         break
@@ -163,7 +164,7 @@ cdef class LaSVM(Machine):
             raise
         finally:
             self.n_active = ALL
-            self.extremes(self.rows.n)
+            self.extremes()
         self.rows.settle()
         return self.delta <= self.tau
 
@@ -173,10 +174,10 @@ cdef class LaSVM(Machine):
         cdef double k_ii = self.rows.diagonal[self.i]
         cdef Py_ssize_t j
         if self.rows.single:
-            j = partner_single(&self.scratch[0], row, &self.rows.diagonal[0], &self.alpha[0], &self.upper[0],
+            j = partner_single(row, &self.rows.diagonal[0], &self.alpha[0], &self.upper[0],
                                &self.y[0], &self.f[0], self.g_i, k_ii, self.n_active)
         else:
-            j = partner_double(&self.scratch[0], row, &self.rows.diagonal[0], &self.alpha[0], &self.upper[0],
+            j = partner_double(row, &self.rows.diagonal[0], &self.alpha[0], &self.upper[0],
                                &self.y[0], &self.f[0], self.g_i, k_ii, self.n_active)
         return j if j >= 0 else self.j
 
@@ -195,8 +196,6 @@ cdef class LaSVM(Machine):
             self.reorder(np.concatenate([moving, np.flatnonzero(idle & (alpha != 0))]))
         self.rows.tighten()
         self.n_active = last
-        if len(self.scratch) < last:
-            self.scratch = np.zeros(last)
 
     def wake(self, const double[::1] steps):
         """Let those that rest follow the steps of the others."""
@@ -228,4 +227,4 @@ cdef class LaSVM(Machine):
 
     def take_scalars(self, values):
         self.dual = values[0]
-        self.extremes(self.rows.n)
+        self.extremes()
