@@ -33,7 +33,8 @@ FAST = (
     "taggers.features._extract",
 )
 # Nothing reads the floating-point flags; without them the compiler vectorises exp and the passes of SMO.
-EXTRA = dict.fromkeys(("structsvm.kernels.kernel_cache", "structsvm.binary._lasvm"), ["-fno-trapping-math"])
+NO_TRAPS = ["-fno-trapping-math"]
+EXTRA = {"structsvm.kernels.kernel_cache": NO_TRAPS, "structsvm.binary._lasvm": NO_TRAPS}
 # STRUCTSVM_ABI3=1: one wheel for CPython 3.11 and all later versions, from the limited API.
 ABI3 = os.environ.get("STRUCTSVM_ABI3") == "1"
 MACROS = [("Py_LIMITED_API", "0x030B0000")] if ABI3 else []

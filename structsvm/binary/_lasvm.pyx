@@ -19,14 +19,18 @@ cdef extern from "structsvm/binary/_smo.h" nogil:
     ctypedef struct Extremes:
         double highest, lowest
         Py_ssize_t i, j
-    void extremes_single(Extremes* found, const double* alpha, const double* upper, const double* y, double* f,
-                         double step, const char* x, const char* z, Py_ssize_t n)
-    void extremes_double(Extremes* found, const double* alpha, const double* upper, const double* y, double* f,
-                         double step, const char* x, const char* z, Py_ssize_t n)
-    Py_ssize_t partner_single(const char* row, const double* diagonal, const double* alpha, const double* upper,
-                              const double* y, const double* f, double g_i, double k_ii, Py_ssize_t n)
-    Py_ssize_t partner_double(const char* row, const double* diagonal, const double* alpha, const double* upper,
-                              const double* y, const double* f, double g_i, double k_ii, Py_ssize_t n)
+    Py_ssize_t last_blatant(const double* alpha, const double* y, const double* f, double g_i, double g_j,
+                            Py_ssize_t n)
+    void extremes_single(Extremes* found, const double* alpha, const double* upper, const double* y,
+                         double* f, double step, const char* x, const char* z, Py_ssize_t n)
+    void extremes_double(Extremes* found, const double* alpha, const double* upper, const double* y,
+                         double* f, double step, const char* x, const char* z, Py_ssize_t n)
+    Py_ssize_t partner_single(const char* row, const double* diagonal, const double* alpha,
+                              const double* upper, const double* y, const double* f, double g_i,
+                              double k_ii, Py_ssize_t n)
+    Py_ssize_t partner_double(const char* row, const double* diagonal, const double* alpha,
+                              const double* upper, const double* y, const double* f, double g_i,
+                              double k_ii, Py_ssize_t n)
     void axpy_single(double* y, double a, const float* x, Py_ssize_t n)
     void axpy_double(double* y, double a, const double* x, Py_ssize_t n)
 
@@ -87,9 +91,10 @@ cdef class LaSVM(Machine):
             return 0
         self.search(self.i, self.j)
         g_i, g_j = self.g_i, self.g_j
-        for s in range(self.rows.n - 1, -1, -1):
-            if self.alpha[s] == 0 and (
-                    self.y[s] - self.f[s] >= g_i if self.y[s] < 0 else self.y[s] - self.f[s] <= g_j):
+        s = self.rows.n
+        while s > 0:
+            s = last_blatant(&self.alpha[0], &self.y[0], &self.f[0], g_i, g_j, s)
+            if s >= 0:
                 self.i = self.j = -1
                 self.remove(s)
         return self.extremes() if self.i < 0 else 1
@@ -194,7 +199,6 @@ cdef class LaSVM(Machine):
         if len(moving) < SHRINK * last:
             last = len(moving)
             self.reorder(np.concatenate([moving, np.flatnonzero(idle & (alpha != 0))]))
-        self.rows.tighten()
         self.n_active = last
 
     def wake(self, const double[::1] steps):

@@ -45,6 +45,23 @@ STRUCTSVM_INLINE void smo_part(const double *restrict alpha, const double *restr
     }
 }
 
+/* The last of the first n that is a blatant non-support vector, alpha = 0 and g beyond the extremes, or -1. */
+STRUCTSVM_CLONES static ptrdiff_t last_blatant(const double *restrict alpha, const double *restrict y,
+                                               const double *restrict f, double g_i, double g_j, ptrdiff_t n) {
+    while (n > 0) {
+        const ptrdiff_t start = n > STRUCTSVM_PART ? n - STRUCTSVM_PART : 0;
+        int found = 0;
+        for (ptrdiff_t k = start; k < n; k++) {
+            const double g = y[k] - f[k];
+            found |= (alpha[k] == 0) & (y[k] < 0 ? g >= g_i : g <= g_j);
+        }
+        for (ptrdiff_t k = n - 1; found && k >= start; k--)
+            if (alpha[k] == 0 && (y[k] < 0 ? y[k] - f[k] >= g_i : y[k] - f[k] <= g_j)) return k;
+        n = start;
+    }
+    return -1;
+}
+
 /* EXTREMES: f += step (x - z), unless x is NULL, and then the extremes of g.
 
    PARTNER: argmax (g_i - g_k)^2 / (k_ii + k_kk - 2 k_ik) of those that may fall and are below g_i, or -1; `row` is

@@ -192,7 +192,10 @@ class Inputs:
 
     def row(self, position: int) -> np.ndarray:
         """Kernels of one support pattern with all of them."""
-        return self.with_support(self.support[[position]], self.support_norms[[position]])[0]
+        self.move()
+        others, norms = self.others(), self.support_norms[: self.n]
+        values = self.kernel(others[[position]], others, norms[[position]], norms)
+        return self.checked(values, (1, self.n))[0]
 
     def with_support(self, rows: Any, norms: np.ndarray, chosen: Any = ALL) -> np.ndarray:
         """Kernels of any rows with all support patterns, or with chosen ones."""

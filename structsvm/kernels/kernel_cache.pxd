@@ -18,11 +18,14 @@ cdef class KernelRows:
     cdef Py_ssize_t[::1] position           # of a slot among the support patterns, or -1
     cdef char** rows                        # of support patterns, or NULL where evicted
     cdef Py_ssize_t[::1] filled             # how much of a row there is
+    cdef Py_ssize_t[::1] length             # how much of it there is room for
+    cdef double n_bytes                     # of all rows in the cache
     cdef int64_t[::1] used                  # when the row was last used
     cdef int64_t now
 
     cdef Py_ssize_t n_block                 # the patterns to come next: their rows, and kernels of each other
     cdef char** block_rows
+    cdef Py_ssize_t block_length            # of each
     cdef double[:, ::1] block_kernel
     cdef Py_ssize_t[::1] block_slots
     cdef Py_ssize_t[::1] pending            # of a slot in the block, or -1
@@ -31,8 +34,13 @@ cdef class KernelRows:
     cdef object interrupt
 
     cdef char* fetch(self, Py_ssize_t p) except NULL nogil
-    cdef void fill(self, Py_ssize_t p) noexcept nogil
-    cdef void fill_all(self) noexcept nogil
+    cdef bint fill(self, Py_ssize_t p) noexcept nogil
+    cdef void fill_all(self) noexcept
+    cdef void complete(self, char* row, Py_ssize_t p) noexcept nogil
+    cdef Py_ssize_t roomy(self) noexcept nogil
+    cdef bint fits(self) noexcept nogil
+    cdef void drop(self, Py_ssize_t p) noexcept nogil
+    cdef void hold(self, Py_ssize_t p, char* row, Py_ssize_t length) noexcept
     cdef char* fresh(self, Py_ssize_t slot) noexcept nogil
     cdef double own(self, Py_ssize_t slot) noexcept nogil
     cdef double get(self, char* row, Py_ssize_t at) noexcept nogil

@@ -6,8 +6,11 @@ support set as it grows and shrinks, so that k(x_i, x_j) is computed once while 
 was evicted from the cache, which is the one unused for longest, is computed again when it is needed.
 
 A new support pattern has a whole row; into the rows of the others its values are copied later, many at a
-time, since each lies somewhere else in memory. Until then row p ends at filled[p], and what is missing of it
-stands in later rows, which are in the cache: before one of them is evicted, all rows are completed.
+time, since each lies somewhere else in memory. Until then row p ends at filled[p] > p, and what is missing
+of it stands in later rows, which are in the cache: before one of them is evicted, all rows are completed.
+
+While whole rows of all support patterns fit into the cache, all are completed with each block. After that
+only those that are fetched; the others stay as short as they were until a row has to be evicted.
 
 A slot is a pattern of the current batch, a position one of the support patterns.
 """
@@ -19,8 +22,8 @@ import numpy as np
 cdef extern from "structsvm/kernels/rows.h" nogil:
     double dot_single(const float* row, const double* x, Py_ssize_t n)
     double dot_double(const double* row, const double* x, Py_ssize_t n)
-    void filled_single(char** rows, Py_ssize_t p, Py_ssize_t start, Py_ssize_t n)
-    void filled_double(char** rows, Py_ssize_t p, Py_ssize_t start, Py_ssize_t n)
+    void filled_single(char* row, char** rows, Py_ssize_t p, Py_ssize_t start, Py_ssize_t n)
+    void filled_double(char* row, char** rows, Py_ssize_t p, Py_ssize_t start, Py_ssize_t n)
     void replaced_single(char** rows, const Py_ssize_t* filled, Py_ssize_t p, Py_ssize_t last)
     void replaced_double(char** rows, const Py_ssize_t* filled, Py_ssize_t p, Py_ssize_t last)
     void axpy_single(double* y, double a, const float* x, Py_ssize_t n)
@@ -46,6 +49,7 @@ cdef class KernelRows:
         self.slot = np.zeros(0, np.intp)
         self.used = np.zeros(0, np.int64)
         self.filled = np.zeros(0, np.intp)
+        self.length = np.zeros(0, np.intp)
         self.start(0)
 
     def __dealloc__(self):
@@ -64,22 +68,57 @@ cdef class KernelRows:
         if self.rows[p] == NULL:
             with gil:
                 self.compute_row(p)
-        self.fill(p)
+        elif self.filled[p] < self.n:
+            if not self.fill(p):
+                with gil:
+                    allocated(NULL)
+            self.make_room()
         return self.rows[p]
 
-    cdef void fill(self, Py_ssize_t p) noexcept nogil:
-        """Complete a row with the values in later ones."""
-        if self.single:
-            filled_single(self.rows, p, self.filled[p], self.n)
-        else:
-            filled_double(self.rows, p, self.filled[p], self.n)
+    cdef bint fill(self, Py_ssize_t p) noexcept nogil:
+        """Complete a row with the values in later ones; False if there is no memory for it."""
+        cdef char* row
+        cdef Py_ssize_t length
+        if self.length[p] < self.n:
+            length = self.roomy()
+            row = <char*>realloc(self.rows[p], length * self.size)
+            if row == NULL:
+                return False
+            self.n_bytes += (length - self.length[p]) * self.size
+            self.rows[p], self.length[p] = row, length
+        self.complete(self.rows[p], p)
         self.filled[p] = self.n
+        return True
 
-    cdef void fill_all(self) noexcept nogil:
+    cdef void complete(self, char* row, Py_ssize_t p) noexcept nogil:
+        """Copy what is missing of row p into `row`."""
+        if self.single:
+            filled_single(row, self.rows, p, self.filled[p], self.n)
+        else:
+            filled_double(row, self.rows, p, self.filled[p], self.n)
+
+    cdef void fill_all(self) noexcept:
+        """Complete all rows; those that there is no memory for are evicted."""
         cdef Py_ssize_t p
-        for p in range(self.n):
-            if self.rows[p] != NULL:
-                self.fill(p)
+        for p in range(self.n):     # in order: see make_room
+            if self.rows[p] != NULL and self.filled[p] < self.n and not self.fill(p):
+                self.drop(p)
+
+    cdef Py_ssize_t roomy(self) noexcept nogil:
+        """How long to make a row: for patterns to come too, if the cache is large enough for that."""
+        return self.capacity if self.fits() else min(self.capacity, self.n + SPARE)
+
+    cdef bint fits(self) noexcept nogil:
+        """Whether the cache is large enough for whole rows of all support patterns."""
+        return self.capacity * <double>self.capacity * self.size <= self.cache_bytes
+
+    cdef void drop(self, Py_ssize_t p) noexcept nogil:
+        """Evict a row."""
+        if self.rows[p] != NULL:
+            self.n_rows -= 1
+            self.n_bytes -= self.length[p] * self.size
+            free(self.rows[p])
+            self.rows[p] = NULL
 
     cdef char* fresh(self, Py_ssize_t slot) noexcept nogil:
         """The row of a pattern of the block, or NULL."""
@@ -125,6 +164,8 @@ cdef class KernelRows:
                 self.put(self.block_rows[q], p, self.block_kernel[q, r])
         self.diagonal[p], self.slot[p], self.position[slot] = self.block_kernel[r, r], slot, p
         self.rows[p], self.block_rows[r], self.pending[slot] = row, NULL, -1
+        self.length[p] = self.block_length
+        self.n_bytes += self.block_length * self.size
         self.now += 1
         self.used[p] = self.now
         self.n += 1
@@ -138,9 +179,7 @@ cdef class KernelRows:
         cdef Py_ssize_t q, last = self.n - 1
         if self.slot[p] >= 0:
             self.position[self.slot[p]] = -1
-        self.n_rows -= self.rows[p] != NULL
-        free(self.rows[p])
-        self.rows[p] = NULL
+        self.drop(p)
         if p != last:
             if self.single:
                 replaced_single(self.rows, &self.filled[0], p, last)
@@ -152,7 +191,7 @@ cdef class KernelRows:
         if p != last:
             self.diagonal[p], self.used[p] = self.diagonal[last], self.used[last]
             self.slot[p], self.filled[p] = self.slot[last], self.filled[last]
-            self.rows[p], self.rows[last] = self.rows[last], NULL
+            self.rows[p], self.rows[last], self.length[p] = self.rows[last], NULL, self.length[last]
             if self.slot[p] >= 0:
                 self.position[self.slot[p]] = p
         self.n = last
@@ -172,18 +211,27 @@ cdef class KernelRows:
         return 0
 
     cdef void make_room(self) noexcept nogil:
-        """Evict the rows unused for longest until the others fit into the cache; two always do."""
-        cdef Py_ssize_t p, oldest = -1
-        while self.n_rows > 2 and self.n_rows * <double>self.capacity * self.size > self.cache_bytes:
-            if oldest < 0:
-                self.fill_all()
-            oldest = -1
+        """Evict the rows unused for longest if the cache is full; the last two always stay."""
+        cdef Py_ssize_t p, n_kept = self.n_rows
+        cdef double total, mark
+        cdef int64_t oldest
+        if self.n_bytes <= self.cache_bytes:
+            return
+        while n_kept > 2 and n_kept * <double>self.n * self.size > self.cache_bytes * 15 / 16:
+            total, oldest = 0, self.now
             for p in range(self.n):
-                if self.rows[p] != NULL and (oldest < 0 or self.used[p] < self.used[oldest]):
-                    oldest = p
-            free(self.rows[oldest])
-            self.rows[oldest] = NULL
-            self.n_rows -= 1
+                if self.rows[p] != NULL and self.used[p] >= 0:
+                    total += self.used[p]
+                    oldest = min(oldest, self.used[p])
+            mark = oldest + (total / n_kept - oldest) / 8
+            for p in range(self.n):
+                if self.rows[p] != NULL and 0 <= self.used[p] <= mark and self.used[p] < self.now - 1:
+                    self.used[p] = -1
+                    n_kept -= 1
+        for p in range(self.n):     # in order: only rows before p can lack what stands in row p
+            if self.rows[p] != NULL and (self.used[p] < 0 or (self.filled[p] < self.n and not self.fill(p))):
+                self.used[p] = 0
+                self.drop(p)
 
     def tell_inputs(self, change, *arguments):
         """Have the inputs follow the support set; Ctrl-C, which Python code hears, has to wait."""
@@ -198,12 +246,18 @@ cdef class KernelRows:
         """Compute an evicted row again."""
         values = np.ascontiguousarray(self.inputs.row(p), dtype=self.inputs.dtype)
         cdef const unsigned char[::1] source = values.view(np.uint8)
-        cdef char* row = <char*>allocated(malloc(self.capacity * self.size))
+        cdef Py_ssize_t length = self.roomy()
+        cdef char* row = <char*>allocated(malloc(length * self.size))
         memcpy(row, &source[0], self.n * self.size)
-        self.rows[p], self.filled[p] = row, self.n
+        self.hold(p, row, length)
         self.n_kernels += self.n
-        self.n_rows += 1
         self.make_room()
+
+    cdef void hold(self, Py_ssize_t p, char* row, Py_ssize_t length) noexcept:
+        """Put a complete row into the cache."""
+        self.rows[p], self.filled[p], self.length[p] = row, self.n, length
+        self.n_bytes += length * self.size
+        self.n_rows += 1
 
     # -- from Python ----------------------------------------------------------------------------
 
@@ -221,12 +275,13 @@ cdef class KernelRows:
         """Compute the rows of the next patterns that are not support patterns."""
         cdef Py_ssize_t k, n
         self.clear_block()
-        self.fill_all()
         chosen = np.asarray(slots, dtype=np.intp)
         chosen = chosen[np.asarray(self.position)[chosen] < 0]
         n = len(chosen)
         if self.n + n > self.capacity:
             self.grow(max(self.n + n, self.capacity + self.capacity // 2))
+        if self.fits():
+            self.fill_all()
         if n == 0:
             return
         rows, kernel = self.inputs.block(chosen)
@@ -237,11 +292,12 @@ cdef class KernelRows:
         self.block_slots = chosen
         self.block_rows = <char**>allocated(calloc(n, sizeof(char*)))
         self.n_block = n
+        self.block_length = max(self.n + n, self.roomy())
         cdef const unsigned char[:, ::1] source = None
         if self.n:
             source = np.ascontiguousarray(rows, dtype=self.inputs.dtype).reshape(n, -1).view(np.uint8)
         for k in range(n):
-            self.block_rows[k] = <char*>allocated(malloc(self.capacity * self.size))
+            self.block_rows[k] = <char*>allocated(malloc(self.block_length * self.size))
             if self.n:
                 memcpy(self.block_rows[k], &source[k, 0], self.n * self.size)
             self.pending[self.block_slots[k]] = k
@@ -261,15 +317,12 @@ cdef class KernelRows:
         cdef char** rows
         self.diagonal, self.slot = longer(self.diagonal, capacity), longer(self.slot, capacity)
         self.used, self.filled = longer(self.used, capacity), longer(self.filled, capacity)
+        self.length = longer(self.length, capacity)
         rows = <char**>allocated(realloc(self.rows, capacity * sizeof(char*)))
         self.rows = rows
-        for p in range(self.n):
-            if rows[p] != NULL:
-                rows[p] = <char*>allocated(realloc(rows[p], capacity * self.size))
         for p in range(self.n, capacity):
             rows[p] = NULL
         self.capacity = capacity
-        self.make_room()
         return 0
 
     def restore(self, Py_ssize_t n, diagonal):
@@ -284,82 +337,81 @@ cdef class KernelRows:
         cdef const Py_ssize_t[::1] source = np.ascontiguousarray(order, dtype=np.intp)
         cdef Py_ssize_t k, p, n = source.shape[0]
         inputs = self.inputs.reordered(order)
+        place = np.full(self.n, -1, dtype=np.intp)
+        place[order] = np.arange(n)
+        cdef const Py_ssize_t[::1] target = place
         cdef char[::1] whole = np.empty(self.n * self.size, dtype=np.int8)
-        cdef char** rows = <char**>allocated(calloc(self.capacity, sizeof(char*)))
+        cdef char** rows = <char**>allocated(calloc(n + SPARE, sizeof(char*)))
+        cdef char* row
         self.clear_block()
-        self.fill_all()
-        for k in range(n):
-            rows[k], self.rows[source[k]] = self.rows[source[k]], NULL
-            if rows[k] != NULL:
-                memcpy(&whole[0], rows[k], self.n * self.size)
+        for p in range(self.n):     # in order: only rows before p can lack what stands in row p
+            row = <char*>malloc((n + SPARE) * self.size) if self.rows[p] != NULL and target[p] >= 0 else NULL
+            if row != NULL:
+                rows[target[p]] = row
+                memcpy(&whole[0], self.rows[p], self.filled[p] * self.size)
+                self.complete(&whole[0], p)
                 if self.single:
-                    gather_single(rows[k], &whole[0], &source[0], n)
+                    gather_single(row, &whole[0], &source[0], n)
                 else:
-                    gather_double(rows[k], &whole[0], &source[0], n)
-        for p in range(self.n):
-            self.n_rows -= self.rows[p] != NULL
-            free(self.rows[p])
+                    gather_double(row, &whole[0], &source[0], n)
+            self.drop(p)
             if self.slot[p] >= 0:
                 self.position[self.slot[p]] = -1
-        free(self.rows)
-        self.rows, self.n = rows, n
+        self.n = n
         for values in map(np.asarray, (self.diagonal, self.slot, self.used)):
             values[:n] = values[order]
+        self.grow(n + SPARE)
         for k in range(n):
-            self.filled[k] = n
+            if rows[k] != NULL:
+                self.hold(k, rows[k], n + SPARE)
             if self.slot[k] >= 0:
                 self.position[self.slot[k]] = k
+        free(rows)
         self.tell_inputs("take", inputs)
-
-    def tighten(self):
-        """Give back room for more support patterns, where the cache is short of it."""
-        if self.n_rows * <double>self.capacity * self.size > self.cache_bytes / 2:
-            self.clear_block()
-            self.grow(self.n + SPARE)
 
     def forget(self):
         """Release all rows, as restore() does, so that this one and one read from a file continue alike."""
         cdef Py_ssize_t p
         self.clear_block()
         for p in range(self.n):
-            free(self.rows[p])
-            self.rows[p] = NULL
-        self.n_rows = self.now = 0
+            self.drop(p)
+        self.now = 0
         self.used[:] = 0
         self.grow(self.n + SPARE)
 
     def cached(self) -> dict:
         """The rows in the cache and when they were used, so that copies continue alike."""
         cdef Py_ssize_t k = 0, p
+        self.fill_all()
         values = np.empty((self.n_rows, self.n), dtype=self.inputs.dtype)
         cdef unsigned char[:, ::1] target = values.view(np.uint8)
         positions = np.zeros(self.n_rows, dtype=np.intp)
-        self.fill_all()
         for p in range(self.n):
             if self.rows[p] != NULL:
                 memcpy(&target[k, 0], self.rows[p], self.n * self.size)
                 positions[k] = p
                 k += 1
-        return {"positions": positions, "values": values, "used": np.array(self.used[:self.n]),
-                "now": self.now, "capacity": self.capacity}
+        return {"positions": positions, "values": values, "lengths": np.asarray(self.length)[positions],
+                "used": np.array(self.used[:self.n]), "now": self.now, "capacity": self.capacity}
 
-    def take_cached(self, positions, values, used, now, capacity):
+    def take_cached(self, positions, values, lengths, used, now, capacity):
         """Have the rows of another one, with the same support patterns, that cached() has given."""
-        cdef Py_ssize_t k, p
+        cdef Py_ssize_t p, length
+        cdef const unsigned char[::1] source
+        cdef char* row
         if values.shape != (len(positions), self.n) or len(used) != self.n or capacity < self.n:
             raise ValueError(f"rows of shape {values.shape} for {self.n} support patterns")
         values = np.ascontiguousarray(values, self.inputs.dtype)
-        cdef const unsigned char[:, ::1] source = values.view(np.uint8)
         self.grow(capacity)
         np.asarray(self.used)[:self.n] = used
         self.now = now
-        np.asarray(self.filled)[:self.n] = self.n
-        for k, p in enumerate(positions):
-            if not 0 <= p < self.n or self.rows[p] != NULL:
+        for p, length, taken in zip(positions, lengths, values, strict=True):
+            if not 0 <= p < self.n <= length <= self.capacity or self.rows[p] != NULL:
                 raise ValueError(f"no row can be that of support pattern {p}")
-            self.rows[p] = <char*>allocated(malloc(self.capacity * self.size))
-            memcpy(self.rows[p], &source[k, 0], self.n * self.size)
-            self.n_rows += 1
+            source = taken.view(np.uint8)
+            row = <char*>allocated(malloc(length * self.size))
+            memcpy(row, &source[0], self.n * self.size)
+            self.hold(p, row, length)
 
     def count(self, Py_ssize_t n_values):
         """Count kernel values that were computed elsewhere."""
@@ -368,7 +420,7 @@ cdef class KernelRows:
     @property
     def room(self) -> float:
         """Bytes of the cache that the rows of support patterns leave free."""
-        return self.cache_bytes - self.n_rows * <double>self.capacity * self.size
+        return self.cache_bytes - self.n_bytes
 
 
 def rbf_single(float[:, ::1] values, const float[::1] norms_a, const float[::1] norms_b, float gamma) -> bool:

@@ -33,9 +33,9 @@ STRUCTSVM_GATHER(gather_single, float)
 STRUCTSVM_GATHER(gather_double, double)
 
 #define STRUCTSVM_ROWS(FILLED, REPLACED, TYPE)                                                        \
-    /* rows[p][q] = rows[q][p] for q from `from` on */                                                \
-    static void FILLED(char *const *rows, ptrdiff_t p, ptrdiff_t from, ptrdiff_t n) {                 \
-        for (ptrdiff_t q = from; q < n; q++) ((TYPE *)rows[p])[q] = ((const TYPE *)rows[q])[p];       \
+    /* row[q] = rows[q][p] for q from `from` on */                                                    \
+    static void FILLED(char *row, char *const *rows, ptrdiff_t p, ptrdiff_t from, ptrdiff_t n) {      \
+        for (ptrdiff_t q = from; q < n; q++) ((TYPE *)row)[q] = ((const TYPE *)rows[q])[p];           \
     }                                                                                                 \
     /* k(q, last) in place of k(q, p), in all rows that are that long; row `last` has it too, if there is one */ \
     static void REPLACED(char *const *rows, const ptrdiff_t *filled, ptrdiff_t p, ptrdiff_t last) {   \

@@ -17,6 +17,24 @@ def dual_of(alpha, K):
     return np.abs(alpha).sum() - alpha @ K @ alpha / 2
 
 
+@pytest.mark.parametrize("share", [0.05, 0.4, 0.8, 4.0])
+@pytest.mark.parametrize("single", [True, False])
+def test_scores_equal_their_definition_with_a_cache_for_a_share_of_the_kernel_matrix(share, single):
+    X, y = curved(700)
+    X = X.astype(np.float32) if single else X
+    megabytes = share * X.itemsize * len(X) ** 2 / 2**20
+    model = LaSVMClassifier(100.0, gamma=1.0, cache_size=megabytes, finish_fit=False).fit(X, y)
+    for _ in range(2):
+        K = rbf(np.asarray(model.support_vectors_, np.float64), 1.0)
+        np.testing.assert_allclose(
+            model.machine_.state()["f"], K @ model.dual_coef_, atol=0.02 if single else 1e-8
+        )
+        model.finish()
+    whole = LaSVMClassifier(100.0, gamma=1.0, finish_fit=False).fit(X, y).finish()
+    assert model.dual_ == pytest.approx(whole.dual_, rel=1e-3)
+    assert (model.n_kernels_ > whole.n_kernels_) == (share < 0.5)
+
+
 @pytest.mark.parametrize("block", [1, 16])
 def test_every_iteration_is_that_of_the_papers_process_and_reprocess(block):
     X, y = curved(160)
