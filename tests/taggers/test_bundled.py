@@ -112,10 +112,12 @@ def test_it_is_small_and_holds_numbers_labels_and_template_only():
     arrays, meta = load_model(MODEL)
     assert {array.dtype.kind for array in arrays.values()} <= {"u", "f"}
     assert arrays.keys() == {
-        "clusters.keys", "clusters.numbers", "counts", "keys", "labels", "levels", "values", "words",
+        "classes.brown.keys", "classes.brown.numbers", "clusters.keys", "clusters.numbers", "counts", "keys",
+        "labels", "levels", "values", "words",
     }  # fmt: skip
     model = TaggerModel.load(MODEL)
     told = {"labels", "template", "kind", "layout", "hashing", "outer", "inner", "constrained", "inference"}
+    assert all(set(path) <= {"0", "1"} for path in meta.pop("knowledge")["classes"]["brown"])
     assert meta.keys() == told | {"order", "report", "parameters", "files"}
     strings = set(re.findall(r'"((?:[^"\\]|\\.)*)"', json.dumps({k: meta[k] for k in meta.keys() - told})))
     known = {*model.report, *model.parameters, *model.files, "text", "upos", "xpos", "PosTagger"}
@@ -141,6 +143,7 @@ def test_the_card_tells_of_this_file():
     assert f"{MODEL.stat().st_size / 1e6:.2f} MB, {model.n_features:,} features" in card
     assert "CC BY-SA 4.0" in card
     assert "UD English EWT" in card
+    assert "ExplosionAI GmbH, MIT licence" in card
     assert "python -m benchmarks bundle" in card
 
 
