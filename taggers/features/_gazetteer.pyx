@@ -8,7 +8,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memchr
 
 from taggers.features._hash cimport hash_text, mix
-from taggers.features._table cimport KeyTable, find
+from taggers.features._table cimport KeyTable, find, prefetch
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from structsvm.files.errors import DataError
 
 cdef enum:
     LONGEST = 9     # longer matches share one length
+    AHEAD = 8       # tokens whose first lookup is prefetched
 
 cdef uint64_t ROOT = hash_text(b"gazetteer", 9)
 cdef uint64_t[4] POSITIONS = [hash_text(b"B", 1), hash_text(b"I", 1), hash_text(b"E", 1), hash_text(b"S", 1)]
@@ -25,6 +26,11 @@ for _digit in range(10):
     LENGTHS[_digit] = hash_text(&DIGITS[_digit], 1)
 
 
+cdef inline void expect(const Matcher* matcher, uint64_t word) noexcept nogil:
+    """Prefetch the slot where the entries that begin with a word are."""
+    prefetch(matcher.slots + (mix(ROOT, word) >> 32 & matcher.mask))
+
+
 cdef void put_matches(
     const Matcher* matcher, uint64_t* values, Py_ssize_t width, Py_ssize_t n
 ) noexcept nogil:
@@ -32,7 +38,11 @@ cdef void put_matches(
     cdef Py_ssize_t i = 0, j, stop
     cdef uint64_t key
     cdef int row
+    for j in range(min(n, <Py_ssize_t>AHEAD)):
+        expect(matcher, values[j * width + matcher.source])
     while i < n:
+        if i + AHEAD < n:
+            expect(matcher, values[(i + AHEAD) * width + matcher.source])
         key = ROOT
         stop = i
         for j in range(i, n):

@@ -1,6 +1,6 @@
 # cython: language_level=3
 """Attributes of words, computed once for each distinct word."""
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, uint64_t
 
 from taggers.features._table cimport KeyTable
 
@@ -10,7 +10,9 @@ cdef struct Recipe:
     const uint64_t* slots           # for a word class: the table of the words that have one
     const uint64_t* keys
     uint64_t mask
-    const uint64_t* values          # and the value of each of them
+    const int32_t* classes          # the class of each of them
+    const uint64_t* values          # the value of each class
+    bint again                      # the classes of the attribute before: the word need not be looked up
 
 
 cdef class Lexicon:
@@ -33,4 +35,4 @@ cdef class Lexicon:
     cdef const uint64_t* entry(self, uint64_t key, const char* text, Py_ssize_t n) except NULL nogil
     cdef int forget(self) except -1 nogil
     cdef int _derive(self, uint64_t* values, const char* text, Py_ssize_t n) except -1
-    cdef int _classify(self, Recipe* recipe, word_classes, int bits) except -1
+    cdef int _classify(self, Py_ssize_t at, word_classes, int bits) except -1

@@ -3,7 +3,7 @@
 
 `taggers.features.attributes` defines the attributes; a test compares the compiled results with it.
 """
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 
 from taggers.features._hash cimport hash_text
@@ -104,23 +104,16 @@ cdef uint64_t is_cased(const char* text, Py_ssize_t n, bint title) noexcept nogi
     return YES if any_up else 0
 
 
-cdef inline int class_row(const Recipe* recipe, uint64_t key, uint64_t lower) noexcept nogil:
-    cdef int row = find(recipe.slots, recipe.keys, recipe.mask, key)
-    return row if row >= 0 else find(recipe.slots, recipe.keys, recipe.mask, lower)
+cdef int32_t word_class(const Recipe* recipe, uint64_t key, uint64_t lower) noexcept nogil:
+    """The class of a word with these hashes, as it is written or in lower case; -1 if it has none."""
+    cdef int32_t row = find(recipe.slots, recipe.keys, recipe.mask, key)
+    if row < 0 and lower != key:
+        row = find(recipe.slots, recipe.keys, recipe.mask, lower)
+    return recipe.classes[row] if row >= 0 else -1
 
 
-cdef uint64_t word_class(const Recipe* recipe, uint64_t key, const char* text, Py_ssize_t n) noexcept nogil:
-    """The class of a word with this hash, as it is written or in lower case."""
-    cdef int row = class_row(recipe, key, mapped(text, n, LOWER))
-    return recipe.values[row] if row >= 0 else 0
-
-
-cdef uint64_t ascii_attribute(
-    const Recipe* recipe, uint64_t key, const char* text, Py_ssize_t n
-) noexcept nogil:
-    """The hash of one attribute of a short ASCII word."""
-    if recipe.kind == WORD_CLASS:
-        return word_class(recipe, key, text, n)
+cdef uint64_t ascii_attribute(const Recipe* recipe, const char* text, Py_ssize_t n) noexcept nogil:
+    """The hash of one attribute, other than a word class, of a short ASCII word."""
     if recipe.n:
         if n < recipe.n:
             return 0
@@ -256,18 +249,21 @@ cdef class Lexicon:
             self.recipes[i].kind = KINDS.get(plain, PYTHON) if ours else PYTHON
             found = None if knowledge is None or not ours else knowledge.word_class(name)
             if found is not None and self.recipes[i].kind == PYTHON:
-                self._classify(&self.recipes[i], found[0], found[1])
+                self._classify(i, found[0], found[1])
             self.compiled &= self.recipes[i].kind != PYTHON
 
-    cdef int _classify(self, Recipe* recipe, word_classes, int bits) except -1:
+    cdef int _classify(self, Py_ssize_t at, word_classes, int bits) except -1:
         """Make a recipe look up word classes."""
+        cdef Recipe* recipe = &self.recipes[at]
         cdef KeyTable table = word_classes.table
-        values = np.append(word_classes.values(bits), np.uint64(0))
-        cdef const uint64_t[::1] view = values
-        self.classes.append((table, values))
+        cdef const int32_t[::1] classes = word_classes.used[1]
+        cdef const uint64_t[::1] values = word_classes.values(bits)
+        self.classes.append(word_classes)
+        recipe.again = at > 0 and self.recipes[at - 1].slots == table.slots_at
         recipe.kind, recipe.slots, recipe.mask = WORD_CLASS, table.slots_at, table.mask
         recipe.keys = NULL if table.short else table.keys_at
-        recipe.values = &view[0]
+        if classes.shape[0]:
+            recipe.classes, recipe.values = &classes[0], &values[0]
         return 0
 
     def __dealloc__(self):
@@ -278,7 +274,9 @@ cdef class Lexicon:
         """The attributes of the word with this hash, until the next call."""
         cdef const uint64_t* known = self.known(key)
         cdef Py_ssize_t row, i
+        cdef int32_t found = -1
         cdef void* grown
+        cdef uint64_t* out
         if known != NULL:
             return known
         if self.words.n_rows >= self.room:
@@ -291,8 +289,14 @@ cdef class Lexicon:
             self.values = <uint64_t*>grown
         row = self.words.n_rows
         if self.compiled and n < SHORT and is_ascii(text, n):
+            out = self.values + row * self.width
             for i in range(self.width):
-                self.values[row * self.width + i] = ascii_attribute(&self.recipes[i], key, text, n)
+                if self.recipes[i].kind != WORD_CLASS:
+                    out[i] = ascii_attribute(&self.recipes[i], text, n)
+                    continue
+                if not self.recipes[i].again:
+                    found = word_class(&self.recipes[i], key, mapped(text, n, LOWER))
+                out[i] = self.recipes[i].values[found] if found >= 0 else 0
         else:
             with gil:
                 self._derive(self.values + row * self.width, text, n)
@@ -307,11 +311,12 @@ cdef class Lexicon:
         cdef const char* lower_text = lower
         cdef Py_ssize_t n_lower = len(lower)
         cdef bint short_word = len(word) < SHORT
-        cdef int row
+        cdef int32_t found = -1
         for i in range(self.width):
             if self.recipes[i].kind == WORD_CLASS:
-                row = class_row(&self.recipes[i], hash_text(text, n), hash_text(lower_text, n_lower))
-                values[i] = self.recipes[i].values[row] if row >= 0 else 0
+                if not self.recipes[i].again:
+                    found = word_class(&self.recipes[i], hash_text(text, n), hash_text(lower_text, n_lower))
+                values[i] = self.recipes[i].values[found] if found >= 0 else 0
             elif self.recipes[i].kind == PYTHON or not short_word:
                 value = (self.functions[i](word) or "").encode()
                 values[i] = hash_text(value, len(value))

@@ -73,11 +73,22 @@ class WordClasses:
         """Whether the names are paths of bits in a binary tree, so that their prefixes are classes too."""
         return bool(self.names) and all(map(PATH.fullmatch, self.names))
 
+    @cached_property
+    def used(self) -> tuple[np.ndarray, np.ndarray]:
+        """The classes that words have, and int32: of each word, the position of its class among them."""
+        used, places = np.unique(self.numbers, return_inverse=True)
+        return used, places.astype(np.int32)
+
     def values(self, bits: int = 0) -> np.ndarray:
-        """uint64: the value of each word in the lexicon, the hash of its class or of the first bits of it."""
-        used, numbers = np.unique(self.numbers, return_inverse=True)
-        hashes = [hash_string(self._name(number, bits)) for number in used.tolist()]
-        return np.array(hashes, np.uint64)[numbers] if len(used) else np.zeros(0, np.uint64)
+        """uint64: the value of each used class in the lexicon, the hash of its name or of the first bits."""
+        if bits not in self._values:
+            names = [self._name(number, bits) for number in self.used[0].tolist()]
+            self._values[bits] = np.array([hash_string(name) for name in names], np.uint64)
+        return self._values[bits]
+
+    @cached_property
+    def _values(self) -> dict[int, np.ndarray]:
+        return {}
 
     def __call__(self, text: str, bits: int = 0) -> str | None:
         """The class of a word, as text, or the first bits of its path."""
