@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -82,13 +82,44 @@ def score_ids(gold: GoldLabels, ids: np.ndarray, names: Sequence[str], *, phrase
     return int((right == found)[known].sum()) / max(int(known.sum()), 1)
 
 
+class Reliability(NamedTuple):
+    """Tokens whose best labels have similar probabilities: their number, mean probability and accuracy."""
+
+    low: float
+    high: float
+    tokens: int
+    probability: float
+    accuracy: float
+
+
+def reliability(probable: np.ndarray, correct: np.ndarray, *, bins: int = 10) -> list[Reliability]:
+    """Tokens grouped by the probability of their best labels into bins of equal width; no empty bins.
+
+    probable: the probability of each token's best label. correct: whether that label is right.
+    """
+    place = np.minimum((np.asarray(probable, float) * bins).astype(int), bins - 1)
+    tokens = np.bincount(place, minlength=bins)
+    sums = (np.bincount(place, values, bins) for values in (probable, correct))
+    rows = zip(tokens.tolist(), *(one.tolist() for one in sums), strict=True)
+    return [
+        Reliability(k / bins, (k + 1) / bins, n, probability / n, right / n)
+        for k, (n, probability, right) in enumerate(rows)
+        if n
+    ]
+
+
+def expected_error(table: Sequence[Reliability]) -> float:
+    """The mean difference between probability and accuracy, weighted by the tokens of each bin."""
+    total = sum(one.tokens for one in table)
+    return sum(one.tokens * abs(one.probability - one.accuracy) for one in table) / max(total, 1)
+
+
 def calibration_error(y: Labels, marginals: Sequence[Sequence[dict[str, float]]], *, bins: int = 10) -> float:
     """The expected calibration error: how far the probability of the best label is from its accuracy.
 
-    Tokens are grouped by the probability of their best label into bins of equal width; the result is the
-    mean difference between probability and accuracy, weighted by the tokens of each bin.
+    The result is the mean difference between the two in the bins of `reliability`, weighted by their tokens.
 
-    >>> calibration_error([["N", "V"]], [[{"N": 0.8, "V": 0.2}, {"N": 0.6, "V": 0.4}]])
+    >>> round(calibration_error([["N", "V"]], [[{"N": 0.8, "V": 0.2}, {"N": 0.6, "V": 0.4}]]), 3)
     0.4
     """
     best = [max(token, key=token.__getitem__) for tokens in marginals for token in tokens]
@@ -96,10 +127,7 @@ def calibration_error(y: Labels, marginals: Sequence[Sequence[dict[str, float]]]
     right = [label for labels in y for label in labels]
     known = np.array([label is not None for label in right], bool)
     correct = np.array([a == b for a, b in zip(best, right, strict=True)], float)[known]
-    probable = np.array(shares, float)[known]
-    place = np.minimum((probable * bins).astype(int), bins - 1)
-    gaps = np.abs(np.bincount(place, probable - correct, bins))
-    return float(gaps.sum() / max(len(correct), 1))
+    return expected_error(reliability(np.array(shares, float)[known], correct, bins=bins))
 
 
 # -- the functions of seqeval -------------------------------------------------------------------

@@ -31,6 +31,13 @@ Columns = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]
 Jobs = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
+Bias = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL=NUMBER",
+        help="Add a number to the score of a label: O=-0.5 finds more phrases, O=0.5 fewer.",
+    ),
+]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")]

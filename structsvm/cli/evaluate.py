@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Column, Encoding, Format, Jobs, told_in_one_sentence
+from structsvm.cli.errors import Bias, Column, Encoding, Format, Jobs, numbers_of, told_in_one_sentence
 
 
 def evaluate(
@@ -22,6 +22,7 @@ def evaluate(
     strict: Annotated[
         str | None, typer.Option(help="Count only phrases that are valid in this scheme, such as IOB2.")
     ] = None,
+    bias: Bias = None,
     column: Column = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",
@@ -39,8 +40,9 @@ def evaluate(
         label = None if column is None else column_number(column)
         models, data = (None, model) if file is None else (model, file)
         result = commands.evaluate_any(
-            models, data, label=label, format=format, encoding=encoding, strict=strict, jobs=jobs
-        )
+            models, data, label=label, format=format, encoding=encoding, strict=strict, jobs=jobs,
+            bias=numbers_of(bias, "--bias", "LABEL=NUMBER"),
+        )  # fmt: skip
         if isinstance(result, dict):
             if as_json:
                 print(json.dumps({name: one.as_dict() for name, one in result.items()}, indent=1))

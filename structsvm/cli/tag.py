@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Column, Encoding, Format, Jobs, Output, numbers_of, told_in_one_sentence
+from structsvm.cli.errors import (
+    Bias,
+    Column,
+    Encoding,
+    Format,
+    Jobs,
+    Output,
+    numbers_of,
+    told_in_one_sentence,
+)
 
 
 def tag(
@@ -38,13 +47,7 @@ def tag(
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Replace the entries of the gazetteer of this name."),
     ] = None,
-    bias: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="LABEL=NUMBER",
-            help="Add a number to the score of a label: O=-0.5 finds more phrases, O=0.5 fewer.",
-        ),
-    ] = None,
+    bias: Bias = None,
     to: Annotated[
         str | None, typer.Option(help="Convert plain text to this format: conllu.", metavar="FORMAT")
     ] = None,

@@ -22,6 +22,7 @@ from taggers.formats.base import Format
 from taggers.formats.files import read_all
 from taggers.labels import schemes
 from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold
+from taggers.metrics import Reliability, reliability
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline, open_model
 
@@ -37,20 +38,24 @@ def evaluate(
     format: str = "auto",
     encoding: str = "utf-8",
     strict: str | None = None,
+    bias: dict[str, float] | None = None,
     jobs: int = 1,
 ) -> Evaluation:
     """Compare a model's labels with the gold labels of a file.
 
     Without a model, compare the last column of the file with the one before it. strict: count only phrases
-    whose labels are in place in this scheme.
+    whose labels are in place in this scheme. bias: constants to add to the scores of labels, as in `tag`.
     """
     if strict is not None:
         schemes.check(strict)
     if model is None:
         if label is not None:
             raise ValueError("--column requires a model; without one, the last two columns are compared")
+        if bias:
+            raise ValueError("--bias requires a model; without one, the last two columns are compared")
         return _compare_columns(file, format, encoding, strict)
     model = model if isinstance(model, TaggerModel) else TaggerModel.load(model)
+    model = model.biased(bias) if bias else model
     columns = _read_labelled(model, file, label, format, encoding)
     return _score(model, columns, _predict(model, columns, jobs=jobs), strict)
 
@@ -65,8 +70,8 @@ def evaluate_any(
         if not several or options.get("label") is not None:
             return evaluate(model, file, **options)
     assert model is not None
-    if options.pop("label", None) is not None or options.pop("strict", None) is not None:
-        raise ValueError("--column and --strict have no effect on a model of several layers")
+    if any([options.pop(name, None) is not None for name in ("label", "strict", "bias")]):
+        raise ValueError("--column, --strict and --bias have no effect on a model of several layers")
     if options.pop("format", "auto") not in ("auto", "conllu"):
         raise ValueError("a model of several columns needs a CoNLL-U file for evaluation")
     return evaluate_columns(model, file, **options)
@@ -77,17 +82,29 @@ def answered(model: TaggerModel, file: str | Path) -> Answers:
     from taggers.report import Answers
 
     columns = _read_labelled(model, file)
+    gold = columns.labels(columns.width - 1)
     margins = np.zeros(columns.n_tokens, np.float32)
     predicted = _predict(model, columns, margins=margins)
     return Answers(
         words=None if model.template is None else columns.sentences(0),
-        gold=columns.labels(columns.width - 1),
+        gold=gold,
         predicted=predicted,
         margins=margins,
         lines=[columns.line(token) for token in columns.sentence_ptr[:-1].tolist()],
         evaluation=_score(model, columns, predicted),
         phrases=model.outer != "none",
+        reliability=_reliability(model, columns, gold) if model.temperature != 1 else (),
     )
+
+
+def _reliability(model: TaggerModel, columns: Columns, gold: list[list[str]]) -> list[Reliability]:
+    """Compare the probabilities of the most probable labels with how often they are right."""
+    marginals, missing = model.marginals(columns), columns.format.missing(columns.wanted[-1])
+    best = [model.names[k] for k in marginals.argmax(axis=1)]
+    right = list(chain.from_iterable(gold))
+    known = np.array([label != missing for label in right], bool)
+    correct = np.array([a == b for a, b in zip(best, right, strict=True)], bool)
+    return reliability(marginals.max(axis=1, initial=0)[known], correct[known])
 
 
 def _read_labelled(

@@ -1,4 +1,4 @@
-"""Report on a model as one self-contained HTML page: scores, confusions, errors, weights, training curve.
+"""Report on a model as one self-contained HTML page: scores, errors, probabilities, weights, training curve.
 
 The page needs no script and no network. Long parts are cut or collapsed: the page shows the most frequent
 labels, the most frequent confusions and the errors about which the model is most confident.
@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from html import escape
 
 from taggers.labels.schemes import split
+from taggers.metrics import expected_error
 from taggers.model import TaggerModel
 from taggers.report.errors import Answers, confusions, label_scores, type_of, wrong_sentences
 from taggers.report.page import STYLE, section, tiles
+from taggers.report.probabilities import reliability
 from taggers.report.weights import label_table, strongest_features, training_curve, transitions
 
 __all__ = ["Answers", "html_report"]
@@ -42,6 +44,7 @@ def html_report(
         section("Labels", *(label_table(model, order) if answers is None else label_scores(answers))),
         "" if answers is None else section("Confusions", *confusions(answers)),
         "" if answers is None else section("Errors", *wrong_sentences(answers)),
+        "" if answers is None else section("Probabilities", *reliability(answers)),
         section("Transitions", *transitions(model, order)),
         section("Strongest features", *strongest_features(model, names or model.feature_names, order, top)),
         section("Training", *training_curve(model.report)),
@@ -88,4 +91,7 @@ def _figures(model: TaggerModel, answers: Answers | None) -> list[tuple[str, str
         if scores.unknown is not None and scores.unknown.total:
             figures.append(("accuracy on unknown words", f"{100 * scores.unknown.accuracy:.2f}%"))
         figures.append(("sentences without errors", f"{100 * scores.sequences.accuracy:.1f}%"))
+        if answers.reliability:
+            error = expected_error(answers.reliability)
+            figures.append(("expected calibration error", f"{100 * error:.2f}%"))
     return [*figures, ("labels", f"{len(model.names):,}"), ("features", f"{len(model.table):,}")]

@@ -13,6 +13,7 @@ import numpy as np
 from taggers.conlleval import Counts, Evaluation
 from taggers.conlleval import phrases as read_phrases
 from taggers.labels.schemes import OUTSIDE, Span, split
+from taggers.metrics import Reliability
 from taggers.report.page import folded, heat, pair, table
 
 PAIRS, MOST_PAIRS = 10, 40  # confusions shown, and shown in all
@@ -28,7 +29,8 @@ class Answers:
 
     words: None where the file has features in place of words. margins: of all tokens, one after the other:
     how far the predicted label is ahead of the best other one. lines: where each sentence begins in the file.
-    phrases: whether the labels mark phrases.
+    phrases: whether the labels mark phrases. reliability: for a calibrated model, tokens by the probability
+    of their labels.
     """
 
     words: list[list[str]] | None
@@ -38,6 +40,7 @@ class Answers:
     lines: Sequence[int]
     evaluation: Evaluation
     phrases: bool
+    reliability: Sequence[Reliability] = ()
 
 
 def type_of(label: str, phrases: bool) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from structsvm.files import ModelFileError, load_model, save_model
-from taggers import Chunker, MorphTagger, NerTagger, SequenceTagger
+from taggers import Chunker, MorphTagger, NerTagger, SequenceTagger, commands
 from taggers.labels.label_encoding import by_label, loss_matrix
 from taggers.metrics import span_f1
 from tests.taggers.command_line import refused, run
@@ -104,8 +104,52 @@ def test_the_command_line_turns_the_dial(tmp_path):
     run("train", "chunk", "train.txt", "--dev", "train.txt", "--fit-bias", "-q", "-o", "m", cwd=tmp_path)
     more, less = (run("tag", "m", "train.txt", "--bias", f"O={bias}", cwd=tmp_path) for bias in (-9, 9))
     assert more.stdout.count(b" O\n") < less.stdout.count(b" O\n")
+    for tagged, bias in ((more, -9), (less, 9)):
+        (tmp_path / "tagged.txt").write_bytes(tagged.stdout)
+        turned = run("evaluate", "m", "train.txt", "--bias", f"O={bias}", "--json", cwd=tmp_path)
+        assert turned.stdout == run("evaluate", "tagged.txt", "--json", cwd=tmp_path).stdout
+    refused(run("evaluate", "m", "train.txt", "--bias", "X=1", cwd=tmp_path), 2, "bias names 'X'")
+    refused(run("evaluate", "tagged.txt", "--bias", "O=1", cwd=tmp_path), 2, "--bias requires a model")
     refused(run("tag", "m", "train.txt", "--bias", "O", cwd=tmp_path), 2, "--bias must be LABEL=NUMBER")
     refused(run("train", "chunk", "train.txt", "--fit-bias", "-o", "n", cwd=tmp_path), 2, "needs --dev")
     pos = ("train", "pos", "train.txt", "--dev", "train.txt", "--fit-bias", "--curve", "c", "-o", "n")
     refused(run(*pos, cwd=tmp_path), 2, "--fit-bias needs labels of phrases")
     assert not (tmp_path / "c").exists()  # refused before training
+
+
+def test_evaluation_with_a_bias_is_that_of_the_biased_tagger(tmp_path):
+    (tmp_path / "test.txt").write_bytes(as_columns(20, seed=2))
+    tagger = Chunker(epochs=1).fit(X, Y)
+    tagger.save(tmp_path / "m")
+    plain = commands.evaluate(tmp_path / "m", tmp_path / "test.txt")
+    turned = commands.evaluate(tmp_path / "m", tmp_path / "test.txt", bias={"O": -2, "NP": 0.5})
+    tagger.add_bias({"O": -2, "NP": 0.5}).save(tmp_path / "biased")
+    assert turned == commands.evaluate(tmp_path / "biased", tmp_path / "test.txt") != plain
+
+
+def test_a_bias_moves_probabilities_towards_its_label(tmp_path):
+    for name in ("train", "dev"):
+        (tmp_path / name).write_bytes(as_columns(40, seed=len(name)))
+    commands.train(
+        "chunk", tmp_path / "train", tmp_path / "m", dev=tmp_path / "dev", calibrate=True, fit_bias=True
+    )
+    tagger = Chunker.load(tmp_path / "m")
+    assert tagger.model_.temperature != 1
+
+    def outside():
+        return np.array([token["O"] for tokens in tagger.predict_marginals(X) for token in tokens])
+
+    before = outside()
+    outputs = []
+    for bias in (None, {"O": 0.5}):
+        commands.tag(tmp_path / "m", tmp_path / "dev", tmp_path / "out", probabilities=True, bias=bias)
+        outputs.append((tmp_path / "out").read_text().splitlines())
+    after = [line.split() for line in outputs[1] if line]
+    assert outputs[0] != outputs[1]
+    tagger.add_bias({"O": 0.5})
+    assert (outside() >= before - 1e-6).all()
+    assert outside().mean() > before.mean()
+    parts = (tmp_path / "dev").read_text().strip().split("\n\n")
+    columns = [[tuple(line.split()[:2]) for line in part.split("\n")] for part in parts]
+    found = [max(token.values()) for tokens in tagger.predict_marginals(columns) for token in tokens]
+    np.testing.assert_allclose([float(row[-1]) for row in after], found, atol=1e-4)

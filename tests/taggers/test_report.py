@@ -7,6 +7,7 @@ import pytest
 
 from taggers import SequenceTagger
 from taggers.commands import answered, inspect
+from taggers.metrics import calibration_error
 from taggers.report import html_report
 from taggers.report.errors import MOST_SENTENCES, SENTENCES
 
@@ -121,6 +122,38 @@ def test_words_and_labels_of_a_file_cannot_become_tags(tmp_path):
     assert "script" not in page.tags
     assert "<script" not in text
     assert any(word in piece for piece in page.within("div", "sentence"))
+
+
+def test_a_calibrated_model_shows_how_far_to_trust_its_probabilities(tmp_path):
+    words = [["a", "b", "c"], ["b", "d"], ["c", "a"]] * 8
+    labels = [["A", "B", "A"], ["B", "B"], ["B", "A"]] * 8
+    tagger = SequenceTagger(template="w[0], w[-1]", C=0.01, epochs=2).fit(words, labels)
+    test_words = [["a", "c", "b"], ["d", "a"], ["c", "b"]]
+    gold = [["A", "A", "B"], ["A", "A"], ["B", "A"]]
+    pairs = zip(test_words, gold, strict=True)
+    lines = ["".join(f"{word} {label}\n" for word, label in zip(*pair, strict=True)) for pair in pairs]
+    (tmp_path / "t.txt").write_text("\n".join(lines))
+    page = Page(html_report(tagger.model_, answers=answered(tagger.model_, tmp_path / "t.txt")))
+    assert "Probabilities" not in page.text  # they are not calibrated yet
+    tagger.calibrate(test_words, gold)
+    model = tagger.model_
+    page = Page(html_report(model, answers=answered(model, tmp_path / "t.txt")))
+    marginals = tagger.predict_marginals(test_words)
+    error = f"{100 * calibration_error(gold, marginals):.2f}"
+    assert f"{error}%" in page.text
+    assert any(f" {error} percentage points" in text for text in page.text)
+    pairs = [
+        (max(token.values()), max(token, key=token.__getitem__) == label)
+        for tokens, right in zip(marginals, gold, strict=True)
+        for token, label in zip(tokens, right, strict=True)
+    ]
+    rows = page.table("probability", "tokens", "...")
+    for low in range(10):
+        inside = [pair for pair in pairs if low / 10 <= pair[0] < (low + 1) / 10]
+        shown = [row[1:] for row in rows if row[0].startswith(f"{10 * low} to")]
+        means = [f"{100 * sum(part) / len(inside):.1f}%" for part in zip(*inside, strict=True)]
+        assert shown == ([[str(len(inside)), *means]] if inside else [])
+    assert ("aria-label", "reliability diagram") in page.attributes
 
 
 def test_curve_has_no_times_and_ends_with_the_dual(tagger):
