@@ -31,6 +31,7 @@ BENCHMARKS = {
         ("conll2002", "uner_croatian", "uner_danish", "uner_portuguese", "bc5cdr", "slots", "conll2000",
          "ud_english_ewt", "raw_english"),
     ),
+    "knowledge": ("knowledge", ("conll2002", "raw_english")),
     "bundle": ("bundle", ("ud_english_ewt",)),
     "ud": ("ud", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
     "ud-labels": ("ud_labels", ("ud_greek", "ud_french_sequoia")),

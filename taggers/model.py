@@ -146,6 +146,11 @@ class TaggerModel:
             names = [*names, *[None] * (len(self.table) - len(names))]
         return replace(self, weights=rows, state=None, feature_names=names)
 
+    def with_rows_of(self, used: np.ndarray) -> TaggerModel:
+        """This model with a decoder of some features, to label sentences with their rows among these."""
+        rows = self.weights.kept(np.concatenate([np.ones(self.first_row, bool), used]))
+        return self.with_decoder(Decoder(self.problem(), rows))
+
     def with_decoder(self, decoder: Decoder) -> TaggerModel:
         """This model with a decoder of its own, to label sentences whose rows are those of the decoder."""
         model = object.__new__(TaggerModel)

@@ -32,6 +32,7 @@ from taggers.labels.label_encoding import (
     split_by_sentence,
     sure_scheme,
 )
+from taggers.memory import release_memory
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.rounds import first_round
 from taggers.trainer import Dataset, Score, Trainer, TrainingPoint, shared
@@ -316,8 +317,14 @@ class SequenceTagger(Estimator):
         phrases = trainer.model.outer != "none"
         trainer.score_name = metrics.score_name(gold, phrases=phrases)
         scored = getattr(self.callback, "scored", lambda value: None)
+        used = np.zeros(len(trainer.model.table), bool)  # a decoder of these rows needs little memory
+        used[features.rows] = True
+        if features.bigrams is None:
+            features = replace(features, rows=(np.cumsum(used, dtype=np.int32) - 1)[features.rows])
 
         def score(model: TaggerModel) -> float:
+            if features.bigrams is None:
+                model = model.with_rows_of(used)
             ids = model.tag(features, jobs=n_threads(self.jobs))
             value = metrics.score_ids(gold, ids, model.names, phrases=phrases)
             scored(value)
@@ -489,6 +496,8 @@ class SequenceTagger(Estimator):
         with training(self), training(trainer := self._fitted(), self):
             self._trainer = Trainer(trainer.finished(), self.settings())
             self._trainer.scores = trainer.scores
+        del trainer
+        release_memory()
         return self
 
     def replace_knowledge(self, *, classes: Any = None, gazetteers: Any = None) -> Self:

@@ -92,19 +92,20 @@ def fit_rivals(
     """Train a tagger, and another one with its `rival_settings` if there are any; return the better one.
 
     Held-out data decide; the first tagger wins a tie. A callback with a method `compared` receives the
-    settings and the score of each tagger. keep_state: keep the training state and the curve of both, which
-    needs more memory; otherwise each is released once it is trained.
+    settings and the score of each tagger. keep_state: keep the training state and the curve of the first one
+    while the second is trained, which needs more memory; otherwise only its model is kept.
     """
     rival = rival_settings(tagger)
-    taggers = [tagger] + [_changed(tagger, rival)] * bool(rival)
-    for one in taggers:
+    best = tagger
+    for one in [tagger] + [_changed(tagger, rival)] * bool(rival):
         one.fit(X, y, X_dev=X_dev, y_dev=y_dev)
         settings = one.settings()
         told = ", ".join(settings[name] for name in rival)
         getattr(tagger.callback, "compared", lambda *_: None)(told, max(one.dev_scores_))
         if rival and not keep_state:
             one.release()
-    return max(taggers, key=lambda one: max(one.dev_scores_))
+        best = max(best, one, key=lambda each: max(each.dev_scores_))
+    return best
 
 
 def find_options(

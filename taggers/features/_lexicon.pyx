@@ -9,8 +9,6 @@ from libc.stdlib cimport calloc, free, realloc
 from taggers.features._hash cimport hash_text
 from taggers.features._table cimport KeyTable, find
 
-import numpy as np
-
 from taggers.features.attributes import AFFIX, ATTRIBUTES, attribute
 
 cdef enum Kind:
@@ -256,7 +254,7 @@ cdef class Lexicon:
         """Make a recipe look up word classes."""
         cdef Recipe* recipe = &self.recipes[at]
         cdef KeyTable table = word_classes.table
-        cdef const int32_t[::1] classes = word_classes.used[1]
+        cdef const int32_t[::1] classes = word_classes.known[1]
         cdef const uint64_t[::1] values = word_classes.values(bits)
         self.classes.append(word_classes)
         recipe.again = at > 0 and self.recipes[at - 1].slots == table.slots_at

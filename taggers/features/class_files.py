@@ -201,7 +201,8 @@ def _has_vectors(head: list[str]) -> bool:
     first, second = (line.split() for line in (head[0], head[-1]))
     if len(first) == 2 and all(map(str.isdecimal, first)):
         return len(head) > 1 and len(second) == int(first[1]) + 1
-    return "\t" not in head[0] and len(first) > 3 and all(map(NUMBER.fullmatch, first[1:]))
+    long = len(first) > 3 or (len(first) == 3 and any("." in cell for cell in first[1:]))
+    return "\t" not in head[0] and long and all(map(NUMBER.fullmatch, first[1:]))
 
 
 def _from_vectors(

@@ -74,15 +74,17 @@ class WordClasses:
         return bool(self.names) and all(map(PATH.fullmatch, self.names))
 
     @cached_property
-    def used(self) -> tuple[np.ndarray, np.ndarray]:
-        """The classes that words have, and int32: of each word, the position of its class among them."""
+    def known(self) -> tuple[np.ndarray, np.ndarray]:
+        """The classes, and int32: of each word, the position of its class among them."""
+        if self.names:
+            return np.arange(len(self.names)), self.numbers.astype(np.int32)
         used, places = np.unique(self.numbers, return_inverse=True)
         return used, places.astype(np.int32)
 
     def values(self, bits: int = 0) -> np.ndarray:
-        """uint64: the value of each used class in the lexicon, the hash of its name or of the first bits."""
+        """uint64: the value of each class in the lexicon, the hash of its name or of the first bits of it."""
         if bits not in self._values:
-            names = [self._name(number, bits) for number in self.used[0].tolist()]
+            names = [self._name(number, bits) for number in self.known[0].tolist()]
             self._values[bits] = np.array([hash_string(name) for name in names], np.uint64)
         return self._values[bits]
 

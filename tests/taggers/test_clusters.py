@@ -1,6 +1,7 @@
 """Clusters of words: their table of neighbours against a naive twin, what is grouped, and what uses them."""
 
 import gzip
+import itertools
 import pickle
 import random
 from collections import Counter
@@ -69,6 +70,70 @@ def test_the_table_of_neighbours_is_the_naive_one(sentences, n):
         for size in (1, 3, module.PART):
             found = _weighted(_neighbours(text.parts(size), rank, n))
             np.testing.assert_allclose(found.toarray(), expected)
+
+
+def naive_table(words, sentences):
+    """The weighted neighbours of each word, left and right; all words are frequent."""
+    place = {word: k for k, word in enumerate([*words, "rare", "edge"])}
+    table = np.zeros((len(words), 2 * len(place)))
+    for one in sentences:
+        padded = ["edge", *one, "edge"]
+        for left, word, right in zip(padded, one, padded[2:], strict=False):
+            table[place[word], place[left]] += 1
+            table[place[word], len(place) + place[right]] += 1
+    rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0)
+    return np.sqrt(table / rows) / np.maximum(columns, 1) ** 0.25
+
+
+def naive_groups(vectors, weights, k):
+    """Spherical k-means, one vector after the other."""
+    centres = [vector for vector in vectors[:k]]
+    for last in [False] * module.ROUNDS + [True]:
+        nearest = [max(range(k), key=lambda c: vector @ centres[c]) for vector in vectors]
+        for c in range(0 if last else k):
+            total = sum((w * v for w, v, n in zip(weights, vectors, nearest, strict=True) if n == c), 0.0)
+            length = np.linalg.norm(total)
+            centres[c] = total / length if length > 0 else centres[c]
+    return nearest
+
+
+def naive_tree(centres):
+    """The groups of classes that Ward's method joins: always the pair that adds least to the variance."""
+    groups, found = [frozenset([c]) for c in range(len(centres))], set()
+
+    def cost(pair):
+        a, b = (centres[sorted(group)] for group in pair)
+        return len(a) * len(b) / (len(a) + len(b)) * np.sum((a.mean(axis=0) - b.mean(axis=0)) ** 2)
+
+    while len(groups) > 1:
+        pair = min(itertools.combinations(groups, 2), key=cost)
+        groups = [group for group in groups if group not in pair] + [pair[0] | pair[1]]
+        found.add(groups[-1])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_classes_of_a_toy_text_are_those_of_a_direct_computation(seed):
+    sentences = [[word.lower() for word in words] for words in nonsense(120, seed)[0]]
+    counts = Counter(word for words in sentences for word in words)
+    sentences = [[word for word in words if counts[word] > 1] for words in sentences]
+    with module.Text() as text:
+        text.add(Columns.from_sentences([words for words in sentences if words]))
+        words, _ = text.frequent(module.MOST_CLASSIFIED)
+        found, listed = module.learn_classes(text, 7, named=True)
+        weights = [np.sqrt(text.counts[text.ids[word]]) for word in words]
+    table = naive_table(words, [words for words in sentences if words])
+    left, scale, _ = np.linalg.svd(table, full_matrices=False)
+    vectors = (left * scale)[:, : min(module.DIMENSIONS, min(table.shape) - 1)]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    expected = naive_groups(vectors, weights, 7)
+    assert listed == words
+    assert found.numbers.tolist() == expected
+    sums = np.array([vectors[np.array(expected) == c].sum(axis=0) for c in range(7)])
+    centres = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+    prefixes = {path[:n] for path in found.names for n in range(len(path))}
+    joined = {frozenset(c for c, path in enumerate(found.names) if path.startswith(p)) for p in prefixes}
+    assert joined == naive_tree(centres)
 
 
 def test_words_between_the_same_neighbours_share_a_cluster():

@@ -13,6 +13,7 @@ from structsvm.files.persist import ModelFileError, load_model, save_model
 from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
+from taggers.metrics import span_f1
 from taggers.model import TaggerModel
 from tests.taggers.sentences import as_columns, chunk_data
 
@@ -290,6 +291,12 @@ def test_development_data_choose_the_pass():
     tagger = Chunker(epochs=10, patience=1).fit(X, Y, X_dev=X_TEST, y_dev=Y_TEST)
     assert 1 <= len(tagger.dev_scores_) < 10
     assert tagger.model_.report["dev_scores"] == tagger.dev_scores_
+
+
+@pytest.mark.parametrize("options", [{}, {"inference": "greedy"}, {"template": "w[0], p[-1..1], y[-1]|p[0]"}])
+def test_the_score_on_development_data_is_that_of_the_model(options):
+    tagger = Chunker(epochs=3, C=1e-3, **options).fit(X, Y, X_dev=X_TEST, y_dev=Y_TEST)
+    assert max(tagger.dev_scores_) == span_f1(Y_TEST, tagger.predict(X_TEST))
 
 
 def test_eight_threads_give_the_serial_result():

@@ -15,6 +15,7 @@ from taggers.features._lexicon import Lexicon
 from taggers.features.class_files import read_classes
 from taggers.features.knowledge import Knowledge
 from taggers.features.template import fitting_template
+from tests.taggers.command_line import run
 from tests.taggers.tagger_twins import text_hash
 
 BROWN = "0010\tcat\t5\n0010\tdog\t9\n0110111\tParis\t2\n11\té\t7\n"
@@ -135,6 +136,19 @@ def test_named_templates_use_classes_and_models_keep_them(tmp_path):
     assert "w.tags[-1]|w.tags[0]" in {pattern.text for pattern in flat.patterns}
 
 
+def test_another_process_needs_no_class_files(tmp_path):
+    (tmp_path / "paths").write_text(BROWN)
+    knowledge = {"classes": {"brown": tmp_path / "paths", "tags": {"sleeps": ["N", "V"]}}}
+    tagger = PosTagger(**knowledge, gazetteers={"city": ["Paris", "New York"]}).fit(X, Y)
+    tagger.save(tmp_path / "m")
+    (tmp_path / "paths").unlink()
+    sentences = [["the", "dog", "sleeps"], ["a", "New", "York", "cat"]]
+    (tmp_path / "in").write_text("\n".join("".join(f"{word}\n" for word in words) for words in sentences))
+    tagged = run("tag", "m", "in", cwd=tmp_path).stdout.decode()
+    found = [[line.split()[1] for line in part.splitlines()] for part in tagged.strip().split("\n\n")]
+    assert found == tagger.predict(sentences)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -142,6 +156,7 @@ def test_named_templates_use_classes_and_models_keep_them(tmp_path):
         ("01\tcat\t5\n0 1\tdog\t3\n", "c:2: expected a path of 0 and 1, a word and a count"),
         ("cat\tN\n\ndog\n", "c:3: expected a word and its class"),
         ("cat 0.1 0.2 0.3\ndog 0.1 0.2\n", "c:2: 2 numbers, but the first vector has 3"),
+        ("cat 0.1 0.2\ndog 0.1 0.2 0.3\n", "c:2: 3 numbers, but the first vector has 2"),
         ("cat 0.1 0.2 0.3\ndog 0.1 0.2 x\n", "c:2: expected a word and the numbers of its vector"),
         ("cat 0.1 0.2 0.3\ndog 0.1 0.2 nan\n", "c:2: the numbers of a vector must be finite"),
         ("cat\tN\nd\udcffog\tN\n", "c:2: not valid UTF-8"),
@@ -169,6 +184,7 @@ def test_bad_options_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("place", "value"),
     [
+        ("classes.brown.keys", None),  # the classes are missing
         ("classes.brown.numbers", np.zeros(1, np.uint16)),
         ("classes.brown.numbers", np.full(4, 9, np.uint16)),
         ("classes.brown.keys", np.zeros(4, np.int64)),
@@ -184,6 +200,8 @@ def test_forged_classes_are_refused(tmp_path, place, value):
     arrays, meta = load_model(tmp_path / "m")
     if place == "names":
         meta["knowledge"]["classes"]["brown"] = value
+    elif value is None:
+        del arrays[place]
     else:
         arrays[place] = value
     save_model(tmp_path / "m", arrays, meta)
