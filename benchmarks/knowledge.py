@@ -2,8 +2,8 @@
 
 We train the preset ner on the Spanish data of CoNLL-2002, with and without the classes `spacy:es` and three
 gazetteers of names (see `benchmarks.reach`). One process measures CPU times with and without knowledge in
-turns, so that both see the same machine. Each time, we tag a file with a model that was just loaded, so the
-values of classes and words are found anew.
+turns, so that both see the same machine. Each time, we tag a file with a model that was just loaded, so it
+looks up every word again.
 """
 
 from __future__ import annotations
