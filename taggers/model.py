@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structsvm.files import SparseRows
-from structsvm.problems.sequence import Bigrams, Decoder, SequenceLabels, SequenceProblem, Sequences
+from structsvm.problems.sequence import (
+    Bigrams,
+    Candidates,
+    Decoder,
+    SequenceLabels,
+    SequenceProblem,
+    Sequences,
+)
 from structsvm.validation import check_count
 from taggers.features.class_files import read_classes
 from taggers.features.documents import (
@@ -70,6 +77,7 @@ class TaggerModel:
     words: the upper halves of the keys of the words seen in training.
     report: figures of the training. parameters: the options given to the tagger.
     share: labels share the weights of their parts, see `taggers.labels.parts`.
+    candidates: the labels that tokens may get, by feature; None: all. Further training drops them.
     files: the format and columns of the training file.
     state: the training state, if it was kept.
     temperature: of probabilities, see `calibrated`.
@@ -91,6 +99,7 @@ class TaggerModel:
     inference: str = "exact"
     order: int = 1
     share: bool = False
+    candidates: Candidates | None = None
     bigram_numbers: KeyTable = field(default_factory=KeyTable)
     knowledge: Knowledge = field(default_factory=Knowledge)
     words: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint32))
@@ -162,7 +171,7 @@ class TaggerModel:
         names = self.feature_names
         return replace(
             self, table=self._table(keep, len(keep) + len(keep) // 32),
-            weights=SparseRows.from_dense(np.zeros((0, 1))), state=None,
+            weights=SparseRows.from_dense(np.zeros((0, 1))), state=None, candidates=None,
             feature_names=None if names is None else list(compress(names, keep)),
         )  # fmt: skip
 
@@ -171,7 +180,7 @@ class TaggerModel:
 
     @cached_property
     def decoder(self) -> Decoder:
-        return Decoder(self.problem(), self.weights)
+        return Decoder(self.problem(), self.weights, candidates=self.candidates)
 
     @cached_property
     def first_row(self) -> int:
@@ -461,7 +470,9 @@ class TaggerModel:
     def compact(self, least: float = 0.0, dtype: str = "float32") -> TaggerModel:
         """This model without weights up to `least`, features without weights, and training state."""
         first = self.problem().history
-        weights, keep = self.weights.compact(least, dtype, first)
+        sets = self.candidates
+        needed = np.zeros(0, np.int32) if sets is None else sets.rows
+        weights, keep = self.weights.compact(least, dtype, first, needed + first)
         keep = keep[first:]
         names = None if self.feature_names is None else list(compress(self.feature_names, keep))
         numbers = self.bigram_numbers
@@ -471,7 +482,7 @@ class TaggerModel:
             numbers = KeyTable(numbers.keys[used])
         return replace(
             self, table=self._table(keep), weights=weights, bigram_numbers=numbers, state=None,
-            feature_names=names,
+            feature_names=names, candidates=None if sets is None else sets.kept(keep),
             first_round=None if self.first_round is None else self.first_round.compact(least, dtype),
         )  # fmt: skip
 

@@ -22,6 +22,7 @@ from structsvm.files import (
     padding,
     save_model,
 )
+from structsvm.problems.sequence import Candidates
 from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import CLUSTER
 from taggers.features.extract import HASHING, KeyTable
@@ -41,6 +42,7 @@ KIND = "tagger"
 LAYOUT = 2
 STATE = "state."
 FIRST = "first."
+SETS = "candidates."
 PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
 PAIR = 16  # bytes for each pair of labels: the score of a transition, whether it is barred, and copies
 COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
@@ -96,6 +98,8 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
         arrays |= {FIRST + name: value for name, value in more.items()}
     if model.share:
         meta["share"] = True
+    if model.candidates is not None:
+        arrays |= {SETS + name: value for name, value in vars(model.candidates).items()}
     return arrays | padding(arrays, table_bytes(meta)), meta
 
 
@@ -260,6 +264,11 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         share=meta["share"],
         **{name: meta[name] for name in PLAIN},
     )
+    if SETS + "rows" in arrays:
+        if not model.share:
+            raise ValueError("only labels that share weights have candidates")
+        model.candidates = Candidates(*(arrays[SETS + name] for name in ("rows", "sizes", "labels")))
+        model.candidates.check(len(table), len(model.labels))
     model.problem()  # refuses impossible sizes
     if not model.names:
         raise ValueError("the model has no labels")

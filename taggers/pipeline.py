@@ -243,11 +243,11 @@ def _lemma_inputs(columns: Columns, found: dict[str, Found]) -> Columns:
 
 
 MORPH_TEMPLATE = """
-    w[0], lower[-2..2], lower[-1]|lower[0], lower[0]|lower[1],
+    p[0], w[0], lower[-2..2], lower[-1]|lower[0], lower[0]|lower[1],
     prefix1[0], lower_prefix2[0], lower_prefix3[0], lower_prefix4[0],
     lower_suffix1[-1..1], lower_suffix2[-1..1], lower_suffix3[-1..1], lower_suffix4[0], lower_suffix5[0],
     lower_suffix3[0]|lower[-1], lower_suffix3[0]|lower[1], shape[0], short_shape[-1..1], has_digit[0],
-    p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], w[0]|p[0], lower_suffix2[0]|p[0],
+    p[-2..-1], p[1..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], w[0]|p[0], lower_suffix2[0]|p[0],
     lower_suffix3[0]|p[0], lower_suffix4[0]|p[0], lower_suffix5[0]|p[0], lower_suffix2[0]|p[1],
     lower_suffix3[0]|p[1], lower_suffix3[0]|p[-1], lower[-1]|p[0], lower[1]|p[0], lower_suffix2[-1]|p[0],
     lower_suffix2[1]|p[0], lower_suffix2[0]|lower_suffix2[-1], lower_suffix2[0]|lower_suffix2[1],

@@ -25,6 +25,7 @@ from taggers.features.extract import KeyTable, first_token, has_own_features, ha
 from taggers.features.knowledge import Knowledge, choose_template
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
+from taggers.labels.candidates import seen_labels
 from taggers.labels.label_encoding import (
     GoldLabels,
     detect_scheme,
@@ -146,6 +147,7 @@ class SequenceTagger(Estimator):
             dataset = trainer.learn(
                 X, labels, cutoff=settings["cutoff"], keep_names=self.keep_names, first=first
             )
+            trainer.model.candidates = seen_labels(trainer.model, X, labels)
             figures = dataset.figures()
             score = self._dev_score(trainer, X_dev, y_dev)
             try:

@@ -445,6 +445,8 @@ class Trainer:
 
         first: the labels of the first round, see `TaggerModel.document_values`.
         """
+        if self.model.candidates is not None:  # they belong to the data before
+            self.model = replace(self.model, candidates=None)
         features = self.model.learn_features(X, labels, cutoff=cutoff, first=first)
         self.note(X, keep_names=keep_names, first=first)
         return Dataset(features, labels)
@@ -486,7 +488,8 @@ class Trainer:
         as much as fetching all of them, all are fetched. live: never fetch all, which takes a while, unless
         the optimizer computes all of them anyway.
         """
-        if not self._pending or self.model.label_bigrams is not None:
+        model = self.model
+        if not self._pending or model.label_bigrams is not None or model.candidates is not None:
             return self.finished(), features
         self._fetched += len(features.rows)
         if isinstance(self.optimizer, Perceptron) if live else self._fetched > len(self.model.table):

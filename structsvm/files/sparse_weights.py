@@ -118,16 +118,21 @@ class SparseRows:
         weights[self.row_of, self.cells["label"]] = self.cells["value"]
         return weights
 
-    def compact(self, least: float, dtype: str, first: int = 0) -> tuple[SparseRows, np.ndarray]:
+    def compact(
+        self, least: float, dtype: str, first: int = 0, needed: np.ndarray | None = None
+    ) -> tuple[SparseRows, np.ndarray]:
         """Drop small weights and then empty rows, both from row `first` on; also return a mask of kept rows.
 
         least: the magnitude up to which weights are dropped; the others are rounded as in files of `dtype`.
+        needed: rows to keep even if they are empty.
         """
         large = self._kept_cells((np.abs(self.cells["value"]) > least) | (self.row_of < first))
         cells = large.cells.copy()
         cells["value"] = dequantise(quantise(large.cells["value"], dtype))
         small = SparseRows(large.ptr, cells, self.n_labels)._kept_cells(cells["value"] != 0)
         keep = (small.counts > 0) | (np.arange(len(small)) < first)
+        if needed is not None:
+            keep[needed] = True
         return small.kept(keep), keep
 
     def shifted(self, n_rows: int, by: np.ndarray) -> SparseRows:

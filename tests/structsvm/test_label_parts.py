@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from structsvm.optimizers import LaRank
-from structsvm.problems.sequence import Decoder, SequenceLabels, SequenceProblem, Sequences
+from structsvm.problems.sequence import (
+    Candidates,
+    Decoder,
+    SequenceLabels,
+    SequenceProblem,
+    Sequences,
+    _decode,
+)
 from structsvm.problems.sequence.label_parts import LabelParts
 
 PARTS = [[0, 2], [0, 3], [1, 2], [1, 3, 4], [5]]
@@ -123,3 +130,58 @@ def test_parts_need_greedy_inference_and_the_right_number_of_labels():
         SequenceProblem(5, parts=LabelParts(PARTS))
     with pytest.raises(ValueError, match="parts of 5 labels for 4"):
         SequenceProblem(4, inference="greedy", parts=LabelParts(PARTS))
+
+
+SETS = {2: {1, 3}, 5: {4}, 7: {0, 2, 3}}
+
+
+@pytest.mark.parametrize("order", [0, 2])
+def test_a_token_gets_the_best_of_its_candidates(order):
+    """The first feature with a set decides; a set of one label needs no scores."""
+    problem = SequenceProblem(len(PARTS), inference="greedy", order=order, parts=LabelParts(PARTS))
+    X, _, rows = made(4)
+    weights = np.random.default_rng(5).normal(size=(problem.history + 12) * problem.stride).astype(np.float32)
+    weights.reshape(-1, problem.stride)[:, problem.width :] = 0
+    margins = np.zeros(X.n_tokens, np.float32)
+    found = Decoder(problem, weights, candidates=Candidates.of(SETS)).labels(X, margins=margins)
+    for start, end in zip(X.sentence_ptr, X.sentence_ptr[1:], strict=False):
+        for t in range(start, end):
+            allowed = sorted(next((SETS[row] for row in rows[t] if row in SETS), range(len(PARTS))))
+            before = [found[t - s] if t - s >= start else None for s in range(1, order + 1)]
+            scores = label_scores(part_scores(weights, problem, rows[t], before))[allowed]
+            assert found[t] == allowed[scores.argmax()]
+            best = np.sort(scores)[::-1]
+            assert margins[t] == pytest.approx(best[0] - best[1] if len(best) > 1 else np.inf, abs=1e-4)
+    forced = np.full(X.n_tokens, 2, np.int32)
+    forced_labels = Decoder(problem, weights, candidates=Candidates.of(SETS)).labels(X, forced=forced)
+    assert (forced_labels == 2).all()
+
+
+def arrays(rows=(2, 5), sizes=(2, 1), labels=(1, 3, 4), dtype=np.int32):
+    return Candidates(*(np.array(array, dtype) for array in (rows, sizes, labels)))
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        arrays(rows=(2, 12)), arrays(rows=(-1, 5)), arrays(rows=(5, 2)), arrays(rows=(2, 2)),
+        arrays(sizes=(3, 1)), arrays(sizes=(3, 0)), arrays(sizes=(-1, 4)), arrays(rows=(2,)),
+        arrays(rows=(0, 2**31 - 1, -(2**31), -1, 5), sizes=(1,) * 5, labels=(0, 1, 2, 3, 4)),
+        arrays(labels=(1, 3, 5)), arrays(labels=(1, -3, 4)), arrays(labels=(3, 1, 4)),
+        arrays(labels=(3, 3, 4)), arrays(dtype=np.int64), arrays(rows=((2,), (5,))),
+    ],
+)  # fmt: skip
+def test_forged_candidates_are_refused(forged):
+    problem = SequenceProblem(len(PARTS), inference="greedy", order=0, parts=LabelParts(PARTS))
+    with pytest.raises(ValueError, match="candidate labels"):
+        Decoder(problem, np.zeros((12, problem.stride), np.float32), candidates=forged)
+
+
+def test_candidates_need_labels_made_of_parts():
+    with pytest.raises(ValueError, match="parts"):
+        Decoder(SequenceProblem(5), np.zeros((18, 8), np.float32), candidates=arrays())
+
+
+def test_only_rows_with_many_weights_are_copied():
+    """A share of 1 / 8 must not be rounded to 0, which copied every row at its full width."""
+    assert 0 < _decode.WIDE < 1

@@ -294,6 +294,30 @@ def test_shared_labels_grow_with_partial_fit_and_survive_a_file(tmp_path):
     assert again.predict([["d"], ["a"]]) == [["N\tx|z"], ["N\tx"]]
 
 
+def test_tokens_get_only_labels_seen_with_their_part_of_speech_or_word(tmp_path):
+    """Candidates of frequent values survive a pruned file; further training allows all labels again."""
+    X = [[("the", "D"), ("old", "A"), ("sleep", "N")], [("the", "D"), ("dogs", "N"), ("sleep", "V")]] * 60
+    y = [["_", "Degree=Pos", "Number=Sing"], ["_", "Number=Plur", "Tense=Pres"]] * 60
+    tagger = MorphTagger(template="p[0], w[0]").fit(X, y)
+    model = tagger.model_
+    sets = {tuple(model.labels[k] for k in one) for one in
+            np.split(model.candidates.labels, np.cumsum(model.candidates.sizes)[:-1])}  # fmt: skip
+    assert sets == {("_",), ("Number=Sing", "Number=Plur")}  # A and V occur less than 100 times
+    tagger.save(tmp_path / "m", prune=100, dtype="int8")
+    again = MorphTagger.load(tmp_path / "m")
+    ((first, second),) = again.predict([[("the", "N"), ("sleep", "D")]])
+    assert first.startswith("Number=")
+    assert second == "_"
+    words = MorphTagger().fit([[t[0] for t in s] for s in X], y).model_
+    assert sorted(words.candidates.sizes.tolist()) == [1, 1, 2, 2]  # the, sleep and their endings
+    again.partial_fit([[("the", "N")]] * 20, [["Definite=Def"]] * 20)
+    assert again.model_.candidates is None
+    assert again.predict([[("the", "N")]]) == [["Definite=Def"]]
+    with pytest.raises(ValueError, match="gold label"):
+        tagger.partial_fit([[("the", "D")]], [[None]])
+    assert tagger.model_.candidates is not None
+
+
 def test_shared_labels_refuse_what_they_cannot_do():
     for options in ({"inference": "exact"}, {"label_weight": {"N": 2.0}}):
         with pytest.raises(ValueError, match="share needs greedy"):

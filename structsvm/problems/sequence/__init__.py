@@ -2,6 +2,7 @@
 
 from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.bigrams import Bigrams, labels_before
+from structsvm.problems.sequence.candidates import Candidates
 from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem, Sequences
 from structsvm.problems.sequence.resize import (
     wider_state,
@@ -10,6 +11,7 @@ from structsvm.problems.sequence.resize import (
 
 __all__ = [
     "Bigrams",
+    "Candidates",
     "Decoder",
     "SequenceLabels",
     "SequenceProblem",

@@ -1,6 +1,7 @@
 import numpy as np
 
 from structsvm.files.sparse_weights import SparseRows
+from structsvm.problems.sequence.candidates import Candidates
 from structsvm.problems.sequence.problem import SequenceProblem, Sequences
 
 class Decoder:
@@ -12,7 +13,12 @@ class Decoder:
     source: SparseRows | np.ndarray
 
     def __init__(
-        self, problem: SequenceProblem, weights: np.ndarray | SparseRows, *, dense: bool = False
+        self,
+        problem: SequenceProblem,
+        weights: np.ndarray | SparseRows,
+        *,
+        dense: bool = False,
+        candidates: Candidates | None = None,
     ) -> None: ...
     def labels(
         self,

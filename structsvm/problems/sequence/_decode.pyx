@@ -4,7 +4,7 @@
 A `Decoder` is read-only once made, so any number of threads may use it; all work is done without the GIL.
 """
 from libc.math cimport INFINITY, exp, log
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
@@ -17,7 +17,7 @@ import numpy as np
 from structsvm.files.sparse_weights import SparseRows
 
 cdef float FORBIDDEN = -1e30
-WIDE = 1 / 16    # rows with weights for a greater share of the labels are added eight labels at a time
+WIDE = 0.125    # rows with weights for a greater share of the labels are added eight labels at a time
 SPAN = np.dtype([("start", np.uint32), ("count", np.int32)])
 
 
@@ -28,6 +28,8 @@ cdef struct Scratch:
     int32_t* back
     float* table            # labels x stride: the transitions to one token, where its bigrams change them
     float* nodes            # scores of the tree of parts, after that of its root
+    int32_t* sets           # tokens: their sets of candidates, or NULL
+    uint8_t* single         # tokens: whether the set has only one label
     const int32_t* ids      # tokens x kinds: the bigrams of the sentence, or NULL
     const int32_t* rows_of  # numbers x (n_labels + 1): their rows
 
@@ -36,7 +38,8 @@ cdef class Decoder:
     """Finds labels for `Sequences` with the weights of a `SequenceProblem`.
 
     weights: `SparseRows`, or an array of rows x stride. dense: keep an array as it is instead of dropping
-    its zeros, which pays for the weights of a few sentences.
+    its zeros, which pays for the weights of a few sentences. candidates: a `Candidates`, for labels made of
+    parts: labelling is exact among the candidates of each token.
     """
 
     cdef readonly Py_ssize_t n_labels, stride, order, n_rows
@@ -51,8 +54,10 @@ cdef class Decoder:
     cdef const float[:, ::1] history
     cdef const float[::1] last              # penalty of a label that may not come last
     cdef const float[:, ::1] follow         # penalties of transitions, if greedy; else in `history`
+    cdef const int32_t[::1] set_of          # rows: the set of candidates of a feature, or -1; or None
+    cdef const int32_t[::1] label_ptr, set_labels, node_ptr, set_nodes      # of each set
 
-    def __init__(self, problem, weights, *, bint dense=False):
+    def __init__(self, problem, weights, *, bint dense=False, candidates=None):
         if not isinstance(weights, SparseRows):
             weights = np.asarray(weights).reshape(-1, problem.stride)
             if not dense:
@@ -67,12 +72,38 @@ cdef class Decoder:
         self.distances = np.array(problem.bigrams, dtype=np.int32)
         self.follow = np.require(problem.barred, requirements="A")
         self.last = np.require(problem.barred_end, requirements="A")
+        self._arrange_candidates(problem, candidates)
         history = self._arrange_dense() if dense else self._arrange()
         self.history = history if self.greedy else history + problem.barred
         self.rows.stride = self.stride
         self.rows.wide = &self.wide[0, 0] if self.wide.shape[0] else NULL
         self.rows.cells = <const Cell*>&self.cells[0] if self.cells.shape[0] else NULL
         self.rows.spans = <const Span*>&self.spans[0] if self.spans.shape[0] else NULL
+
+    def _arrange_candidates(self, problem, candidates):
+        """Find the nodes of the tree that the labels of each set need."""
+        self.set_of = None
+        if candidates is None or not len(candidates):
+            return
+        if self.parts is None:
+            raise ValueError("only labels made of parts can have candidates")
+        candidates.check(self.n_rows, self.n_labels)
+        set_of = np.full(self.n_rows, -1, np.int32)
+        set_of[candidates.rows] = np.arange(len(candidates))
+        ends = np.append(0, np.cumsum(candidates.sizes, dtype=np.int32)).astype(np.int32)
+        node, parent = problem.parts.node, problem.parts.parent
+        nodes = []
+        for start, end in zip(ends, ends[1:]):
+            used = set()
+            for n in node[candidates.labels[start:end]].tolist():
+                while n >= 0 and n not in used:
+                    used.add(n)
+                    n = int(parent[n])
+            nodes.append(sorted(used))      # a parent has a lower number than its children
+        self.label_ptr, self.set_labels = ends, np.require(candidates.labels, requirements="CA")
+        self.node_ptr = np.cumsum([0, *map(len, nodes)], dtype=np.int32)
+        self.set_nodes = np.array([n for used in nodes for n in used], np.int32)
+        self.set_of = set_of
 
     def _arrange_dense(self):
         """Arrange all rows as wide ones; return those of the label history."""
@@ -86,41 +117,31 @@ cdef class Decoder:
         return table[:self.first]
 
     def _arrange(self):
-        """Arrange the rows by the number of their weights; return those of the label history."""
+        """Copy rows with many weights to wide ones, keep the others; return those of the label history."""
         counts = self.source.counts[self.first:]
         is_wide = counts > WIDE * self.stride
         wide = np.zeros((np.count_nonzero(is_wide), self.stride), np.float32)
-        cells, spans = np.empty(counts[~is_wide].sum(), np.uint64), np.empty(self.n_rows, np.uint64)
-        if self.n_rows:
-            self._fill(is_wide, wide, cells, spans)
-        self.wide, self.cells, self.spans = wide, cells, spans
+        spans = np.empty(self.n_rows, SPAN)
+        spans["start"], spans["count"] = self.source.ptr[self.first:-1], counts
+        self.cells = self.source.cells.view(np.uint64)
+        if len(wide):
+            self._fill(np.flatnonzero(is_wide) + self.first, wide)
+            spans["start"][is_wide], spans["count"][is_wide] = np.arange(len(wide)), -1
+        self.wide, self.spans = wide, spans.view(np.uint64)
         history = np.zeros((self.first, self.stride), np.float32)
         history[:, :self.source.n_labels] = self.source[:self.first]
         return history
 
-    cdef _fill(self, is_wide, float[:, ::1] wide, uint64_t[::1] cells, uint64_t[::1] spans):
-        """Copy the weights of each feature to a wide row, or as cells."""
-        cdef const uint8_t[::1] fills_row = is_wide.view(np.uint8)
+    cdef _fill(self, const int64_t[::1] rows, float[:, ::1] wide):
+        """Copy the weights of some rows to wide ones."""
         cdef const uint32_t[::1] ptr = self.source.ptr
-        cdef const uint64_t[::1] source = self.source.cells.view(np.uint64)
-        cdef Span span
-        cdef Py_ssize_t row, k, n_wide = 0, n_cells = 0
+        cdef Py_ssize_t row, k
         cdef Cell cell
         with nogil:
-            for row in range(self.n_rows):
-                span.start, span.count = n_wide if fills_row[row] else n_cells, -1
-                for k in range(ptr[self.first + row], ptr[self.first + row + 1]):
-                    if fills_row[row]:
-                        memcpy(&cell, &source[k], sizeof(Cell))
-                        wide[n_wide, cell.label] = cell.value
-                    else:
-                        cells[n_cells] = source[k]
-                        n_cells += 1
-                if fills_row[row]:
-                    n_wide += 1
-                else:
-                    span.count = n_cells - span.start
-                memcpy(&spans[row], &span, sizeof(Span))
+            for row in range(rows.shape[0]):
+                for k in range(ptr[rows[row]], ptr[rows[row] + 1]):
+                    memcpy(&cell, &self.cells[k], sizeof(Cell))
+                    wide[row, cell.label] = cell.value
 
     def labels(self, X, Py_ssize_t start=0, stop=None, *, forced=None, margins=None, out=None) -> np.ndarray:
         """Write the labels of sentences start .. stop - 1 to `out`, and the margins to `margins`.
@@ -290,12 +311,16 @@ cdef class Decoder:
         scratch.after = <float*>malloc(2 * self.stride * sizeof(float))
         scratch.back = <int32_t*>malloc(n * self.stride * sizeof(int32_t))
         scratch.table = <float*>malloc(self.n_labels * self.stride * sizeof(float))
-        scratch.nodes = NULL
+        scratch.nodes, scratch.sets, scratch.single = NULL, NULL, NULL
         if self.parts is not None:
             scratch.nodes = <float*>malloc((1 + self.parts.tree.n_nodes) * sizeof(float))
+        if self.set_of is not None:
+            scratch.sets = <int32_t*>malloc(n * sizeof(int32_t))
+            scratch.single = <uint8_t*>malloc(n)
         scratch.ids = scratch.rows_of = NULL
         if (scratch.lattice == NULL or scratch.best == NULL or scratch.after == NULL or scratch.back == NULL
-                or scratch.table == NULL or (self.parts is not None and scratch.nodes == NULL)):
+                or scratch.table == NULL or (self.parts is not None and scratch.nodes == NULL)
+                or (self.set_of is not None and (scratch.sets == NULL or scratch.single == NULL))):
             release(scratch)
             raise MemoryError(f"no memory to label a sentence of {n} tokens")
         return 0
@@ -307,12 +332,15 @@ cdef class Decoder:
         cdef Py_ssize_t t, y, part = tokens_per_poll(self.n_labels, self.stride)
         cdef float* scores
         memset(scratch.lattice, 0, n * self.stride * sizeof(float))
-        score_sentence(scratch.lattice, &self.rows, rows, values, token_ptr, min(n, part))
+        if scratch.sets != NULL:
+            self.find_sets(scratch, n, token_ptr, rows)
+        score_sentence(scratch.lattice, &self.rows, rows, values, token_ptr, min(n, part), scratch.single)
         t = part
         while t < n:
             poll()
             score_sentence(
-                scratch.lattice + t * self.stride, &self.rows, rows, values, token_ptr + t, min(n - t, part))
+                scratch.lattice + t * self.stride, &self.rows, rows, values, token_ptr + t, min(n - t, part),
+                NULL if scratch.single == NULL else scratch.single + t)
             t += part
         if self.parts is not None:
             self.choose_parts(scratch, n, forced, answer, margins)
@@ -401,27 +429,47 @@ cdef class Decoder:
     ) noexcept nogil:
         """The same for labels made of parts."""
         cdef const Tree* tree = &self.parts.tree
-        cdef Py_ssize_t t, s, y, best
+        cdef Py_ssize_t t, s, k, best
         cdef float* scores
         cdef float* nodes = scratch.nodes + 1
-        cdef float value, most, second
+        cdef float most, second
         for t in range(n):
-            scores = scratch.lattice + t * self.stride
-            for s in range(1, self.order + 1):
-                self.add_history(s, answer[t - s] if t >= s else -1, scores)
-            add_nodes_float(tree, scores, nodes)
-            best, most, second = 0, nodes[tree.node[0]], 2 * FORBIDDEN
-            for y in range(1, self.n_labels):
-                value = nodes[tree.node[y]]
-                if value > most:
-                    best, second, most = y, most, value
-                elif value > second:
-                    second = value
+            k = -1 if scratch.sets == NULL else scratch.sets[t]
+            if scratch.sets != NULL and scratch.single[t]:
+                best, most, second = self.set_labels[self.label_ptr[k]], 0, 2 * FORBIDDEN
+            else:
+                scores = scratch.lattice + t * self.stride
+                for s in range(1, self.order + 1):
+                    self.add_history(s, answer[t - s] if t >= s else -1, scores)
+                if k < 0:
+                    add_nodes_float(tree, scores, nodes)
+                    best = best_of(tree, nodes, NULL, self.n_labels, &most, &second)
+                else:
+                    add_some_nodes(
+                        tree, scores, nodes, &self.set_nodes[self.node_ptr[k]],
+                        self.node_ptr[k + 1] - self.node_ptr[k])
+                    best = best_of(tree, nodes, &self.set_labels[self.label_ptr[k]],
+                                   self.label_ptr[k + 1] - self.label_ptr[k], &most, &second)
             if forced != NULL and forced[t] >= 0:
                 best, second = forced[t], 2 * FORBIDDEN
             answer[t] = <int32_t>best
             if margins != NULL:
                 margins[t] = lead(most, second)
+
+    cdef void find_sets(
+        self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows
+    ) noexcept nogil:
+        """Find the set of candidates of each token."""
+        cdef Py_ssize_t t, k
+        cdef int32_t found
+        for t in range(n):
+            found = -1
+            for k in range(token_ptr[t], token_ptr[t + 1]):
+                found = self.set_of[rows[k]]
+                if found >= 0:
+                    break
+            scratch.sets[t] = found
+            scratch.single[t] = found >= 0 and self.label_ptr[found + 1] - self.label_ptr[found] == 1
 
     cdef void add_history(self, Py_ssize_t distance, Py_ssize_t before, float* scores) noexcept nogil:
         """Add what the parts of an earlier label say; -1: there is no such label."""
@@ -570,6 +618,33 @@ cdef class Decoder:
         return result
 
 
+cdef inline void add_some_nodes(
+    const Tree* tree, const float* parts, float* nodes, const int32_t* wanted, Py_ssize_t n
+) noexcept nogil:
+    """The same as `add_nodes_float` for some nodes, in increasing order and with all their parents."""
+    cdef Py_ssize_t k
+    nodes[-1] = 0
+    for k in range(n):
+        nodes[wanted[k]] = nodes[tree.parent[wanted[k]]] + parts[tree.part[wanted[k]]]
+
+
+cdef inline Py_ssize_t best_of(
+    const Tree* tree, const float* nodes, const int32_t* labels, Py_ssize_t n, float* most, float* second
+) noexcept nogil:
+    """The first of the labels (NULL: all) with the highest score, its score, and that of the next."""
+    cdef Py_ssize_t k, y, best = 0 if labels == NULL else labels[0]
+    cdef float value
+    most[0], second[0] = nodes[tree.node[best]], 2 * FORBIDDEN
+    for k in range(1, n):
+        y = k if labels == NULL else labels[k]
+        value = nodes[tree.node[y]]
+        if value > most[0]:
+            best, second[0], most[0] = y, most[0], value
+        elif value > second[0]:
+            second[0] = value
+    return best
+
+
 cdef inline float lead(float best, float other) noexcept nogil:
     """A margin: how far the other score is behind, infinitely if it is that of something forbidden."""
     return INFINITY if other < FORBIDDEN / 2 else best - other
@@ -598,3 +673,5 @@ cdef void release(Scratch* scratch) noexcept nogil:
     free(scratch.back)
     free(scratch.table)
     free(scratch.nodes)
+    free(scratch.sets)
+    free(scratch.single)

@@ -1,6 +1,6 @@
 # cython: language_level=3
 from cpython.exc cimport PyErr_CheckSignals
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from structsvm.problems.sequence._sentences cimport Sentence, SequenceOracle
 
@@ -19,7 +19,7 @@ cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
         Py_ssize_t stride
     void score_sentence(
         float* lattice, const Rows* weights, const int32_t* rows, const float* values,
-        const long long* token_ptr, Py_ssize_t n_tokens)
+        const long long* token_ptr, Py_ssize_t n_tokens, const uint8_t* skip)
     void viterbi_step(
         float* next, int32_t* back, const float* previous, const float* transitions, Py_ssize_t n_labels,
         Py_ssize_t stride)

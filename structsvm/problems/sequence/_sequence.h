@@ -150,13 +150,15 @@ STRUCTSVM_CLONES static void structsvm_add(float *restrict scores, const structs
     }
 }
 
-/* lattice[t, y] += sum over the features of token t of value * weight; no values: all are 1. */
+/* lattice[t, y] += sum over the features of token t of value * weight; no values: all are 1. Tokens whose `skip` is not 0 are
+   left out; NULL: none. */
 static void score_sentence(float *lattice, const structsvm_rows *weights, const int32_t *rows, const float *values,
-                           const long long *token_ptr, ptrdiff_t n_tokens) {
+                           const long long *token_ptr, ptrdiff_t n_tokens, const uint8_t *skip) {
     structsvm_block blocks[2];
     float *scores[2] = {NULL, NULL};
     int turn = 0;
     for (ptrdiff_t t = 0; t < n_tokens; t++) {
+        if (skip != NULL && skip[t]) continue;
         for (long long k = token_ptr[t]; k < token_ptr[t + 1]; k += STRUCTSVM_BLOCK) {
             long long left = token_ptr[t + 1] - k;
             ptrdiff_t n = left < STRUCTSVM_BLOCK ? (ptrdiff_t)left : STRUCTSVM_BLOCK;

@@ -1,0 +1,39 @@
+"""Find the labels that were seen with a part of speech, a word or an ending: only these are candidates.
+
+Among a thousand labels, a token has few that fit it. A set of candidates belongs to a feature that the
+training data have at least `LEAST` times, so a word that never had a label there is unlikely to have it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from structsvm.problems.sequence import Candidates, SequenceLabels
+from taggers.features.extract import Extractor, as_columns
+from taggers.features.template import parse_template
+from taggers.model import TaggerModel
+
+LEAST = 100
+FIRST_TAGGER = ("p[0]",)  # the part of speech, in the second column
+LEXICON = ("lower[0]", "lower_suffix3[0]")  # if there is no second column
+
+
+def seen_labels(model: TaggerModel, X: Any, y: SequenceLabels) -> Candidates | None:
+    """Return the candidates of tokens by their features, if labels share weights; X: the training data."""
+    if not model.share or model.template is None:
+        return None
+    columns = as_columns(X)
+    template = parse_template(", ".join(FIRST_TAGGER if model.template.width > 1 else LEXICON))
+    sets: dict[int, set[int]] = {}
+    for keys in Extractor(template).keys(columns).T:
+        rows = model.table.rows(keys)
+        counts = np.bincount(rows[rows >= 0], minlength=len(model.table))
+        frequent = (rows >= 0) & (counts[rows] >= LEAST)
+        partial = set(rows[frequent & (y.codes < 0)].tolist())  # a token without one gold label
+        pairs = np.unique(np.stack([rows, y.codes], 1)[frequent], axis=0)
+        for row, label in pairs.tolist():
+            if row not in partial:
+                sets.setdefault(row, set()).add(label)
+    return Candidates.of(sets) if sets else None
