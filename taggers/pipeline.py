@@ -271,10 +271,12 @@ def train_pipeline(
     used = _used(columns)
     common = {"random_state": random_state, "callback": callback}
     held_out = {} if dev is None else {"X_dev": _part(dev), "y_dev": _labelled(dev, 1)[1]}
+    # The splitter needs the most memory, so it comes before the other layers take theirs.
+    splitter = train_splitter(raw, random_state=random_state) if raw.joined else None
     # Keep only the model of each layer: the state of its training takes more memory than all models.
     upos = PosTagger(**common).fit(*_labelled(columns, 1), **held_out).model_
     upos.files = {"format": "conllu", "inputs": [1], "label": 3, "n_columns": 10}
-    pipeline = Pipeline(upos)
+    pipeline = Pipeline(upos, splitter=splitter)
     parts = [name for name in ("xpos", "feats") if name in used]
     if parts:
         places = [1, *(COLUMNS.index(name) + 1 for name in parts)]
@@ -291,8 +293,6 @@ def train_pipeline(
     if "lemma" in used:
         more = 2 if parts == ["xpos"] else 3
         pipeline.lemmatizer = _lemmatizer(columns, more, random_state)
-    if raw.joined:
-        pipeline.splitter = train_splitter(raw, random_state=random_state)
     return pipeline
 
 

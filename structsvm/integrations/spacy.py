@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import srsly
-from spacy.language import Language
+from spacy.language import FactoryMeta, Language
 from spacy.pipeline import TrainablePipe
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
@@ -76,11 +76,9 @@ class EstimatorPipe(TrainablePipe):
                 "or call nlp.initialize and train it"
             )
 
-    def weigh_scores(self, weights: dict[str, float | None]) -> None:
-        """Adapt the score weights of a pipeline when `nlp.add_pipe` adds this component.
-
-        spaCy only knows the weights of a factory, which do not depend on the settings of a component.
-        """
+    def describe(self, meta: FactoryMeta) -> FactoryMeta:
+        """Return what the factory says of its components, as it is true of this one with its settings."""
+        return meta
 
     # -- training -------------------------------------------------------------------------------
 
@@ -148,6 +146,22 @@ class EstimatorPipe(TrainablePipe):
             return self.from_disk(folder, exclude=exclude)
 
 
+class Descriptions(dict[str, FactoryMeta]):
+    """The meta of each component of a pipeline, for `nlp.analyze_pipes` and the score weights in its config.
+
+    spaCy gives every component the meta of its factory. Here each component describes itself.
+    """
+
+    def __init__(self, nlp: Language) -> None:
+        super().__init__(nlp._pipe_meta)
+        self.nlp = nlp
+
+    def __getitem__(self, name: str) -> FactoryMeta:
+        meta = super().__getitem__(name)
+        component = dict(self.nlp.components).get(name)
+        return component.describe(meta) if isinstance(component, EstimatorPipe) else meta
+
+
 def factory(
     name: str,
     component: type[EstimatorPipe],
@@ -165,11 +179,9 @@ def factory(
             settings |= {given.name: given for given in arguments if given.kind is given.KEYWORD_ONLY}
 
     def make(nlp: Language, name: str, **values: Any) -> EstimatorPipe:
-        made = component(nlp.vocab, name, **values)
-        if not _built_from_config():
-            # Reading nlp.config would freeze the weights of the components added so far.
-            made.weigh_scores(nlp._config.setdefault("training", {}).setdefault("score_weights", {}))
-        return made
+        if not isinstance(nlp._pipe_meta, Descriptions):
+            nlp._pipe_meta = Descriptions(nlp)
+        return component(nlp.vocab, name, **values)
 
     make.__doc__, make.__module__ = component.__doc__, component.__module__  # spaCy reads the package
     fixed = list(inspect.signature(make, eval_str=True).parameters.values())[:2]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import srsly
-from spacy.language import Language
+from spacy.language import FactoryMeta, Language
 from spacy.tokens import Doc
 from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
@@ -28,6 +29,7 @@ from taggers.tagger import TASKS, SequenceTagger
 
 FILE, SETTINGS = "model.ssvm", "cfg"
 WORDS = ("ORTH", "LOWER", "NORM")  # set by the tokenizer
+ANNOTATED = ("TAG", "POS", "MORPH", "LEMMA", "DEP", "ENT_TYPE", "ENT_IOB")  # set by other components
 # Options of a tagger that `spacy train` replaces.
 REPLACED = {
     "epochs": "set max_epochs under [training]",
@@ -160,6 +162,14 @@ class SequencePipe(EstimatorPipe):
                 f"the model was trained on {width} columns; name their token attributes with columns=[...]"
             )
         return names[:width]
+
+    def describe(self, meta: FactoryMeta) -> FactoryMeta:
+        """Return the attributes that the component sets and needs; the factory's until its file is read."""
+        own = ["token._.margin"] * self.margins + ["doc._.nbest"] * bool(self.nbest)
+        needed = meta.requires
+        if self.chosen_columns is not None or not self.pending:
+            needed = [f"token.{name.lower()}" for name in self.columns if name in ANNOTATED]
+        return replace(meta, assigns=[*meta.assigns, *own], requires=needed)
 
     # -- labels ---------------------------------------------------------------------------------
 

@@ -35,7 +35,6 @@ class StructSVMMorphologizer(StructSVMTagger):
     """
 
     LAYER: ClassVar[str] = "morph"
-    SCORED: ClassVar[tuple[str, ...]] = ("POS", "MORPH")
     TAGGER: ClassVar[Any] = MorphTagger
     TARGETS: ClassVar[dict[str, list[str]]] = {
         "POS|MORPH": ["POS", "MORPH"], "MORPH": ["MORPH"], "TAG|MORPH": ["TAG", "MORPH"],
@@ -71,7 +70,6 @@ class StructSVMLemmatizer(StructSVMTagger):
     """
 
     LAYER: ClassVar[str] = "lemma"
-    SCORED: ClassVar[tuple[str, ...]] = ("LEMMA",)
     memory: Lemmatizer | None = None
 
     TAGGER: ClassVar[Any] = MorphTagger

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from spacy.attrs import SENT_START
+from spacy.language import FactoryMeta
 from spacy.pipeline.senter import senter_score
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -15,6 +16,7 @@ from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
 from taggers.formats.conllu_text import OUTSIDE
+from taggers.spacy.component import SequencePipe
 from taggers.spacy.docs import Batch, read_docs
 from taggers.spacy.gold import Gold, same_tokens
 from taggers.spacy.tagger import Predicted, StructSVMTagger
@@ -70,8 +72,9 @@ class StructSVMSenter(StructSVMTagger):
     def _target_of_file(self) -> str:
         return "SENT_START"
 
-    def weigh_scores(self, weights: dict[str, float | None]) -> None:
-        """Change nothing: all settings have the same scores."""
+    def describe(self, meta: FactoryMeta) -> FactoryMeta:
+        """Keep the scores of the factory: there is only one target."""
+        return SequencePipe.describe(self, meta)
 
     def _read(self, docs: list[Doc]) -> Batch:
         return read_docs(docs, self.columns, self.vocab.strings, whole=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from spacy.attrs import IDS
+from spacy.language import FactoryMeta
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
@@ -45,7 +47,6 @@ class StructSVMTagger(SequencePipe):
     TAGGER: ClassVar[Any] = PosTagger
     LAYER: ClassVar[str] = "upos"
     OTHER_TASKS: ClassVar[dict[str, str]] = {"chunk": "structsvm_chunker", "ner": "structsvm_ner"}
-    SCORED: ClassVar[tuple[str, ...]] = ("TAG", "POS")  # the attributes that the factory gives weights
     TARGETS: ClassVar[dict[str, list[str]]] = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
 
     def __init__(self, *args: Any, target: str | None = None, **options: Any) -> None:
@@ -68,14 +69,17 @@ class StructSVMTagger(SequencePipe):
         """The token attributes that the component sets."""
         return self.TARGETS[self.target or self.saved.get("target") or self._target_of_file()]
 
-    def weigh_scores(self, weights: dict[str, float | None]) -> None:
-        """Leave out the accuracy of attributes that the component does not set, unless another one does."""
-        for name in dict.fromkeys([*self.SCORED, *self.attributes]):
-            score = f"{name.lower()}_acc"
-            if name not in self.attributes:
-                weights.setdefault(score, None)
-            elif weights.get(score) is None:
-                weights[score] = 1 / len(self.attributes)
+    def describe(self, meta: FactoryMeta) -> FactoryMeta:
+        """Let the attributes and score weights follow the target."""
+        meta = super().describe(meta)
+        if self.pending and self.target is None:
+            return meta
+        names = [name.lower() for name in self.attributes]
+        weights: dict[str, float | None]
+        weights = {score: None for score, weight in (meta.default_score_weights or {}).items() if not weight}
+        weights |= {f"{name}_acc": 1 / len(names) for name in names}
+        assigns = [*(f"token.{name}" for name in names), *(one for one in meta.assigns if "._." in one)]
+        return replace(meta, assigns=assigns, default_score_weights=weights, scores=list(weights))
 
     def _target_of_file(self) -> str:
         """Return the attribute that the labels of a model file stand for."""
@@ -97,8 +101,7 @@ class StructSVMTagger(SequencePipe):
             names = " and ".join(self.attributes)
             raise ValueError(
                 f"no token of the examples has a gold {names}, so the component {self.name!r} cannot learn; "
-                "choose another target (for a treebank without XPOS: POS, and pos_acc = 1.0 under "
-                "[training.score_weights])"
+                "choose another target (for a treebank without XPOS: POS)"
             )
         return labels
 

@@ -310,12 +310,12 @@ def test_tokens_get_only_labels_seen_with_their_part_of_speech_or_word(tmp_path)
     assert second == "_"
     words = MorphTagger().fit([[t[0] for t in s] for s in X], y).model_
     assert sorted(words.candidates.sizes.tolist()) == [1, 1, 2, 2]  # the, sleep and their endings
-    again.partial_fit([[("the", "N")]] * 20, [["Definite=Def"]] * 20)
-    assert again.model_.candidates is None
-    assert again.predict([[("the", "N")]]) == [["Definite=Def"]]
     with pytest.raises(ValueError, match="gold label"):
         tagger.partial_fit([[("the", "D")]], [[None]])
     assert tagger.model_.candidates is not None
+    tagger.partial_fit([[("the", "N")]] * 20, [["Definite=Def"]] * 20)
+    assert tagger.model_.candidates is None
+    assert tagger.predict([[("the", "N")]]) == [["Definite=Def"]]
 
 
 def test_shared_labels_refuse_what_they_cannot_do():

@@ -59,7 +59,7 @@ def test_sentence_boundaries_that_are_set_can_be_kept(folder):
 def test_every_config_makes_a_pipeline_and_names_its_scores(name, tmp_path):
     made = spacy.util.load_config(_written(tmp_path, config(name)))
     nlp = spacy.util.load_model_from_config(made, auto_fill=True)
-    given = {score for score, weight in made["training"]["score_weights"].items() if weight}
+    given = {score for score, weight in made["training"].get("score_weights", {}).items() if weight}
     known = {score for pipe in nlp.pipe_names for score in nlp.get_pipe_meta(pipe).default_score_weights}
     assert nlp.pipe_names
     assert given <= known
@@ -88,15 +88,44 @@ def test_score_weights_follow_the_target():
     assert set(weights((tagger, "TAG"), (morph, "MORPH"))) == {"tag_acc", "morph_acc"}
 
 
+def test_pipe_analysis_follows_the_settings(tmp_path):
+    def described(factory, **settings):
+        nlp = spacy.blank("en")
+        nlp.add_pipe(factory, name="it", config=settings)
+        nlp.add_pipe("structsvm_senter", name="other")
+        nlp.rename_pipe("it", "renamed")
+        found = nlp.analyze_pipes()
+        assert found["summary"]["other"]["assigns"] == ["token.is_sent_start"]
+        return found["summary"]["renamed"]["assigns"], found["problems"]["renamed"]
+
+    tagger, morph, lemma = "structsvm_tagger", "structsvm_morphologizer", "structsvm_lemmatizer"
+    assert described(tagger) == (["token.tag"], [])
+    assert described(tagger, target="POS") == (["token.pos"], [])
+    both = ["token.pos", "token.tag"]
+    assert described(tagger, target="POS|TAG", margins=True)[0] == [*both, "token._.margin"]
+    assert described(tagger, model="en-pos", nbest=2)[0] == [*both, "doc._.nbest"]
+    assert described(morph, target="MORPH") == (["token.morph"], [])
+    assert described(morph, model="en") == (["token.tag", "token.morph"], ["token.pos"])
+    assert described(lemma, model="en") == (["token.lemma"], ["token.pos", "token.morph"])
+    assert described("structsvm_chunker", columns=["ORTH", "POS"]) == (["doc.spans"], ["token.pos"])
+    assert described("structsvm_chunker", columns=["LOWER"]) == (["doc.spans"], [])
+    assert described("structsvm_ner")[0] == ["doc.ents", "token.ent_iob", "token.ent_type"]
+    nlp = spacy.blank("en")
+    nlp.add_pipe(tagger, config={"model": "en"})
+    nlp.to_disk(tmp_path)
+    assert spacy.load(tmp_path).analyze_pipes()["summary"][tagger]["assigns"] == ["token.pos"]
+
+
 def test_a_model_file_can_be_given_under_initialize(folder):
     commands.train("pos", folder / "train.conllu", folder / "pos.ssvm", label=3, keep_state=True)
-    text = config("pos").replace('target = "TAG"', 'target = "POS"').replace("tag_acc = 1.0", "pos_acc = 1.0")
-    text = text.replace("\npos_acc = 0.0", "")
+    text = config("pos").replace('target = "TAG"', 'target = "POS"')
     text += f'[initialize.components.structsvm_tagger]\nmodel = "{folder / "pos.ssvm"}"\n'
     (folder / "pos.cfg").write_text(text, encoding="utf-8")
     paths = {f"paths.{part}": str(folder / "dev.conllu") for part in ("train", "dev")}
     spacy_train(folder / "pos.cfg", folder / "pos", overrides=paths | {"training.max_epochs": 1})
     nlp = spacy.load(folder / "pos" / "model-last")
+    assert nlp.config["training"]["score_weights"] == {"pos_acc": 1.0}  # of the target
+    assert nlp.meta["performance"].keys() >= {"pos_acc"}
     dev = list(make_reader(str(folder / "dev.conllu"))(nlp))
     assert nlp.evaluate(dev)["pos_acc"] > 0.9
     nlp.get_pipe("structsvm_tagger").initialize(lambda: dev[:1], model=str(folder / "pos.ssvm"))
