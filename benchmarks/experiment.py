@@ -25,7 +25,9 @@ number next to ours with the difference, and writes Markdown, JSON and figures. 
 with a `Curve` for each line) and is drawn as SVG. With `quick`, use one seed and small data sets so that it
 takes at most half a minute. Names are those of Bordes' thesis (`table-5.5`, `figure-5.3`); other sources get
 a prefix (`svmstruct-table-4.2`, `lasvm-table-1`). If a corpus of the paper cannot be obtained, `instead` says
-what replaces it. `measurements` never measures the same job twice, so tables can share runs.
+what replaces it. If a number differs from the paper's, `because` says why: it maps patterns of the row's name
+and measure to reasons with their evidence. `measurements` never measures the same job twice, so tables can
+share runs.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 BORDES = "A. Bordes, New algorithms for large-scale support vector machines, thesis, 2010"
@@ -95,6 +97,7 @@ class Experiment:
     source: str
     corpora: tuple[str, ...]
     instead: str
+    because: Mapping[str, str]  # a pattern of rows, and why their numbers differ from the paper's
     run: Callable[[bool], Outcome] = field(repr=False)
 
 
@@ -102,14 +105,20 @@ REGISTRY: dict[str, Experiment] = {}
 
 
 def experiment(
-    name: str, what: str, *, source: str, corpora: Sequence[str] = (), instead: str = ""
+    name: str,
+    what: str,
+    *,
+    source: str,
+    corpora: Sequence[str] = (),
+    instead: str = "",
+    because: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[bool], Outcome]], Callable[[bool], Outcome]]:
     """Register a function of `quick` as the experiment of this name."""
 
     def register(run: Callable[[bool], Outcome]) -> Callable[[bool], Outcome]:
         if name in REGISTRY and REGISTRY[name].run.__module__ != run.__module__:
             raise ValueError(f"two modules have an experiment {name!r}")
-        REGISTRY[name] = Experiment(name, what, source, tuple(corpora), instead, run)
+        REGISTRY[name] = Experiment(name, what, source, tuple(corpora), instead, because or {}, run)
         return run
 
     return register

@@ -10,13 +10,16 @@ from __future__ import annotations
 import json
 import re
 import statistics
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks.experiment import experiments
 from benchmarks.harness import RESULTS, table
 from benchmarks.peers.measuring import median
 from benchmarks.peers.reporting import tables
 from benchmarks.peers.tasks import TASKS, TITLES
+from benchmarks.reproduce import difference, kept_rows, markdown, verdict
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "benchmarks").glob("*.md")))
@@ -68,22 +71,23 @@ def peers_of(task: str) -> str:
 
 def papers() -> str:
     """One row for each experiment: its subject and the distance between the paper's numbers and ours."""
-    from benchmarks.experiment import experiments
-
     rows = []
     for name, entry in experiments().items():
         path = RESULTS / f"{name}.json"
         if not path.exists():
-            rows.append([f"`{name}`", entry.what, "not run", "", ""])
+            rows.append([f"`{name}`", entry.what, "not run", "", "", ""])
             continue
-        compared = [row for row in json.loads(path.read_text(encoding="utf-8"))["rows"] if row["paper"]]
+        kept = kept_rows(json.loads(path.read_text(encoding="utf-8")))
         apart = [
-            100 * abs(row["difference"] / row["paper"]) for row in compared if row["difference"] is not None
+            100 * abs(distance / row.paper)
+            for row in kept
+            if row.paper and (distance := difference(row)) is not None
         ]
-        middle = f"{statistics.median(apart):.1f}%" if apart else "curves"
+        words = Counter(verdict(row, entry.because).split(" because")[0] for row in kept)
+        counts = [str(words[word] or "") for word in ("matches", "differs", "no data")]
         link = f"[{name}](../../benchmarks/results/{name}.md)"
-        rows.append([link, entry.what, str(len(apart) or ""), middle, f"{max(apart):.1f}%" if apart else ""])
-    return table(["experiment", "subject", "numbers", "median difference", "largest difference"], rows)
+        rows.append([link, entry.what, *counts, f"{statistics.median(apart):.1f}%" if apart else ""])
+    return table(["experiment", "subject", "matches", "differs", "no data", "median difference"], rows)
 
 
 def content(name: str) -> str:
@@ -107,7 +111,17 @@ def filled(text: str) -> str:
     return PLACE.sub(lambda place: f"{place[1]}{content(place['name'])}\n{place[3]}", text)
 
 
+def report_experiments() -> None:
+    """Write the reports of the kept experiments again, with the reasons that are known today."""
+    for name, entry in experiments().items():
+        path = RESULTS / f"{name}.json"
+        if path.exists():
+            data = json.loads(path.read_text(encoding="utf-8"))
+            path.with_suffix(".md").write_text(markdown(entry, data), encoding="utf-8")
+
+
 def main() -> None:
     """Fill all pages."""
+    report_experiments()
     for page in PAGES:
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import statistics
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from benchmarks.experiment import Experiment, Figure, Outcome, Row, experiments
 from benchmarks.harness import figure, machine, mean_spread, table
@@ -58,15 +60,16 @@ def reproduce(
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{experiment.name}-quick" if quick else experiment.name
-    drawn = draw(folder, name, outcome)
-    text = markdown(experiment, outcome, drawn, quick)
     data = {
         "experiment": experiment.name,
         "quick": quick,
         "machine": machine(),
         "rows": [asdict(row) | {"difference": difference(row)} for row in outcome.rows],
         "figures": [asdict(drawing) for drawing in outcome.figures],
+        "drawn": draw(folder, name, outcome),
+        "notes": outcome.notes,
     }
+    text = markdown(experiment, data)
     for ending, content in ((".json", json.dumps(data, indent=1) + "\n"), (".md", text)):
         with atomic_write(folder / f"{name}{ending}") as file:
             file.write(content.encode())
@@ -77,41 +80,61 @@ def difference(row: Row) -> float | None:
     return None if row.paper is None or not row.ours else statistics.mean(row.ours) - row.paper
 
 
-def verdict(row: Row) -> str:
+def verdict(row: Row, because: Mapping[str, str]) -> str:
     """Whether our mean is within 3% of the paper's number, or within two standard deviations of our runs.
 
-    >>> verdict(Row("LaRank", "dual", 500, [495.0, 496.0])), verdict(Row("LaRank", "dual", 500, [400.0]))
-    ('matches', 'differs')
+    If it is not, the reason is the first of `because` whose pattern is found in the row's name and measure.
+
+    >>> verdict(Row("LaRank", "dual", 500, [495.0, 496.0]), {})
+    'matches'
+    >>> verdict(Row("LaRank", "dual", 500, [400.0]), {"LaRank": "the data are fewer"})
+    'differs because the data are fewer'
     """
     apart = difference(row)
     if apart is None or row.paper is None:
         return "no data"
     spread = statistics.stdev(row.ours) if len(row.ours) > 1 else 0.0
-    return "matches" if abs(apart) <= max(NEAR * abs(row.paper), 2 * spread) else "differs"
+    if abs(apart) <= max(NEAR * abs(row.paper), 2 * spread):
+        return "matches"
+    label = f"{row.name}, {row.measure}"
+    reasons = [reason for pattern, reason in because.items() if re.search(pattern, label)]
+    return f"differs because {reasons[0]}" if reasons else "differs"
 
 
-def markdown(experiment: Experiment, outcome: Outcome, drawn: list[str], quick: bool) -> str:
-    """Return the report of one experiment."""
+def kept_rows(data: Mapping[str, Any]) -> list[Row]:
+    """The rows of a kept result."""
+    names = [field.name for field in fields(Row)]
+    return [Row(**{name: row[name] for name in names}) for row in data["rows"]]
+
+
+def results_table(experiment: Experiment, data: Mapping[str, Any]) -> str:
+    """The paper's numbers, ours, and a verdict for each row of a kept result."""
+    header = ["", "measure", "paper", "ours", "difference", "verdict", "runs"]
+    return table(header, [cells(row, experiment.because) for row in kept_rows(data)])
+
+
+def markdown(experiment: Experiment, data: Mapping[str, Any]) -> str:
+    """The report of a kept result."""
+    quick = data["quick"]
     parts = [f"# {experiment.name}: {experiment.what}", f"Source: {experiment.source}."]
     if experiment.instead:
         parts.append(f"Replaced: {experiment.instead}")
     if quick:
         parts.append("Quick run with few seeds and small data sets: do not compare these numbers.")
-    if outcome.rows:
-        header = ["", "measure", "paper", "ours", "difference", "verdict", "runs"]
-        parts.append(table(header, [cells(row) for row in outcome.rows]))
-    parts += [f"![{name}]({name})" for name in drawn]
-    if outcome.figures and not drawn:
-        parts.append('The figures are not drawn; their data is in the JSON file. Run: pip install matplotlib')
-    if outcome.notes:
-        parts.append(outcome.notes)
+    if data["rows"]:
+        parts.append(results_table(experiment, data))
+    parts += [f"![{name}]({name})" for name in data["drawn"]]
+    if data["figures"] and not data["drawn"]:
+        parts.append("The data of the figures is in the JSON file.")
+    if data["notes"]:
+        parts.append(data["notes"])
     command = f"python -m benchmarks reproduce {experiment.name}{' --quick' if quick else ''}"
-    return "\n\n".join([*parts, f"`{command}`, {machine()}"]) + "\n"
+    return "\n\n".join([*parts, f"`{command}`, {data['machine']}"]) + "\n"
 
 
-def cells(row: Row) -> list[str]:
+def cells(row: Row, because: Mapping[str, str]) -> list[str]:
     """
-    >>> cells(Row("LaRank", "dual", 500, [495.0, 496.0], digits=1, relative=True))
+    >>> cells(Row("LaRank", "dual", 500, [495.0, 496.0], digits=1, relative=True), {})
     ['LaRank', 'dual', '500', '495.5 ± 0.7', '-4.5 (-0.9%)', 'matches', '2']
     """
     apart = difference(row)
@@ -121,7 +144,7 @@ def cells(row: Row) -> list[str]:
         told = f"{apart:+.{row.digits}f}"
         told += f" ({100 * apart / row.paper:+.1f}%)" if row.relative else ""
     paper = "" if row.paper is None else f"{row.paper:g}"
-    return [row.name, row.measure, paper, ours, told, verdict(row), str(len(row.ours))]
+    return [row.name, row.measure, paper, ours, told, verdict(row, because), str(len(row.ours))]
 
 
 def draw(folder: Path, name: str, outcome: Outcome) -> list[str]:

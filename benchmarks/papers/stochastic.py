@@ -1,4 +1,8 @@
-"""SGD-QN, SVMSGD2 and liblinear in Bordes' thesis: table 3.5, figures 3.1 and 3.2, on data at hand."""
+"""SGD-QN, SVMSGD2 and liblinear in Bordes' thesis: table 3.5, figures 3.1 and 3.2, on data at hand.
+
+Rows have norm 1. lambda and t0 are those of DELTA in the thesis (table 3.4). The scale matters: for long rows
+the best t0 is 100 to 1000 times larger, and then the curvature of SGD-QN hardly changes in ten epochs.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,13 @@ from benchmarks.experiment import BORDES, Curve, Figure, Outcome, Row, experimen
 from benchmarks.harness import measurements
 
 LAMBDA = {"ADULT": 1e-4, "R8": 1e-4, "MNIST": 1e-4, "CONDITION": 1e-4}
+T0 = 1e4  # of DELTA
 METHODS: dict[str, dict[str, Any]] = {
-    "SVMSGD2": {"algorithm": "svmsgd2"},
-    "SGD-QN": {"algorithm": "sgdqn"},
-    "SVMSGD2, rescaled": {"algorithm": "rescaled"},
+    "SVMSGD2": {"algorithm": "svmsgd2", "t0": T0},
+    "SGD-QN": {"algorithm": "sgdqn", "t0": T0},
+    "SVMSGD2, t0 chosen": {"algorithm": "svmsgd2"},
+    "SGD-QN, t0 chosen": {"algorithm": "sgdqn"},
+    "rescaled, t0 chosen": {"algorithm": "rescaled"},
 }
 NEEDED = ("adult_a9a", "reuters_r8", "mnist")
 INSTEAD = (
@@ -25,7 +32,9 @@ EPOCHS = 10
 
 
 def load(name: str, few: bool) -> tuple[Any, np.ndarray, Any, np.ndarray]:
-    """A binary problem; few: a part of it."""
+    """A binary problem with rows of norm 1; few: a part of it."""
+    from sklearn.preprocessing import normalize
+
     import corpora
 
     if name == "CONDITION":
@@ -45,7 +54,9 @@ def load(name: str, few: bool) -> tuple[Any, np.ndarray, Any, np.ndarray]:
         mnist = corpora.load_mnist()
         even, even_test = mnist.y_train[:20_000] % 2 == 0, mnist.y_test % 2 == 0
         data = mnist.X_train[:20_000] / 255, even, mnist.X_test / 255, even_test
-    return (data[0][:3000], data[1][:3000], data[2], data[3]) if few else data  # type: ignore[return-value]
+    X, y, X_test, y_test = data
+    some = slice(3000 if few else None)
+    return normalize(X[some]), y[some], normalize(X_test), y_test
 
 
 def measure(task: str, name: str, method: str, few: bool) -> dict[str, Any]:
@@ -61,8 +72,8 @@ def one_pass(X: Any, y: np.ndarray, method: str, lam: float) -> float:
     """CPU seconds of a pass, the best of three; "SGD" shrinks w in every step."""
     from structsvm.binary import SGDQNClassifier
 
-    options = {"algorithm": "svmsgd2", "skip": 1} if method == "SGD" else METHODS[method]
-    model = SGDQNClassifier(lam, t0=1 / lam, fit_intercept=False, **options)
+    options = METHODS["SVMSGD2"] | {"skip": 1} if method == "SGD" else METHODS[method]
+    model = SGDQNClassifier(lam, fit_intercept=False, **options)
     found = []
     for _ in range(3):
         start = time.process_time()
@@ -111,8 +122,12 @@ def liblinear(X: Any, y: Any, X_test: Any, y_test: Any, lam: float) -> dict[str,
 
 
 @experiment(
-    "table-3.5", "Time of one pass of SGD, SVMSGD2 and SGD-QN", source=BORDES, corpora=NEEDED, instead=INSTEAD
-)
+    "table-3.5", "Time of one pass of SGD, SVMSGD2 and SGD-QN", source=BORDES, corpora=NEEDED,
+    instead=INSTEAD, because={
+        "sparse.*SGD,": "R8 has fewer features than RCV1, and SGD passes over all of them in every step",
+        "SGD-QN": "an estimate of B costs one pass over w, and ours is compiled code of another kind",
+    },
+)  # fmt: skip
 def table_3_5(quick: bool) -> Outcome:
     rows = []
     for name, paper in (("MNIST", (0.13, 0.21)), ("R8", (36.8, 0.37))):
@@ -156,25 +171,20 @@ def figure_3_1(quick: bool) -> Outcome:
                 curves.append(Curve(method, list(across), [max(p - best, 1e-8) for p in run["primals"]]))
             figures.append(Figure(label, "primal - best", curves, title=name, log="y"))
         for method in METHODS:
-            rows.append(
-                Row(
-                    f"{name}, {method}",
-                    "primal / best, epoch 1",
-                    None,
-                    [runs[method]["primals"][0] / best],
-                    4,
-                )
-            )
-            rows.append(
-                Row(f"{name}, {method}", "the same, epoch 10", None, [runs[method]["primals"][-1] / best], 4)
-            )
-    return Outcome(rows, figures, "Squared hinge loss, lambda 1e-4. " + BLIND)
+            for epoch in (1, 2, 5, 10):
+                primal = runs[method]["primals"][epoch - 1]
+                rows.append(Row(f"{name}, {method}", f"primal, epoch {epoch}", None, [primal], 4))
+        rows.append(Row(name, "lowest primal of all", None, [best], 4))
+    return Outcome(rows, figures, SETTINGS)
 
 
-BLIND = (
-    "The published estimate of the curvature is the same for all features where none is ever zero, since the "
-    "feature's value cancels in its ratio: on CONDITION SGD-QN is SVMSGD2 with another gain. A fixed "
-    "diagonal from the features' squares (rescaled) does what was meant."
+SETTINGS = (
+    "Squared hinge loss, rows of norm 1, lambda 1e-4. t0 is 1e4, as for DELTA in the thesis, or chosen on "
+    "a tenth of the data, each method by itself. With the same t0, SGD-QN lowers the primal faster than "
+    "SVMSGD2, as the thesis says. If no feature is ever zero, as in CONDITION, its estimate of the "
+    "curvature is the same for all features, because the feature's value cancels in its ratio; the gain "
+    "is then that of a better step size. A fixed diagonal from the mean squares of the features "
+    "(rescaled) does what was meant."
 )
 
 
@@ -191,4 +201,4 @@ def figure_3_2(quick: bool) -> Outcome:
             rows.append(Row(f"{name}, {method}", "error %, 1 epoch", None, run["errors"][:1]))
             rows.append(Row(f"{name}, {method}", "error %, at the end", None, run["errors"][-1:]))
             rows.append(Row(f"{name}, {method}", "CPU seconds, at the end", None, run["seconds"][-1:]))
-    return Outcome(rows, figures, "liblinear is stopped after 1 to 50 iterations. " + BLIND)
+    return Outcome(rows, figures, "liblinear is stopped after 1 to 50 iterations. " + SETTINGS)

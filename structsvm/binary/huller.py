@@ -18,9 +18,10 @@ class HullerClassifier(KernelMachine):
         f(x) = <X_P - X_N, x> + (||X_N||^2 - ||X_P||^2) / 2
 
     For each example, the algorithm makes one PROCESS step, then one REPROCESS step with a random support
-    vector. Use it for separable data only: on noisy data the hulls overlap. Training stops after the given
-    number of epochs; there is no other stopping rule. An update costs one kernel value for each support
-    vector. A sample weight of 0 omits an example; all other weights have the same effect.
+    vector. X_P and X_N start at the first example of each class; in Algorithm 10 of the thesis they start at
+    the mean of a few. Use it for separable data only: on noisy data the hulls overlap. Training stops after
+    the given number of epochs; there is no other stopping rule. An update costs one kernel value for each
+    support vector. A sample weight of 0 omits an example; all other weights have the same effect.
 
     After fit: classes_, support_vectors_, dual_coef_, intercept_, margin_, n_kernels_, n_steps_.
     """

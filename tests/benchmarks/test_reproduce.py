@@ -30,7 +30,7 @@ def registered(monkeypatch):
     registry = {}
 
     def add(name, run, corpora=()):
-        registry[name] = experiment.Experiment(name, f"What {name} shows", BORDES, corpora, "", run)
+        registry[name] = experiment.Experiment(name, f"What {name} shows", BORDES, corpora, "", {}, run)
 
     add("table-9.1", lambda quick: Outcome([Row("LaRank", "F1", 0.5, [0.25] if quick else [0.25, 0.75])]))
     add("table-9.2", lambda quick: Outcome(), ("conll2000",))

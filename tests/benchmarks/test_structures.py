@@ -65,13 +65,23 @@ def test_the_form_of_a_grammar_learner_is_scored():
         assert parsing.run(form, trees, trees[:2])["scores"].f1 == 100
 
 
-def test_groups_of_generated_texts_share_words_with_their_nodes():
-    X, y, separator = taxonomies.newsgroups(0)
-    assert len(X) == 600
-    hockey = " ".join(x for x, label in zip(X, y, strict=True) if label == "rec.sport.hockey")
-    assert "rec.sport1" in hockey
-    assert "sci" not in hockey
-    assert separator == "."
+def test_groups_of_generated_texts_have_one_depth_and_share_words_with_their_nodes():
+    X, y, separator = taxonomies.patents(0)
+    groups = set(y.tolist())
+    assert len(groups) == 96
+    assert {group.count(separator) for group in groups} == {2}
+    assert {len(x.split()) for x in X} == {taxonomies.WORDS}
+    words = " ".join(x for x, group in zip(X, y, strict=True) if group == "1.2.3").split()
+    owners = {word.partition("w")[0] for word in words}
+    assert owners == {"", "1", "1.2", "1.2.3"}
+    assert np.mean(["w" in word and word[0] != "w" for word in words]) == pytest.approx(0.15, abs=0.05)
+
+
+def test_a_taxonomy_with_its_loss_lowers_the_tree_loss_of_few_examples(monkeypatch):
+    monkeypatch.setattr(taxonomies, "BRANCHES", (3, 3, 3))
+    found = taxonomies.draw("patent-like", seed=0, per_class=2)
+    assert set(found) == set(taxonomies.VARIANTS)
+    assert taxonomies.change([found], 1)[0] < 0
 
 
 def test_kde_answers_with_the_output_that_its_regression_points_to():
