@@ -93,7 +93,7 @@ def draw(data: str, seed: int, per_class: int) -> dict[str, tuple[float, float]]
 
 
 def change(runs: list[dict[str, Any]], place: int) -> list[float]:
-    """What the taxonomy and its loss change in each draw, in percent of the flat machine."""
+    """The change by the taxonomy and its loss in each draw, in percent of the flat machine."""
     return [100 * (run[BOTH][place] / run[FLAT][place] - 1) for run in runs]
 
 

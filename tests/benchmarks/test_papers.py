@@ -38,7 +38,7 @@ def test_every_kernel_machine_of_the_cache_experiments_separates_digits(method, 
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
     y = np.arange(120) % 3
-    X = (100 * np.eye(3)[y] + rng.normal(size=(120, 3))).astype(np.float32)
+    X = (2000 * np.eye(3)[y] + rng.normal(size=(120, 3))).astype(np.float32)
     digits = SimpleNamespace(X_train=X, y_train=y, X_test=X, y_test=y)
     monkeypatch.setattr("corpora.load_mnist", lambda: digits)
     found = caches.measure(method, cache=1.0, C=10.0, digits=[0, 2], n=90)
@@ -54,7 +54,7 @@ def test_a_pass_in_file_order_does_not_depend_on_the_seed():
 
     def duals(file_order):
         taggers = [
-            SequenceTagger(template="w[0]", algorithm="pa", epochs=1, C=0.1, random_state=seed)
+            SequenceTagger(template="w[0]", algorithm="pa", epochs=1, C=10, random_state=seed)
             for seed in range(6)
         ]
         with sequences.optimizers_with(file_order):
