@@ -5,13 +5,14 @@ The thesis trains on 60,000 images. Here it is 2,000, so that libsvm takes minut
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from benchmarks.experiment import BORDES, Curve, Figure, Outcome, Row, experiment
-from benchmarks.harness import cpu_timed, measurements
+from benchmarks.harness import measurements
 
 IMAGES, TESTED = 2_000, 1_000
 GAMMA, SCALE = 0.005, np.float32(1 / 127.5)
@@ -36,7 +37,9 @@ def measure(method: str, cache: float, C: float, digits: Sequence[int], n: int) 
     for digit in digits:
         y = data.y_train[rows] == digit
         model = build(method, cache, C)
-        _, seconds = cpu_timed(lambda model=model, y=y: model.fit(X, y))
+        start = time.process_time()
+        model.fit(X, y)
+        seconds = time.process_time() - start
         wrong = model.predict(X_test) != (data.y_test[:TESTED] == digit)
         found["error"].append(100 * float(np.mean(wrong)))
         found["support"].append(int(np.count_nonzero(model.dual_coef_)))
