@@ -16,6 +16,7 @@ from structsvm._scipy import sparse
 NUMBERS = (int, float, np.integer, np.floating)
 SMALLEST = 1e-100
 LARGEST = 1e100  # squares of features, and sums of them, must stay finite
+HARD = 1e50  # the bound of coefficients for C = infinity: larger than any that training reaches
 LARGEST_COUNT = 2**53  # of a counter in a file, so that it stays far from overflow
 
 
@@ -54,15 +55,17 @@ def check_count(*, low: int = 0, **values: Any) -> None:
 def check_ranges(owner: Any, ranges: Mapping[str, Any]) -> None:
     """Check the attributes of an object against the values that `ranges` allows.
 
-    float allows numbers above 0, an integer allows integers of at least this value, and a tuple allows its
-    elements. If a name ends in a question mark, None is allowed too.
+    float allows finite numbers above 0, infinity allows infinity too, an integer allows integers of at least
+    this value, and a tuple allows its elements. If a name ends in a question mark, None is allowed too.
     """
     for name, allowed in ranges.items():
         value = getattr(owner, name.rstrip("?"))
         if name.endswith("?") and value is None:
             continue
         given = {name.rstrip("?"): value}
-        if allowed is float:
+        if allowed == np.inf and isinstance(value, NUMBERS) and value == np.inf:
+            continue
+        if allowed is float or allowed == np.inf:
             check_positive(**given)
         elif isinstance(allowed, int):
             check_count(**given, low=allowed)
@@ -110,7 +113,7 @@ def check_sample_weight(sample_weight: Any, n: int, C: float | None = None) -> n
         raise ValueError("sample_weight is zero for every sample; at least one weight must be positive")
     if C is not None:
         with np.errstate(over="ignore"):
-            check_bounds(C * weight)
+            check_bounds(min(C, HARD) * weight)
     return np.require(weight, requirements=["C", "A"])
 
 

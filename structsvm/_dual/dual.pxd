@@ -19,6 +19,7 @@ cdef class Dual:
     cdef readonly Py_ssize_t n_patterns     # support patterns, at positions 0 .. n_patterns - 1
     cdef readonly Py_ssize_t n_outputs      # their outputs, the true ones not counted
     cdef readonly Py_ssize_t block          # patterns to visit in one call; 0: any number
+    cdef double limit                       # of the dual objective; 0: none
     cdef double polled                      # the cost at the last look at Ctrl-C
     cdef double last_gap                    # gradient difference that the last optimize() met
     cdef uint64_t rng
@@ -30,4 +31,5 @@ cdef class Dual:
     cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil
     cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil
     cdef int poll(self) except -1 nogil
+    cdef void require_margin(self, double norm, double loss) noexcept nogil
     cdef Py_ssize_t pick(self) noexcept nogil

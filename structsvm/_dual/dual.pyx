@@ -11,6 +11,10 @@ import numpy as np
 
 # Multiply-adds between two looks at Ctrl-C: 5 ms, or 100 ms if w is in no cache.
 cdef double COST_PER_POLL = 1e7
+cdef double LEAST_MARGIN = 3e-4     # of a hard-margin problem, in units of the largest ||d|| / Delta
+NOT_SEPARABLE = (
+    f"the training set is not separable with a margin of at least {LEAST_MARGIN:g} times the largest "
+    "difference of joint features; use a finite C")
 
 
 cdef class Dual:
@@ -86,12 +90,23 @@ cdef class Dual:
         return -np.inf
 
     cdef int poll(self) except -1 nogil:
-        """Look at Ctrl-C, between two steps, if much was computed since the last look."""
+        """Look at Ctrl-C, between two steps, if much was computed since the last look; check the limit."""
+        if self.limit > 0 and self.dual > self.limit:
+            with gil:
+                raise ValueError(NOT_SEPARABLE)
         if self.cost - self.polled > COST_PER_POLL:
             self.polled = self.cost
             with gil:
                 PyErr_CheckSignals()
         return 0
+
+    cdef void require_margin(self, double norm, double loss) noexcept nogil:
+        """Lower the limit for a constraint <w, d> >= loss of a hard-margin problem; norm: ||d||^2.
+
+        No dual value is above ||w||^2 / 2 of any w that fulfils all constraints, and the margin is 1 / ||w||.
+        """
+        if norm > 0:
+            self.limit = min(self.limit, loss * loss / (2 * LEAST_MARGIN * LEAST_MARGIN * norm))
 
     cdef Py_ssize_t pick(self) noexcept nogil:
         """A support pattern drawn at random, or -1 if there is none."""

@@ -57,6 +57,7 @@ cdef class LinearDual(Dual):
     cdef Py_ssize_t match(self, Pattern* p) noexcept nogil
     cdef int step(self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil
     cdef void shift(self, double step, const Difference* d) noexcept nogil
+    cdef double inner(self, const Difference* a, const Difference* b) noexcept nogil
     cdef Pattern* insert_pattern(self, Py_ssize_t slot) except NULL nogil
     cdef double product(self, Pattern* p, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef bint widen(self, Pattern* p) noexcept nogil

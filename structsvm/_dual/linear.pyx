@@ -14,11 +14,14 @@ slack rescaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) fo
 v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it. A shard (`shard.pyx`)
 multiplies the squared norms, and its changes of w, by sigma, which is 1 here.
 
+C = infinity is the hard margin, with no slacks: the dual of a training set that is not separable has no
+maximum, so training ends with an error at a limit.
+
 w is an array or, for oracles that read it so, in `Blocks`: support outputs then hold places, not indices.
 """
 from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX
-from libc.math cimport NAN
+from libc.math cimport INFINITY, NAN, sqrt
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove
@@ -35,7 +38,7 @@ from structsvm._dual.sparse cimport canonical, dot_dense
 import numpy as np
 
 from structsvm._dual.dual import lengthened, shortened
-from structsvm.validation import LARGEST_COUNT
+from structsvm.validation import HARD, LARGEST_COUNT
 
 cdef extern from "structsvm/_dual/vector.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
@@ -70,6 +73,8 @@ cdef class LinearDual(Dual):
         self.oracle = oracle
         self.blocks = None if dense or oracle.pinned < 0 else Blocks(oracle.pinned)
         self.C, self.tau, self.kappa = C, tau, kappa
+        if C == INFINITY:       # hard margin: a bound that no step meets, and a limit to the dual instead
+            self.C, self.kappa, self.limit = HARD, 0, sqrt(HARD)
         self.squared = oracle.squared
         self.most_products = MOST_PRODUCTS
         self.sigma = 1
@@ -203,6 +208,10 @@ cdef class LinearDual(Dual):
 
     cdef void shift(self, double step, const Difference* d) noexcept nogil:
         difference_add(self.w, step, d)
+
+    cdef double inner(self, const Difference* a, const Difference* b) noexcept nogil:
+        """<a, b>."""
+        return difference_norm(a) if a == b else difference_inner(a, b)
 
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
         """Ask the oracle and return the violation of what it found, packed if it is above `floor`."""
@@ -350,7 +359,7 @@ cdef class LinearDual(Dual):
         if value != value:
             one = self.named(&p.outputs[a].d, self.spare)
             other = self.named(&p.outputs[b].d, self.spare + one.n)
-            value = difference_inner(&one, &other)
+            value = self.inner(&one, &other)
             if p.products != NULL:
                 p.products[a * p.capacity + b] = p.products[b * p.capacity + a] = value
         return value
@@ -402,7 +411,9 @@ cdef class LinearDual(Dual):
         if n_values:
             memcpy(block + capacity, self.looked.value, n_values * sizeof(double))
         out.alpha, out.loss = 0, self.oracle.found.loss
-        out.norm = difference_norm(&out.d)
+        out.norm = self.inner(&out.d, &out.d)
+        if self.limit > 0:
+            self.require_margin(out.norm, out.loss)
         if p.products != NULL:
             p.products[p.n * p.capacity + p.n] = out.norm
             for k in range(p.n):

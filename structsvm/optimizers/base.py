@@ -310,9 +310,7 @@ class Optimizer:
         return machine.n_weights if hasattr(machine, "n_weights") else len(self._weights())
 
     def _weights(self) -> np.ndarray:
-        weights = self._fitted().weights
-        if weights is None:
-            raise AttributeError("a kernel machine has no weight vector; use its support vectors")
+        weights: np.ndarray = self._fitted().weights
         return weights
 
     def primal(
@@ -430,8 +428,6 @@ class Optimizer:
     def state(self) -> dict[str, np.ndarray]:
         """The training state as arrays for `resume`: what the machine learned, and its support patterns."""
         dual = self._fitted().state()
-        if "weights" not in dual:
-            raise ValueError("a kernel machine has no state of arrays; pickle the optimizer instead")
         state = {f"dual.{name}": value for name, value in dual.items() if name != "slots"}
         if "slots" in dual:
             slots = dual["slots"]

@@ -1,22 +1,27 @@
-"""LaRank and SVMstruct with kernels, for multiclass problems (thesis 5.2)."""
+"""LaRank and SVMstruct with kernels: multiclass problems (thesis 5.2), sequences and joint kernels."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 
 from structsvm._dual import schedules
+from structsvm._dual.gram import GramDual
 from structsvm._dual.kernel import KernelDual
 from structsvm._scipy import sparse
 from structsvm.guard import reads
 from structsvm.kernels import Inputs, PrecomputedInputs, SparseInputs, kernel_function
 from structsvm.optimizers.larank import GAP_EPOCHS, LaRank
 from structsvm.optimizers.svmstruct import SVMStruct
+from structsvm.problem import Problem
+from structsvm.problems.joint import JointKernelProblem
 from structsvm.problems.multiclass import Multiclass
-from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_targets
+from structsvm.problems.sequence.problem import SequenceProblem
+from structsvm.validation import check_count, check_matrix, check_positive, check_targets
 
 COARSE = 0.03  # of the gap on support patterns: with more of it left, looking at other patterns is too early
 NO_BATCHES = "the kernel values between two batches are missing; pass all data to fit"
@@ -30,7 +35,7 @@ class KernelPatterns:
 
     n_weights = 0
 
-    def __init__(self, problem: Multiclass, kernel: Any, gamma: float, degree: int, coef0: float) -> None:
+    def __init__(self, problem: Any, kernel: Any, gamma: float, degree: int, coef0: float) -> None:
         self.problem = problem
         self.kernel = kernel
         self.options: dict[str, Any] = {"gamma": gamma, "degree": degree, "coef0": coef0}
@@ -102,7 +107,11 @@ class KernelPatterns:
 
 
 class _Kernels:
-    """The parts of a kernel optimizer that do not depend on the algorithm: options, machine, predictions."""
+    """The parts of a kernel optimizer that do not depend on the algorithm: options, machine, predictions.
+
+    A `KernelDual` trains multiclass problems with margin rescaling and L1 slacks. A `GramDual`, which needs
+    the whole kernel matrix, trains all others.
+    """
 
     problem: Any
     C: float
@@ -110,36 +119,64 @@ class _Kernels:
     kappa: float
     rescaling: str
     slack: str
+    validate: Callable[[], None]
     _fitted: Callable[[], Any]
+    _span: Any = None  # of a `GramDual`
 
-    def _set_kernel(self, kernel: Any, gamma: float, degree: int, coef0: float, cache_size: float) -> None:
+    def _set_kernel(
+        self, kernel: Any, gamma: float, degree: int, coef0: float, eta: float, cache_size: float
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.eta = eta
         self.cache_size = cache_size
+
+    @property
+    def _whole(self) -> bool:
+        """Whether training needs the whole kernel matrix."""
+        plain = self.rescaling == "margin" and self.slack == "l1" and np.inf > self.C
+        return not (plain and isinstance(self.problem, Multiclass))
 
     def _check_kernel(self) -> None:
         """Reject options and problems that kernels do not support."""
-        check_positive(gamma=self.gamma, cache_size=self.cache_size)
+        check_positive(gamma=self.gamma, eta=self.eta, cache_size=self.cache_size)
         check_count(degree=self.degree, low=1)
-        check_choice(rescaling=(self.rescaling, ("margin",)), slack=(self.slack, ("l1",)))
-        if not isinstance(self.problem, Multiclass) or self.problem.fit_intercept:
+        problem = self.problem
+        if isinstance(problem, SequenceProblem):
+            if problem.bigrams or (isinstance(self.kernel, str) and self.kernel == "precomputed"):
+                raise ValueError("kernels between tokens support no bigram features and no kernel matrix")
+        elif not isinstance(problem, (Multiclass, JointKernelProblem)) or (
+            isinstance(problem, Multiclass) and problem.fit_intercept
+        ):
             raise ValueError(
-                "kernels require a Multiclass problem without fit_intercept"
+                "kernels require a Multiclass problem without fit_intercept, a SequenceProblem or a "
+                "JointKernelProblem"
             )
 
-    def _refuse_precomputed(self) -> None:
+    def _refuse_batches(self) -> None:
+        if self._whole:
+            raise ValueError(f"partial_fit cannot train this problem with kernels: {NO_BATCHES}")
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError(f"partial_fit cannot use a precomputed kernel: {NO_BATCHES}")
 
     @reads
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores, a column for each class."""
-        return self._fitted().decision_function(check_matrix(X, n_features=self.problem.n_inputs))
+        """Scores of a multiclass problem, a column for each class."""
+        machine = self._fitted()
+        if not isinstance(machine, GramDual):
+            return machine.decision_function(check_matrix(X, n_features=self.problem.n_inputs))
+        if not isinstance(self.problem, Multiclass):
+            raise TypeError(f"{type(self.problem).__name__} has no decision_function; use predict")
+        return self._span.scores(self.problem, machine.coefficients(), X)
 
     @reads
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
+        """The best class of each row, the labels of all tokens, or the best candidate of each pattern."""
+        machine = self._fitted()
+        if isinstance(machine, GramDual):
+            return self._span.predict(self.problem, machine.coefficients(), self.eta, X)
         return self.problem.classes_[np.argmax(self.decision_function(X), axis=1)]
 
     @property
@@ -147,25 +184,76 @@ class _Kernels:
         """Kernel values computed during training."""
         return int(self._fitted().n_kernels)
 
-    def _new_oracle(self, problem: Any) -> KernelPatterns:
-        return KernelPatterns(problem, self.kernel, self.gamma, self.degree, self.coef0)
+    @contextmanager
+    def _spanned(self, X: Any, fresh: bool) -> Iterator[Any]:
+        """X as the oracle reads it; if it does not accept the data, the machine keeps its old span."""
+        self.validate()
+        if not self._whole:
+            yield X
+            return
+        if not fresh:
+            raise ValueError(f"these kernels cannot accept a second data set: {NO_BATCHES}")
+        before, self._span = self._span, self._new_span(X)
+        try:
+            yield self._span.data
+        except BaseException:
+            self._span = before
+            raise
 
-    def _new_machine(self, oracle: Any, seed: int) -> KernelDual:
-        return KernelDual(
-            oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed, cache_mb=self.cache_size
+    def _new_span(self, X: Any) -> Any:
+        from structsvm.optimizers.spans import Pairs, Rows, Tokens
+
+        if isinstance(self.problem, JointKernelProblem):
+            return Pairs(X, self.problem, self.cache_size)
+        kernel = (self.kernel, self.gamma, self.degree, self.coef0)
+        if isinstance(self.problem, Multiclass):
+            return Rows(X, kernel, self.cache_size)
+        return Tokens(X, self.problem, kernel, self.cache_size)
+
+    def _new_oracle(self, problem: Any) -> Any:
+        if not self._whole:
+            return KernelPatterns(problem, self.kernel, self.gamma, self.degree, self.coef0)
+        oracle = self._span.oracle(problem)
+        oracle.configure(rescaling=self.rescaling, slack=self.slack)
+        return oracle
+
+    def _new_machine(self, oracle: Any, seed: int) -> Any:
+        options: dict[str, Any] = {"C": self.C, "tau": self.tau, "kappa": self.kappa, "seed": seed}
+        if not self._whole:
+            return KernelDual(oracle, cache_mb=self.cache_size, **options)
+        span = self._span
+        return GramDual(
+            oracle, span.gram, offset=span.offset, stride=span.stride(oracle.problem), eta=self.eta, **options
         )
+
+    def _weights(self) -> np.ndarray:
+        raise AttributeError("a kernel machine has no weight vector; use its support vectors")
+
+    def state(self) -> dict[str, np.ndarray]:
+        """Refused: a kernel machine has no state of arrays."""
+        raise ValueError("a kernel machine has no state of arrays; pickle the optimizer instead")
 
 
 class KernelLaRank(_Kernels, LaRank):
-    """LaRank with kernels between the rows of X, for `Multiclass` problems; the default schedule is adaptive.
+    """LaRank with kernels between inputs; the default schedule is adaptive.
 
     kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed"
     (X is the matrix of kernel values, square in `fit`), or a function of two matrices that returns the values
-    for all pairs of rows.
-    cache_size: MB for the kernel rows of support patterns; evicted rows are recomputed. The other options
-    are those of `LaRank`, with margin rescaling and L1 slacks only. Values are computed and stored in the
-    precision of X: float32 is twice as fast as float64. The joint kernel is <Lambda(y), Lambda(y')> k(x, x'),
-    so loss matrices and output features work as in `Multiclass`.
+    for all pairs of rows. Values are computed and stored in the precision of X: float32 is twice as fast as
+    float64. The other options are those of `LaRank`. The problem is one of three:
+
+    * `Multiclass`, with the joint kernel <Lambda(y), Lambda(y')> k(x, x'): loss matrices and output features
+      have the same meaning as without a kernel.
+    * `SequenceProblem`, with a kernel between tokens (equation 4.22 of Tsochantaridis' thesis): the sum of
+      k(x_t, x'_s) over the pairs of tokens with the same label, plus eta^2 times the number of pairs of equal
+      transitions. A "precomputed" kernel is not supported.
+    * `JointKernelProblem`, with a joint kernel of your own instead of `kernel`.
+
+    cache_size: MB for kernel values. `Multiclass` problems with margin rescaling and L1 slacks keep the rows
+    of support patterns and compute evicted rows again. All others need the whole matrix in float64: n^2
+    values for n rows of X, tokens, or pairs of a pattern and a candidate. A step then costs n multiply-adds
+    for each input in which two outputs differ. `fit` raises ValueError if the matrix does not fit, and
+    `partial_fit` is not supported.
 
     A step costs a pass over a row of kernel values, while inspecting a pattern costs almost nothing. So
     LaRank inspects ten patterns for OPTIMIZE and makes only the step with the largest gain. Later epochs of
@@ -175,27 +263,32 @@ class KernelLaRank(_Kernels, LaRank):
 
     def __init__(
         self,
-        problem: Multiclass,
+        problem: Problem,
         *,
         schedule: str = "adaptive",
         kernel: str | Callable[[Any, Any], Any] = "rbf",
         gamma: float = 1.0,
         degree: int = 3,
         coef0: float = 0.0,
+        eta: float = 1.0,
         cache_size: float = 500.0,
         **options: Any,
     ) -> None:
         super().__init__(problem, schedule=schedule, **options)
-        self._set_kernel(kernel, gamma, degree, coef0, cache_size)
+        self._set_kernel(kernel, gamma, degree, coef0, eta, cache_size)
         self._sweeps = False  # whether the current epoch is a sweep
 
     def validate(self) -> None:
         super().validate()
         self._check_kernel()
 
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool) -> None:
+        with self._spanned(X, fresh) as data:
+            super()._receive(data, y, sample_weight, fresh=fresh)
+
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make one pass over more data, in the given order, and keep only the support patterns."""
-        self._refuse_precomputed()
+        self._refuse_batches()
         return super().partial_fit(X, y, sample_weight)
 
     def _epoch(self, order: np.ndarray) -> bool:
@@ -216,9 +309,9 @@ class KernelLaRank(_Kernels, LaRank):
         Steps on support patterns continue until these could be within the gap. Then one scan of all other
         patterns gives the gap, and the patterns to visit in the next epoch.
         """
-        if self.schedule == "fixed":
-            return super()._to_gap(tolerance)
         machine = self._fitted()
+        if self.schedule == "fixed" or isinstance(machine, GramDual):
+            return super()._to_gap(tolerance)
         machine.keep_values()
         try:
             return self._scans(machine, tolerance)
@@ -245,21 +338,29 @@ class KernelLaRank(_Kernels, LaRank):
 
 
 class KernelSVMStruct(_Kernels, SVMStruct):
-    """SVMstruct with kernels (n-slack only), with the kernel options of `KernelLaRank`."""
+    """SVMstruct with kernels (n-slack only): the problem and stopping rule of `SVMStruct`, with all its forms
+    and C=inf, and the problems, kernel options and costs of `KernelLaRank`.
+
+        min_w  ||w||^2 / 2 + sum_i C_i xi_i,   w = sum_i,y alpha_i(y) d_i(y)
+
+    Inner products of joint features are values of the joint kernel, so w is never computed. The slacks may be
+    squared, and rescaled instead of the margin, as in `Optimizer`.
+    """
 
     def __init__(
         self,
-        problem: Multiclass,
+        problem: Problem,
         *,
         kernel: str | Callable[[Any, Any], Any] = "rbf",
         gamma: float = 1.0,
         degree: int = 3,
         coef0: float = 0.0,
+        eta: float = 1.0,
         cache_size: float = 500.0,
         **options: Any,
     ) -> None:
         super().__init__(problem, **options)
-        self._set_kernel(kernel, gamma, degree, coef0, cache_size)
+        self._set_kernel(kernel, gamma, degree, coef0, eta, cache_size)
 
     def validate(self) -> None:
         super().validate()
@@ -267,7 +368,11 @@ class KernelSVMStruct(_Kernels, SVMStruct):
         if self.formulation != "n-slack":
             raise ValueError("kernels do not support formulation='1-slack'; use formulation='n-slack'")
 
+    def _receive(self, X: Any, y: Any, sample_weight: Any, *, fresh: bool) -> None:
+        with self._spanned(X, fresh) as data:
+            super()._receive(data, y, sample_weight, fresh=fresh)
+
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make one pass over more data, in the given order, and keep only the support patterns."""
-        self._refuse_precomputed()
+        self._refuse_batches()
         return super().partial_fit(X, y, sample_weight)

@@ -42,10 +42,10 @@ class Machine(Protocol):
     """The part that an optimizer trains: a model, its training patterns and the basic training step.
 
     `Optimizer` needs nothing else: it feeds the machine slots in random order, epoch by epoch, and reads
-    the results below. `LinearDual`, `OneSlackDual`, `KernelDual` and `PerceptronWeights` are machines. The
-    first three are also a `Dual`, whose finer steps the schedules of LaRank and SVMstruct combine. To write a
-    new optimizer, write a machine, return it from `Optimizer._new_machine`, and override `_visit` if
-    visiting a pattern should do more than `visit`.
+    the results below. `LinearDual`, `GramDual`, `OneSlackDual`, `KernelDual` and `PerceptronWeights` are
+    machines. All but the last are also a `Dual`, whose finer steps the schedules of LaRank and SVMstruct
+    combine. To write a new optimizer, write a machine, return it from `Optimizer._new_machine`, and override
+    `_visit` if visiting a pattern should do more than `visit`.
     """
 
     @property

@@ -29,10 +29,20 @@ class SVMStruct(Optimizer):
     when the mean violation exceeds the mean slack by at most epsilon. As with n slacks, the duality gap is
     then at most epsilon times C times the sum of the sample weights. It supports only L1 slacks;
     `partial_fit` gives each batch its own slack.
+
+    C=inf is the hard margin (Algorithm 2), without slacks:
+
+        min_w  ||w||^2 / 2   with  H_i(y) <= 0  for all i and y
+
+    It needs n slacks and a separable training set. Otherwise the dual has no maximum, and `fit` raises
+    ValueError when it shows that no w has a margin of 0.0003 times the largest ||d|| / Delta.
+
+    Cost: an argmax for each example and epoch; a step costs two differences. Theorem 3 of the thesis bounds
+    the number of constraints, and so of epochs, by O(1 / epsilon^2), whatever the number of outputs.
     """
 
     RANGES: ClassVar[dict[str, Any]] = {"epsilon": float} | Optimizer.RANGES | {
-        "new_constraints": 1, "epochs": 1, "formulation": ("n-slack", "1-slack"),
+        "C": np.inf, "new_constraints": 1, "epochs": 1, "formulation": ("n-slack", "1-slack"),
     }  # fmt: skip
 
     def __init__(
@@ -67,6 +77,8 @@ class SVMStruct(Optimizer):
         super().validate()
         if self.formulation == "1-slack" and self.slack != "l1":
             raise ValueError("formulation='1-slack' supports only slack='l1'; use formulation='n-slack'")
+        if self.formulation == "1-slack" and np.inf == self.C:
+            raise ValueError("C=inf has no slacks; use formulation='n-slack'")
 
     def _new_oracle(self, problem: Any) -> Any:
         oracle = super()._new_oracle(problem)
@@ -76,6 +88,13 @@ class SVMStruct(Optimizer):
         if self.formulation == "n-slack":
             return super()._new_machine(oracle, seed)
         return OneSlackDual(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
+
+    def _objective(self, xi: np.ndarray, weight: np.ndarray) -> float:
+        """The primal; with a hard margin, infinity unless all constraints hold up to the tolerance."""
+        if np.inf > self.C:
+            return super()._objective(xi, weight)
+        feasible = np.all(xi[weight > 0] <= self.epsilon + self.tau)
+        return float(self._fitted().norm / 2) if feasible else np.inf
 
     def _reset(self) -> None:
         super()._reset()

@@ -1,6 +1,7 @@
 """Built-in problems, with one file per structure."""
 
 from structsvm.problems.ambiguous import AmbiguousBags
+from structsvm.problems.joint import JointKernelProblem
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem, Sequences
 from structsvm.problems.string import StringProblem
@@ -11,6 +12,7 @@ from structsvm.problems.tree.problem import TreeProblem
 __all__ = [
     "AmbiguousBags",
     "Grammar",
+    "JointKernelProblem",
     "Multiclass",
     "SequenceLabels",
     "SequenceProblem",

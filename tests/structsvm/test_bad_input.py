@@ -112,7 +112,8 @@ def test_bad_sample_weights_are_refused(weight, method):
 
 BAD_OPTIONS = [
     *((name, {"C": C}, "C must be") for name in ("larank", "passive-aggressive", "svmstruct")
-      for C in (0, -1.0, NAN, INF, "1", None, True)),
+      for C in (0, -1.0, NAN, -INF, "1", None, True)),
+    ("larank", {"C": INF}, "C must be"), ("passive-aggressive", {"C": INF}, "C must be"),
     *(("larank", {name: value}, name) for name, value in [
         ("schedule", "random"), ("clock", "sun"), ("rescaling", "both"), ("slack", "l3"), ("tau", 0),
         ("kappa", -1),
