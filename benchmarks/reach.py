@@ -78,7 +78,6 @@ CHOICES: dict[str, dict[str, dict[str, Any]]] = {
         "default": {},
         "4 passes": {"epochs": 4},
         "pairs of suffixes": {"template": SUFFIXES},
-        "pairs of suffixes, 4 passes": {"template": SUFFIXES, "epochs": 4},
         "greedy": {"inference": "greedy"},
     },
     "chunk": {
@@ -89,7 +88,6 @@ CHOICES: dict[str, dict[str, dict[str, Any]]] = {
         },
         "classes of raw_english": {"classes": RAW},
         "spacy:en": {"classes": SPACY},
-        "classes of raw_english, spacy:en": {"classes": RAW | SPACY},
     },
 }
 DOCUMENT = {"template": "ner + doc_form[-1..1] + doc_label[0]"}
