@@ -117,7 +117,7 @@ class Optimizer:
 
     # -- training -------------------------------------------------------------------------------
 
-    def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train from scratch on a data set, and keep it for `primal` and `gap`.
 
         Bad input raises an error and changes nothing. If training is interrupted (by Ctrl-C, or an exception
@@ -129,13 +129,13 @@ class Optimizer:
             self._run(False)
         return self
 
-    def begin(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+    def begin(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take a data set to train on from scratch, one pass at a time, with `epoch`."""
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=True)
         return self
 
-    def take(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+    def take(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Replace the data set for more passes with `epoch`; support patterns of the old one stay."""
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=not self.is_started)
@@ -147,7 +147,7 @@ class Optimizer:
         with training(self):
             return self._epoch(self._shuffled())
 
-    def partial_fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make one pass over more data, in the given order, and keep only the support patterns."""
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=not self.is_started)
@@ -529,7 +529,7 @@ def in_slices(order: np.ndarray, size: int = 256) -> Iterable[np.ndarray]:
     return (order[at : at + size] for at in range(0, len(order), size))
 
 
-def as_data(X: Iterable[Any], y: Iterable[Any]) -> tuple[Any, Any]:
+def as_data(X: Any, y: Any) -> tuple[Any, Any]:
     """X and y with lengths: generators become lists; empty data are refused."""
     X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
     y = y if hasattr(y, "shape") or hasattr(y, "__len__") else list(y)
