@@ -30,7 +30,7 @@ class LinearInputs(Problem):
         """X as CSR, with the constant feature if there is one."""
         X = sparse.csr_array(self.checked(X))
         if self.fit_intercept:
-            X = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1))]))
+            X = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1), dtype=X.dtype)]))
         X.sort_indices()
         return X
 
