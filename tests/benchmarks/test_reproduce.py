@@ -13,8 +13,10 @@ from benchmarks.experiment import BORDES, Curve, Figure, Outcome, Row
 from benchmarks.harness import measurements
 from corpora import CORPORA
 
-TABLES = ("5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "6.1", "6.2", "C.2")
-FIGURES = ("5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "6.3", "6.4")
+TABLES = ("4.1", "4.3", "4.4", "5.2", "5.3", "5.4", "5.5", "5.6", "5.7", "6.1", "6.2", "C.2")
+FIGURES = (
+    "3.1", "3.2", "4.3", "4.4", "4.9", "4.17", "5.1", "5.2", "5.3", "5.4", "5.5", "5.6", "6.3", "6.4", "C.3",
+)  # fmt: skip
 THESIS = [*(f"table-{number}" for number in TABLES), *(f"figure-{number}" for number in FIGURES)]
 
 
