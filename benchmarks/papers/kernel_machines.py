@@ -141,7 +141,7 @@ BECAUSE = {
     r"SMO, kernel": "SMO is counted with a cache that forgets nothing",
     r"BANANA, LaSVM x1, kernel": "40 MB do not hold its rows; the thesis keeps truncated rows",
     r"ADULT, LaSVM x1, error": "8,000 of the 32,562 examples train",
-    r"USPS": "the thesis does not say how it scales the inputs; our scale was fitted to USPS+N alone",
+    r"USPS": "the thesis does not say how it scales the inputs",
 }
 
 

@@ -139,7 +139,7 @@ def indicators(sentences: Any, worlds: Any, relations: tuple[str, ...]) -> list[
     because={
         "SVMstruct, x [+] u": "the thesis does not say which features of the world SVMstruct had",
         "weak": "IBM Model 1 aligns the bags first, and three numbers of aligned passes are tried",
-        r"[(]loc[)]": "our house asks more often who holds a thing or who sits, which locations do not tell",
+        r"[(]loc[)]": "locations do not tell who holds a thing; how often that matters is not published",
         "": "the house is our own simulation: other worlds have other shares of ambiguous sentences",
     },
 )
