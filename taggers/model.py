@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -21,6 +20,7 @@ from structsvm.problems.sequence import (
     SequenceProblem,
     Sequences,
 )
+from structsvm.threads import StoppablePool
 from structsvm.validation import check_count
 from taggers.features.class_files import read_classes
 from taggers.features.documents import (
@@ -400,7 +400,7 @@ class TaggerModel:
         if len(bounds) == 2:
             work(0)
         else:
-            with ThreadPoolExecutor(len(bounds) - 1) as pool:
+            with StoppablePool(len(bounds) - 1) as pool:
                 list(pool.map(work, range(len(bounds) - 1)))
         return self.outward(ids, data.sentence_ptr)
 

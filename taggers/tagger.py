@@ -6,7 +6,6 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,6 +17,7 @@ from structsvm.files import SparseRows
 from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.problems.sequence import Sequences
+from structsvm.threads import StoppablePool
 from structsvm.validation import check_count, meant, n_threads
 from taggers import metrics, options
 from taggers.explanation import explain
@@ -351,7 +351,7 @@ class SequenceTagger(Estimator):
             features = model.features(X)
             return [(model.tag(features, jobs=jobs), features.sentence_ptr)]
         parts = [X[k * len(X) // jobs : (k + 1) * len(X) // jobs] for k in range(jobs)]
-        with ThreadPoolExecutor(jobs) as pool:
+        with StoppablePool(jobs) as pool:
             encoded = pool.map(model.features, filter(None, parts))
             return [(model.tag(features), features.sentence_ptr) for features in encoded]
 

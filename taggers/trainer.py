@@ -23,7 +23,6 @@ from structsvm.optimizers import (
     Point,
     SVMStruct,
 )
-from structsvm.optimizers.parallel import in_threads
 from structsvm.problems.sequence import (
     Decoder,
     SequenceLabels,
@@ -32,6 +31,7 @@ from structsvm.problems.sequence import (
     wider_state,
     wider_weights,
 )
+from structsvm.threads import in_threads
 from taggers.conlleval import Counts, count_phrases
 from taggers.features.extract import KeyTable, as_columns
 from taggers.features.feature_names import feature_names

@@ -32,4 +32,5 @@ cdef class Dual:
     cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil
     cdef int poll(self) except -1 nogil
     cdef void require_margin(self, double norm, double loss) noexcept nogil
+    cdef int pause(self, Py_ssize_t n) except -1 nogil
     cdef Py_ssize_t pick(self) noexcept nogil

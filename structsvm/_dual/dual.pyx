@@ -1,10 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """`Dual`: the three steps of LaRank, which `LinearDual` (with w) and `KernelDual` (with scores) spell out."""
-from cpython.exc cimport PyErr_CheckSignals
 
 from libc.stdint cimport int32_t
 from libc.string cimport memmove, memset
 
+from structsvm.signals cimport check_signals
 from structsvm.rng cimport rng_below
 
 import numpy as np
@@ -15,6 +15,7 @@ cdef double LEAST_MARGIN = 3e-4     # of a hard-margin problem, in units of the 
 NOT_SEPARABLE = (
     f"the training set is not separable with a margin of at least {LEAST_MARGIN:g} times the largest "
     "difference of joint features; use a finite C")
+cdef Py_ssize_t LONG = 1_000_000    # entries of a difference that are worth a look of their own
 
 
 cdef class Dual:
@@ -97,7 +98,14 @@ cdef class Dual:
         if self.cost - self.polled > COST_PER_POLL:
             self.polled = self.cost
             with gil:
-                PyErr_CheckSignals()
+                check_signals()
+        return 0
+
+    cdef int pause(self, Py_ssize_t n) except -1 nogil:
+        """Look at Ctrl-C within a step, after a pass over n entries of a difference, if they are many."""
+        if n > LONG:
+            with gil:
+                check_signals()
         return 0
 
     cdef void require_margin(self, double norm, double loss) noexcept nogil:

@@ -51,7 +51,7 @@ cdef class LinearDual(Dual):
     cdef Difference named(self, const Difference* d, int32_t* room) noexcept nogil
     cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil
     cdef double true_violation(self, Pattern* p) noexcept nogil
-    cdef void violations(self, Pattern* p) noexcept nogil
+    cdef int violations(self, Pattern* p) except -1 nogil
     cdef Py_ssize_t giver(self, Pattern* p, double* v) noexcept nogil
     cdef Py_ssize_t taker(self, Pattern* p, double* v) noexcept nogil
     cdef Py_ssize_t match(self, Pattern* p) noexcept nogil

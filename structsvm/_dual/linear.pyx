@@ -19,13 +19,13 @@ maximum, so training ends with an error at a limit.
 
 w is an array or, for oracles that read it so, in `Blocks`: support outputs then hold places, not indices.
 """
-from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY, NAN, sqrt
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memmove
 
+from structsvm.signals cimport check_signals
 from structsvm._dual.blocks cimport Blocks
 from structsvm._dual.difference cimport (
     Difference, difference_add, difference_dot, difference_equal, difference_inner, difference_norm,
@@ -53,14 +53,10 @@ cdef Py_ssize_t LOOKS_PER_POLL = 256
 INCONSISTENT = "the saved training state is inconsistent: its arrays do not fit each other"
 
 
-cdef extern from "Python.h":
-    int check_signals "PyErr_CheckSignals" () noexcept
-
-
 cdef int interrupted() noexcept nogil:
     """-1 if the handler of a signal has raised an exception, as that of Ctrl-C does."""
     with gil:
-        return check_signals()
+        return (<int (*)() noexcept>check_signals)()
 
 
 cdef class LinearDual(Dual):
@@ -230,13 +226,16 @@ cdef class LinearDual(Dual):
             for k in range(found.n):
                 found.value[k] *= found.loss
         v = found.loss - dot_dense(self.w, self.located(found.index, found.n), found.value, found.n)
+        self.pause(found.n)
         # Rounded otherwise than what is packed, so that a tie could be broken in favour of the same output.
         if v <= floor - CLOSE:
             return v
         self.pack()
         located = self.looked
         located.index = <int32_t*>self.located(located.index, located.n)
-        return found.loss - difference_dot(self.w, &located)
+        v = found.loss - difference_dot(self.w, &located)
+        self.pause(located.n)
+        return v
 
     cdef int spare_for(self, Py_ssize_t n) except -1 nogil:
         cdef int32_t* grown
@@ -293,13 +292,15 @@ cdef class LinearDual(Dual):
     cdef double true_violation(self, Pattern* p) noexcept nogil:
         return p.beta / p.upper if self.squared else 0
 
-    cdef void violations(self, Pattern* p) noexcept nogil:
+    cdef int violations(self, Pattern* p) except -1 nogil:
         cdef Output* out
         cdef Py_ssize_t k
         for k in range(p.n):
             out = &p.outputs[k]
             out.v = out.loss - difference_dot(self.w, &out.d)
             self.cost += out.d.n
+            self.pause(out.d.n)
+        return 0
 
     cdef Py_ssize_t giver(self, Pattern* p, double* v) noexcept nogil:
         """The least violated support output that can give weight (c+ of the papers)."""
@@ -593,7 +594,7 @@ cdef class LinearDual(Dual):
             for k in range(slots.shape[0]):
                 if k % LOOKS_PER_POLL == LOOKS_PER_POLL - 1:
                     with gil:
-                        PyErr_CheckSignals()
+                        check_signals()
                 xi[k] = max(0, self.look(slots[k], counted, DBL_MAX))
         return result
 

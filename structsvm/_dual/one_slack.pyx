@@ -4,11 +4,11 @@
 Its most violated output is what all examples find, each for itself, and its difference their weighted mean:
 `MeanOracle`. Such cutting planes are few but long, so `OneSlackDual` optimizes them by their inner products.
 """
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy, memset
 
+from structsvm.signals cimport check_signals
 from structsvm._dual.difference cimport difference_add
 from structsvm._dual.linear cimport LinearDual, Pattern
 from structsvm._dual.oracle cimport Found, Oracle
@@ -156,7 +156,7 @@ cdef class MeanOracle(Oracle):
         for k in range(batch.n):
             if k % FINDS_PER_POLL == FINDS_PER_POLL - 1:
                 with gil:
-                    PyErr_CheckSignals()
+                    check_signals()
             self.inner.find(batch.slots[k], w, augmented)
             cost += one.cost + one.n
             own = one.loss
@@ -209,13 +209,14 @@ cdef class OneSlackDual(LinearDual):
         cdef Py_ssize_t room = p.capacity, a, b, k
         cdef double va, vb, step
         cdef long long begun = self.n_steps
-        cdef double* before = <double*>malloc(p.n * sizeof(double) + 1)
+        cdef double* before
+        self.violations(p)
+        before = <double*>malloc(p.n * sizeof(double) + 1)
         if before == NULL:
             with gil:
                 raise MemoryError("no memory for the coefficients of cutting planes")
         for k in range(p.n):
             before[k] = p.outputs[k].alpha
-        self.violations(p)
         self.last_gap = 0
         while self.n_steps - begun < MOST_STEPS:
             a, b = self.giver(p, &va), self.taker(p, &vb)

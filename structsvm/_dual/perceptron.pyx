@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The structured perceptron [Collins 2002]: the same oracle without the loss, and no dual."""
-from cpython.exc cimport PyErr_CheckSignals
 
+from structsvm.signals cimport check_signals
 from structsvm._dual.oracle cimport Found, Oracle
 from structsvm._dual.sparse cimport add_to, canonical, dot_dense
 
@@ -155,7 +155,7 @@ cdef class PerceptronWeights:
                 for k in range(slots.shape[0]):
                     if k % LOOKS_PER_POLL == LOOKS_PER_POLL - 1:
                         with gil:
-                            PyErr_CheckSignals()
+                            check_signals()
                     oracle.find(slots[k], &w[0], True)
                     xi[k] = max(0, oracle.found.loss - dot_dense(
                         &w[0], oracle.found.index, oracle.found.value, oracle.found.n))

@@ -4,10 +4,10 @@
 Each function takes the patterns to visit, in order, and runs without the GIL. Callers pass an epoch in
 slices, so that Ctrl-C and progress reports come between two slices; the result does not depend on them.
 """
-from cpython.exc cimport PyErr_CheckSignals
 from libc.float cimport DBL_MAX, DBL_MIN
 from libc.stdint cimport uint64_t
 
+from structsvm.signals cimport check_signals
 from structsvm._dual.dual cimport Dual, OPTIMIZE_BURST
 from structsvm.rng cimport rng_below, rng_next, rng_uniform
 
@@ -73,7 +73,7 @@ def adaptive(Dual dual, const Py_ssize_t[::1] slots, double[::1] rates, double m
             done += 1
             if done % STEPS_PER_POLL == 0:      # PROCESSNEW may be drawn seldom
                 with gil:
-                    PyErr_CheckSignals()
+                    check_signals()
             dual.poll()
             operation = draw(dual, rates)
             gain = dual.dual
@@ -140,7 +140,7 @@ cdef int settle(Dual dual, double tolerance) except -1 nogil:
         if dual.n_steps - polled > STEPS_PER_POLL:
             polled = dual.n_steps
             with gil:
-                PyErr_CheckSignals()
+                check_signals()
         # Downwards: a pattern that is removed is replaced by one already seen.
         for position in range(dual.n_patterns - 1, -1, -1):
             burst = 0

@@ -1,7 +1,8 @@
 # cython: language_level=3
 """Small sparse vectors as parallel arrays of int32 indices and doubles, sorted by index."""
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
+
+from structsvm.signals cimport check_signals
 
 cdef enum:
     SIFTS_PER_POLL = 1 << 18    # entries sorted between two looks at Ctrl-C, as of a sentence without end
@@ -67,7 +68,7 @@ cdef inline Py_ssize_t canonical(int32_t* index, double* value, Py_ssize_t n) ex
             sift(index, value, k, n)
             if k % SIFTS_PER_POLL == 0:
                 with gil:
-                    PyErr_CheckSignals()
+                    check_signals()
         for k in range(n - 1, 0, -1):
             i, v = index[k], value[k]
             index[k], value[k] = index[0], value[0]
@@ -75,7 +76,7 @@ cdef inline Py_ssize_t canonical(int32_t* index, double* value, Py_ssize_t n) ex
             sift(index, value, 0, k)
             if k % SIFTS_PER_POLL == 0:
                 with gil:
-                    PyErr_CheckSignals()
+                    check_signals()
     k = 0
     while k < n:
         i, v = index[k], value[k]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
-from threading import current_thread, main_thread
 from typing import Any
 
 import numpy as np
@@ -18,10 +15,11 @@ from structsvm._dual.shard import LinearShard, add_up, put_weights
 from structsvm.optimizers.base import in_slices
 from structsvm.optimizers.larank import LaRank
 from structsvm.problem import Problem
+from structsvm.signals import Stop
+from structsvm.threads import deferred, in_threads, stoppable
 from structsvm.validation import check_count, n_threads
 
 OUTPUTS, ENTRIES = ("alpha", "loss", "lengths"), ("indices", "values")  # of a dual's state
-SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 Work = Callable[[int, LinearShard, np.ndarray], None]  # visits slots of a shard
 
 
@@ -168,59 +166,6 @@ class ShardedPatterns:
         return slots
 
 
-class Stop:
-    """Whether threads should end soon: a signal handler can set it without a lock."""
-
-    asked = False
-
-
-@contextmanager
-def deferred(stop: Stop) -> Iterator[None]:
-    """Signals set `stop`; the handler of the first one runs when the block has ended, not within it."""
-    caught: list[tuple[int, Any]] = []
-
-    def note(number: int, frame: Any) -> None:
-        caught.append((number, frame))
-        stop.asked = True
-
-    handlers: dict[int, Any] = {}
-    if current_thread() is main_thread():  # only there do handlers run
-        handlers = {n: own for n in SIGNALS if callable(own := signal.getsignal(n))}
-    for number in handlers:
-        signal.signal(number, note)
-    try:
-        yield
-    finally:
-        for number, own in handlers.items():
-            signal.signal(number, own)
-        for number, frame in caught[:1]:
-            handlers[number](number, frame)
-
-
-def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Stop | None = None) -> list[Any]:
-    """Run the tasks in several threads, including this one; return their results.
-
-    Ctrl-C and errors set `stop`, and are raised when all threads have ended.
-    """
-    stop, results = stop or Stop(), [None] * len(tasks)
-    remaining = iter(list(enumerate(tasks)))  # each thread takes the next one
-
-    def work() -> None:
-        try:
-            for k, task in remaining:
-                results[k] = task()
-        except BaseException:
-            stop.asked = True
-            raise
-
-    with deferred(stop), ThreadPoolExecutor(max(jobs - 1, 1)) as pool:
-        others = [pool.submit(work) for _ in range(min(jobs, len(tasks)) - 1)]
-        work()
-    for other in others:
-        other.result()
-    return results
-
-
 class Shards:
     """A `Machine` made of shards, each with its own patterns, coefficients and copy of w.
 
@@ -268,7 +213,7 @@ class Shards:
 
         with deferred(stop) if self.jobs > 1 else nullcontext():  # one thread looks for signals by itself
             try:
-                self._each(play, len(self.shards), stop)
+                self._each(stoppable(play, stop), len(self.shards), stop)
             finally:
                 in_threads([settle], 1)  # Ctrl-C waits until w is complete
 
@@ -321,8 +266,9 @@ class Shards:
             at, own = parts[k]
             xi[at] = self.shards[k].slacks(own, counted)
 
-        self._each(look, len(self.shards))
-        return xi
+        stop = Stop()
+        self._each(stoppable(look, stop), len(self.shards), stop)
+        return self.slacks(slots, counted) if stop.asked else xi  # a handler may raise nothing
 
     def _grow(self, n_weights: int) -> None:
         """Make w and all its copies at least this long."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
+from structsvm.threads import StoppablePool
 from structsvm.validation import n_threads
 from taggers.commands.matching import read_inputs, replaced_columns
 from taggers.commands.pipelines import tag_pipeline
@@ -130,7 +131,7 @@ def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
     if jobs == 1:
         yield from map(work, items)
         return
-    with ThreadPoolExecutor(jobs) as pool:
+    with StoppablePool(jobs) as pool:
         waiting: deque[Future[bytes]] = deque()
         for item in items:
             waiting.append(pool.submit(work, item))

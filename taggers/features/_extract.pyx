@@ -1,11 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Extract the feature rows of whole files: hash columns, mix them by template, look each feature up once."""
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from murmurhash.mrmr cimport hash64
 
+from structsvm.signals cimport check_signals
 from taggers.formats._columns cimport Columns
 from taggers.features._gazetteer cimport Gazetteer, Matcher, put_matches
 from taggers.features._hash cimport MARKER_SEED, PATTERN_SEED, mix
@@ -329,7 +329,7 @@ cdef class Extractor:
                 if first + stop - checked > SIGNALS:
                     checked = first + stop
                     with gil:
-                        PyErr_CheckSignals()
+                        check_signals()
                 for i in range(start, stop):
                     put_keys(plan, values + (plan.pad + i) * plan.n_values, keys + (i - start) * m)
                     for j in range((i - start) * m, (i - start + 1) * m):

@@ -9,7 +9,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from structsvm.problems.sequence._oracles cimport (
-    Cell, Rows, Span, poll, score_sentence, tokens_per_poll, viterbi_step)
+    Cell, Rows, Span, pause, poll, score_sentence, tokens_per_poll, viterbi_step)
 from structsvm.problems.sequence._parts cimport Parts, Tree, add_nodes_float
 
 import numpy as np
@@ -245,9 +245,10 @@ cdef class Decoder:
             release(&scratch)
         return result
 
-    cdef void sum_products(self, Scratch* scratch, Py_ssize_t n, double scale) noexcept nogil:
+    cdef int sum_products(self, Scratch* scratch, Py_ssize_t n, double scale) except -1 nogil:
         """Replace `lattice` by the log of the sum of exp(score * scale) of all paths with each label."""
         cdef Py_ssize_t t, y, stride = self.stride
+        cdef Py_ssize_t part = tokens_per_poll(16 * self.n_labels, stride)      # an exponential for each pair
         cdef float* best = scratch.best
         cdef float* after = scratch.after
         cdef float* before = scratch.after + stride
@@ -261,12 +262,16 @@ cdef class Decoder:
             best[y] = <float>((before[y] + scratch.lattice[y]) * scale)
             after[y] = <float>(self.last[y] * scale)
         for t in range(1, n):
+            if t % part == 0:
+                poll()
             step = self.transitions(scratch, t)
             for y in range(self.n_labels):
                 best[t * stride + y] = <float>(
                     log_sum(best + (t - 1) * stride, step + y, stride, NULL, self.n_labels, scale)
                     + scratch.lattice[t * stride + y] * scale)
         for t in range(n - 1, -1, -1):
+            if t % part == 0:
+                poll()
             if t:                                       # `before`: what follows each label of token t - 1
                 step = self.transitions(scratch, t)
                 for y in range(self.n_labels):
@@ -275,13 +280,15 @@ cdef class Decoder:
             for y in range(self.n_labels):
                 scratch.lattice[t * stride + y] = best[t * stride + y] + after[y]
             after, before = before, after
+        return 0
 
-    cdef void normalise(self, Scratch* scratch, Py_ssize_t n, double scale, float* out) noexcept nogil:
+    cdef int normalise(self, Scratch* scratch, Py_ssize_t n, double scale, float* out) except -1 nogil:
         """Turn the logarithms in `lattice` into probabilities."""
         cdef Py_ssize_t t, y
         cdef double top, total
         cdef const float* scores
         for t in range(n):
+            pause(t)
             scores = scratch.lattice + t * self.stride
             top, total = scores[0], 0
             for y in range(1, self.n_labels):
@@ -290,6 +297,7 @@ cdef class Decoder:
                 total += exp((scores[y] - top) * scale)
             for y in range(self.n_labels):
                 out[t * self.n_labels + y] = <float>(exp((scores[y] - top) * scale) / total)
+        return 0
 
     def check(self, X, forced):
         """Compiled code trusts these arrays."""
@@ -343,8 +351,7 @@ cdef class Decoder:
                 NULL if scratch.single == NULL else scratch.single + t)
             t += part
         if self.parts is not None:
-            self.choose_parts(scratch, n, forced, answer, margins)
-            return 0
+            return self.choose_parts(scratch, n, forced, answer, margins)
         for t in range(n):
             scores = scratch.lattice + t * self.stride
             if forced != NULL and forced[t] >= 0:
@@ -392,13 +399,14 @@ cdef class Decoder:
                 self.add_bigram(scratch, t, k, p, scratch.table + p * self.stride)
         return scratch.table
 
-    cdef void choose(self, Scratch* scratch, Py_ssize_t n, int32_t* answer, float* margins) noexcept nogil:
+    cdef int choose(self, Scratch* scratch, Py_ssize_t n, int32_t* answer, float* margins) except -1 nogil:
         """Label after label, each given the ones before."""
         cdef Py_ssize_t t, s, y, best, before
         cdef const float* row
         cdef float* scores
         cdef float second
         for t in range(n):
+            pause(t)
             scores = scratch.lattice + t * self.stride
             for s in range(1, self.order + 1):
                 before = answer[t - s] if t >= s else self.n_labels
@@ -423,10 +431,11 @@ cdef class Decoder:
                     if y != best and scores[y] > second:
                         second = scores[y]
                 margins[t] = lead(scores[best], second)
+        return 0
 
-    cdef void choose_parts(
+    cdef int choose_parts(
         self, Scratch* scratch, Py_ssize_t n, const int32_t* forced, int32_t* answer, float* margins
-    ) noexcept nogil:
+    ) except -1 nogil:
         """The same for labels made of parts."""
         cdef const Tree* tree = &self.parts.tree
         cdef Py_ssize_t t, s, k, best
@@ -434,6 +443,7 @@ cdef class Decoder:
         cdef float* nodes = scratch.nodes + 1
         cdef float most, second
         for t in range(n):
+            pause(t)
             k = -1 if scratch.sets == NULL else scratch.sets[t]
             if scratch.sets != NULL and scratch.single[t]:
                 best, most, second = self.set_labels[self.label_ptr[k]], 0, 2 * FORBIDDEN
@@ -455,6 +465,7 @@ cdef class Decoder:
             answer[t] = <int32_t>best
             if margins != NULL:
                 margins[t] = lead(most, second)
+        return 0
 
     cdef void find_sets(
         self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows

@@ -1,7 +1,7 @@
 # cython: language_level=3
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
+from structsvm.signals cimport check_signals
 from structsvm.problems.sequence._sentences cimport Sentence, SequenceOracle
 
 cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
@@ -32,8 +32,13 @@ cdef inline Py_ssize_t tokens_per_poll(Py_ssize_t n_labels, Py_ssize_t stride) n
 
 cdef inline int poll() except -1 nogil:
     with gil:
-        PyErr_CheckSignals()
+        check_signals()
     return 0
+
+
+cdef inline int pause(Py_ssize_t t) except -1 nogil:
+    """Look at Ctrl-C at some tokens of a loop that costs little for each."""
+    return poll() if t & 0xFFFF == 0xFFFF else 0
 
 
 cdef class ExactOracle(SequenceOracle):

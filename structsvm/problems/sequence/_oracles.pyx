@@ -86,6 +86,7 @@ cdef class ExactOracle(SequenceOracle):
         else:
             memcpy(self.truth, x.gold, x.n_tokens * sizeof(int32_t))
         for t in range(x.n_tokens if augmented else 0):
+            pause(t)
             scores = self.lattice + t * self.stride
             if x.gold[t] >= 0:
                 loss = &self.loss[x.gold[t], 0]
@@ -103,6 +104,7 @@ cdef class ExactOracle(SequenceOracle):
         cdef Py_ssize_t t, y
         if augmented and self.found.n:
             for t in range(x.n_tokens):
+                pause(t)
                 for y in range(self.n_labels):
                     self.lattice[t * self.stride + y] -= <float>self.cost_of(x.gold[t], y)
             self.viterbi(self.lattice, x.n_tokens, self.answer)
@@ -115,6 +117,7 @@ cdef class ExactOracle(SequenceOracle):
         """The best labels that the annotation allows, into `truth`."""
         cdef Py_ssize_t t, y
         for t in range(x.n_tokens):
+            pause(t)
             for y in range(self.n_labels):
                 self.masked[t * self.stride + y] = (
                     self.lattice[t * self.stride + y] if self.permits(x.gold[t], y) else FORBIDDEN)
@@ -157,6 +160,7 @@ cdef class ExactOracle(SequenceOracle):
         self.found.n, self.found.loss = 0, 0
         self.reserve(2 * (x.token_ptr[x.n_tokens] + x.n_tokens))
         for t in range(x.n_tokens):
+            pause(t)
             right, wrong = self.truth[t], self.answer[t]
             if right != wrong:
                 self.emit_token(x, t, right, wrong)
@@ -269,8 +273,7 @@ cdef class GreedyOracle(SequenceOracle):
                 self.path = <int32_t*>enough(realloc(self.path, 2 * x.n_tokens * sizeof(int32_t)))
                 self.room = 2 * x.n_tokens
         for t in range(x.n_tokens):
-            if t % 65536 == 65535:
-                poll()
+            pause(t)
             self.score(w, x, t)
             for s in range(1, self.order + 1):
                 row = (s - 1) * (self.n_labels + 1) + (self.path[t - s] if t >= s else self.n_labels)

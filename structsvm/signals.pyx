@@ -1,0 +1,50 @@
+# cython: language_level=3
+"""Looks at Ctrl-C from compiled code, in the main thread and in others.
+
+Python runs the handlers of signals in the main thread only. A `Stop` tells other threads to end: their next
+look raises `Stopped`.
+"""
+from cpython.exc cimport PyErr_CheckSignals
+
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident() noexcept
+
+cdef set stopped = set()    # the ids of threads that should end
+
+
+class Stopped(BaseException):
+    """Raised in a thread that a `Stop` asks to end."""
+
+
+cdef int check_signals() except -1:
+    """Run the handlers of signals, and raise what they raise; needs the GIL."""
+    PyErr_CheckSignals()
+    if stopped and PyThread_get_thread_ident() in stopped:
+        raise Stopped
+    return 0
+
+
+cdef class Stop:
+    """Ends the work of several threads: `with stop:` makes a thread end at its next look after `ask()`."""
+
+    cdef readonly bint asked
+    cdef set threads
+
+    def __init__(self):
+        self.threads = set()
+
+    def __enter__(self):
+        thread = PyThread_get_thread_ident()
+        self.threads.add(thread)
+        if self.asked:
+            stopped.add(thread)
+
+    def __exit__(self, *error):
+        thread = PyThread_get_thread_ident()
+        self.threads.discard(thread)
+        stopped.discard(thread)
+
+    def ask(self):
+        """Ask all threads to end; a handler of signals may call this."""
+        self.asked = True
+        stopped.update(self.threads)

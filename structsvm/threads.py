@@ -1,0 +1,91 @@
+"""Threads that a signal ends soon, and blocks that it does not interrupt."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from typing import Any
+
+from structsvm.signals import Stop, Stopped
+
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@contextmanager
+def deferred(stop: Stop) -> Iterator[None]:
+    """Signals ask `stop`; the handler of the first one runs when the block has ended, not within it."""
+    caught: list[tuple[int, Any]] = []
+
+    def note(number: int, frame: Any) -> None:
+        caught.append((number, frame))
+        stop.ask()
+
+    handlers: dict[int, Any] = {}
+    if current_thread() is main_thread():  # only there do handlers run
+        handlers = {n: own for n in SIGNALS if callable(own := signal.getsignal(n))}
+    for number in handlers:
+        signal.signal(number, note)
+    try:
+        yield
+    finally:
+        for number, own in handlers.items():
+            signal.signal(number, own)
+        for number, frame in caught[:1]:
+            handlers[number](number, frame)
+
+
+def stoppable(work: Callable[..., Any], stop: Stop) -> Callable[..., Any]:
+    """`work`, ended by `stop` at its next look at Ctrl-C; then the result is None."""
+
+    def run(*arguments: Any) -> Any:
+        try:
+            with stop:
+                return work(*arguments)
+        except Stopped:
+            return None
+
+    return run
+
+
+def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Stop | None = None) -> list[Any]:
+    """Run the tasks in several threads, including this one; return their results.
+
+    Ctrl-C and errors ask `stop`, and are raised when all threads have ended.
+    """
+    stop, results = stop or Stop(), [None] * len(tasks)
+    remaining = iter(list(enumerate(tasks)))  # each thread takes the next one
+
+    def work() -> None:
+        try:
+            for k, task in remaining:
+                results[k] = task()
+        except BaseException:
+            stop.ask()
+            raise
+
+    with deferred(stop), ThreadPoolExecutor(max(jobs - 1, 1)) as pool:
+        others = [pool.submit(work) for _ in range(min(jobs, len(tasks)) - 1)]
+        work()
+    for other in others:
+        other.result()
+    return results
+
+
+class StoppablePool(ThreadPoolExecutor):
+    """A pool whose `with` block, left by an error or Ctrl-C, ends what runs and drops what waits."""
+
+    def __init__(self, jobs: int) -> None:
+        super().__init__(jobs)
+        self._stop = Stop()
+
+    def submit(self, work: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+        return super().submit(stoppable(work, self._stop), *arguments, **options)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool | None:
+        if kind is not None:
+            self._stop.ask()
+            self.shutdown(wait=False, cancel_futures=True)
+        return super().__exit__(kind, error, traceback)
