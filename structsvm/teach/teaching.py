@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structsvm.files.atomic import atomic_write
+from structsvm.files.errors import DataError
 from structsvm.files.journal import read_journal
 from structsvm.teach.answers import Agreement, Answer, Answers, agreement, merged
 from structsvm.teach.session import Session
@@ -49,9 +50,14 @@ class Teaching:
         return len(answers) - left_out, left_out
 
     def check_exports(self, paths: Sequence[str | Path]) -> None:
-        """Raise ValueError for a file name without an export format, before writing any file."""
+        """Raise an error for a file name without a format and if there are no answers; write nothing."""
         for path in paths:
             self._export(path)
+        if paths and not self.session.answers.given():
+            raise DataError(
+                "no answers yet, so there is nothing to export; answer some questions without --export first",
+                str(self.session.journal.path),
+            )
 
     def _export(self, path: str | Path) -> Export:
         known = {f".{export.ending}": export for export in self.exports.values()}

@@ -21,7 +21,7 @@ from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.files import read_all
 from taggers.labels import schemes
-from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold
+from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold, warn_of_unknown
 from taggers.metrics import Reliability, reliability
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline, open_model
@@ -129,6 +129,7 @@ def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[
     check_gold(gold, names, columns)
     ids, ptr = model.tag(columns, **options).tolist(), columns.sentence_ptr.tolist()
     warn_of_gold(gold, names, model.outer, columns.name, "the model's")
+    warn_of_unknown(columns, columns.width - 1, names, phrases=model.outer != "none")
     return [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
 
 

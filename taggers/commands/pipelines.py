@@ -23,6 +23,7 @@ from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.conllu_text import raw_text
 from taggers.formats.files import CHUNK, encoded, read_all, read_columns
 from taggers.formats.registry import FORMATS
+from taggers.labels.checks import warn_of_unknown, warn_of_upos
 from taggers.model import TaggerModel
 from taggers.pipeline import COLUMNS, Found, Pipeline, selected, train_lemmas, train_pipeline
 
@@ -47,6 +48,7 @@ def train_ud(
     for one in (columns, held_out):
         if one is not None:
             check_conllu(one.data, one.name)
+            warn_of_upos(one, WANTED.index(COLUMN["upos"]))
     absent = [name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) <= {"_"}]
     if "upos" in absent:
         raise DataError("the column upos is empty; use a treebank with parts of speech", columns.name)
@@ -114,6 +116,8 @@ def evaluate_columns(
         gold = columns.texts(1 + COLUMNS.index(name))
         if set(gold) - {"_"}:
             answers = [one.names[k] for k in one.ids.tolist()]
+            if name in ("upos", "xpos"):
+                warn_of_unknown(columns, 1 + COLUMNS.index(name), one.names, phrases=False)
             pairs[name] = (_in_order(gold), _in_order(answers)) if name == "feats" else (gold, answers)
     if not pairs:
         raise DataError("has no gold labels in the columns of this model", columns.name)

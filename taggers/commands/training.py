@@ -19,7 +19,13 @@ from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
 from taggers.formats.files import CHUNK, read_columns
-from taggers.labels.checks import check_scheme, warn_of_gold, warn_of_training_labels, warn_of_typos
+from taggers.labels.checks import (
+    check_scheme,
+    warn_of_gold,
+    warn_of_training_labels,
+    warn_of_typos,
+    warn_of_unknown,
+)
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
 from taggers.options import check_resumed, check_used
@@ -290,6 +296,7 @@ def _warn_of_labels(
     warn_of_typos(columns, gold)
     if held_out is not None:
         warn_of_gold(held_out.labels(place), model.names, model.outer, held_out.name, "the model's")
+        warn_of_unknown(held_out, place, model.names, phrases=model.outer != "none")
 
 
 def new_tagger(

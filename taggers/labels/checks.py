@@ -144,6 +144,44 @@ def warn_of_gold(
         )
 
 
+def warn_of_unknown(columns: Columns, place: int, names: Collection[str], *, phrases: bool) -> None:
+    """Warn of gold labels in a column that the model cannot predict, such as misspelt ones.
+
+    phrases: compare only the types of phrases, since the file may use another scheme than the model.
+    """
+
+    def shown(label: str) -> str:
+        return schemes.split(label)[1] if phrases and _marks_phrase(label) else label
+
+    texts = columns.texts(place)
+    known = {shown(name) for name in names} | {schemes.OUTSIDE, columns.format.missing(columns.wanted[place])}
+    unknown = {label for label in set(texts) if shown(label) not in known}
+    if unknown:
+        at, count = _first(texts, unknown), sum(label in unknown for label in texts)
+        _warn(
+            f"{columns.name}:{columns.line(at)}",
+            f"the model does not know the label {texts[at]}, so it counts as wrong; check the spelling "
+            f"(unknown labels: {len(unknown)}, tokens with them: {count})",
+        )
+
+
+def warn_of_upos(columns: Columns, place: int) -> None:
+    """Warn of values in a UPOS column that are not universal parts of speech; training uses them anyway."""
+    texts = columns.texts(place)
+    strange = set(texts) - UPOS
+    if strange:
+        at, count = _first(texts, strange), sum(text in strange for text in texts)
+        _warn(
+            f"{columns.name}:{columns.line(at)}",
+            f"{texts[at]} is not a universal part of speech, and is used unchanged; check the spelling "
+            f"(such values: {_some(strange)}; tokens with them: {count})",
+        )
+
+
+def _first(texts: Sequence[str], wanted: Collection[str]) -> int:
+    return next(at for at, text in enumerate(texts) if text in wanted)
+
+
 def _some(labels: Collection[str]) -> str:
     """
     >>> _some({"N", "V", "D", "A"}), _some({"N"})

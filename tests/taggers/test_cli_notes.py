@@ -97,3 +97,21 @@ def test_rare_labels_that_look_misspelt_are_reported(folder):
     written(folder / "once.txt", [[(tag, "_") for tag in twelve]], [twelve])
     for name in ("twelve.txt", "once.txt"):
         assert "did you mean" not in said(folder, "train", "pos", name, "-o", "other")
+
+
+def test_gold_labels_that_the_model_does_not_know_are_reported(folder):
+    labels = [[label.replace("NP", "PN") if k == 3 else label for label in row] for k, row in enumerate(Y)]
+    written(folder / "misspelt.txt", X, labels)
+    line, count = 1 + sum(len(row) + 1 for row in Y[:3]), sum("PN" in label for label in labels[3])
+    at = next(k for k, label in enumerate(labels[3]) if "PN" in label)
+    expected = f"misspelt.txt:{line + at}: the model does not know the label {labels[3][at]}, so it counts"
+    for command in (
+        ("evaluate", "model", "misspelt.txt"),
+        ("train", "chunk", "train.txt", "--dev", "misspelt.txt", "-o", "other"),
+    ):
+        text = said(folder, *command)
+        assert expected in text
+        assert f"tokens with them: {count})" in text
+    assert "does not know" not in said(folder, "evaluate", "model", "train.txt")
+    run("convert", "train.txt", "-o", "iobes.txt", "--to", "IOBES", cwd=folder)
+    assert "does not know" not in said(folder, "evaluate", "model", "iobes.txt")

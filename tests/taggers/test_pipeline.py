@@ -123,6 +123,21 @@ def test_a_treebank_without_lemmas_and_xpos_leaves_them_out_with_a_note(folder):
     assert found["feats"]["tokens"]["accuracy"] > 0.9
 
 
+def test_values_outside_the_universal_parts_of_speech_are_reported_and_learned(folder):
+    text = (folder / "train.conllu").read_text().replace("\tNOUN\t", "\tSUBST\t")
+    (folder / "own.conllu").write_text(text)
+    line = 1 + next(k for k, row in enumerate(text.split("\n")) if "\tSUBST\t" in row)
+    done = run("train", "ud", "own.conllu", "-o", "own.ssvm", cwd=folder)
+    assert done.returncode == 0
+    note = f"own.conllu:{line}: SUBST is not a universal part of speech, and is used unchanged"
+    assert note in done.stderr.decode()
+    assert f"tokens with them: {text.count('SUBST')})" in done.stderr.decode()
+    assert "SUBST" in Pipeline.load(folder / "own.ssvm").upos.names
+    found = run("evaluate", "own.ssvm", "dev.conllu", cwd=folder).stderr.decode()
+    assert "the model does not know the label NOUN, so it counts as wrong" in found
+    assert b"not a universal" not in run("train", "ud", "train.conllu", "-o", "own.ssvm", cwd=folder).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

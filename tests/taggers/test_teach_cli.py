@@ -102,6 +102,7 @@ def test_mistakes_are_refused_in_one_sentence(folder):
         (2, ("teach", "ner", "raw.txt", "--journal", "raw.txt"), "would be overwritten"),
         (2, ("teach", "ner", "raw.txt", "-C", "-1"), "C must be"),
         (2, ("teach", "ner", "raw.txt", "--export", "a.txt", "--export", "a.tsv"), "an export must end in"),
+        (1, ("teach", "ner", "raw.txt", "--export", "a.txt"), "no answers yet, so there is nothing"),
         (1, ("train", "ner", "none.conllu", "--format", "conllu"), "the column upos has no labels"),
     ]
     for code, arguments, sentence in cases:
