@@ -75,7 +75,7 @@ class InTurn:
         self.w, self.agreed = (padded(n_weights) for _ in range(2))
         self.shards = []
         for k in range(shards):
-            shard = ShardLaRank(problem, shard=k, shards=shards, n_weights=n_weights, **options)
+            shard = ShardLaRank(problem, shard=k, shards=shards, n_weights=n_weights, dense=True, **options)
             shard.begin(X[k::shards], y[k::shards])
             shard._fitted().use(self.w)
             self.shards.append(shard)

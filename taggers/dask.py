@@ -55,6 +55,19 @@ class Share:
     first: int = 0
     step: int = 1
 
+    def of(self, columns: Columns) -> Columns:
+        """The sentences of the columns that belong to this share."""
+        if self.step == 1:
+            return columns
+        lengths = np.diff(columns.sentence_ptr)
+        own = np.arange(len(lengths)) % self.step == self.first
+        tokens = np.repeat(own, lengths)
+        return Columns.from_spans(
+            columns.data, columns.spans[tokens], columns.ends[tokens], columns.lines[tokens],
+            np.append(0, np.cumsum(lengths[own])), format=columns.format, wanted=range(columns.width),
+            n_columns=columns.width, name=columns.name, first_line=columns.first_line,
+        )  # fmt: skip
+
 
 def train(
     client: Client,
@@ -223,9 +236,9 @@ def _sentences(partition: Any) -> list[list[tuple[str, ...]]]:
 
 
 def survey_share(read: Iterable[Columns], share: Share) -> list[dict[str, Any]]:
-    """Facts about the files that the driver needs to create a model."""
+    """Facts about the files that the driver needs to create a model, from one of the shares of each file."""
     facts = []
-    for columns in read:
+    for columns in read if share.first == 0 else ():
         gold = GoldLabels.from_column(columns, columns.width - 1)
         facts.append({
             "file": columns.name, "worker": get_worker().address, "format": columns.format.name,
@@ -239,9 +252,9 @@ def survey_share(read: Iterable[Columns], share: Share) -> list[dict[str, Any]]:
 def count_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> tuple[np.ndarray, ...]:
     """The keys and counts of the features in the share, and its words."""
     table, words, counts = KeyTable(), KeyTable(), np.zeros(0, np.int64)
-    for columns in read:
+    for columns in map(share.of, read):
         assert model.extractor is not None  # there is a template
-        rows = encode(columns, model.extractor, table, grow=True)[share.first :: share.step].rows
+        rows = encode(columns, model.extractor, table, grow=True).rows
         more = np.bincount(rows, minlength=len(table))
         more[: len(counts)] += counts
         counts = more
@@ -252,13 +265,12 @@ def count_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> tu
 def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> Any:
     """X and y of the share, encoded with the features and labels of the model."""
     X, codes = [], []
-    for columns in read:
+    for columns in map(share.of, read):
         gold = GoldLabels.from_column(columns, columns.width - 1)
-        own = slice(share.first, None, share.step)
-        labels = gold.encode(Labels(model.labels), model.outer, model.inner)[own]
+        labels = gold.encode(Labels(model.labels), model.outer, model.inner)
         if labels.sets:
             raise DataError("has tokens without a label; a cluster needs complete labels", columns.name)
-        X.append(model.features(columns)[own])
+        X.append(model.features(columns))
         codes.append(labels.codes)
     whole = concatenate(X)
     return whole, SequenceLabels(np.concatenate(codes), whole.sentence_ptr)
@@ -287,7 +299,8 @@ def _new_model(cluster: Source, tagger: Any, shares: list[Share]) -> tuple[Tagge
     keys = np.concatenate([keys for keys, _, _ in counted])
     table, place = np.unique(keys, return_inverse=True)
     counts = np.bincount(place, np.concatenate([counts for _, counts, _ in counted]))
-    model.table = KeyTable(table[counts >= tagger.settings()["cutoff"]])
+    order = np.argsort(-counts, kind="stable")  # the weights of frequent features share cache lines
+    model.table = KeyTable(table[order[counts[order] >= tagger.settings()["cutoff"]]])
     model.words = np.unique(np.concatenate([words for _, _, words in counted]))
     model.files = {name: first[name] for name in ("format", "inputs", "label", "n_columns")}
     model.files["task"] = tagger.TASK

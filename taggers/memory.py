@@ -34,11 +34,13 @@ def release_memory() -> None:
         trim(0)
 
 
-def needed_memory(problem: SequenceProblem, n_features: int, X: Sequences, copies: int) -> int:
+def needed_memory(
+    problem: SequenceProblem, n_features: int, X: Sequences, copies: int, shards: int = 1
+) -> int:
     """About how many bytes a training takes at its peak; measured peaks were within a factor of 1.5.
 
-    The weights take most of it. A perceptron and shards hold `copies` doubles for each feature and label. If
-    copies is 0, every 16th feature has a double for each label. The other features have four bytes for each
+    The weights take most of it. A perceptron holds `copies` doubles for each feature and label. If copies is
+    0, every 16th feature of a shard has a double for each label. The other features have four bytes for each
     block, and the blocks that training writes. The estimate also counts the loss of each pair of labels, the
     sentences (twice: as given, and as the optimizer keeps them) and, for exact inference, the scores of the
     labels along the longest sentence.
@@ -46,19 +48,21 @@ def needed_memory(problem: SequenceProblem, n_features: int, X: Sequences, copie
     features = problem.history + n_features
     weights = 8 * features * problem.stride * copies
     if not copies:
-        weights = features * (problem.stride + min(WRITTEN, 8 * problem.stride))
+        weights = shards * features * (problem.stride + min(WRITTEN, 8 * problem.stride))
     pairs = 20 * problem.n_labels * problem.stride
     longest = int(np.diff(X.sentence_ptr).max(initial=0)) if problem.inference == "exact" else 0
     sentences = 2 * (4 + 4 * (X.values is not None)) * len(X.rows) + 24 * X.n_tokens
     return weights + pairs + 24 * longest * problem.stride + sentences
 
 
-def check_memory(problem: SequenceProblem, n_features: int, X: Sequences, copies: int) -> bool:
+def check_memory(
+    problem: SequenceProblem, n_features: int, X: Sequences, copies: int, shards: int = 1
+) -> bool:
     """Raise DataError for a training that exceeds the memory of the machine; warn of a large one.
 
     Returns whether it warned.
     """
-    needed = needed_memory(problem, n_features, X, copies)
+    needed = needed_memory(problem, n_features, X, copies, shards)
     many = problem.inference == "exact" and problem.n_labels > MANY
     if many:
         warnings.warn(
@@ -68,7 +72,7 @@ def check_memory(problem: SequenceProblem, n_features: int, X: Sequences, copies
     if needed < LARGE:
         return many
     rare = int(np.sum(np.bincount(X.rows, minlength=n_features) == 1))
-    less = needed_memory(problem, n_features - rare, X, copies)
+    less = needed_memory(problem, n_features - rare, X, copies, shards)
     text = (
         f"training needs about {needed / 1e9:.1f} GB of memory for {n_features:,} features and "
         f"{problem.n_labels:,} labels; to need less, drop rare features (a cutoff of 2 leaves "

@@ -532,7 +532,8 @@ class Trainer:
         """Refuse or warn of a training that needs much memory; one warning for each model."""
         if not self._warned:
             self._warned = check_memory(
-                optimizer.problem, len(self.model.table), dataset.X, _copies(optimizer)
+                optimizer.problem, len(self.model.table), dataset.X, _copies(optimizer),
+                getattr(optimizer, "shards", 1),
             )
 
     def _watch(self, labelled: float, settings: Settings) -> None:
@@ -613,8 +614,6 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Any:
 
 def _copies(optimizer: Any) -> int:
     """How many arrays of all weights an optimizer holds; 0 if it holds only those that it writes."""
-    if isinstance(optimizer, ParallelLaRank):
-        return int(optimizer.shards) + 1
     return 3 if isinstance(optimizer, Perceptron) else 0  # last, sums and means
 
 

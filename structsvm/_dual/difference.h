@@ -9,8 +9,8 @@
 
 typedef struct {
     ptrdiff_t n;          /* entries, each with an index of its own */
-    ptrdiff_t plus;       /* those of 1 end here, */
-    ptrdiff_t minus;      /* those of -1 here, and the others are behind; each of the three sorted */
+    int32_t plus;         /* those of 1 end here, */
+    int32_t minus;        /* those of -1 here, and the others are behind; each of the three sorted */
     int32_t *index;
     const double *value;  /* of the others */
 } Difference;
@@ -198,7 +198,7 @@ static inline void difference_renumber(Difference *x, const int32_t *row_of, ptr
         else minus++, plus += k < x->plus;
         x->index[n++] = (int32_t)(row * stride + x->index[k] % stride);
     }
-    x->n = n, x->plus = plus, x->minus = minus;
+    x->n = n, x->plus = (int32_t)plus, x->minus = (int32_t)minus;
 }
 
 /* All entries in order of index. */

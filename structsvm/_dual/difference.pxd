@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t
 cdef extern from "structsvm/_dual/difference.h" nogil:
     ctypedef struct Difference:
         Py_ssize_t n            # entries, each with an index of its own
-        Py_ssize_t plus         # those of 1 end here,
-        Py_ssize_t minus        # those of -1 here, and the others are behind; each of the three sorted
+        int32_t plus            # those of 1 end here,
+        int32_t minus           # those of -1 here, and the others are behind; each of the three sorted
         int32_t* index
         const double* value     # of the others
 

@@ -17,7 +17,7 @@ from libc.stdint cimport uint64_t
 
 from structsvm._dual.difference cimport Difference, difference_add
 from structsvm._dual.dual cimport Dual
-from structsvm._dual.linear cimport LinearDual
+from structsvm._dual.linear cimport LinearDual, Output
 from structsvm._dual.oracle cimport Oracle
 
 import numpy as np
@@ -67,7 +67,8 @@ cdef class GramDual(LinearDual):
         super().__init__(
             oracle, C=C, tau=tau, kappa=kappa, seed=seed, n_weights=len(self.sums), dense=True)
 
-    cdef void shift(self, double step, const Difference* d) noexcept nogil:
+    cdef void shift(self, double step, Output* out) noexcept nogil:
+        cdef const Difference* d = &out.d
         cdef Py_ssize_t k, at, start = 0, n = self.gram.shape[0]
         difference_add(self.A, step, d)
         while start < n:    # in blocks that stay in the cache, because the weights of a label are far apart

@@ -13,6 +13,7 @@ cdef struct Output:
     double norm             # squared norm of the difference
     double v                # violation, valid within one step only
     Difference d            # d(y), with places for indices where w is in blocks
+    Py_ssize_t round        # of a shard, in which it was last added to w; otherwise 0
 
 
 cdef struct Pattern:
@@ -56,7 +57,7 @@ cdef class LinearDual(Dual):
     cdef Py_ssize_t taker(self, Pattern* p, double* v) noexcept nogil
     cdef Py_ssize_t match(self, Pattern* p) noexcept nogil
     cdef int step(self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil
-    cdef void shift(self, double step, const Difference* d) noexcept nogil
+    cdef void shift(self, double step, Output* out) noexcept nogil
     cdef double inner(self, const Difference* a, const Difference* b) noexcept nogil
     cdef Pattern* insert_pattern(self, Py_ssize_t slot) except NULL nogil
     cdef double product(self, Pattern* p, Py_ssize_t a, Py_ssize_t b) noexcept nogil

@@ -183,12 +183,12 @@ cdef class LinearDual(Dual):
         if a != TRUE_OUTPUT:
             out = &p.outputs[a]
             out.alpha = 0 if step == room else out.alpha - step
-            self.shift(-step, &out.d)
+            self.shift(-step, out)
             self.cost += out.d.n
         if b != TRUE_OUTPUT:
             out = &p.outputs[b]
             out.alpha += step
-            self.shift(step, &out.d)
+            self.shift(step, out)
             self.cost += out.d.n
         self.dual += step * gap - 0.5 * step * step * curvature
         self.n_steps += 1
@@ -202,8 +202,8 @@ cdef class LinearDual(Dual):
             self.remove_pattern(self.position[p.slot])
         return 1
 
-    cdef void shift(self, double step, const Difference* d) noexcept nogil:
-        difference_add(self.w, step, d)
+    cdef void shift(self, double step, Output* out) noexcept nogil:
+        difference_add(self.w, step, &out.d)
 
     cdef double inner(self, const Difference* a, const Difference* b) noexcept nogil:
         """<a, b>."""
@@ -411,7 +411,7 @@ cdef class LinearDual(Dual):
         out.d.value = <double*>(block + capacity)
         if n_values:
             memcpy(block + capacity, self.looked.value, n_values * sizeof(double))
-        out.alpha, out.loss = 0, self.oracle.found.loss
+        out.alpha, out.loss, out.round = 0, self.oracle.found.loss, 0
         out.norm = self.inner(&out.d, &out.d)
         if self.limit > 0:
             self.require_margin(out.norm, out.loss)
@@ -501,9 +501,9 @@ cdef class LinearDual(Dual):
         self.write(weights)
 
     def write(self, weights):
-        """Set all of w."""
+        """Set the first weights of w, normally all."""
         if self.blocks is None:
-            self.array[:] = weights
+            self.array[:len(weights)] = weights
         else:
             self.blocks.put(np.require(weights, np.float64, "CA"))
 

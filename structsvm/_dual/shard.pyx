@@ -8,7 +8,8 @@ mean of the copies. The sum of the shards' coefficients is then feasible, w is e
 cannot have decreased.
 
 A shard notes the blocks of w that it changes, so that a round costs as much as it changed. A block is eight
-weights, the smallest row of a sequence problem and a line of the cache.
+weights, the smallest row of a sequence problem and a line of the cache. If w is in `Blocks`, each shard has
+its own places for them; after `agree`, all shards have places for the same blocks.
 """
 from libc.stdint cimport INT32_MAX, int32_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -16,7 +17,7 @@ from libc.string cimport memcpy
 
 from structsvm._dual.blocks cimport BLOCK, SHIFT
 from structsvm._dual.difference cimport Difference, difference_add
-from structsvm._dual.linear cimport LinearDual
+from structsvm._dual.linear cimport LinearDual, Output
 from structsvm._dual.oracle cimport Oracle
 
 import numpy as np
@@ -30,73 +31,105 @@ cdef enum:
 
 cdef struct Copy:
     double* w
-    uint64_t* touched
+    const uint64_t* touched
+    const int32_t* peers
 
 
 cdef class LinearShard(LinearDual):
-    """A `LinearDual` whose w is a copy: `changes` or `add_up` ends a round."""
+    """A `LinearDual` whose w is a copy: `changes` or `add_up` ends a round.
 
-    cdef uint64_t[::1] touched          # a bit for each block: few enough to stay in a fast cache
+    dense: keep w in an array even if most of it stays zero, so that shards can share it, see `use`.
+    """
+
+    cdef uint64_t[::1] touched          # a bit for each place: few enough to stay in a fast cache
     cdef Py_ssize_t n_words             # of them
+    cdef Py_ssize_t round               # its number, from 1
     cdef tuple arrays                   # of `save_old`:
     cdef double* saved                  # the blocks that this round has changed, as they were, or NULL
-    cdef int32_t* saved_blocks          # their numbers
+    cdef int32_t* saved_places          # their places
     cdef Py_ssize_t n_saved
+    cdef int32_t[::1] peer_array        # by place of the first shard, the place here; see `agree`
+    cdef Py_ssize_t n_common            # places that `agree` knows
 
     def __init__(
-        self, Oracle oracle, *, double C, double tau, double kappa, uint64_t seed, double sigma, n_weights=0
+        self, Oracle oracle, *, double C, double tau, double kappa, uint64_t seed, double sigma, n_weights=0,
+        bint dense=False,
     ):
-        super().__init__(      # in an array, which can be added up
-            oracle, C=C, tau=tau, kappa=kappa, seed=seed, n_weights=n_weights, dense=True)
-        self.sigma = sigma
+        super().__init__(oracle, C=C, tau=tau, kappa=kappa, seed=seed, n_weights=n_weights, dense=dense)
+        self.sigma, self.round = sigma, 1
 
     def grow(self, Py_ssize_t n_weights):
         LinearDual.grow(self, n_weights)
-        cdef Py_ssize_t n = (self.n_weights >> SHIFT + 6) + 1
+        cdef Py_ssize_t n = (self.most_places() >> 6) + 1
         if n > self.n_words:
             self.n_words, self.touched = n, np.zeros(n, np.uint64)
+            self.round += 1
+            self.n_common = 0
+            if self.blocks is not None:     # takes memory only where `agree` writes
+                self.peer_array = np.empty(n << 6, np.int32)
             if self.saved != NULL:
                 self.save_old()
 
+    cdef Py_ssize_t most_places(self):
+        """The largest number of places that w can have: one for each block, and that of zeros."""
+        return (self.n_weights + BLOCK - 1 >> SHIFT) + 1
+
+    cdef Py_ssize_t count_places(self) noexcept:
+        return self.n_weights + BLOCK - 1 >> SHIFT if self.blocks is None else self.blocks.n_places
+
+    def forget_rows(self, const int32_t[::1] row_of, Py_ssize_t stride):
+        LinearDual.forget_rows(self, row_of, stride)
+        self.n_common = 0
+
     def use(self, double[::1] weights not None):
-        """Keep w in this array from now on; shards that run in turn can share one."""
-        if weights.shape[0] < len(self.weights):
-            raise ValueError(f"{weights.shape[0]} weights, but the shard needs {len(self.weights)}")
-        self.weights, self.w = np.asarray(weights), &weights[0]
-        self.oracle.attach(self.weights)
+        """Keep w in this array from now on; dense shards that run in turn can share one."""
+        if weights.shape[0] < self.n_weights or self.blocks is not None:
+            raise ValueError(f"{weights.shape[0]} weights, but a dense shard needs {self.n_weights}")
+        self.array, self.w = np.asarray(weights), &weights[0]
+        self.oracle.attach(self.array)
 
     def save_old(self):
         """Save a block as it was at the beginning of a round, for `changes`; w must have whole blocks.
 
         There is room for all blocks, but only those that a round saves take memory.
         """
-        cdef int32_t[::1] blocks = np.empty((len(self.weights) >> SHIFT) + 1, np.int32)
-        cdef double[::1] values = np.empty(len(self.weights) + BLOCK)
-        self.arrays = blocks, values
-        self.saved, self.saved_blocks = &values[0], &blocks[0]
+        cdef int32_t[::1] places = np.empty(self.most_places(), np.int32)
+        cdef double[::1] values = np.empty(self.most_places() << SHIFT)
+        self.arrays = places, values
+        self.saved, self.saved_places = &values[0], &places[0]
 
-    cdef void shift(self, double step, const Difference* d) noexcept nogil:
+    cdef void shift(self, double step, Output* out) noexcept nogil:
+        if out.round != self.round:
+            out.round = self.round
+            self.touch(&out.d)
+        difference_add(self.w, self.sigma * step, &out.d)
+
+    cdef void touch(self, const Difference* d) noexcept nogil:
+        """Note the blocks of a difference, in which this round is about to change w."""
         cdef Py_ssize_t k
-        cdef uint32_t block
+        cdef uint32_t place
         cdef uint64_t* touched = &self.touched[0]
         for k in range(d.n):
-            block = <uint32_t>d.index[k] >> SHIFT
-            if not touched[block >> 6] >> (block & 63) & 1:     # a store after each load would wait for it
-                touched[block >> 6] |= <uint64_t>1 << (block & 63)
+            place = <uint32_t>d.index[k] >> SHIFT
+            if not touched[place >> 6] >> (place & 63) & 1:     # a store after each load would wait for it
+                touched[place >> 6] |= <uint64_t>1 << (place & 63)
                 if self.saved != NULL:
-                    self.save_block(block)
-        difference_add(self.w, self.sigma * step, d)
+                    self.save_block(place)
 
-    cdef void save_block(self, Py_ssize_t block) noexcept nogil:
-        self.saved_blocks[self.n_saved] = <int32_t>block
-        memcpy(self.saved + (self.n_saved << SHIFT), self.w + (block << SHIFT), BLOCK * sizeof(double))
+    cdef void save_block(self, Py_ssize_t place) noexcept nogil:
+        self.saved_places[self.n_saved] = <int32_t>place
+        memcpy(self.saved + (self.n_saved << SHIFT), self.w + (place << SHIFT), BLOCK * sizeof(double))
         self.n_saved += 1
 
     def changes(self):
         """End a round: the indices of the weights that it changed, in order, and the changes over sigma."""
         cdef Py_ssize_t k, j, n = 0, at, first
         cdef double change, share = 1 / self.sigma
-        cdef const Py_ssize_t[::1] order = np.argsort(np.asarray(self.arrays[0])[:self.n_saved])
+        names = np.asarray(self.arrays[0])[:self.n_saved]
+        if self.blocks is not None:
+            names = self.blocks.origin_array[names]
+        cdef const int32_t[::1] name = names
+        cdef const Py_ssize_t[::1] order = np.argsort(names)
         indices, values = np.empty(self.n_saved << SHIFT, np.int32), np.empty(self.n_saved << SHIFT)
         cdef int32_t[::1] index = indices
         cdef double[::1] value = values
@@ -105,32 +138,88 @@ cdef class LinearShard(LinearDual):
                 if k + AHEAD < self.n_saved:
                     at = order[k + AHEAD]
                     prefetch_line(self.saved + (at << SHIFT))
-                    prefetch_line(self.w + (<Py_ssize_t>self.saved_blocks[at] << SHIFT))
+                    prefetch_line(self.w + (<Py_ssize_t>self.saved_places[at] << SHIFT))
                 at = order[k]
-                first = <Py_ssize_t>self.saved_blocks[at] << SHIFT
+                first = <Py_ssize_t>self.saved_places[at] << SHIFT
                 for j in range(BLOCK):      # most weights of a block stay as they were
                     change = self.w[first + j] - self.saved[(at << SHIFT) + j]
                     if change != 0:
-                        index[n], value[n] = <int32_t>(first + j), change * share
+                        index[n], value[n] = name[at] << SHIFT | <int32_t>j, change * share
                         n += 1
             self.n_saved = 0
-        self.touched[:] = 0
+        self.clear()
         return indices[:n].copy(), values[:n].copy()
 
-    def count_touched(self) -> int:
-        """The number of blocks of w that the shard has changed in this round."""
-        return int(np.unpackbits(np.asarray(self.touched).view(np.uint8)).sum())
+    def clear(self):
+        """Begin a round: the shard has changed no block."""
+        self.round += 1
+        self.touched[:(self.count_places() >> 6) + 1] = 0
+
+    def adopt(self, indices, values):
+        """w[indices] = values, for increasing indices."""
+        if self.blocks is None:
+            put_weights(self.array, indices, values)
+            return
+        cdef const int32_t[::1] index = checked_indices(indices, values, self.n_weights)
+        cdef const double[::1] value = np.require(values, np.float64, "CA")
+        cdef Py_ssize_t k, n = index.shape[0]
+        cdef int32_t place
+        with nogil:
+            for k in range(n):
+                if k + AHEAD < n:
+                    prefetch_line(
+                        self.w + (<Py_ssize_t>self.blocks.places[index[k + AHEAD] >> SHIFT] << SHIFT))
+                place = index[k]
+                self.blocks.settle(&place, 1)
+                self.w[place] = value[k]
+
+    def block_norms(self) -> np.ndarray:
+        """The squared norm of the block at each place, with room for all places."""
+        result = np.zeros(self.most_places() + 1)
+        cells = self.array if self.blocks is None else self.blocks.cell_array[:self.blocks.n_places * BLOCK]
+        whole = len(cells) >> SHIFT
+        np.square(cells[:whole * BLOCK]).reshape(-1, BLOCK).sum(axis=1, out=result[:whole])
+        result[whole] = np.square(cells[whole * BLOCK:]).sum()
+        return result
+
+
+def agree(list shards):
+    """Give all shards places for the blocks that one of them has, and note which places belong together."""
+    cdef LinearShard shard, other, first = shards[0]
+    cdef Py_ssize_t place
+    cdef int32_t index
+    if first.blocks is None:
+        return
+    for shard in shards:
+        for place in range(shard.n_common, shard.blocks.n_places):
+            if place != shard.blocks.zeros:
+                for other in shards:
+                    index = shard.blocks.origins[place] << SHIFT
+                    other.blocks.settle(&index, 1)
+    for shard in shards:
+        for place in range(first.n_common, first.blocks.n_places):
+            shard.peer_array[place] = (
+                shard.blocks.zeros if place == first.blocks.zeros
+                else shard.blocks.places[first.blocks.origins[place]])
+    for shard in shards:
+        shard.n_common = shard.blocks.n_places
+
+
+def checked_indices(indices, values, Py_ssize_t n_weights):
+    """The indices as an array; ValueError if they do not increase, or do not fit values and weights."""
+    index = np.require(indices, np.int32, "CA")     # arrays from a network may not be
+    if len(values) != len(index) or len(index) and not (
+            0 <= index[0] and index[len(index) - 1] < n_weights and np.all(np.diff(index) > 0)):
+        raise ValueError("the changes do not fit the weights")
+    return index
 
 
 def put_weights(double[::1] w, indices, values) -> float:
     """w[indices] = values, for increasing indices; returns by how much ||w||^2 / 2 has grown."""
-    cdef const int32_t[::1] index = np.require(indices, np.int32, "CA")     # arrays from a network may not be
+    cdef const int32_t[::1] index = checked_indices(indices, values, w.shape[0])
     cdef const double[::1] value = np.require(values, np.float64, "CA")
     cdef Py_ssize_t k, n = index.shape[0]
     cdef double growth = 0, old
-    if value.shape[0] != n or n and not (
-            0 <= index[0] and index[n - 1] < w.shape[0] and np.all(np.diff(index) > 0)):
-        raise ValueError("the changes do not fit the weights")
     with nogil:
         for k in range(n):
             if k + AHEAD < n:
@@ -179,61 +268,84 @@ def sum_of_two(
     return indices[:n], values[:n]
 
 
+cdef inline Py_ssize_t place_in(const Copy* copy, Py_ssize_t place) noexcept nogil:
+    """The place in a copy of what is at a place of the first shard."""
+    return place if copy.peers == NULL else copy.peers[place]
+
+
+cdef inline bint is_touched(const Copy* copy, Py_ssize_t place) noexcept nogil:
+    return copy.touched[place >> 6] >> (place & 63) & 1
+
+
+cdef inline bint any_touched(const Copy* copies, Py_ssize_t n, Py_ssize_t place) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n):
+        if is_touched(&copies[k], place_in(&copies[k], place)):
+            return True
+    return False
+
+
+cdef double average(
+    double** own, const char* changed, Py_ssize_t n, Py_ssize_t size, double* norm,
+) noexcept nogil:
+    """Make all copies of a block their mean; return by how much ||w||^2 / 2 has grown."""
+    cdef Py_ssize_t k, j, base = 0
+    cdef double[BLOCK] total
+    cdef double growth, new = 0
+    while base < n - 1 and changed[base]:      # a copy that has not changed, if there is one
+        base += 1
+    for j in range(size):
+        total[j] = 0
+    for k in range(n):
+        if changed[k]:
+            for j in range(size):
+                total[j] += own[k][j] - own[base][j]
+    for j in range(size):
+        total[j] = own[base][j] + total[j] * (1.0 / n)
+        new += total[j] * total[j]
+    for k in range(n):
+        for j in range(size):
+            own[k][j] = total[j]
+    growth, norm[0] = (new - norm[0]) / 2, new
+    return growth
+
+
 def add_up(double[::1] norms, list shards, Py_ssize_t part=0, Py_ssize_t parts=1) -> float:
     """Make one of several parts of w the mean of its copies in all shards; the shards are added in order.
 
-    norms: the squared norm of each block. Returns by how much ||w||^2 / 2 has grown.
+    Call `agree` before, and `LinearShard.clear` when all parts are done. norms: the squared norm of the block
+    at each place of the first shard. Returns by how much ||w||^2 / 2 has grown.
     """
-    cdef Py_ssize_t k, word, bit, first, size, j, base, n = len(shards), n_weights = len(shards[0].weights)
-    cdef Py_ssize_t n_words = (n_weights >> SHIFT + 6) + 1
-    cdef Py_ssize_t low = n_words * part // parts, high = n_words * (part + 1) // parts
-    cdef uint64_t union
-    cdef double growth = 0, share = 1.0 / n, norm
-    cdef double[BLOCK] total
-    cdef double* own
-    cdef LinearShard shard
+    cdef LinearShard shard, leader = shards[0]
+    cdef Py_ssize_t k, place, at, n = len(shards), n_places = leader.count_places()
+    cdef Py_ssize_t n_cells = leader.n_weights if leader.blocks is None else n_places << SHIFT
+    cdef Py_ssize_t low = n_places * part // parts, high = n_places * (part + 1) // parts, fetched = low
+    cdef double growth = 0
     cdef Copy* copies = <Copy*>malloc(n * sizeof(Copy))
-    if copies == NULL:
+    cdef double** own = <double**>malloc(n * sizeof(double*))
+    cdef char* changed = <char*>malloc(n)
+    if copies == NULL or own == NULL or changed == NULL:
+        free(copies)
+        free(own)
+        free(changed)
         raise MemoryError
     for k, shard in enumerate(shards):
-        copies[k].w, copies[k].touched = shard.w, &shard.touched[0]
+        copies[k].w, copies[k].touched, copies[k].peers = shard.w, &shard.touched[0], NULL
+        if k and shard.blocks is not None:
+            copies[k].peers = &shard.peer_array[0]
     with nogil:
-        for word in range(low, high):
-            union = 0
-            for k in range(n):
-                union |= copies[k].touched[word]
-            if not union:
-                continue
-            for bit in range(64):       # what follows waits for memory: fetch a whole word of blocks at once
-                if union >> bit & 1:
-                    first = (word << 6 | bit) << SHIFT
+        for place in range(low, high):
+            while fetched < min(place + AHEAD, high):   # what follows waits for memory
+                if any_touched(copies, n, fetched):
                     for k in range(n):
-                        prefetch_line(copies[k].w + first)
-            for bit in range(64):
-                if not union >> bit & 1:
-                    continue
-                first = (word << 6 | bit) << SHIFT
-                size = min(BLOCK, n_weights - first)
-                base = 0        # a shard that has not changed the block, if there is one
-                while base < n - 1 and copies[base].touched[word] >> bit & 1:
-                    base += 1
-                own = copies[base].w + first
-                for j in range(size):
-                    total[j] = 0
+                        prefetch_line(copies[k].w + (place_in(&copies[k], fetched) << SHIFT))
+                fetched += 1
+            if any_touched(copies, n, place):
                 for k in range(n):
-                    if copies[k].touched[word] >> bit & 1:
-                        for j in range(size):
-                            total[j] += copies[k].w[first + j] - own[j]
-                norm = 0
-                for j in range(size):
-                    total[j] = own[j] + total[j] * share
-                    norm += total[j] * total[j]
-                growth += (norm - norms[word << 6 | bit]) / 2
-                norms[word << 6 | bit] = norm
-                for k in range(n):
-                    for j in range(size):
-                        copies[k].w[first + j] = total[j]
-            for k in range(n):
-                copies[k].touched[word] = 0
+                    at = place_in(&copies[k], place)
+                    own[k], changed[k] = copies[k].w + (at << SHIFT), is_touched(&copies[k], at)
+                growth += average(own, changed, n, min(BLOCK, n_cells - (place << SHIFT)), &norms[place])
     free(copies)
+    free(own)
+    free(changed)
     return growth

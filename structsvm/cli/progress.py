@@ -9,7 +9,7 @@ from structsvm.cli.errors import counted
 
 
 class Progress:
-    """A callback for taggers that, if `shown`, shows sentences, the dual, the gap and held-out scores."""
+    """A callback for taggers that, if `shown`, shows sentences, the objectives and held-out scores."""
 
     def __init__(self, *, shown: bool) -> None:
         self.bar: Any = None
@@ -37,7 +37,8 @@ class Progress:
             score, name = (point.f1, "F1") if point.f1 == point.f1 else (point.accuracy, "accuracy")
             self.progressive = f", progressive {name} {100 * score:.2f}"
         if point.gap == point.gap:
-            self.gap = f", gap {point.gap:.1f} after pass {point.epoch + 1}"
+            after = f"after pass {point.epoch + 1}"
+            self.gap = f", primal {point.primal:.1f} and gap {point.gap:.1f} {after}"
         scores = f", dev {100 * self.scores[-1]:.2f}" if self.scores else ""
         turn = f", round {point.round}" if point.round else ""
         told = f"pass {point.epoch + 1}{turn}, dual {point.dual:.1f}{self.gap}{self.progressive}{scores}"

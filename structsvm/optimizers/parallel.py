@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from structsvm._dual.dual import lengthened
-from structsvm._dual.shard import LinearShard, add_up, put_weights
+from structsvm._dual.shard import LinearShard, add_up, agree
 from structsvm.optimizers.base import in_slices
 from structsvm.optimizers.larank import LaRank
 from structsvm.problem import Problem
@@ -54,11 +54,6 @@ def shard_seed(seed: int, shard: int) -> int:
 def padded(n_weights: int) -> np.ndarray:
     """Zeros for so many weights, in whole blocks."""
     return np.zeros(-(-n_weights // BLOCK) * BLOCK)
-
-
-def in_blocks(weights: np.ndarray) -> np.ndarray:
-    """Padded weights, with a row for each block."""
-    return weights.reshape(-1, BLOCK)
 
 
 class ShardedPatterns:
@@ -170,7 +165,7 @@ class Shards:
     """A `Machine` made of shards, each with its own patterns, coefficients and copy of w.
 
     w is the sum of what the shards have learned, and `dual` the dual objective of all coefficients together.
-    Memory: each shard holds a copy of w; between rounds the copies are equal.
+    Memory: each shard holds a copy of w, or of its nonzero blocks; between rounds the copies are equal.
     """
 
     squared: bool
@@ -186,12 +181,19 @@ class Shards:
         ]
         self.C, self.squared = options["C"], self.shards[0].squared
         self.dual = 0.0
-        self._norms = np.zeros(0)  # squared, of each block of w
+        self._norms = np.zeros(0)  # squared, of the blocks of w as the first shard places them
         self._grow(oracle.n_weights)
 
     @property
     def weights(self) -> np.ndarray:
         return self.shards[0].weights
+
+    def weights_at(self, places: Any) -> np.ndarray:
+        return self.shards[0].weights_at(places)
+
+    @property
+    def n_weights(self) -> int:
+        return self.shards[0].n_weights
 
     # -- a round --------------------------------------------------------------------------------
 
@@ -225,7 +227,10 @@ class Shards:
 
     def _add_up(self) -> float:
         """Bring all copies of w up to date; return `losses` minus the growth of ||w||^2 / 2."""
+        agree(self.shards)
         growth = self._each(lambda part: add_up(self._norms, self.shards, part, PARTS), PARTS)
+        for shard in self.shards:
+            shard.clear()
         return self.losses - sum(growth)
 
     def visit(self, slots: np.ndarray) -> None:
@@ -272,16 +277,16 @@ class Shards:
 
     def _grow(self, n_weights: int) -> None:
         """Make w and all its copies at least this long."""
-        n_weights = max(n_weights, len(self.weights))
+        n_weights = max(n_weights, self.n_weights)
         for shard in self.shards:
             shard.grow(n_weights)
-        self._norms = lengthened(self._norms if len(self._norms) else np.zeros(0), n_weights // BLOCK + 1)
+        self._norms = lengthened(self._norms if len(self._norms) else np.zeros(0), n_weights // BLOCK + 2)
 
     # -- results --------------------------------------------------------------------------------
 
     @property
     def norm(self) -> float:
-        return float(self.weights @ self.weights)
+        return self.shards[0].norm
 
     @property
     def n_patterns(self) -> int:
@@ -312,13 +317,12 @@ class Shards:
     def start_from(self, weights: np.ndarray) -> None:
         self._grow(len(weights))
         for shard in self.shards:
-            shard.weights[: len(weights)] = weights
+            shard.write(weights)
         self._take_norms()
 
     def _take_norms(self) -> None:
-        whole = padded(len(self.weights) + BLOCK)  # `add_up` may look at one block more
-        whole[: len(self.weights)] = self.weights
-        self._norms = np.square(in_blocks(whole)).sum(axis=1)
+        agree(self.shards)
+        self._norms = self.shards[0].block_norms()
 
     def state(self) -> dict[str, np.ndarray]:
         """As that of a `LinearDual`, which can restore it, as can any number of shards."""
@@ -326,9 +330,10 @@ class Shards:
         states = [shard.state() for shard in self.shards]
         for k, state in enumerate(states):
             state["slots"] = state["slots"] * n + k
+        (weights, *_) = [state.pop("weights") for state in states]
         joined = {name: np.concatenate([state[name] for state in states]) for name in states[0]}
         return joined | {
-            "weights": self.weights.copy(),
+            "weights": weights,
             "counters": np.sum([state["counters"] for state in states], axis=0),
             "objective": np.array([self.dual, sum(shard.cost for shard in self.shards)]),
         }
@@ -410,10 +415,11 @@ class ShardLaRank(LaRank):
     """
 
     def __init__(
-        self, problem: Problem, *, shard: int, shards: int, n_weights: int, **options: Any
-    ) -> None:
+        self, problem: Problem, *, shard: int, shards: int, n_weights: int, dense: bool = False,
+        **options: Any,
+    ) -> None:  # fmt: skip
         super().__init__(problem, **options)
-        self.shard, self.shards = shard, shards
+        self.shard, self.shards, self.dense = shard, shards, dense
         self.points = n_rounds(shards)
         self.n_weights = len(padded(n_weights))
         self.played = 0
@@ -422,13 +428,13 @@ class ShardLaRank(LaRank):
     def _new_machine(self, oracle: Any, seed: int) -> LinearShard:
         machine = LinearShard(
             oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=shard_seed(seed, self.shard),
-            sigma=self.shards, n_weights=self.n_weights,
+            sigma=self.shards, n_weights=self.n_weights, dense=self.dense,
         )  # fmt: skip
         return machine
 
     def adopt(self, indices: np.ndarray, values: np.ndarray, rates: np.ndarray) -> None:
         """Take over what all shards have learned."""
-        put_weights(self._fitted().weights, indices, values)
+        self._fitted().adopt(indices, values)
         self._rates = rates.copy()
 
     def play(self) -> dict[str, Any]:
@@ -457,7 +463,7 @@ class ShardLaRank(LaRank):
 
     def adopt_weights(self, weights: np.ndarray) -> None:
         """Start from the w of the other shards, after `begin`."""
-        self._fitted().weights[: len(weights)] = weights
+        self._fitted().write(weights)
 
     def counts(self) -> tuple[float, int, int]:
         """The shard's part of the dual apart from ||w||^2 / 2, its support patterns and calls of argmax."""

@@ -119,6 +119,21 @@ def test_new_features_may_appear_later():
     assert_invariants(optimizer)
 
 
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_all_copies_of_w_are_equal_after_a_round_even_if_shards_see_different_features(name):
+    problem, X, y = PROBLEMS[name]()
+    if isinstance(X, Sequences):
+        owner = np.repeat(np.arange(len(X)) % 3, np.diff(X.sentence_ptr))
+        X.rows.reshape(-1, 3)[:] += (owner * 400).astype(np.int32)[:, None]  # far apart, in other blocks
+    optimizer = ParallelLaRank(problem, C=0.3, shards=3, jobs=2).begin(X, y)
+    optimizer.epoch()
+    first, *others = [shard.weights for shard in optimizer._machine.shards]
+    assert first.any()
+    for other in others:
+        assert other.tobytes() == first.tobytes()
+    assert_invariants(optimizer)
+
+
 def test_data_are_refused_with_their_own_position_and_nothing_is_kept():
     X, y = noisy_classes(12)
     optimizer = ParallelLaRank(SlowMulticlass(classes=range(4)), shards=3).partial_fit(X, y)

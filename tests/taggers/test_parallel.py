@@ -1,8 +1,12 @@
 """Training taggers in threads: the same bytes for a number of shards, the same labels as one thread."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from structsvm.cli.progress import Progress
 from taggers import Chunker, NerTagger, SequenceTagger
+from taggers.trainer import TrainingPoint
 from tests.taggers.command_line import run
 from tests.taggers.sentences import as_columns, chunk_data
 
@@ -69,3 +73,18 @@ def test_the_command_line_trains_in_threads(tmp_path):
     for jobs in (1, 0):
         run("train", "label", "train.txt", "-o", f"{jobs}.ssvm", "--shards", 2, "--jobs", jobs, cwd=tmp_path)
     assert (tmp_path / "0.ssvm").read_bytes() == (tmp_path / "1.ssvm").read_bytes()
+
+
+def test_the_progress_of_a_cluster_has_round_dual_primal_gap_and_score():
+    progress, lines = Progress(shown=False), []
+    progress.bar = SimpleNamespace(update=lambda n: None, set_postfix_str=lines.append)
+    point = TrainingPoint(1.0, 0, 10, 10.0, 2.0, 3, 4, round=5)
+    progress(point)
+    progress(point._replace(primal=3.5))
+    progress.scored(0.9)
+    progress(point._replace(epoch=1, round=1))
+    assert lines == [
+        "pass 1, round 5, dual 2.0",
+        "pass 1, round 5, dual 2.0, primal 3.5 and gap 1.5 after pass 1",
+        "pass 2, round 1, dual 2.0, primal 3.5 and gap 1.5 after pass 1, dev 90.00",
+    ]
