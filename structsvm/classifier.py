@@ -24,8 +24,8 @@ from structsvm.validation import (
     check_sample_weight,
     check_targets,
     class_factors,
-    same_value,
 )
+from structsvm.warm import can_continue, changed_parameter, fingerprint
 
 # More epochs, or the adaptive schedule without a kernel, gain almost nothing on held-out data:
 # `python -m benchmarks default-epochs`.
@@ -39,6 +39,7 @@ FREE_PARAMETERS = (
     "probability",
     "random_state",
     "tol",
+    "warm_start",
 )  # may change before partial_fit
 
 
@@ -63,6 +64,10 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
       of parts of the data that learn at the same time, by default one for each thread (fewer for small data
       sets, one for partial_fit); see `ParallelLaRank`. The same seed and number of shards give the same model
       with any number of threads.
+    * warm_start: a second `fit` on the same rows and weights continues with more epochs from the solution of
+      the first. On other rows, or with other parameters than epochs, tol, callback, jobs, probability and
+      random_state, it starts from scratch with a warning. The model keeps its data until `partial_fit`; a
+      copy, a pickle or a file does not.
     * probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
       the rows and predict the others (four models, or one for 4,000 rows and more).
 
@@ -93,23 +98,31 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
     jobs: int = 1
     shards: int | None = None
     probability: bool = False
+    warm_start: bool = False
 
     # -- training -------------------------------------------------------------------------------
 
     @with_calibration
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train from scratch.
+        """Train from scratch, or continue with warm_start=True.
 
-        If Ctrl-C or an exception in the callback interrupts it, the model does not change.
+        If Ctrl-C or an exception in the callback interrupts it, the model does not change. With warm_start it
+        keeps what it has learned.
         """
         self._check_options()
         X, y = self._checked(X, y)
         weight = self._weights(y, sample_weight, self.class_weight, np.unique(y))
+        rows = fingerprint(X, y, weight) if self.warm_start else None
         with training(self):
             shards = 1 if self.kernel != "linear" else n_shards(self.shards, self.jobs, X.shape[0])
             optimizer = self._optimizer(X, None, shards)
-            optimizer.fit(X, y, weight)
-            return self._adopt(optimizer, X)
+            if rows is not None and can_continue(self, rows, FREE_PARAMETERS):
+                for name in ("epochs", "gap_tolerance", "callback"):
+                    setattr(self.optimizer_, name, getattr(optimizer, name))
+                optimizer = self.optimizer_.continue_fit()
+            else:
+                optimizer.fit(X, y, weight)
+            return self._adopt(optimizer, X, rows)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over more data; pass all classes to the first call if its data lack some.
@@ -156,9 +169,9 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
             raise ValueError("shards must be None with a kernel; only the linear kernel trains in parallel")
 
     def _check_unchanged(self) -> None:
-        for name, value in self._fitted_params.items():
-            if name not in FREE_PARAMETERS and not same_value(getattr(self, name), value):
-                raise ValueError(f"{name} was changed since fit; call fit again")
+        changed = changed_parameter(self, FREE_PARAMETERS)
+        if changed is not None:
+            raise ValueError(f"{changed} was changed since fit; call fit again")
 
     def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
         if y is None:
@@ -196,8 +209,9 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
             raise ValueError("class_weight and sample_weight leave every sample with weight 0")
         return weight
 
-    def _adopt(self, optimizer: LaRank, X: Any) -> Self:
+    def _adopt(self, optimizer: LaRank, X: Any, rows: str | None = None) -> Self:
         self.optimizer_ = optimizer
+        self._rows = rows
         forget_calibration(self)
         self.classes_ = self._problem.classes_
         self.n_features_in_ = X.shape[1]
@@ -207,8 +221,9 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickles: a fitted model goes without its callback, as its optimizer does."""
-        return super().__getstate__() | ({"callback": None} if self.__sklearn_is_fitted__() else {})
+        """For pickles: a fitted model goes without its callback and its data, as its optimizer does."""
+        fitted = {"callback": None, "_rows": None} if self.__sklearn_is_fitted__() else {}
+        return super().__getstate__() | fitted
 
     @property
     def _problem(self) -> Multiclass:

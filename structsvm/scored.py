@@ -17,7 +17,13 @@ import numpy as np
 from structsvm import active
 from structsvm.guard import reading, reads, training
 from structsvm.problems.multiclass import plain_labels
-from structsvm.validation import check_matrix, check_sample_weight, check_targets, class_factors
+from structsvm.validation import (
+    check_flag,
+    check_matrix,
+    check_sample_weight,
+    check_targets,
+    class_factors,
+)
 
 FOLDS = 4  # of the rows; each is held out from a model that is trained on the others
 ENOUGH = 1000  # rows in a fold, so that one fold is enough
@@ -106,8 +112,7 @@ def with_calibration(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def calibrated(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
         probability = getattr(self, "probability", False)
-        if not isinstance(probability, bool | np.bool_):
-            raise ValueError(f"probability must be True or False, got {probability!r}")
+        check_flag(probability=probability, warm_start=getattr(self, "warm_start", False))
         scaling = held_out_scaling(self, X, y, sample_weight) if probability else None
         fit(self, X, y, sample_weight)
         forget_calibration(self)
@@ -133,7 +138,9 @@ def held_out_scaling(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[fl
     y, weight = check_targets(plain_labels(y), X.shape[0]), check_sample_weight(sample_weight, X.shape[0])
     if len(y) < FEWEST:
         raise ValueError(f"probability=True needs at least {FEWEST} rows, got {len(y)}")
-    changed = {"probability": False, "class_weight": None, "random_state": 0, "callback": None}
+    changed = {
+        "probability": False, "class_weight": None, "random_state": 0, "callback": None, "warm_start": False,
+    }  # fmt: skip
     learner = type(model)(**parameters | {k: v for k, v in changed.items() if k in parameters})
     factors = weight * class_factors(y, parameters["class_weight"], np.unique(y))
 

@@ -45,6 +45,13 @@ def check_choice(**values: tuple[Any, tuple[str, ...]]) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def check_flag(**values: Any) -> None:
+    """Each value must be True or False."""
+    for name, value in values.items():
+        if not isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
 def check_count(*, low: int = 0, **values: Any) -> None:
     """Each value must be an integer of at least `low`."""
     for name, value in values.items():

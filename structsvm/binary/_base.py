@@ -17,8 +17,8 @@ from structsvm.validation import (
     check_sample_weight,
     check_targets,
     class_factors,
-    same_value,
 )
+from structsvm.warm import can_continue, changed_parameter, fingerprint
 
 
 class BinaryClassifier(Estimator, ABC):
@@ -31,21 +31,32 @@ class BinaryClassifier(Estimator, ABC):
     _estimator_type = "classifier"
     _multiclass = False
     # The parameters that may change before partial_fit.
-    _free: tuple[str, ...] = ("class_weight", "epochs", "probability", "random_state")
+    _free: tuple[str, ...] = ("class_weight", "epochs", "probability", "random_state", "warm_start")
     class_weight: Any = None
+    warm_start: bool = False
+    _rows: str | None = None  # the fingerprint of the rows that a fit with warm_start can continue on
 
     @with_calibration
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train from scratch; if training is interrupted, the model does not change."""
+        """Train from scratch, or continue if the classifier has warm_start=True.
+
+        If training is interrupted, the model does not change. With warm_start it keeps what it has learned.
+        """
         X, y = self._checked(X, y)
         classes = self._checked_classes(np.unique(y))
         self._check_parameters()
         weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, classes)
-        trained = type(self)(**self.get_params())._prepared(X, classes)
+        rows = fingerprint(X, y, weight) if self.warm_start else None
+        labels = self._encoded(y, classes)
         with training(self):
+            if rows is not None and can_continue(self, rows, self._free):
+                self._prepared(X, classes)._fit_again(X, labels, weight)
+                return self
+            trained = type(self)(**self.get_params())._prepared(X, classes)
             with training(trained):  # a callback may show it to other threads
-                trained._fit(X, self._encoded(y, classes), weight)
+                trained._fit(X, labels, weight)
             vars(self).update({k: v for k, v in vars(trained).items() if k != "_guard"})
+            self._rows = rows
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -79,6 +90,7 @@ class BinaryClassifier(Estimator, ABC):
             raise ValueError(f"y has classes other than {known!r}; pass all classes in the first call")
         weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, known)
         model = type(self)(**self.get_params())._prepared(X, known) if first else self
+        self._rows = None
         model._continue(X, self._encoded(y, known), weight, first)
         vars(self).update(vars(model))
         forget_calibration(self)
@@ -110,6 +122,10 @@ class BinaryClassifier(Estimator, ABC):
     @abstractmethod
     def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
         """Train from scratch."""
+
+    def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
+        """Continue on the data of the last `_fit`, if the class has warm_start."""
+        raise NotImplementedError
 
     @abstractmethod
     def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
@@ -152,9 +168,9 @@ class BinaryClassifier(Estimator, ABC):
         return classes
 
     def _check_unchanged(self) -> None:
-        for name, value in self._fitted_params.items():
-            if name not in self._free and not same_value(getattr(self, name), value):
-                raise ValueError(f"{name} was changed since fit; call fit again")
+        changed = changed_parameter(self, self._free)
+        if changed is not None:
+            raise ValueError(f"{changed} was changed since fit; call fit again")
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

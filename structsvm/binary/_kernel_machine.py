@@ -77,10 +77,13 @@ class KernelMachine(BinaryClassifier):
     # -- training -------------------------------------------------------------------------------
 
     def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
-        seed = self._begin(X)
+        rng = np.random.default_rng(self._begin(X))
         self.machine_.start(labels, self._uppers(weight))
-        self._train(labels, np.random.default_rng(seed))
-        self._let_go()
+        self._train(labels, rng)
+        if self.warm_start:
+            self._rng = rng
+        else:
+            self._let_go()
 
     def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
@@ -193,7 +196,7 @@ class KernelMachine(BinaryClassifier):
     @reads
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles, with the cached kernel rows; a fitted model goes without its callback."""
-        state = dict(vars(self))
+        state = dict(vars(self), _rows=None)  # copies do not keep the data of fit
         if "machine_" in state:
             rows = self.machine_.rows
             vectors = rows.inputs.vectors().copy()

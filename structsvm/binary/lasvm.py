@@ -50,6 +50,10 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
 
     delta_max: repeat REPROCESS in each iteration until the uncertainty of the bias is below this value.
 
+    warm_start: a second `fit` on the same rows and weights continues with more epochs from the solution of
+    the first. On other rows, or if C or another parameter of the problem has changed, it starts from scratch
+    with a warning. The model keeps its data until `partial_fit`; a copy, a pickle or a file does not.
+
     probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
     the rows and predict the others (four models, or one for 4,000 rows and more).
 
@@ -77,8 +81,10 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
     class_weight: Any = None
     callback: Callable[[Any], Any] | None = None
     probability: bool = False
+    warm_start: bool = False
     estimators_: list[LaSVMClassifier] = field(init=False)
     n_labels_: int = field(init=False)
+    _seen = None  # the examples that earlier calls of fit took, with warm_start
 
     # -- training -------------------------------------------------------------------------------
 
@@ -114,6 +120,14 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
             one._fit(X, signs, weight)
         self.n_labels_ = sum(one.n_labels_ for one in self.estimators_)
 
+    def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
+        if labels.ndim == 1:
+            self._train(labels, self._rng)
+            return
+        for one, signs in zip(self.estimators_, labels, strict=True):
+            one.set_params(**self.get_params() | {"probability": False})._fit_again(X, signs, weight)
+        self.n_labels_ = sum(one.n_labels_ for one in self.estimators_)
+
     def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
         if labels.ndim == 1:
             super()._continue(X, labels, weight, first)
@@ -132,7 +146,7 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         return [one.machine_ for one in self.estimators_] if len(self.classes_) > 2 else [self.machine_]
 
     def _train(self, labels: np.ndarray, rng: np.random.Generator) -> None:
-        seen = np.zeros(len(labels), dtype=bool)
+        seen = np.zeros(len(labels), dtype=bool) if self._seen is None else self._seen
         for _ in range(self.epochs):
             for part in self._blocks(labels, rng):
                 self.machine_.learn(part)
@@ -140,6 +154,8 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
                 self.n_labels_ = int(seen.sum())
                 if self.callback is not None:
                     self.callback(self)
+        if self.warm_start:
+            self._seen = seen
         if self.finish_fit:
             self._finish(self.machine_)
 

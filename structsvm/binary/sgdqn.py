@@ -15,7 +15,14 @@ from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
 from structsvm.guard import reads
 from structsvm.optimizers.base import ConvergenceWarning, in_slices
 from structsvm.scored import ScoredClassifier
-from structsvm.validation import LARGEST_COUNT, check_choice, check_count, check_positive, check_seed
+from structsvm.validation import (
+    LARGEST_COUNT,
+    check_choice,
+    check_count,
+    check_flag,
+    check_positive,
+    check_seed,
+)
 
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 ALGORITHMS = ("sgdqn", "svmsgd2", "rescaled")
@@ -53,6 +60,10 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
 
     fit_intercept: adds a constant feature, regularized like the others.
 
+    warm_start: a second `fit` on the same rows and weights continues with more epochs from the weights and
+    gains of the first. On other rows, or if lam or another parameter of the problem has changed, it starts
+    from scratch with a warning. Use `partial_fit` to continue on other rows.
+
     probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
     the rows and predict the others (four models, or one for 4,000 rows and more).
 
@@ -77,6 +88,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     class_weight: Any = None
     random_state: Any = 0
     probability: bool = False
+    warm_start: bool = False
 
     # -- training -------------------------------------------------------------------------------
 
@@ -84,8 +96,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
         check_positive(lam=self.lam)
         check_choice(loss=(self.loss, tuple(LOSSES)), algorithm=(self.algorithm, ALGORITHMS))
         check_count(epochs=self.epochs, low=1)
-        if not isinstance(self.fit_intercept, bool | np.bool_):
-            raise ValueError(f"fit_intercept must be True or False, got {self.fit_intercept!r}")
+        check_flag(fit_intercept=self.fit_intercept)
         if self.t0 is not None:
             check_positive(t0=self.t0)
         if self.skip is not None:
@@ -99,6 +110,16 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
         rows = Rows(X, self.fit_intercept)
         rng = self._begin(rows, labels, weight)
+        self._epochs(rows, labels, weight, rng)
+        if self.warm_start:
+            self._rng = rng
+
+    def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
+        self._epochs(Rows(X, self.fit_intercept), labels, weight, self._rng)
+
+    def _epochs(
+        self, rows: Rows, labels: np.ndarray, weight: np.ndarray, rng: np.random.Generator
+    ) -> None:
         orders = [rng.permutation(len(weight)) for _ in range(self.epochs)]
         for k, y in enumerate(labels):
             for order in orders:

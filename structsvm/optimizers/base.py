@@ -135,6 +135,15 @@ class Optimizer:
             self._receive(*as_data(X, y), sample_weight, fresh=True)
         return self
 
+    def continue_fit(self) -> Self:
+        """Train again on the data set of `fit`, from the present solution, with the present options."""
+        self.validate()
+        if not self.holds_data:
+            raise ValueError("no training data held (fit keeps it, partial_fit does not): call fit")
+        with training(self):
+            self._run(False)
+        return self
+
     def take(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Replace the data set for more passes with `epoch`; support patterns of the old one stay."""
         with training(self):
