@@ -171,9 +171,10 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}): the data set is empty")
     if X.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
-    if not np.all(np.isfinite(values)):
+    largest = max(float(values.max()), -float(values.min())) if values.size else 0.0
+    if not np.isfinite(largest):  # a NaN is both the smallest and the largest value
         raise ValueError("X contains NaN or infinity; remove or impute these values first")
-    if values.size and max(float(values.max()), -float(values.min())) > LARGEST:
+    if largest > LARGEST:
         raise ValueError(f"X contains values too large to be squared (above {LARGEST:g}); scale the features")
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(

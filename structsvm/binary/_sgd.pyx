@@ -62,7 +62,7 @@ cdef inline void descend(
 
 cdef void estimate(
     double* B, double rate, double lam, double step, double bend, double* seen,
-    const real* x, const int32_t* index, Py_ssize_t n, Py_ssize_t d
+    const real* x, const int32_t* index, Py_ssize_t n, Py_ssize_t d, bint constant
 ) noexcept nogil:
     """B += rate ([w' - w] / [g(w') - g(w)] - B): w moves by -step B x, g by lam times that plus bend x.
 
@@ -77,6 +77,9 @@ cdef void estimate(
         if moved != 0:
             ratio = moved / (lam * moved + bend * x[k])
             seen[i] = ratio - 1 / lam
+    if constant and step != 0:
+        moved = -step * B[d - 1]
+        seen[d - 1] = moved / (lam * moved + bend) - 1 / lam
     for i in range(d):
         B[i] = max(B[i] + rate * (seen[i] + 1 / lam - B[i]), SMALLEST / lam)
         seen[i] = 0
@@ -85,15 +88,18 @@ cdef void estimate(
 def run(
     const real[::1] data, const int32_t[::1] indices, const int64_t[::1] indptr, const double[::1] y,
     const double[::1] weight, const Py_ssize_t[::1] order, double[::1] w, double[::1] B, double[::1] scratch,
-    int64_t[::1] state, *, int loss, double lam, double t0, Py_ssize_t skip, bint second_order
+    int64_t[::1] state, *, int loss, double lam, double t0, Py_ssize_t skip, bint second_order,
+    bint constant
 ):
     """Take the steps of Algorithm 8 over the rows in `order`; indices is empty for dense rows.
+
+    constant: the last weight is that of a feature that is 1 in all rows, and that the rows do not have.
 
     state: t, count, updateB and the number of estimates of B so far, which carry over from call to call.
     """
     cdef Py_ssize_t k, i, row, n, d = w.shape[0]
     cdef int64_t t = state[0], count = state[1], update = state[2], estimates = state[3]
-    cdef double gain, sign, slope, bend, shrink, rate
+    cdef double gain, sign, slope, bend, shrink, rate, bias = 0
     cdef const real* x
     cdef const int32_t* index
     if B.shape[0] != d or scratch.shape[0] != d:
@@ -105,13 +111,18 @@ def run(
             index = &indices[0] + indptr[row] if indices.shape[0] else NULL
             n = indptr[row + 1] - indptr[row]
             gain, sign = 1 / (t + t0), y[row]
-            slope = weight[row] * sign * derivative(loss, sign * dot(&w[0], x, index, n))
+            bias = w[d - 1] if constant else 0
+            slope = weight[row] * sign * derivative(loss, sign * (dot(&w[0], x, index, n) + bias))
             if slope != 0:
                 descend(&w[0], gain * slope, &B[0], x, index, n)
+                if constant:
+                    w[d - 1] -= gain * slope * B[d - 1]
             if update and slope != 0:
-                bend = weight[row] * sign * derivative(loss, sign * dot(&w[0], x, index, n)) - slope
+                bias = w[d - 1] if constant else 0
+                bend = weight[row] * sign * derivative(loss, sign * (dot(&w[0], x, index, n) + bias)) - slope
                 rate = min(1.0, 2 / (t0 / skip + estimates))    # above 1 it would overshoot the bounds
-                estimate(&B[0], rate, lam, gain * slope, bend, &scratch[0], x, index, n, d)
+                estimate(&B[0], rate, lam, gain * slope, bend, &scratch[0], x, index, n, d,
+                         constant)
                 estimates, update = estimates + 1, 0
             count -= 1
             if count <= 0:

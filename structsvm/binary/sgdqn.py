@@ -14,6 +14,7 @@ from structsvm.binary._base import BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
 from structsvm.guard import reads
 from structsvm.optimizers.base import ConvergenceWarning, in_slices
+from structsvm.problems.multiclass import row_products
 from structsvm.scored import ScoredClassifier
 from structsvm.validation import (
     LARGEST_COUNT,
@@ -196,7 +197,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
             self._pass(k, rows, y, weight, part)
             w = self.weights_[k]
             with np.errstate(all="ignore"):  # too great a gain may leave anything
-                costs.append(self._primal(w, rows.matrix[part] @ w, y[part], weight[part]))
+                costs.append(self._primal(w, rows.part(part) @ w, y[part], weight[part]))
         return TRIED[int(np.argmin(np.nan_to_num(costs, nan=np.inf)))]
 
     def _pass(self, k: int, rows: Rows, y: np.ndarray, weight: np.ndarray, order: np.ndarray) -> None:
@@ -205,7 +206,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
             run(
                 rows.data, rows.indices, rows.indptr, y, weight, part, self.weights_[k], self.scale_[k],
                 scratch, self.steps_[k], loss=LOSSES[self.loss], lam=self.lam, t0=self.t0_[k],
-                skip=self.skip_, second_order=self.algorithm == "sgdqn",
+                skip=self.skip_, second_order=self.algorithm == "sgdqn", constant=rows.constant,
             )  # fmt: skip
 
     # -- results --------------------------------------------------------------------------------
@@ -225,7 +226,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
         return sum(self._primal(w, values, sign, ones) for w, values, sign in parts)
 
     def _values(self, X: Any) -> np.ndarray:
-        values = np.asarray(X @ self.coef_.T) + self.intercept_
+        values = row_products(X, self.coef_.T) + self.intercept_
         return values[:, 0] if len(self.classes_) == 2 else values
 
     @property
@@ -273,26 +274,32 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
 
 
 class Rows:
-    """X as the arrays that compiled code reads, with a constant feature if asked for."""
+    """X as the arrays that compiled code reads; it adds the constant feature without a copy of them."""
 
     def __init__(self, X: Any, constant: bool) -> None:
-        n, self.width = X.shape[0], X.shape[1] + constant
+        n, self.width, self.constant = X.shape[0], X.shape[1] + bool(constant), bool(constant)
         if sparse.issparse(X):
-            if constant:
-                X = sparse.csr_array(sparse.hstack([X, np.ones((n, 1), dtype=X.dtype)], format="csr"))
             self.data, self.indices = X.data, X.indices.astype(np.int32, copy=False)
             self.indptr = X.indptr.astype(np.int64)
-            self.density = max(X.nnz, 1) / (n * self.width)
+            self.density = max(X.nnz + n * self.constant, 1) / (n * self.width)
         else:
-            X = np.hstack([X, np.ones((n, 1), dtype=X.dtype)]) if constant else np.ascontiguousarray(X)
+            X = np.ascontiguousarray(X)
             self.data, self.indices = X.ravel(), np.zeros(0, np.int32)
-            self.indptr = np.arange(n + 1, dtype=np.int64) * self.width
+            self.indptr = np.arange(n + 1, dtype=np.int64) * X.shape[1]
             self.density = 1.0
         self.matrix = X
 
-    def squares(self, part: np.ndarray) -> Any:
+    def part(self, chosen: np.ndarray) -> Any:
+        """Some rows in double precision, with the constant feature."""
+        rows = self.matrix[chosen].astype(np.float64)
+        if not self.constant:
+            return rows
+        ones = np.ones((len(chosen), 1))
+        return sparse.hstack([rows, ones], format="csr") if sparse.issparse(rows) else np.hstack([rows, ones])
+
+    def squares(self, chosen: np.ndarray) -> Any:
         """x^2 of some rows, element by element."""
-        rows = self.matrix[part].astype(np.float64)
+        rows = self.part(chosen)
         return rows.multiply(rows).tocsr() if sparse.issparse(rows) else rows * rows
 
 

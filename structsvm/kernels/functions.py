@@ -3,7 +3,7 @@ patterns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from structsvm.validation import check_choice
 
 NOT_FINITE = "the kernel returned NaN or infinity; scale the inputs, or lower gamma or the degree"
 ALL = slice(None)
+ROWS = 1024  # converted at a time
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
@@ -50,8 +51,18 @@ def gamma_value(gamma: float | str, X: Any) -> float:
     check_choice(gamma=(gamma, ("scale", "auto")))
     if gamma == "auto":
         return 1 / X.shape[1]
-    variance = X.var() if isinstance(X, np.ndarray) else X.multiply(X).mean() - X.mean() ** 2
+    size = X.shape[0] * X.shape[1]
+    mean = float((X.data if sparse.issparse(X) else X).sum(dtype=np.float64)) / size
+    if sparse.issparse(X):
+        variance = squared_norms(X).sum() / size - mean**2
+    else:
+        variance = sum(np.square(part - mean).sum(dtype=np.float64) for part in parts(X)) / size
     return float(1 / (X.shape[1] * variance)) if variance > 0 else 1.0
+
+
+def parts(X: Any) -> Iterator[Any]:
+    """A few rows at a time, at least once."""
+    return (X[at : at + ROWS] for at in range(0, max(X.shape[0], 1), ROWS))
 
 
 def products(a: Any, b: Any) -> np.ndarray:
@@ -87,8 +98,8 @@ def finite(values: np.ndarray) -> np.ndarray:
 def squared_norms(a: Any) -> np.ndarray:
     """||row||^2 of each row."""
     if sparse.issparse(a):
-        a = a.astype(np.float64)
-        return np.asarray(a.multiply(a).sum(axis=1)).ravel()
+        doubles = (part.astype(np.float64) for part in parts(a))
+        return np.concatenate([np.asarray(part.multiply(part).sum(axis=1)).ravel() for part in doubles])
     return np.einsum("ij,ij->i", a, a)
 
 

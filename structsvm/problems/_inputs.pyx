@@ -11,6 +11,9 @@ from libc.string cimport memcpy
 import numpy as np
 
 
+ROWS = 1024     # converted at a time
+
+
 cdef class SparseInputs(Oracle):
     """Stores copies of sparse inputs by slot, with the integer targets of each."""
 
@@ -34,11 +37,17 @@ cdef class SparseInputs(Oracle):
 
     def add(self, X, y) -> np.ndarray:
         """Store the rows of X with their outputs."""
-        X = self.problem.encode_inputs(X)
+        X = self.problem.checked(X)
         pointers, targets = self.problem.encode_outputs(y)
         if X.shape[0] != len(pointers) - 1:
             raise ValueError(f"X has {X.shape[0]} patterns but y has {len(pointers) - 1} outputs")
-        return self.add_rows(X.indptr, X.indices, X.data, pointers, targets)
+        self.check_targets(pointers, np.asarray(targets))       # all of them, before any is stored
+        slots = [np.empty(0, np.intp)]
+        for at in range(0, X.shape[0], ROWS):       # so that the copies in other forms stay small
+            rows, ends = self.problem.encode_inputs(X[at:at + ROWS]), pointers[at:at + ROWS + 1]
+            slots.append(self.add_rows(rows.indptr, rows.indices, rows.data, ends - ends[0],
+                                       targets[ends[0]:ends[len(ends) - 1]]))
+        return np.concatenate(slots)
 
     def add_rows(self, indptr, indices, data, pointers, targets) -> np.ndarray:
         """Store inputs, the arrays of a CSR matrix, and targets; all are checked before any is stored."""

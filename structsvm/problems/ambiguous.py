@@ -57,7 +57,7 @@ class AmbiguousBags(LinearInputs):
 
     def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Phi of a single label, for its score; training compares bags, see `oracle`."""
-        row = self.encode_inputs(np.reshape(x, (1, -1)))
+        row = self.encode_inputs(self.checked(np.reshape(x, (1, -1))))
         return row.indices.astype(np.int64) * len(self.classes_) + self.encode_labels([y])[0], row.data
 
     def candidates(self, x: Any) -> np.ndarray:

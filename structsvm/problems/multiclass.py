@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from structsvm._scipy import sparse
+from structsvm.kernels.functions import parts
 from structsvm.problem import Problem
 from structsvm.validation import check_loss_matrix, check_matrix, check_targets
 
@@ -27,8 +28,8 @@ class LinearInputs(Problem):
         self.n_inputs = X.shape[1] + bool(self.fit_intercept)
 
     def encode_inputs(self, X: Any) -> sparse.csr_array:
-        """X as CSR, with the constant feature if there is one."""
-        X = sparse.csr_array(self.checked(X))
+        """Checked rows as CSR, with the constant feature if there is one."""
+        X = sparse.csr_array(X)
         if self.fit_intercept:
             X = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1), dtype=X.dtype)]))
         X.sort_indices()
@@ -37,8 +38,8 @@ class LinearInputs(Problem):
     def product(self, X: Any, weights: np.ndarray) -> np.ndarray:
         """Checked rows times weights, which have a row for each input; dense rows stay dense."""
         if not self.fit_intercept:
-            return X @ weights
-        scores = X @ weights[:-1]
+            return row_products(X, weights)
+        scores = row_products(X, weights[:-1])
         scores += weights[-1]
         return scores
 
@@ -135,7 +136,7 @@ class Multiclass(LinearInputs):
     # The same problem in Python: slower, and the reference for tests of the compiled oracle.
 
     def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        row = self.encode_inputs(np.reshape(x, (1, -1)))
+        row = self.encode_inputs(self.checked(np.reshape(x, (1, -1))))
         features = self.output_features_[self.encode_labels([y])[0]]
         used = np.flatnonzero(features)
         index = (row.indices[:, None].astype(np.int64) * len(features) + used).ravel()
@@ -147,6 +148,13 @@ class Multiclass(LinearInputs):
 
     def candidates(self, x: Any) -> np.ndarray:
         return self.classes_
+
+
+def row_products(X: Any, weights: np.ndarray) -> np.ndarray:
+    """X @ weights; if X has another precision, its rows are converted a few at a time."""
+    if X.dtype == weights.dtype:
+        return np.asarray(X @ weights)
+    return np.concatenate([np.asarray(part @ weights) for part in parts(X)])
 
 
 def plain_labels(y: Any, name: str = "y") -> np.ndarray:
