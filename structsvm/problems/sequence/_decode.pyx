@@ -122,7 +122,7 @@ cdef class Decoder:
         is_wide = counts > WIDE * self.stride
         wide = np.zeros((np.count_nonzero(is_wide), self.stride), np.float32)
         spans = np.empty(self.n_rows, SPAN)
-        spans["start"], spans["count"] = self.source.ptr[self.first:-1], counts
+        spans["start"], spans["count"] = self.source.ptr[self.first:len(self.source)], counts
         self.cells = self.source.cells.view(np.uint64)
         if len(wide):
             self._fill(np.flatnonzero(is_wide) + self.first, wide)
@@ -634,7 +634,7 @@ cdef inline void add_some_nodes(
 ) noexcept nogil:
     """The same as `add_nodes_float` for some nodes, in increasing order and with all their parents."""
     cdef Py_ssize_t k
-    nodes[-1] = 0
+    (nodes - 1)[0] = 0                  # the parent of a root
     for k in range(n):
         nodes[wanted[k]] = nodes[tree.parent[wanted[k]]] + parts[tree.part[wanted[k]]]
 
