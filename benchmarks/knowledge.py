@@ -1,9 +1,9 @@
 """The cost of word classes and gazetteers in time: `python -m benchmarks knowledge`.
 
 We train the preset ner on the Spanish data of CoNLL-2002, with and without the classes `spacy:es` and three
-gazetteers of names (see `benchmarks.reach`). One process measures CPU times with and without knowledge in
-turns, so that both see the same machine. Each time, we tag a file with a model that was just loaded, so it
-looks up every word again.
+gazetteers of names (see `benchmarks.reach`). One process measures CPU times with and without knowledge
+alternately, so that both see the same machine. Each time, we tag a file with a model that was just loaded, so
+it looks up every word again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KNOWLEDGE: dict[str, dict[str, Any]] = {
 
 
 def measure(settings: str, repeats: int) -> dict[str, Any]:
-    """CPU seconds of training and tagging for each kind of knowledge, in turns."""
+    """CPU seconds of training and tagging for each kind of knowledge, alternately."""
     from corpora import find
     from taggers import commands
     from taggers.model import TaggerModel
@@ -66,5 +66,5 @@ def main(*, quick: bool = False) -> None:
                 settings, name, f"{train:.1f}", f"{train / plain['train']:.2f}",
                 f"{times[name]['tokens'] / tag:,.0f}", f"{100 * plain['tag'] / tag:.0f}%",
             ])  # fmt: skip
-    header = ["ner", "knowledge", "training, CPU s", "times that without", "tokens/CPU s", "of that without"]
+    header = ["ner", "knowledge", "training, CPU s", "relative time", "tokens/CPU s", "relative speed"]
     publish("knowledge-quick" if quick else "knowledge", table(header, rows), figures)

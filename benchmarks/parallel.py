@@ -69,7 +69,7 @@ def main(*, quick: bool = False) -> None:
     ]
     text += (
         "\n\nExact, classic template, two passes, from the file to the weights and the gap. The cluster "
-        "runs, and its workers have imported structsvm.\n\n"
+        "is running already, and its workers have imported structsvm.\n\n"
         + table(names, lines)
         + f"\n\nWorkers killed: {cluster['killed']}, each in a different round. Same bytes as without "
         f"deaths: {'yes' if cluster['same'] else 'NO'}."

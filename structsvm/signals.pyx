@@ -1,8 +1,8 @@
 # cython: language_level=3
-"""Looks at Ctrl-C from compiled code, in the main thread and in others.
+"""Check for Ctrl-C in compiled code, in the main thread and in others.
 
-Python runs the handlers of signals in the main thread only. A `Stop` tells other threads to end: their next
-look raises `Stopped`.
+Python runs the handlers of signals in the main thread only. A `Stop` asks other threads to end: their next
+check raises `Stopped`.
 """
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -25,7 +25,7 @@ cdef int check_signals() except -1:
 
 
 cdef class Stop:
-    """Ends the work of several threads: `with stop:` makes a thread end at its next look after `ask()`."""
+    """Stops several threads: after `ask()`, a thread inside `with stop:` ends at its next check."""
 
     cdef readonly bint asked
     cdef set threads

@@ -16,7 +16,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 @contextmanager
 def deferred(stop: Stop) -> Iterator[None]:
-    """Signals ask `stop`; the handler of the first one runs when the block has ended, not within it."""
+    """Let signals set `stop`; the handler of the first one runs after the block, not within it."""
     caught: list[tuple[int, Any]] = []
 
     def note(number: int, frame: Any) -> None:
@@ -38,7 +38,7 @@ def deferred(stop: Stop) -> Iterator[None]:
 
 
 def stoppable(work: Callable[..., Any], stop: Stop) -> Callable[..., Any]:
-    """`work`, ended by `stop` at its next look at Ctrl-C; then the result is None."""
+    """Wrap `work` so that `stop` ends it at its next check for Ctrl-C; the result is then None."""
 
     def run(*arguments: Any) -> Any:
         try:
@@ -53,7 +53,7 @@ def stoppable(work: Callable[..., Any], stop: Stop) -> Callable[..., Any]:
 def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Stop | None = None) -> list[Any]:
     """Run the tasks in several threads, including this one; return their results.
 
-    Ctrl-C and errors ask `stop`, and are raised when all threads have ended.
+    Ctrl-C and errors set `stop`, and are raised when all threads have ended.
     """
     stop, results = stop or Stop(), [None] * len(tasks)
     remaining = iter(list(enumerate(tasks)))  # each thread takes the next one
@@ -75,7 +75,7 @@ def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Stop | None 
 
 
 class StoppablePool(ThreadPoolExecutor):
-    """A pool whose `with` block, left by an error or Ctrl-C, ends what runs and drops what waits."""
+    """A pool that, on an error or Ctrl-C in its `with` block, stops running tasks and drops waiting ones."""
 
     def __init__(self, jobs: int) -> None:
         super().__init__(jobs)

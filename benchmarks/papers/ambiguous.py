@@ -81,7 +81,7 @@ def alignment_error(parser: Any, test: list[Bag]) -> float:
 
 @experiment(
     "table-6.1", "F1 of OSPAS on AmbigChild-World", source=BORDES, instead=SIMULATED,
-    because={"OSPAS": "the sentences are those of our own simulator"},
+    because={"OSPAS": "the sentences come from our own simulator"},
 )  # fmt: skip
 def table_6_1(quick: bool) -> Outcome:
     rows = []

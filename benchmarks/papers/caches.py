@@ -1,6 +1,6 @@
 """The Huller on MNIST, and what a small kernel cache costs, in Bordes' thesis: figures 4.3, 4.4 and 4.9.
 
-The thesis trains on 60,000 images. Here it is 2,000, so that libsvm takes minutes, with smaller caches.
+The thesis trains on 60,000 images. We train on 2,000, with smaller caches, so that libsvm takes minutes.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def by_cache(methods: Sequence[str], C: float, quick: bool) -> Outcome:
 @experiment("figure-4.4", "The Huller with smaller kernel caches", source=BORDES, corpora=NEEDED)
 def figure_4_4(quick: bool) -> Outcome:
     found = by_cache(("LibSVM", "Huller x1", "Huller x2"), HARD, quick)
-    thesis = "The thesis: halving a cache that was just enough doubles libsvm's time, and not the Huller's."
+    thesis = "The thesis: halving a cache that was just enough doubles libsvm's time, but not the Huller's."
     return Outcome(found.rows, found.figures, found.notes + thesis)
 
 

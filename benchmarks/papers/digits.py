@@ -70,8 +70,8 @@ def rows_of(
 @experiment(
     "table-4.1", "MNIST by ten LASVMs, each digit against the rest", source=BORDES, corpora=("mnist",),
     because={
-        "error": "one pass depends on the order, and ours is one draw; it is 13 of 10,000 images",
-        "time": "kernel values are computed in blocks in single precision, libsvm's row by row in double",
+        "error": "one pass depends on the order, and we ran only one; the difference is 13 of 10,000 images",
+        "time": "we compute kernel values in blocks in single precision, libsvm row by row in double",
     },
 )  # fmt: skip
 def table_4_1(quick: bool) -> Outcome:

@@ -77,7 +77,7 @@ def split(name: str, rng: np.random.Generator) -> tuple[Any, np.ndarray, Any, np
         adult = corpora.load_adult()
         rows = rng.permutation(len(adult.y_train))[:ADULT_ROWS]
         return adult.X_train[rows], adult.y_train[rows] > 0, adult.X_test, adult.y_test > 0
-    if name.startswith("USPS"):  # all images in a random split, as the caption of figure 4.16 has it
+    if name.startswith("USPS"):  # all images in a random split, as in the caption of figure 4.16
         digits = corpora.load_usps()
         X = np.concatenate([digits.X_train, digits.X_test]) * np.float32(USPS_SCALE)
         y = np.concatenate([digits.y_train, digits.y_test]) == 0
@@ -137,10 +137,10 @@ def runs_of(name: str, method: str, quick: bool, **more: Any) -> list[dict[str, 
 
 # Why numbers of table 4.3 differ.
 BECAUSE = {
-    r"REUTERS, .*(support|kernel)": "R8 has 5,485 training texts, Reuters-21578 7,700",
-    r"SMO, kernel": "SMO is counted with a cache that forgets nothing",
-    r"BANANA, LaSVM x1, kernel": "40 MB do not hold its rows; the thesis keeps truncated rows",
-    r"ADULT, LaSVM x1, error": "8,000 of the 32,562 examples train",
+    r"REUTERS, .*(support|kernel)": "R8 has 5,485 training texts, Reuters-21578 has 7,700",
+    r"SMO, kernel": "SMO is counted with an unlimited cache",
+    r"BANANA, LaSVM x1, kernel": "its rows do not fit into 40 MB; the thesis keeps truncated rows",
+    r"ADULT, LaSVM x1, error": "only 8,000 of the 32,561 examples are used for training",
     r"USPS": "the thesis does not say how it scales the inputs",
 }
 
@@ -181,18 +181,18 @@ NOTES = (
     "run takes minutes: with all, the thesis has 11,327 and 11,268 support vectors, 1,760 and 626 million "
     "kernel calls. The thesis does not say how inputs are scaled. WAVEFORM (class 1 against the rest) is "
     "standardized; raw inputs give 1,248 support vectors. USPS pixels in [-1, 1] are divided by 32: this "
-    "scale was fitted to the paper's numbers for USPS+N, so that only the other rows of USPS test "
-    "anything. WAVEFORM, BANANA and USPS are split at random, USPS from both its files together, 2,000 "
+    "scale was fitted to the paper's numbers for USPS+N, so only the other rows of USPS are a test. "
+    "WAVEFORM, BANANA and USPS are split at random, USPS from both its files together, 2,000 "
     "images to test."
 )
 
 
 @experiment(
-    "table-4.4", "What LASVM's finishing step changes", source=BORDES, corpora=NEEDED, instead=REUTERS,
+    "table-4.4", "The effect of LASVM's finishing step", source=BORDES, corpora=NEEDED, instead=REUTERS,
     because={
-        "time": "the finishing step is second-order here, and kernel values cost less in blocks",
-        "ADULT": "8,000 of the 32,562 examples train",
-        "error": "a few test examples are many percent of a small error",
+        "time": "our finishing step selects pairs by second order, and blocks of kernel values cost less",
+        "ADULT": "only 8,000 of the 32,561 examples are used for training",
+        "error": "a few test examples change a small error by many percent",
         "USPS": "the thesis does not say how it scales the inputs",
     },
 )  # fmt: skip

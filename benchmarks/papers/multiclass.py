@@ -54,11 +54,11 @@ OPERATIONS = {
 }
 SCALES = {"LETTER": 1, "USPS": 0.623, "USPS, raw pixels": 1, "MNIST": 1 / 127.5}
 BECAUSE = {
-    r"SVMstruct, (kernel|argmax)": "our SVMstruct visits patterns in another order and keeps kernel values",
-    r"LaRankGap, (kernel|argmax)": "our LaRankGap inspects all patterns at once and keeps their values",
-    r"LaRank x1, (kernel|argmax)": "the papers' schedule goes by the clock, ours by multiply-adds",
+    r"SVMstruct, (kernel|argmax)": "our SVMstruct has a different order of patterns and keeps kernel values",
+    r"LaRankGap, (kernel|argmax)": "our LaRankGap inspects all patterns at once and keeps kernel values",
+    r"LaRank x1, (kernel|argmax)": "the papers' schedule measures time, ours counts multiply-adds",
     r"AvgPerc": "the paper rounds to thousands: USPS has 7,291 examples",
-    r"USPS.*error": "its 2,007 test images make 0.05 points each; no scale was fitted to the error",
+    r"USPS.*error": "each of the 2,007 test images counts 0.05 points; no scale was fitted to the error",
 }
 
 
@@ -175,7 +175,7 @@ def table_5_2(quick: bool) -> Outcome:
 
 
 @experiment(
-    "table-5.3", "Multiclass: calls of the argmax", source=BORDES, corpora=NEEDED, instead=INEX,
+    "table-5.3", "Multiclass: number of argmax calls", source=BORDES, corpora=NEEDED, instead=INEX,
     because=BECAUSE,
 )  # fmt: skip
 def table_5_3(quick: bool) -> Outcome:
@@ -216,7 +216,7 @@ def figure_5_1(quick: bool) -> Outcome:
     return Outcome(rows, figures, notes)
 
 
-@experiment("figure-5.2", "USPS: what each operation of LaRank brings", source=BORDES, corpora=("usps",))
+@experiment("figure-5.2", "USPS: the effect of each operation of LaRank", source=BORDES, corpora=("usps",))
 def figure_5_2(quick: bool) -> Outcome:
     rows, points = [], []
     for method in ("AvgPerc x1", "MIRA", *OPERATIONS):

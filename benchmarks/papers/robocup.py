@@ -27,7 +27,8 @@ def measure(supervision: str, options: dict[str, Any], seeds: int) -> dict[str, 
     "table-6.2", "F1 of OSPAS on RoboCup commentaries", source=BORDES, corpora=("robocup",),
     because={
         "random": "Algorithm 24 leaves open how many empty labels complete a bag and which weights "
-        "predict; no reading with a random order comes close (`python -m benchmarks semparse`)",
+        "to use for predictions; no reading with a random order comes close "
+        "(`python -m benchmarks semparse`)",
     },
 )  # fmt: skip
 def table_6_2(quick: bool) -> Outcome:
@@ -44,7 +45,7 @@ def table_6_2(quick: bool) -> Outcome:
 
 NOTES = (
     "Algorithm 24 labels the words of a sentence in a random order: that is the first method. The second "
-    "labels the surest word first and predicts with averaged weights, which is not what the thesis "
+    "labels the most confident word first and predicts with averaged weights, which is not what the thesis "
     "prints; it was chosen on training games. Three games train, the fourth tests; means of the four "
     "folds, for each seed. gold: each sentence with its right meaning; ambiguous: with all events of the "
     "five seconds before. How the defaults and the reading of the thesis were chosen, and all readings: "

@@ -56,8 +56,8 @@ DUALS = {
     "LaRank greedy": 905,
 }
 OTHER_CORPORA = {
-    r"POS, EWT": "EWT is web text with 5 times fewer words than WSJ, and other labels; in the same program "
-    "the treebank sample, which is WSJ, matches",
+    r"POS, EWT": "EWT is web text with other labels and a fifth of the words of WSJ; the treebank "
+    "sample, which is WSJ text, matches with the same program",
 }
 SIZES = (1000, 2000, 4000, 8936)
 SLOW_SIZES = (250, 500, 1000, 2000)
@@ -151,8 +151,8 @@ def leaves(path: Path) -> list[list[tuple[str, str]]]:
 def runs(task: str, method: str, quick: bool, shuffled: bool = False) -> list[dict[str, Any]]:
     """Five seeds (three for parts of speech); quick: one, on a thousand sentences.
 
-    One pass of chunking is in the order of the file, which is known to be the thesis'; everything else is
-    shuffled. Without LaRank's random steps, a pass in file order needs one seed.
+    One pass of chunking is in the order of the file, which only its duals reveal to be that of the thesis;
+    everything else is shuffled. Without LaRank's random steps, a pass in file order needs one seed.
     """
     job: dict[str, Any] = {"task": task, "method": method}
     if task == "chunking" and not shuffled and "converged" not in method:

@@ -1,4 +1,4 @@
-"""SGD-QN, SVMSGD2 and liblinear in Bordes' thesis: table 3.5, figures 3.1 and 3.2, on data at hand.
+"""SGD-QN, SVMSGD2 and liblinear in Bordes' thesis: table 3.5, figures 3.1 and 3.2, on free data.
 
 Rows have norm 1. lambda and t0 are those of DELTA in the thesis (table 3.4). The scale matters: for long rows
 the best t0 is 100 to 1000 times larger, and then the curvature of SGD-QN hardly changes in ten epochs.
@@ -184,7 +184,7 @@ SETTINGS = (
     "SVMSGD2, as the thesis says. If no feature is ever zero, as in CONDITION, its estimate of the "
     "curvature is the same for all features, because the feature's value cancels in its ratio; the gain "
     "is then that of a better step size. A fixed diagonal from the mean squares of the features "
-    "(rescaled) does what was meant."
+    "(rescaled) does what was intended."
 )
 
 

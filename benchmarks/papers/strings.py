@@ -147,7 +147,7 @@ def table_4_5(quick: bool) -> Outcome:
 figures of KDE and k-NN (0.813 and 0.963) from another paper, on other strings: do not compare them. KDE
 regresses principal components of the outputs' kernel; how many, {COMPONENTS}, the width of a
 Gaussian kernel on the inputs', {WIDTHS}, and the ridge, {RIDGES}, are chosen in
-five folds of the training strings. What the thesis' baseline answers is not said. The kernel's
-features are written out (64 of them on each side), which is exact. C = {C:g} an example; the
+five folds of the training strings. The thesis does not say what its baseline answers. The kernel's
+features are written out (64 of them on each side), which is exact. C = {C:g} per example; the
 thesis has C = 1 divided by their number.""",
     )

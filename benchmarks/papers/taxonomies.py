@@ -21,11 +21,11 @@ VARIANTS = {
     "taxonomy, tree loss": (True, True),
 }
 FLAT, BOTH = "flat, 0/1 loss", "taxonomy, tree loss"
-# accuracy and tree loss of these two by examples a class
+# accuracy and tree loss of these two, by examples per class
 PAPER = {4: ((28.32, 29.74), (1.36, 1.21)), 2: ((20.20, 21.73), (1.54, 1.33))}
 C = 10.0
 BRANCHES, TEXTS, WORDS = (4, 6, 4), 12, 60  # of a node on each level, of a group, of a text
-COMMON, OWN = 2000, 60  # words of everybody and of each node, drawn by Zipf's law
+COMMON, OWN = 2000, 60  # common words and words of each node, drawn by Zipf's law
 SHARE = 0.15  # of words that belong to a node above the group, or to the group
 
 
@@ -40,13 +40,13 @@ def questions(seed: int) -> tuple[list[str], np.ndarray, str]:
 
 
 def patents(seed: int) -> tuple[list[str], np.ndarray, str]:
-    """Texts of our own making: words of everybody, and of each node on the way to the group."""
+    """Generated texts: common words, and words of each node on the path to the group."""
     rng = np.random.default_rng(1000 + seed)
     groups = [f"{a}.{b}.{c}" for a, b, c in np.ndindex(*BRANCHES)]
     common, own = (zipf(size, (len(groups), TEXTS, WORDS), rng) for size in (COMMON, OWN))
     levels = len(BRANCHES)
     odds = [1 - SHARE, *[SHARE / levels] * levels]
-    level = rng.choice(levels + 1, size=common.shape, p=odds)  # 0: a word of everybody
+    level = rng.choice(levels + 1, size=common.shape, p=odds)  # 0: a common word
     X = [
         " ".join(
             f"{'.'.join(group.split('.')[:depth])}w{small}" if depth else f"w{large}"
@@ -99,11 +99,11 @@ def change(runs: list[dict[str, Any]], place: int) -> list[float]:
 
 @experiment(
     "svmstruct-table-4.1",
-    "Classification with taxonomies, few examples a class",
+    "Classification with taxonomies, few examples per class",
     source=TSOCHANTARIDIS,
     corpora=("trec_questions",),
     instead="the patents of WIPO-alpha by generated texts and by TREC questions.",
-    because={"": "the texts are not the thesis': compare the signs of the gains, not their sizes"},
+    because={"": "our texts are not those of the thesis; compare the signs of the gains, not their sizes"},
 )
 def table_4_1(quick: bool) -> Outcome:
     rows = []
@@ -122,7 +122,7 @@ def table_4_1(quick: bool) -> Outcome:
     return Outcome(
         rows,
         notes=f"""Ten draws of training examples, tested on the other texts; generated texts are new in each
-draw. C = {C:g} an example, margin re-scaling, for all four. {WORDS} words a text, of which {100 * SHARE:g}%
-belong to the group or to a node above it. The paper's changes are those of its printed numbers. Words are
-weighted by tf-idf.""",
+draw. All four use C = {C:g} per example and margin re-scaling. A text has {WORDS} words, of which
+{100 * SHARE:g}% belong to the group or to a node above it. The paper's changes are those of its printed
+numbers. Words are weighted by tf-idf.""",
     )

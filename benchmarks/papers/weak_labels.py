@@ -13,7 +13,7 @@ PRONOUNS = {"he", "she", "it"}
 
 
 def measure(seed: int, n_train: int, n_test: int) -> dict[str, Any]:
-    """The first test sentence with a pronoun: its bag, the world about it, and what is predicted."""
+    """The first test sentence with a pronoun: its bag, the facts about it, and the predicted labels."""
     x, u, y, _ = scenes(n_train + n_test, seed)
     predict = network(WEAK, seed, (x[:n_train], u[:n_train], y[:n_train]), CHOSEN[WEAK])
     found = predict(x[n_train:], u[n_train:])
@@ -32,7 +32,7 @@ def measure(seed: int, n_train: int, n_test: int) -> dict[str, Any]:
 
 @experiment(
     "figure-C.3", "A weakly labelled training triple", source=BORDES,
-    instead="the thesis' sentence by one of our own simulated house.",
+    instead="the thesis' sentence by one from our own simulated house.",
 )  # fmt: skip
 def figure_c_3(quick: bool) -> Outcome:
     size = {"n_train": 300, "n_test": 100} if quick else {"n_train": TRAINED, "n_test": TESTED}
@@ -51,7 +51,7 @@ def figure_c_3(quick: bool) -> Outcome:
     }
     triple = "\n".join(f"* {name}: `{text}`" for name, text in parts.items())
     notes = (
-        f"ConceptLabeller has learned from {size['n_train']:,} such triples. The bag does not tell which "
+        f"ConceptLabeller has learned from {size['n_train']:,} such triples. The bag does not say which "
         "word has which label; `-` is the label of words without a concept."
     )
     return Outcome(rows, notes=f"{triple}\n\n{notes}")

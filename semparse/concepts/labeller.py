@@ -28,7 +28,7 @@ from structsvm.validation import check_choice, check_count, check_positive, chec
 World = Mapping[str, Mapping[str, str]]
 KIND = "concepts"
 ALIGNED = (2, 4)  # passes to try, besides all of them
-PART = 500  # visits between two looks at Ctrl-C
+PART = 500  # visits between two checks for Ctrl-C
 
 
 @dataclass(eq=False, repr=False)

@@ -19,8 +19,8 @@ cdef class Dual:
     cdef readonly Py_ssize_t n_patterns     # support patterns, at positions 0 .. n_patterns - 1
     cdef readonly Py_ssize_t n_outputs      # their outputs, the true ones not counted
     cdef readonly Py_ssize_t block          # patterns to visit in one call; 0: any number
-    cdef double limit                       # of the dual objective; 0: none
-    cdef double polled                      # the cost at the last look at Ctrl-C
+    cdef double limit                       # upper limit of the dual objective; 0: none
+    cdef double polled                      # the cost at the last check for Ctrl-C
     cdef double last_gap                    # gradient difference that the last optimize() met
     cdef uint64_t rng
 

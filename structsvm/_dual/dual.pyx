@@ -9,13 +9,13 @@ from structsvm.rng cimport rng_below
 
 import numpy as np
 
-# Multiply-adds between two looks at Ctrl-C: 5 ms, or 100 ms if w is in no cache.
+# Multiply-adds between two checks for Ctrl-C: 5 ms, or 100 ms if w is not in a cache.
 cdef double COST_PER_POLL = 1e7
 cdef double LEAST_MARGIN = 3e-4     # of a hard-margin problem, in units of the largest ||d|| / Delta
 NOT_SEPARABLE = (
     f"the training set is not separable with a margin of at least {LEAST_MARGIN:g} times the largest "
     "difference of joint features; use a finite C")
-cdef Py_ssize_t LONG = 1_000_000    # entries of a difference that are worth a look of their own
+cdef Py_ssize_t LONG = 1_000_000    # entries of a difference, after which we check for Ctrl-C within a step
 
 
 cdef class Dual:
@@ -91,7 +91,7 @@ cdef class Dual:
         return -np.inf
 
     cdef int poll(self) except -1 nogil:
-        """Look at Ctrl-C, between two steps, if much was computed since the last look; check the limit."""
+        """Between two steps: check the limit, and for Ctrl-C if much was computed since the last check."""
         if self.limit > 0 and self.dual > self.limit:
             with gil:
                 raise ValueError(NOT_SEPARABLE)
@@ -102,7 +102,7 @@ cdef class Dual:
         return 0
 
     cdef int pause(self, Py_ssize_t n) except -1 nogil:
-        """Look at Ctrl-C within a step, after a pass over n entries of a difference, if they are many."""
+        """Check for Ctrl-C within a step, after a pass over n entries of a difference, if n is large."""
         if n > LONG:
             with gil:
                 check_signals()
@@ -111,7 +111,7 @@ cdef class Dual:
     cdef void require_margin(self, double norm, double loss) noexcept nogil:
         """Lower the limit for a constraint <w, d> >= loss of a hard-margin problem; norm: ||d||^2.
 
-        No dual value is above ||w||^2 / 2 of any w that fulfils all constraints, and the margin is 1 / ||w||.
+        No dual value exceeds ||w||^2 / 2 for any w that satisfies all constraints; the margin is 1 / ||w||.
         """
         if norm > 0:
             self.limit = min(self.limit, loss * loss / (2 * LEAST_MARGIN * LEAST_MARGIN * norm))

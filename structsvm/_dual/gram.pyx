@@ -6,7 +6,7 @@ The oracle gets inputs by number: input r has one feature, row r of the weights,
 
     <d, d'> = sum of d[r, y] d'[s, y] K[r, s]  over inputs r, s and labels y
 
-every form of the dual that `LinearDual` knows is a kernel machine. In place of w it keeps the scores K A of
+every form of the dual in `LinearDual` is a kernel machine. In place of w it keeps the scores K A of
 the inputs, A = sum alpha d, which the oracle reads as weights: a step adds rows of K to them. The first
 `offset` weights, the transitions of sequences, belong to no input. Their kernel is eta^2 [same transition].
 
@@ -58,7 +58,8 @@ cdef class GramDual(LinearDual):
     ):
         self.gram = gram
         if self.gram.shape[0] != self.gram.shape[1] or offset < 0 or stride < 1:
-            raise ValueError(f"a kernel matrix of shape {np.shape(gram)}, offset {offset}, stride {stride}")
+            raise ValueError(
+                f"invalid kernel matrix of shape {np.shape(gram)}, offset {offset} or stride {stride}")
         self.offset, self.stride, self.eta2 = offset, stride, eta * eta
         self.largest = max(self.eta2, np.max(np.diagonal(gram), initial=0))
         self.sums = np.zeros(offset + len(gram) * stride)
@@ -134,7 +135,7 @@ cdef class GramDual(LinearDual):
         raise TypeError("a kernel machine has no features to forget")
 
     def restore(self, state: dict):
-        """Take up a state() again; the oracle must hold the support patterns in the slots it names."""
+        """Continue from a state(); the oracle must hold the support patterns in the slots it names."""
         cdef Py_ssize_t position, k
         if len(state["weights"]) != len(self.sums):
             raise ValueError("the saved training state is inconsistent with the kernel matrix")

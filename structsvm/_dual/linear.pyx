@@ -14,8 +14,8 @@ slack rescaling stores Delta d(y) for d(y); quadratic slacks take sqrt(Delta) fo
 v = beta / C and unlimited room, and add 1 / C to the curvature of a step from or to it. A shard (`shard.pyx`)
 multiplies the squared norms, and its changes of w, by sigma, which is 1 here.
 
-C = infinity is the hard margin, with no slacks: the dual of a training set that is not separable has no
-maximum, so training ends with an error at a limit.
+C = infinity is the hard margin, without slacks. The dual of a training set that is not separable has no
+maximum, so training raises an error when the dual exceeds a limit.
 
 w is an array or, for oracles that read it so, in `Blocks`: support outputs then hold places, not indices.
 """
@@ -69,7 +69,7 @@ cdef class LinearDual(Dual):
         self.oracle = oracle
         self.blocks = None if dense or oracle.pinned < 0 else Blocks(oracle.pinned)
         self.C, self.tau, self.kappa = C, tau, kappa
-        if C == INFINITY:       # hard margin: a bound that no step meets, and a limit to the dual instead
+        if C == INFINITY:       # hard margin: a bound that no step reaches, and a limit on the dual
             self.C, self.kappa, self.limit = HARD, 0, sqrt(HARD)
         self.squared = oracle.squared
         self.most_products = MOST_PRODUCTS

@@ -18,7 +18,7 @@ import numpy as np
 
 cdef Py_ssize_t TRUE_OUTPUT = -1        # as in the dual
 cdef Py_ssize_t NOBODY = -2
-cdef Py_ssize_t FINDS_PER_POLL = 256    # examples between two looks at Ctrl-C
+cdef Py_ssize_t FINDS_PER_POLL = 256    # examples between two checks for Ctrl-C
 cdef long long MOST_STEPS = 100_000     # of one optimize()
 
 

@@ -13,7 +13,7 @@ from structsvm.rng cimport rng_below, rng_next, rng_uniform
 
 import numpy as np
 
-cdef long long STEPS_PER_POLL = 4096    # steps of a long optimization between two looks at Ctrl-C
+cdef long long STEPS_PER_POLL = 4096    # steps of a long optimization between two checks for Ctrl-C
 
 cdef extern from "time.h" nogil:
     struct timespec:

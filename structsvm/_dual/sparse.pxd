@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t
 from structsvm.signals cimport check_signals
 
 cdef enum:
-    SIFTS_PER_POLL = 1 << 18    # entries sorted between two looks at Ctrl-C, as of a sentence without end
+    SIFTS_PER_POLL = 1 << 18    # entries sorted between two checks for Ctrl-C, for very long sentences
 
 
 cdef inline double dot_dense(

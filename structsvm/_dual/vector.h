@@ -11,7 +11,7 @@
 #define STRUCTSVM_CLONES
 #endif
 
-/* For parts of such loops: a function of its own would not get their width. */
+/* For parts of such loops: a separate function would not be compiled for their width. */
 #if defined(__GNUC__)
 #define STRUCTSVM_INLINE static inline __attribute__((always_inline))
 #else

@@ -36,7 +36,7 @@ cdef extern from "structsvm/binary/_smo.h" nogil:
 
 cdef Py_ssize_t ALL = 2**62
 cdef int MOST_REPROCESS = 100_000       # after one example, should delta_max be out of reach
-cdef int STEPS_PER_POLL = 1000          # between two looks at Ctrl-C
+cdef int STEPS_PER_POLL = 1000          # between two checks for Ctrl-C
 SHRINK = 0.8                            # S is put in another order when no more than this share has to move
 
 

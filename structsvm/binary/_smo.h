@@ -1,6 +1,6 @@
 /* Passes of SMO over a working set: g = y - f is the gradient, and alpha lies between 0 and upper, or -upper and 0,
-   by the sign of y. They go by parts that fit into the nearest cache. Extremes are taken in lanes, several at once,
-   then looked for: the first of equals is found. */
+   by the sign of y. They go through it in parts that fit into the fastest cache. Extremes are computed in lanes,
+   several at once, then located: the first of equals is found. */
 #ifndef STRUCTSVM_SMO_H
 #define STRUCTSVM_SMO_H
 

@@ -33,10 +33,10 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
     violates by more than tau. One epoch comes close to the exact solution; more epochs converge to it. An
     iteration costs one kernel value for each support vector. cache_size limits the memory.
 
-    Three things differ from Algorithms 11 to 13 of the thesis. An example that does not violate never enters
-    the expansion, not even until the next REPROCESS. With selection="random", no examples of each class are
-    added before the first iteration. And `finish` chooses the second example of a pair by the gain that it
-    promises, as libsvm does.
+    It differs from Algorithms 11 to 13 of the thesis in three ways. An example that violates no constraint
+    never enters the expansion, not even until the next REPROCESS. With selection="random", no examples of
+    each class are added before the first iteration. `finish` chooses the second example of a pair by its
+    expected gain, as libsvm does.
 
     selection: how to select the next example.
 

@@ -77,7 +77,7 @@ class EstimatorPipe(TrainablePipe):
             )
 
     def describe(self, meta: FactoryMeta) -> FactoryMeta:
-        """Return what the factory says of its components, as it is true of this one with its settings."""
+        """Return the meta of the factory, adapted to the settings of this component."""
         return meta
 
     # -- training -------------------------------------------------------------------------------

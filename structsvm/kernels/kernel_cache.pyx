@@ -6,11 +6,11 @@ support set as it grows and shrinks, so that k(x_i, x_j) is computed once while 
 was evicted from the cache, which is the one unused for longest, is computed again when it is needed.
 
 A new support pattern has a whole row; into the rows of the others its values are copied later, many at a
-time, since each lies somewhere else in memory. Until then row p ends at filled[p] > p, and what is missing
-of it stands in later rows, which are in the cache: before one of them is evicted, all rows are completed.
+time, since each lies somewhere else in memory. Until then row p ends at filled[p] > p. Its missing values
+are in later rows, which are in the cache: before one of them is evicted, all rows are completed.
 
-While whole rows of all support patterns fit into the cache, all are completed with each block. After that
-only those that are fetched; the others stay as short as they were until a row has to be evicted.
+While whole rows of all support patterns fit into the cache, all are completed with each block. After
+that, only rows that are fetched are completed; the others keep their length until a row must be evicted.
 
 A slot is a pattern of the current batch, a position one of the support patterns.
 """
@@ -98,14 +98,14 @@ cdef class KernelRows:
             filled_double(row, self.rows, p, self.filled[p], self.n)
 
     cdef void fill_all(self) noexcept:
-        """Complete all rows; those that there is no memory for are evicted."""
+        """Complete all rows; evict those that do not fit into memory."""
         cdef Py_ssize_t p
         for p in range(self.n):     # in order: see make_room
             if self.rows[p] != NULL and self.filled[p] < self.n and not self.fill(p):
                 self.drop(p)
 
     cdef Py_ssize_t roomy(self) noexcept nogil:
-        """How long to make a row: for patterns to come too, if the cache is large enough for that."""
+        """The length of a new row, with room for future patterns if the cache is large enough."""
         return self.capacity if self.fits() else min(self.capacity, self.n + SPARE)
 
     cdef bint fits(self) noexcept nogil:
@@ -228,7 +228,7 @@ cdef class KernelRows:
                 if self.rows[p] != NULL and 0 <= self.used[p] <= mark and self.used[p] < self.now - 1:
                     self.used[p] = -1
                     n_kept -= 1
-        for p in range(self.n):     # in order: only rows before p can lack what stands in row p
+        for p in range(self.n):     # in order: only rows before p can miss values of row p
             if self.rows[p] != NULL and (self.used[p] < 0 or (self.filled[p] < self.n and not self.fill(p))):
                 self.used[p] = 0
                 self.drop(p)
@@ -344,7 +344,7 @@ cdef class KernelRows:
         cdef char** rows = <char**>allocated(calloc(n + SPARE, sizeof(char*)))
         cdef char* row
         self.clear_block()
-        for p in range(self.n):     # in order: only rows before p can lack what stands in row p
+        for p in range(self.n):     # in order: only rows before p can miss values of row p
             row = <char*>malloc((n + SPARE) * self.size) if self.rows[p] != NULL and target[p] >= 0 else NULL
             if row != NULL:
                 rows[target[p]] = row

@@ -146,7 +146,7 @@ class _Kernels:
         problem = self.problem
         if isinstance(problem, SequenceProblem):
             if problem.bigrams or (isinstance(self.kernel, str) and self.kernel == "precomputed"):
-                raise ValueError("kernels between tokens support no bigram features and no kernel matrix")
+                raise ValueError("token kernels support neither bigram features nor a precomputed matrix")
         elif not isinstance(problem, (Multiclass, JointKernelProblem)) or (
             isinstance(problem, Multiclass) and problem.fit_intercept
         ):
@@ -250,7 +250,7 @@ class KernelLaRank(_Kernels, LaRank):
     * `JointKernelProblem`, with a joint kernel of your own instead of `kernel`.
 
     cache_size: MB for kernel values. `Multiclass` problems with margin rescaling and L1 slacks keep the rows
-    of support patterns and compute evicted rows again. All others need the whole matrix in float64: n^2
+    of support patterns and recompute evicted rows. All others need the whole matrix in float64: n^2
     values for n rows of X, tokens, or pairs of a pattern and a candidate. A step then costs n multiply-adds
     for each input in which two outputs differ. `fit` raises ValueError if the matrix does not fit, and
     `partial_fit` is not supported.
@@ -338,13 +338,15 @@ class KernelLaRank(_Kernels, LaRank):
 
 
 class KernelSVMStruct(_Kernels, SVMStruct):
-    """SVMstruct with kernels (n-slack only): the problem and stopping rule of `SVMStruct`, with all its forms
-    and C=inf, and the problems, kernel options and costs of `KernelLaRank`.
+    """SVMstruct with kernels (n-slack only).
+
+    It has the stopping rule and all forms of `SVMStruct`, including C=inf, and the problems, kernel options
+    and costs of `KernelLaRank`.
 
         min_w  ||w||^2 / 2 + sum_i C_i xi_i,   w = sum_i,y alpha_i(y) d_i(y)
 
-    Inner products of joint features are values of the joint kernel, so w is never computed. The slacks may be
-    squared, and rescaled instead of the margin, as in `Optimizer`.
+    Inner products of joint features are values of the joint kernel, so w is never computed. As in
+    `Optimizer`, slacks can be squared, and slacks instead of margins can be rescaled.
     """
 
     def __init__(

@@ -273,7 +273,7 @@ class Shards:
 
         stop = Stop()
         self._each(stoppable(look, stop), len(self.shards), stop)
-        return self.slacks(slots, counted) if stop.asked else xi  # a handler may raise nothing
+        return self.slacks(slots, counted) if stop.asked else xi  # a signal handler need not raise
 
     def _grow(self, n_weights: int) -> None:
         """Make w and all its copies at least this long."""

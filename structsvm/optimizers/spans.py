@@ -21,7 +21,7 @@ BLOCK = 256  # inputs whose kernel values are computed together
 
 
 class Span:
-    """Training inputs, known by their kernel matrix; input r has the one feature r.
+    """Training inputs, known by their kernel matrix; input r has the single feature r.
 
     `data` is X as the oracle of the problem sees it. Coefficients are in the order of the weights.
     """
@@ -52,7 +52,7 @@ class Span:
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickles: kernel values are computed again."""
+        """For pickles, without kernel values, which are recomputed."""
         return {name: value for name, value in vars(self).items() if name not in ("gram", "inputs")}
 
 

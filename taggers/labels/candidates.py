@@ -1,7 +1,7 @@
 """Find the labels that were seen with a part of speech, a word or an ending: only these are candidates.
 
-Among a thousand labels, a token has few that fit it. A set of candidates belongs to a feature that the
-training data have at least `LEAST` times, so a word that never had a label there is unlikely to have it.
+Among a thousand labels, a token has few that fit it. A set of candidates belongs to a feature that occurs at
+least `LEAST` times in the training data, so a label that never occurs with it there is unlikely elsewhere.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def seen_labels(model: TaggerModel, X: Any, y: SequenceLabels) -> Candidates | N
         rows = model.table.rows(keys)
         counts = np.bincount(rows[rows >= 0], minlength=len(model.table))
         frequent = (rows >= 0) & (counts[rows] >= LEAST)
-        partial = set(rows[frequent & (y.codes < 0)].tolist())  # a token without one gold label
+        partial = set(rows[frequent & (y.codes < 0)].tolist())  # of a token without a single gold label
         pairs = np.unique(np.stack([rows, y.codes], 1)[frequent], axis=0)
         for row, label in pairs.tolist():
             if row not in partial:

@@ -164,7 +164,7 @@ class SequencePipe(EstimatorPipe):
         return names[:width]
 
     def describe(self, meta: FactoryMeta) -> FactoryMeta:
-        """Return the attributes that the component sets and needs; the factory's until its file is read."""
+        """Return the attributes that the component sets and needs; the factory's until its model is read."""
         own = ["token._.margin"] * self.margins + ["doc._.nbest"] * bool(self.nbest)
         needed = meta.requires
         if self.chosen_columns is not None or not self.pending:

@@ -70,7 +70,7 @@ class StructSVMTagger(SequencePipe):
         return self.TARGETS[self.target or self.saved.get("target") or self._target_of_file()]
 
     def describe(self, meta: FactoryMeta) -> FactoryMeta:
-        """Let the attributes and score weights follow the target."""
+        """Adapt the attributes and score weights to the target."""
         meta = super().describe(meta)
         if self.pending and self.target is None:
             return meta

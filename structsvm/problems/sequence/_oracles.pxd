@@ -26,7 +26,7 @@ cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
 
 
 cdef inline Py_ssize_t tokens_per_poll(Py_ssize_t n_labels, Py_ssize_t stride) noexcept nogil:
-    """How many tokens of a long sentence are decoded between two looks at Ctrl-C: about 50 ms of work."""
+    """Tokens of a long sentence to decode between two checks for Ctrl-C: about 50 ms of work."""
     return max(1, 50_000_000 // (stride * (n_labels + 16)))
 
 
@@ -37,7 +37,7 @@ cdef inline int poll() except -1 nogil:
 
 
 cdef inline int pause(Py_ssize_t t) except -1 nogil:
-    """Look at Ctrl-C at some tokens of a loop that costs little for each."""
+    """Check for Ctrl-C at every 65,536th token, in a loop that costs little per token."""
     return poll() if t & 0xFFFF == 0xFFFF else 0
 
 

@@ -150,8 +150,8 @@ STRUCTSVM_CLONES static void structsvm_add(float *restrict scores, const structs
     }
 }
 
-/* lattice[t, y] += sum over the features of token t of value * weight; no values: all are 1. Tokens whose `skip` is not 0 are
-   left out; NULL: none. */
+/* lattice[t, y] += sum over the features of token t of value * weight; no values: all are 1.
+   Tokens whose `skip` is not 0 are skipped; NULL: none. */
 static void score_sentence(float *lattice, const structsvm_rows *weights, const int32_t *rows, const float *values,
                            const long long *token_ptr, ptrdiff_t n_tokens, const uint8_t *skip) {
     structsvm_block blocks[2];

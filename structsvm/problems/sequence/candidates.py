@@ -1,4 +1,4 @@
-"""The labels that a token may get, given one of its features: fewer labels to compare."""
+"""The labels that a token may get, given one of its features, so that fewer labels are compared."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Candidates:
             raise ValueError("the candidate labels must be flat arrays of int32")
         ends = np.cumsum(self.sizes, dtype=np.int64)
         if len(self.rows) != len(self.sizes) or np.any(self.sizes < 1) or ends[-1:].sum() != len(self.labels):
-            raise ValueError("the sizes of the sets of candidate labels do not fit")
+            raise ValueError("the sizes of the sets do not match the number of candidate labels")
         inside = len(self) == 0 or 0 <= self.rows.min() <= self.rows.max() < n_rows
         if not inside or np.any(np.diff(self.rows) <= 0):
             raise ValueError(f"a set of candidate labels belongs to none of the {n_rows} features")
