@@ -1,4 +1,4 @@
-"""Joint labels with up to 1,000 values: UPOS, FEATS and DEPREL as one label whose parts share weights.
+"""Joint labels with about 1,000 values: UPOS, FEATS and DEPREL as one label whose parts share weights.
 
 Each model also labels the test file without its candidates, comparing all labels for each token.
 """

@@ -136,7 +136,7 @@ class Optimizer:
         return self
 
     def continue_fit(self) -> Self:
-        """Train again on the data set of `fit`, from the present solution, with the present options."""
+        """Train again on the data set of `fit`, from the current solution, with the current options."""
         self.validate()
         if not self.holds_data:
             raise ValueError("no training data held (fit keeps it, partial_fit does not): call fit")
