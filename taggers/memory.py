@@ -15,6 +15,7 @@ from structsvm.problems.sequence import SequenceProblem, Sequences
 LARGE = 2e9  # bytes: below this, nothing is said
 MANY = 300  # labels: exact inference compares all pairs of them for each token
 WRITTEN = 80  # bytes of the weights of a feature that training writes: about 1.2 blocks of eight
+SUPPORT = 256  # bytes for each token that the support patterns of a dual take
 LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 _C_LIBRARY = ctypes.CDLL(None) if os.name == "posix" else None
 
@@ -41,14 +42,15 @@ def needed_memory(
 
     The weights take most of it. A perceptron holds `copies` doubles for each feature and label. If copies is
     0, every 16th feature of a shard has a double for each label. The other features have four bytes for each
-    block, and the blocks that training writes. The estimate also counts the loss of each pair of labels, the
-    sentences (twice: as given, and as the optimizer keeps them) and, for exact inference, the scores of the
+    block, and the blocks that training writes; the support patterns take `SUPPORT` bytes for each token. The
+    estimate also counts the loss of each pair of labels, the sentences (twice: as given, and as the optimizer keeps them) and, for exact inference, the scores of the
     labels along the longest sentence.
     """
     features = problem.history + n_features
     weights = 8 * features * problem.stride * copies
     if not copies:
         weights = shards * features * (problem.stride + min(WRITTEN, 8 * problem.stride))
+        weights += SUPPORT * X.n_tokens
     pairs = 20 * problem.n_labels * problem.stride
     longest = int(np.diff(X.sentence_ptr).max(initial=0)) if problem.inference == "exact" else 0
     sentences = 2 * (4 + 4 * (X.values is not None)) * len(X.rows) + 24 * X.n_tokens

@@ -119,8 +119,11 @@ def test_pages_hold_what_was_measured_last(monkeypatch, tmp_path):
     entry = {"task": "chunking", "method": "peer", "version": "1.2", "template": "its own", "runs": runs}
     (tmp_path / "peers.json").write_text(json.dumps({"entries": [entry], "machine": "a machine"}))
     (tmp_path / "other.md").write_text("| new |\n")
+    rows = [{"paper": 200.0, "ours": [198.0]}, {"paper": None, "ours": [3.0]}]
     (tmp_path / "table-5.7.json").write_text(
-        json.dumps({"rows": [{"paper": 200.0, "difference": -2.0}, {"paper": None, "difference": None}]})
+        json.dumps(
+            {"rows": [row | {"name": "LaRank", "measure": "dual", "digits": 1, "relative": False} for row in rows]}
+        )
     )
     monkeypatch.setattr(pages, "RESULTS", tmp_path)
     names = ("other", "peers-chunking", "papers")
@@ -131,5 +134,5 @@ def test_pages_hold_what_was_measured_last(monkeypatch, tmp_path):
     assert "| CoNLL-2000 chunking | F1 |" in filled
     assert "| peer | 90.00 | 2.00 |" in filled
     assert "a machine; peer 1.2" in filled
-    assert re.search(r"\[table-5.7\].* \| 1 \| 1.0% \| 1.0% \|", filled)
+    assert re.search(r"\[table-5.7\].* \| 1 \|  \| 1 \| 1.0% \|", filled)
     assert pages.filled(filled) == filled
