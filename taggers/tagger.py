@@ -321,6 +321,8 @@ class SequenceTagger(Estimator):
         scored = getattr(self.callback, "scored", lambda value: None)
         used = np.zeros(len(trainer.model.table), bool)  # a decoder of these rows needs little memory
         used[features.rows] = True
+        if trainer.model.candidates is not None:
+            used[trainer.model.candidates.rows] = True
         if features.bigrams is None:
             features = replace(features, rows=(np.cumsum(used, dtype=np.int32) - 1)[features.rows])
 

@@ -2,6 +2,7 @@
 
 import gc
 import json
+from dataclasses import replace
 
 import conllu
 import numpy as np
@@ -331,6 +332,17 @@ def test_tokens_get_only_labels_seen_with_their_part_of_speech_or_word(tmp_path)
     tagger.partial_fit([[("the", "N")]] * 20, [["Definite=Def"]] * 20)
     assert tagger.model_.candidates is None
     assert tagger.predict([[("the", "N")]]) == [["Definite=Def"]]
+
+
+def test_development_scores_are_those_of_the_model_with_its_candidates():
+    rng = np.random.default_rng(0)
+    labels = {"a": ["N|S", "N|P"], "b": ["V|S", "V|P"], "c": ["N|S", "V|P"]}
+    X = [["".join(rng.choice(list(k)) for k in ("abc", "xyz", "pq")) for _ in range(6)] for _ in range(400)]
+    y = [[str(rng.choice(labels[word[0]])) for word in sentence] for sentence in X]
+    tagger = MorphTagger().fit(X[:300], y[:300], X_dev=X[300:], y_dev=y[300:])
+    assert max(tagger.dev_scores_) == tagger.score(X[300:], y[300:])
+    free = replace(tagger.model_, candidates=None)
+    assert np.any(free.tag(free.features(X[300:])) != tagger.model_.tag(free.features(X[300:])))
 
 
 def test_shared_labels_refuse_what_they_cannot_do():
