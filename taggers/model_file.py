@@ -264,10 +264,13 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
         share=meta["share"],
         **{name: meta[name] for name in PLAIN},
     )
-    if SETS + "rows" in arrays:
+    sets = {name.removeprefix(SETS): value for name, value in arrays.items() if name.startswith(SETS)}
+    if sets:
         if not model.share:
             raise ValueError("only labels that share weights have candidates")
-        model.candidates = Candidates(*(arrays[SETS + name] for name in ("rows", "sizes", "labels")))
+        if sets.keys() != {"rows", "sizes", "labels"}:
+            raise ValueError("the candidate labels need three arrays: rows, sizes and labels")
+        model.candidates = Candidates(**sets)
         model.candidates.check(len(table), len(model.labels))
     model.problem()  # refuses impossible sizes
     if not model.names:

@@ -250,3 +250,13 @@ def test_a_model_that_needs_more_than_its_file_may_ask_for_is_saved_with_padding
     save_model(tmp_path / "model", {k: v for k, v in arrays.items() if k != "padding"}, meta)
     with pytest.raises(ModelFileError, match="times the size of the file"):
         SequenceTagger.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("missing", ["rows", "sizes", "labels"])
+def test_a_model_that_lacks_an_array_of_its_candidates_is_refused(missing, tmp_path):
+    MODELS["parts"]().save(tmp_path / "m")
+    arrays, meta = load_model(tmp_path / "m")
+    del arrays[f"candidates.{missing}"]
+    save_model(tmp_path / "m", arrays, meta)
+    with pytest.raises(ModelFileError, match="candidate labels need three arrays: rows, sizes and labels"):
+        MorphTagger.load(tmp_path / "m")
