@@ -119,11 +119,10 @@ def test_pages_hold_what_was_measured_last(monkeypatch, tmp_path):
     entry = {"task": "chunking", "method": "peer", "version": "1.2", "template": "its own", "runs": runs}
     (tmp_path / "peers.json").write_text(json.dumps({"entries": [entry], "machine": "a machine"}))
     (tmp_path / "other.md").write_text("| new |\n")
+    shown = {"name": "LaRank", "measure": "dual", "digits": 1, "relative": False}
     rows = [{"paper": 200.0, "ours": [198.0]}, {"paper": None, "ours": [3.0]}]
     (tmp_path / "table-5.7.json").write_text(
-        json.dumps(
-            {"rows": [row | {"name": "LaRank", "measure": "dual", "digits": 1, "relative": False} for row in rows]}
-        )
+        json.dumps({"rows": [row | shown for row in rows]})
     )
     monkeypatch.setattr(pages, "RESULTS", tmp_path)
     names = ("other", "peers-chunking", "papers")
