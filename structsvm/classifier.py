@@ -66,8 +66,8 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
       with any number of threads.
     * warm_start: a second `fit` on the same rows and weights continues with more epochs from the solution of
       the first. On other rows, or with other parameters than epochs, tol, callback, jobs, probability and
-      random_state, it starts from scratch with a warning. The model keeps its data until `partial_fit`; a
-      copy, a pickle or a file does not.
+      random_state, it starts from scratch with a warning. The model keeps a copy of its data until
+      `partial_fit`; a copy of the model, a pickle or a file has no data.
     * probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
       the rows and predict the others (four models, or one for 4,000 rows and more).
 
@@ -121,7 +121,8 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
                     setattr(self.optimizer_, name, getattr(optimizer, name))
                 optimizer = self.optimizer_.continue_fit()
             else:
-                optimizer.fit(X, y, weight)
+                keeps = self.warm_start and self.kernel != "linear"  # a kernel machine borrows its rows
+                optimizer.fit(X.copy() if keeps else X, y, weight)
             return self._adopt(optimizer, X, rows)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:

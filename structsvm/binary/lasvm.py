@@ -52,7 +52,8 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
 
     warm_start: a second `fit` on the same rows and weights continues with more epochs from the solution of
     the first. On other rows, or if C or another parameter of the problem has changed, it starts from scratch
-    with a warning. The model keeps its data until `partial_fit`; a copy, a pickle or a file does not.
+    with a warning. The model keeps a copy of its data until `partial_fit`; a copy of the model, a pickle or a
+    file has no data.
 
     probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
     the rows and predict the others (four models, or one for 4,000 rows and more).
@@ -112,12 +113,14 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         return np.where(y == classes[:, None], 1.0, -1.0)
 
     def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
+        if self.warm_start:
+            X = X.copy()  # the machines borrow it for the next fit
         if labels.ndim == 1:
             super()._fit(X, labels, weight)
             return
         self.estimators_ = [self._against_the_rest(X) for _ in labels]
         for one, signs in zip(self.estimators_, labels, strict=True):
-            one._fit(X, signs, weight)
+            KernelMachine._fit(one, X, signs, weight)
         self.n_labels_ = sum(one.n_labels_ for one in self.estimators_)
 
     def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:

@@ -49,6 +49,23 @@ def test_two_fits_of_one_and_two_epochs_equal_one_fit_of_three(name, n_classes, 
     assert not np.array_equal(warm.decision_function(X), fitted(name, data, epochs=2).decision_function(X))
 
 
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", MODELS)
+def test_an_array_that_changes_between_two_fits_does_not_change_the_rows_of_the_model(name, n_classes, form):
+    X, y = rows(n_classes)
+    data, weight = FORMS[form](X.copy()), np.ones(len(y))
+    models = [clone(MODELS[name]).set_params(epochs=1).fit(each, y, weight) for each in (data, data.copy())]
+    data *= -3
+    weight *= 2
+    for model in models:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.fit(FORMS[form](X), y)
+    first, second = (model.decision_function(X) for model in models)
+    assert np.array_equal(first, second)
+
+
 @pytest.mark.parametrize("name", ["linear", "shards", "rbf", "lasvm"])
 def test_the_dual_never_falls_and_no_row_counts_twice(name):
     data = rows()
