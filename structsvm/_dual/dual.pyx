@@ -112,8 +112,9 @@ cdef class Dual:
         """Lower the limit for a constraint <w, d> >= loss of a hard-margin problem; norm: ||d||^2.
 
         No dual value exceeds ||w||^2 / 2 for any w that satisfies all constraints; the margin is 1 / ||w||.
+        A constraint with loss 0 sets no scale: if w satisfies it, so does every multiple of w.
         """
-        if norm > 0:
+        if norm > 0 and loss * loss > 0:
             self.limit = min(self.limit, loss * loss / (2 * LEAST_MARGIN * LEAST_MARGIN * norm))
 
     cdef Py_ssize_t pick(self) noexcept nogil:

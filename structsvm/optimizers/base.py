@@ -339,6 +339,7 @@ class Optimizer:
                         "no training data held (fit keeps it, partial_fit does not): pass X and y"
                     )
                 return self._objective(machine.slacks(self._held), self._weight)
+            self._check_other_data()
             data = as_data(X, y)
             weight = check_sample_weight(sample_weight, n_patterns(data[0]))
             slots = machine.oracle.add(*data)
@@ -346,6 +347,9 @@ class Optimizer:
                 return self._objective(machine.slacks(slots), machine.oracle.slot_weights(slots, weight))
             finally:
                 machine.oracle.discard(slots)
+
+    def _check_other_data(self) -> None:
+        """Raise ValueError if the machine cannot compute slacks of data that it was not trained on."""
 
     def _objective(self, xi: np.ndarray, weight: np.ndarray) -> float:
         """The primal, given all slacks."""

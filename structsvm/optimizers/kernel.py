@@ -161,6 +161,12 @@ class _Kernels:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError(f"partial_fit cannot use a precomputed kernel: {NO_BATCHES}")
 
+    def _check_other_data(self) -> None:
+        if isinstance(self._fitted(), GramDual):
+            raise ValueError(
+                "with these kernels, primal and gap know only the data of fit: call them without X and y"
+            )
+
     @reads
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of a multiclass problem, a column for each class."""
@@ -176,7 +182,7 @@ class _Kernels:
         """The best class of each row, the labels of all tokens, or the best candidate of each pattern."""
         machine = self._fitted()
         if isinstance(machine, GramDual):
-            return self._span.predict(self.problem, machine.coefficients(), self.eta, X)
+            return self._span.predict(self.problem, machine.coefficients(), X)
         return self.problem.classes_[np.argmax(self.decision_function(X), axis=1)]
 
     @property
@@ -208,7 +214,7 @@ class _Kernels:
         kernel = (self.kernel, self.gamma, self.degree, self.coef0)
         if isinstance(self.problem, Multiclass):
             return Rows(X, kernel, self.cache_size)
-        return Tokens(X, self.problem, kernel, self.cache_size)
+        return Tokens(X, self.problem, kernel, self.eta, self.cache_size)
 
     def _new_oracle(self, problem: Any) -> Any:
         if not self._whole:
@@ -223,7 +229,7 @@ class _Kernels:
             return KernelDual(oracle, cache_mb=self.cache_size, **options)
         span = self._span
         return GramDual(
-            oracle, span.gram, offset=span.offset, stride=span.stride(oracle.problem), eta=self.eta, **options
+            oracle, span.gram, offset=span.offset, stride=span.stride(oracle.problem), eta=span.eta, **options
         )
 
     def _weights(self) -> np.ndarray:

@@ -28,6 +28,7 @@ class Span:
 
     data: Any
     offset = 0  # of the first input in the weights
+    eta = 1.0  # eta^2 is the kernel of two equal transitions
 
     def __init__(self, n: int, megabytes: float) -> None:
         self.n = n
@@ -102,7 +103,7 @@ class Rows(Vectors):
         blocks = [self.values(X[at : at + BLOCK]) for at in range(0, X.shape[0], BLOCK)]
         return np.concatenate([problem.scores(block, coefficients) for block in blocks])
 
-    def predict(self, problem: Any, coefficients: np.ndarray, eta: float, X: Any) -> np.ndarray:
+    def predict(self, problem: Any, coefficients: np.ndarray, X: Any) -> np.ndarray:
         classes: np.ndarray = problem.classes_[np.argmax(self.scores(problem, coefficients, X), axis=1)]
         return classes
 
@@ -111,13 +112,13 @@ class Tokens(Vectors):
     """The inputs of a `SequenceProblem`: the tokens of all sentences."""
 
     def __init__(
-        self, X: Sequences, problem: SequenceProblem, kernel: tuple[Any, ...], megabytes: float
+        self, X: Sequences, problem: SequenceProblem, kernel: tuple[Any, ...], eta: float, megabytes: float
     ) -> None:
         if X.n_tokens == 0:
             raise ValueError("the sentences have no tokens")
         vectors, _ = self.matrix(X, int(X.rows.max(initial=0)) + 1)
         super().__init__(vectors, kernel, megabytes)
-        self.offset, self.data = problem.offset, numbered(X)
+        self.offset, self.eta, self.data = problem.offset, eta, numbered(X)
 
     @staticmethod
     def matrix(X: Sequences, width: int) -> tuple[Any, np.ndarray]:
@@ -134,14 +135,14 @@ class Tokens(Vectors):
     def stride(self, problem: Any) -> int:
         return int(problem.stride)
 
-    def predict(self, problem: Any, coefficients: np.ndarray, eta: float, X: Sequences) -> np.ndarray:
+    def predict(self, problem: Any, coefficients: np.ndarray, X: Sequences) -> np.ndarray:
         """The labels of all tokens."""
         from structsvm.problems.sequence._decode import Decoder
 
         tokens, norms = self.matrix(X, self.vectors.shape[1])
         inputs = coefficients[self.offset :].reshape(self.n, -1)
         weights = np.empty((problem.history + X.n_tokens, problem.stride), np.float32)
-        weights[: problem.history] = eta**2 * coefficients[: self.offset].reshape(-1, problem.stride)
+        weights[: problem.history] = self.eta**2 * coefficients[: self.offset].reshape(-1, problem.stride)
         for at in range(0, X.n_tokens, BLOCK):
             rows = slice(at, at + BLOCK)
             weights[problem.history :][rows] = self.values(tokens[rows], norms[rows]) @ inputs
@@ -180,7 +181,7 @@ class Pairs(Span):
             raise ValueError("joint_kernel returned NaN or infinity")
         return gram
 
-    def predict(self, problem: Any, coefficients: np.ndarray, eta: float, X: Iterable[Any]) -> list[Any]:
+    def predict(self, problem: Any, coefficients: np.ndarray, X: Iterable[Any]) -> list[Any]:
         used = [(pair, a) for pair, a in zip(self.pairs(), coefficients, strict=True) if a]
 
         def score(x: Any, y: Any) -> float:

@@ -139,6 +139,18 @@ def test_a_training_set_that_is_not_separable_has_no_hard_margin(slack, kernel):
         kind(Multiclass(), C=np.inf, slack=slack, **options).fit(X, y)
 
 
+@pytest.mark.parametrize("slack", ["l1", "l2"])
+@pytest.mark.parametrize("kernel", [None, "linear"])
+def test_a_loss_of_zero_between_two_classes_keeps_the_limit_of_the_hard_margin(slack, kernel):
+    X, y = separable(5, n=60)
+    X, y = np.concatenate([X, X[:1]]), np.append(y, (y[0] + 1) % 3)
+    loss = 1 - np.eye(3)
+    loss[y[0], (y[0] + 2) % 3] = loss[(y[0] + 2) % 3, y[0]] = 0
+    kind, options = (SVMStruct, {}) if kernel is None else (KernelSVMStruct, {"kernel": kernel})
+    with pytest.raises(ValueError, match="not separable"):
+        kind(Multiclass(loss=loss), C=np.inf, slack=slack, **options).fit(X, y)
+
+
 def test_an_example_without_features_has_no_hard_margin():
     with pytest.raises(ValueError, match="not separable"):
         SVMStruct(Multiclass(), C=np.inf).fit(np.array([[1.0], [-1.0], [0.0]]), [0, 1, 0])
@@ -228,6 +240,20 @@ def test_eta_weighs_the_transitions():
     weights = np.zeros((problem.history + 5, problem.stride), np.float32)
     weights.reshape(-1)[: len(linear.weights_)] = linear.weights_
     np.testing.assert_array_equal(eta.predict(X), Decoder(problem, weights).labels(scaled))
+
+
+def test_an_eta_that_changes_after_fit_changes_no_prediction_and_no_pickle():
+    rng = np.random.default_rng(8)
+    _, X = some_sentences(rng, n=10, valued=True)
+    y, _ = some_labels(rng, X)
+    learner = KernelSVMStruct(SequenceProblem(LABELS), kernel="linear", epsilon=1e-3).fit(X, y)
+    labels, norm = learner.predict(X), learner._machine.norm
+    learner.eta = 30.0
+    np.testing.assert_array_equal(learner.predict(X), labels)
+    copy = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(copy.predict(X), labels)
+    assert copy._machine.norm == pytest.approx(norm)
+    assert (learner.fit(X, y).predict(X) != labels).any()
 
 
 def test_features_that_training_never_saw_count_in_the_norm_only():
@@ -337,6 +363,17 @@ def test_what_needs_the_whole_kernel_matrix_refuses_batches_weights_and_large_da
     with pytest.raises(ValueError, match=r"kernel matrix of \d+ inputs needs .* raise cache_size"):
         learner.fit(X, y)
     np.testing.assert_array_equal(learner.predict(X), predictions)
+
+
+@pytest.mark.parametrize("k", range(4))
+def test_what_needs_the_whole_kernel_matrix_knows_the_primal_of_its_own_data_only(k):
+    learner, X, y = machines()[k]
+    primal, gap = learner.fit(X, y).primal(), learner.gap()
+    for method in (learner.primal, learner.gap):
+        with pytest.raises(ValueError, match="know only the data of fit: call them without X and y"):
+            method(X, y)
+    assert (learner.primal(), learner.gap()) == (primal, gap)
+    learner.continue_fit()
 
 
 def test_bad_data_leave_a_fitted_machine_as_it_was():
