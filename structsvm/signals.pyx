@@ -9,7 +9,7 @@ from cpython.exc cimport PyErr_CheckSignals
 cdef extern from "pythread.h":
     unsigned long PyThread_get_thread_ident() noexcept
 
-cdef set stopped = set()    # the ids of threads that should end
+cdef list stopped = []      # the id of a thread, once for each `Stop` that asks it to end
 
 
 class Stopped(BaseException):
@@ -25,26 +25,31 @@ cdef int check_signals() except -1:
 
 
 cdef class Stop:
-    """Stops several threads: after `ask()`, a thread inside `with stop:` ends at its next check."""
+    """Stops several threads: after `ask()`, a thread inside `with stop:` ends at its next check.
+
+    Stops can be nested: the thread also ends at a check inside or after an inner block.
+    """
 
     cdef readonly bint asked
-    cdef set threads
+    cdef list threads       # their ids, once for each block that they are in
 
     def __init__(self):
-        self.threads = set()
+        self.threads = []
 
     def __enter__(self):
         thread = PyThread_get_thread_ident()
-        self.threads.add(thread)
+        self.threads.append(thread)
         if self.asked:
-            stopped.add(thread)
+            stopped.append(thread)
 
     def __exit__(self, *error):
         thread = PyThread_get_thread_ident()
-        self.threads.discard(thread)
-        stopped.discard(thread)
+        self.threads.remove(thread)
+        if self.asked:
+            stopped.remove(thread)
 
     def ask(self):
         """Ask all threads to end; a handler of signals may call this."""
-        self.asked = True
-        stopped.update(self.threads)
+        if not self.asked:
+            self.asked = True
+            stopped.extend(self.threads)

@@ -89,14 +89,15 @@ cdef class LinearShard(LinearDual):
         self.oracle.attach(self.array)
 
     def save_old(self):
-        """Save a block as it was at the beginning of a round, for `changes`; w must have whole blocks.
+        """Begin a round, and save each block as it was then, for `changes`; w must have whole blocks.
 
         There is room for all blocks, but only those that a round saves take memory.
         """
         cdef int32_t[::1] places = np.empty(self.most_places(), np.int32)
         cdef double[::1] values = np.empty(self.most_places() << SHIFT)
         self.arrays = places, values
-        self.saved, self.saved_places = &values[0], &places[0]
+        self.saved, self.saved_places, self.n_saved = &values[0], &places[0], 0
+        self.clear()    # what is saved and what is touched must agree
 
     cdef void shift(self, double step, Output* out) noexcept nogil:
         if out.round != self.round:

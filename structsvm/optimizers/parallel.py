@@ -423,6 +423,7 @@ class ShardLaRank(LaRank):
         self.points = n_rounds(shards)
         self.n_weights = len(padded(n_weights))
         self.played = 0
+        self._playing = False  # True within a round, and after one that was interrupted
         self.last: dict[str, Any] = {}
 
     def _new_machine(self, oracle: Any, seed: int) -> LinearShard:
@@ -432,6 +433,10 @@ class ShardLaRank(LaRank):
         )  # fmt: skip
         return machine
 
+    def _reset(self) -> None:
+        super()._reset()
+        self.played, self._playing = 0, False
+
     def adopt(self, indices: np.ndarray, values: np.ndarray, rates: np.ndarray) -> None:
         """Take over what all shards have learned."""
         self._fitted().adopt(indices, values)
@@ -440,6 +445,9 @@ class ShardLaRank(LaRank):
     def play(self) -> dict[str, Any]:
         """Run the next round; returns the changes of w and what the sum over all shards needs."""
         machine, (epoch, at) = self._fitted(), divmod(self.played, self.points)
+        if self._playing:
+            raise RuntimeError(f"round {self.played} was interrupted, and part of it is lost: begin again")
+        self._playing = True
         if not at:
             self.epochs_done = epoch  # which the order depends on
             self._order = self._shuffled()
@@ -449,7 +457,7 @@ class ShardLaRank(LaRank):
         for part in in_slices(own, 64):
             self._steps(machine, part, self._rates)
         indices, change = machine.changes()
-        self.played += 1
+        self.played, self._playing = self.played + 1, False
         self.last = {
             "indices": indices, "change": change, "rates": self._rates.copy(),
             "losses": machine.losses, "patterns": machine.n_patterns, "argmax": machine.n_argmax,

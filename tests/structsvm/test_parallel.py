@@ -13,6 +13,7 @@ from structsvm._dual.shard import put_weights, sparse_sum
 from structsvm.optimizers import ParallelLaRank
 from structsvm.optimizers.parallel import SMALLEST, ShardLaRank, n_shards
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
+from structsvm.signals import Stop, Stopped
 from tests.structsvm.helpers import (
     SlowMulticlass,
     assert_invariants,
@@ -218,6 +219,59 @@ def test_a_shard_of_its_own_reports_what_it_changed_and_the_sum_is_that_of_threa
     for indices in ([len(w)], [0, 10**9, 7], [3, 3], [-1]):
         with pytest.raises(ValueError, match="do not fit"):
             put_weights(w, np.array(indices, np.int32), np.ones(len(indices)))
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_shard_refuses_to_play_on_after_an_interrupted_round_until_it_begins_again(dense, monkeypatch):
+    X, y = noisy_classes(200, 3, 6)
+    options = {"shard": 0, "shards": 2, "n_weights": 18, "dense": dense, "C": 1.0}
+    shard, twin = (ShardLaRank(Multiclass(classes=range(3)), **options).begin(X, y) for _ in range(2))
+    steps, calls = shard._steps, iter(range(100))
+
+    def interrupted(*arguments):
+        steps(*arguments)
+        if next(calls) == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(shard, "_steps", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        shard.play()
+    with pytest.raises(RuntimeError, match="round 0 was interrupted, and part of it is lost: begin again"):
+        shard.play()
+    machine = shard._machine
+    machine.save_old()  # begins a round in which nothing has changed
+    assert not len(machine.changes()[0])
+    shard.begin(X, y)
+    for _ in range(shard.points + 1):
+        played, wanted = shard.play(), twin.play()
+        np.testing.assert_array_equal(played["indices"], wanted["indices"])
+        np.testing.assert_array_equal(played["change"], wanted["change"])
+
+
+def is_stopped():
+    """Whether training, which looks at Ctrl-C, ends early."""
+    X, y = noisy_classes(3000, 5, 30)
+    try:
+        LaRank(Multiclass(), epochs=3, random_state=0).fit(X, y)
+    except Stopped:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("inner_asks", [False, True])
+def test_a_stop_within_another_leaves_the_outer_request_standing(inner_asks):
+    outer, inner = Stop(), Stop()
+    with outer:
+        with inner, outer:
+            outer.ask()
+            outer.ask()
+            if inner_asks:
+                inner.ask()
+        assert is_stopped()
+    assert not is_stopped()
+    with inner:
+        assert inner.asked == inner_asks
+        assert is_stopped() == inner_asks
 
 
 def test_sparse_vectors_are_added_as_dense_ones():
