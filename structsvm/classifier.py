@@ -31,16 +31,6 @@ from structsvm.warm import can_continue, changed_parameter, fingerprint
 # `python -m benchmarks default-epochs`.
 EPOCHS, KERNEL_EPOCHS = 3, 2
 FEW, MOST_EPOCHS = 10_000, 50  # at least FEW visits in all, but at most MOST_EPOCHS epochs
-FREE_PARAMETERS = (
-    "callback",
-    "class_weight",
-    "epochs",
-    "jobs",
-    "probability",
-    "random_state",
-    "tol",
-    "warm_start",
-)  # may change before partial_fit
 
 
 @dataclass(eq=False, repr=False)
@@ -100,6 +90,11 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
     probability: bool = False
     warm_start: bool = False
 
+    # The parameters that may change before partial_fit.
+    _free = (
+        "callback", "class_weight", "epochs", "jobs", "probability", "random_state", "tol", "warm_start",
+    )  # fmt: skip
+
     # -- training -------------------------------------------------------------------------------
 
     @with_calibration
@@ -116,7 +111,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         with training(self):
             shards = 1 if self.kernel != "linear" else n_shards(self.shards, self.jobs, X.shape[0])
             optimizer = self._optimizer(X, None, shards)
-            if rows is not None and can_continue(self, rows, FREE_PARAMETERS):
+            if rows is not None and can_continue(self, rows, self._free):
                 for name in ("epochs", "gap_tolerance", "callback"):
                     setattr(self.optimizer_, name, getattr(optimizer, name))
                 optimizer = self.optimizer_.continue_fit()
@@ -170,7 +165,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
             raise ValueError("shards must be None with a kernel; only the linear kernel trains in parallel")
 
     def _check_unchanged(self) -> None:
-        changed = changed_parameter(self, FREE_PARAMETERS)
+        changed = changed_parameter(self, self._free)
         if changed is not None:
             raise ValueError(f"{changed} was changed since fit; call fit again")
 

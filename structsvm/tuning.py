@@ -52,11 +52,14 @@ def tune(
     weights count. Of values with equal losses, the first one is chosen.
 
     model: a classifier with `partial_fit`, such as LaRankClassifier, LaSVMClassifier, or SGDQNClassifier
-    (with parameter="lam"); it does not change. blocks: the number of blocks, at least 2.
+    (with parameter="lam"); it does not change. parameter: not one that may change between two calls of
+    `partial_fit`, such as epochs, random_state or class_weight. blocks: the number of blocks, at least 2.
     """
     tried, parameters = list(values), model.get_params()
     if parameter not in parameters:
         raise ValueError(f"{type(model).__name__} has no parameter {parameter!r}")
+    if parameter in getattr(model, "_free", ()):
+        raise ValueError(f"one pass of partial_fit cannot compare values of {parameter}; cross-validate them")
     if not tried:
         raise ValueError("values is empty; pass at least one value to try")
     check_count(blocks=blocks, low=2)

@@ -68,6 +68,12 @@ def test_balanced_classes_and_sample_weights_count():
     assert tuning.model.class_weight == "balanced"
 
 
+@pytest.mark.parametrize("parameter", ["finish_fit", "epochs", "probability", "warm_start", "callback"])
+def test_parameters_that_only_fit_reads_are_refused(parameter):
+    with pytest.raises(ValueError, match=f"cannot compare values of {parameter}; cross-validate them"):
+        tune(LaSVMClassifier(), *rings(40), [True, False], parameter=parameter)
+
+
 def test_of_equal_losses_the_first_value_wins():
     X = np.array([[1.0], [-1.0]] * 30)
     y = np.array([0, 1] * 30)
@@ -78,6 +84,9 @@ def test_of_equal_losses_the_first_value_wins():
     ("options", "message"),
     [
         ({"parameter": "c"}, "LaRankClassifier has no parameter 'c'"),
+        ({"parameter": "epochs", "values": [1, 5]}, "partial_fit cannot compare values of epochs"),
+        ({"parameter": "random_state", "values": [1, 2]}, "cannot compare values of random_state"),
+        ({"parameter": "class_weight", "values": [None]}, "cannot compare values of class_weight"),
         ({"values": []}, "values is empty"),
         ({"blocks": 1}, "blocks must be an integer of at least 2"),
         ({"blocks": 41}, "needs a row for each of 41 blocks, got 40 rows"),
