@@ -47,7 +47,7 @@ cdef class LinearDual(Dual):
 
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil
     cdef int pack(self) except -1 nogil
-    cdef int spare_for(self, Py_ssize_t n) except -1 nogil
+    cdef bint spare_for(self, Py_ssize_t n) noexcept nogil
     cdef const int32_t* located(self, const int32_t* indices, Py_ssize_t n) except NULL nogil
     cdef Difference named(self, const Difference* d, int32_t* room) noexcept nogil
     cdef double norm(self, Pattern* p, Py_ssize_t k) noexcept nogil

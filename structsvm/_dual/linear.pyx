@@ -237,21 +237,23 @@ cdef class LinearDual(Dual):
         self.pause(located.n)
         return v
 
-    cdef int spare_for(self, Py_ssize_t n) except -1 nogil:
+    cdef bint spare_for(self, Py_ssize_t n) noexcept nogil:
+        """Make `spare` long enough; False if there is no memory."""
         cdef int32_t* grown
         if n > self.n_spare or self.spare == NULL:
             grown = <int32_t*>realloc(self.spare, (n + n // 2 + 1) * sizeof(int32_t))
             if grown == NULL:
-                with gil:
-                    raise MemoryError(f"no memory for a difference of {n} entries")
+                return False
             self.spare, self.n_spare = grown, n + n // 2
-        return 0
+        return True
 
     cdef const int32_t* located(self, const int32_t* indices, Py_ssize_t n) except NULL nogil:
         """Where some indices of w are in memory, to read from; valid until `spare` is used again."""
         if self.blocks is None and indices != NULL:
             return indices
-        self.spare_for(n)
+        if not self.spare_for(n):
+            with gil:
+                raise MemoryError(f"no memory for a difference of {n} entries")
         if n:
             self.blocks.locate(indices, self.spare, n)
         return self.spare
@@ -388,8 +390,8 @@ cdef class LinearDual(Dual):
         cdef Output* out
         cdef bint short_of_memory
         cdef char* block
-        self.spare_for(2 * n)       # for products
-        short_of_memory = p.n == p.capacity and not self.widen(p)
+        short_of_memory = not self.spare_for(2 * n)     # for products
+        short_of_memory = short_of_memory or p.n == p.capacity and not self.widen(p)
         if not short_of_memory:
             out = &p.outputs[p.n]
             # One block: the values, if any, behind the indices and aligned.
