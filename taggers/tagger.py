@@ -196,7 +196,8 @@ class SequenceTagger(Estimator):
     ) -> Self:
         """Train for one pass over more data, in the order given; new features and labels may appear.
 
-        Bad input and interruptions are treated as in `fit`.
+        With the option share, `fit` restricts a token to labels seen with its part of speech or word; after
+        this call all labels are allowed again. Bad input and interruptions are treated as in `fit`.
         """
         settings = options.checked_settings(self)
         X = as_sentences(X)

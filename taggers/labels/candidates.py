@@ -2,6 +2,10 @@
 
 Among a thousand labels, a token has few that fit it. A set of candidates belongs to a feature that occurs at
 least `LEAST` times in the training data, so a label that never occurs with it there is unlikely elsewhere.
+
+The part of speech decides, if there is a second column. If there is none, the word decides, and the ending of
+a word without a set; the order of the features in the template does not matter. Training compares all labels:
+candidates restrict only predictions. Training on other data after `fit`, such as `partial_fit`, drops them.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from taggers.model import TaggerModel
 
 LEAST = 100
 FIRST_TAGGER = ("p[0]",)  # the part of speech, in the second column
-LEXICON = ("lower[0]", "lower_suffix3[0]")  # if there is no second column
+LEXICON = ("lower[0]", "lower_suffix3[0]")  # if there is no second column; the first with a set decides
 
 
 def seen_labels(model: TaggerModel, X: Any, y: SequenceLabels) -> Candidates | None:

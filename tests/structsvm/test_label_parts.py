@@ -132,12 +132,12 @@ def test_parts_need_greedy_inference_and_the_right_number_of_labels():
         SequenceProblem(4, inference="greedy", parts=LabelParts(PARTS))
 
 
-SETS = {2: {1, 3}, 5: {4}, 7: {0, 2, 3}}
+SETS = {5: {4}, 2: {1, 3}, 7: {0, 2, 3}}
 
 
 @pytest.mark.parametrize("order", [0, 2])
 def test_a_token_gets_the_best_of_its_candidates(order):
-    """The first feature with a set decides; a set of one label needs no scores."""
+    """The first set of a feature decides, in any order of features; a set of one needs no scores."""
     problem = SequenceProblem(len(PARTS), inference="greedy", order=order, parts=LabelParts(PARTS))
     X, _, rows = made(4)
     weights = np.random.default_rng(5).normal(size=(problem.history + 12) * problem.stride).astype(np.float32)
@@ -146,7 +146,7 @@ def test_a_token_gets_the_best_of_its_candidates(order):
     found = Decoder(problem, weights, candidates=Candidates.of(SETS)).labels(X, margins=margins)
     for start, end in zip(X.sentence_ptr, X.sentence_ptr[1:], strict=False):
         for t in range(start, end):
-            allowed = sorted(next((SETS[row] for row in rows[t] if row in SETS), range(len(PARTS))))
+            allowed = sorted(next((SETS[row] for row in SETS if row in rows[t]), range(len(PARTS))))
             before = [found[t - s] if t - s >= start else None for s in range(1, order + 1)]
             scores = label_scores(part_scores(weights, problem, rows[t], before))[allowed]
             assert found[t] == allowed[scores.argmax()]
@@ -164,7 +164,7 @@ def arrays(rows=(2, 5), sizes=(2, 1), labels=(1, 3, 4), dtype=np.int32):
 @pytest.mark.parametrize(
     "forged",
     [
-        arrays(rows=(2, 12)), arrays(rows=(-1, 5)), arrays(rows=(5, 2)), arrays(rows=(2, 2)),
+        arrays(rows=(2, 12)), arrays(rows=(-1, 5)), arrays(rows=(2, 2)),
         arrays(sizes=(3, 1)), arrays(sizes=(3, 0)), arrays(sizes=(-1, 4)), arrays(rows=(2,)),
         arrays(rows=(0, 2**31 - 1, -(2**31), -1, 5), sizes=(1,) * 5, labels=(0, 1, 2, 3, 4)),
         arrays(labels=(1, 3, 5)), arrays(labels=(1, -3, 4)), arrays(labels=(3, 1, 4)),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from structsvm.files import ModelFileError, budget, load_model, save_model
+from structsvm.files import ModelFileError, SparseRows, budget, load_model, save_model
 from structsvm.files.errors import DataError
 from taggers import MorphTagger, commands, pipeline
 from taggers.formats._columns import Columns
@@ -332,6 +332,15 @@ def test_tokens_get_only_labels_seen_with_their_part_of_speech_or_word(tmp_path)
     tagger.partial_fit([[("the", "N")]] * 20, [["Definite=Def"]] * 20)
     assert tagger.model_.candidates is None
     assert tagger.predict([[("the", "N")]]) == [["Definite=Def"]]
+
+
+@pytest.mark.parametrize("template", ["lower[0], lower_suffix3[0]", "lower_suffix3[0], lower[0]"])
+def test_the_word_decides_before_the_ending_in_any_order_of_the_template(template):
+    words, labels = ["running", "sing", "Ping"], ["V", "N", "P"]
+    model = MorphTagger(template=template).fit([words] * 100, [labels] * 100).model_
+    empty = replace(model, weights=SparseRows.from_dense(np.zeros((model.n_rows, model.problem().width))))
+    found = empty.tag(empty.features([words]))  # without weights, only a set of one label gives the right one
+    assert [model.labels[k] for k in found] == labels
 
 
 def test_development_scores_are_those_of_the_model_with_its_candidates():

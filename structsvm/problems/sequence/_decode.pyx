@@ -470,15 +470,15 @@ cdef class Decoder:
     cdef void find_sets(
         self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows
     ) noexcept nogil:
-        """Find the set of candidates of each token."""
+        """Find the set of candidates of each token: the first one that belongs to a feature of it."""
         cdef Py_ssize_t t, k
-        cdef int32_t found
+        cdef int32_t found, other
         for t in range(n):
             found = -1
             for k in range(token_ptr[t], token_ptr[t + 1]):
-                found = self.set_of[rows[k]]
-                if found >= 0:
-                    break
+                other = self.set_of[rows[k]]
+                if other >= 0 and (found < 0 or other < found):
+                    found = other
             scratch.sets[t] = found
             scratch.single[t] = found >= 0 and self.label_ptr[found + 1] - self.label_ptr[found] == 1
 

@@ -12,10 +12,11 @@ import numpy as np
 class Candidates:
     """Sets of labels, each attached to a feature.
 
-    A token may get the labels of the first of its features that has a set, or any label if none has one.
+    A token may get the labels of the first set that belongs to one of its features, in the order of the sets,
+    or any label if no feature has a set. Only prediction uses them: training compares all labels.
 
-    rows: int32, the features that have a set, in increasing order. sizes: int32, of the sets. labels: int32,
-    those of each set, in increasing order, set after set.
+    rows: int32, the features that have a set. sizes: int32, of the sets. labels: int32, those of each set, in
+    increasing order, set after set.
     """
 
     rows: np.ndarray
@@ -24,8 +25,8 @@ class Candidates:
 
     @classmethod
     def of(cls, sets: Mapping[int, set[int]]) -> Candidates:
-        """Build from the labels of each row."""
-        rows = sorted(sets)
+        """Build from the labels of each row; earlier rows come first."""
+        rows = list(sets)
         labels = [label for row in rows for label in sorted(sets[row])]
         return cls(*(np.array(a, np.int32) for a in (rows, [len(sets[row]) for row in rows], labels)))
 
@@ -41,7 +42,7 @@ class Candidates:
         if len(self.rows) != len(self.sizes) or np.any(self.sizes < 1) or ends[-1:].sum() != len(self.labels):
             raise ValueError("the sizes of the sets do not match the number of candidate labels")
         inside = len(self) == 0 or 0 <= self.rows.min() <= self.rows.max() < n_rows
-        if not inside or np.any(np.diff(self.rows) <= 0):
+        if not inside or len(np.unique(self.rows)) < len(self):
             raise ValueError(f"a set of candidate labels belongs to none of the {n_rows} features")
         begins = np.zeros(len(self.labels) + 1, bool)
         begins[ends] = True
