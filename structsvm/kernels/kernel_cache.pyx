@@ -217,7 +217,7 @@ cdef class KernelRows:
         cdef int64_t oldest
         if self.n_bytes <= self.cache_bytes:
             return
-        while n_kept > 2 and n_kept * <double>self.n * self.size > self.cache_bytes * 15 / 16:
+        while n_kept > 2 and n_kept * <double>self.roomy() * self.size > self.cache_bytes * 15 / 16:
             total, oldest = 0, self.now
             for p in range(self.n):
                 if self.rows[p] != NULL and self.used[p] >= 0:
@@ -367,6 +367,7 @@ cdef class KernelRows:
             if self.slot[k] >= 0:
                 self.position[self.slot[k]] = k
         free(rows)
+        self.make_room()
         self.tell_inputs("take", inputs)
 
     def forget(self):
@@ -383,6 +384,7 @@ cdef class KernelRows:
         """The rows in the cache and when they were used, so that copies continue alike."""
         cdef Py_ssize_t k = 0, p
         self.fill_all()
+        self.make_room()
         values = np.empty((self.n_rows, self.n), dtype=self.inputs.dtype)
         cdef unsigned char[:, ::1] target = values.view(np.uint8)
         positions = np.zeros(self.n_rows, dtype=np.intp)

@@ -35,6 +35,23 @@ def test_scores_equal_their_definition_with_a_cache_for_a_share_of_the_kernel_ma
     assert (model.n_kernels_ > whole.n_kernels_) == (share < 0.5)
 
 
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.4])
+@pytest.mark.parametrize("reorders", [False, True])
+def test_the_cache_stays_within_its_size_when_rows_are_copied_or_reordered(share, reorders):
+    X, y = curved(400)
+    megabytes = share * 8 * len(X) ** 2 / 2**20
+    machine = LaSVM(PrecomputedInputs(rbf(X, 1.0)), tau=1e-3, delta_max=np.inf, cache_mb=megabytes, seed=0)
+    machine.start(y, np.full(len(y), 100.0))
+    for part in in_slices(np.arange(len(y)), 16):
+        machine.learn(part)
+        assert machine.rows.room >= 0
+        if reorders:
+            machine.reorder(np.arange(machine.rows.n))
+        else:
+            machine.rows.cached()
+        assert machine.rows.room >= 0
+
+
 @pytest.mark.parametrize("block", [1, 16])
 def test_every_iteration_is_that_of_the_papers_process_and_reprocess(block):
     X, y = curved(160)
