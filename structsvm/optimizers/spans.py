@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,7 @@ from structsvm.validation import check_matrix
 BLOCK = 256  # inputs whose kernel values are computed together
 
 
-class Span:
+class Span(ABC):
     """Training inputs, known by their kernel matrix; input r has the single feature r.
 
     `data` is X as the oracle of the problem sees it. Coefficients are in the order of the weights.
@@ -47,10 +48,10 @@ class Span:
         """The number of weights of an input."""
         return 1
 
-    @cached_property
+    @property
+    @abstractmethod
     def gram(self) -> np.ndarray:
         """The kernel matrix."""
-        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
         """For pickles, without kernel values, which are recomputed."""
