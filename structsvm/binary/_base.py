@@ -124,8 +124,8 @@ class BinaryClassifier(Estimator, ABC):
         """Train from scratch."""
 
     def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
-        """Continue on the data of the last `_fit`, if the class has warm_start."""
-        raise NotImplementedError
+        """Continue on the data of the last `_fit`; classes with warm_start start from their state."""
+        self._fit(X, labels, weight)
 
     @abstractmethod
     def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
