@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -284,7 +284,7 @@ def train_pipeline(
             tagged = extended(dev, [pipeline.tag(dev)["upos"]])
             held_out = {"X_dev": tagged, "y_dev": _labelled(dev, *places, inputs=2)[1]}
         tagger = MorphTagger(template=MORPH_TEMPLATE, **common)
-        pipeline.morph = tagger.fit(*_labelled(columns, *places, inputs=2), **held_out).model_
+        pipeline.morph = tagger.fit(*_labelled(columns, *places, inputs=2, sets=True), **held_out).model_
         del tagger
         pipeline.morph.files = {
             "format": "conllu", "inputs": [1, 3], "label": 4 if parts[0] == "xpos" else 5, "n_columns": 10,
@@ -303,10 +303,26 @@ def train_lemmas(columns: Columns, *, random_state: int = 0) -> Pipeline:
 
 def _lemmatizer(columns: Columns, more: int, random_state: int) -> Lemmatizer:
     """Learn lemmas from the form, UPOS and the column number `more`: FEATS or XPOS."""
-    inputs = zip(*[columns.texts(place) for place in (0, 1, more)], strict=True)
-    found = train_lemmatizer(inputs, columns.texts(4), random_state=random_state)
+    rows = zip(*[columns.texts(place) for place in (0, 1, more, 4)], strict=True)
+    *inputs, lemmas = zip(*compress(rows, annotated(columns, "lemma")), strict=True)
+    found = train_lemmatizer(zip(*inputs, strict=True), lemmas, random_state=random_state)
     found.model.files = {"format": "conllu", "inputs": [1, 3, more + 2], "label": 2, "n_columns": 10}
     return found
+
+
+def annotated(columns: Columns, name: str) -> list[bool]:
+    """Whether each token has a gold value in a column; columns: form, upos, xpos, feats and lemma.
+
+    ``_`` in FEATS says that a word has no features, and it is the lemma of the word ``_`` and of X, which UD
+    gives to the later parts of a word that is written apart by mistake. Elsewhere, the value is missing.
+    """
+    values = columns.texts(COLUMNS.index(name) + 1)
+    if name == "feats":
+        return [True] * len(values)
+    if name != "lemma":
+        return [value != "_" for value in values]
+    rows = zip(values, columns.texts(0), columns.texts(1), strict=True)
+    return [value != "_" or form == "_" or upos == "X" for value, form, upos in rows]
 
 
 def _used(columns: Columns) -> set[str]:
@@ -319,11 +335,13 @@ def selected(columns: Columns, names: Sequence[str]) -> Columns:
     return _part(columns, *(COLUMNS.index(name) + 1 for name in names[1:]))
 
 
-def _labelled(columns: Columns, *places: int, inputs: int = 1) -> tuple[Columns, GoldLabels]:
-    """The form and some other columns, and their labels: those after the inputs."""
+def _labelled(
+    columns: Columns, *places: int, inputs: int = 1, sets: bool = False
+) -> tuple[Columns, GoldLabels]:
+    """The form and some other columns, and their labels: those after the inputs; sets: see `from_columns`."""
     data = _part(columns, *places)
     numbers = [columns.wanted[place] for place in (0, *places)]
-    return data, GoldLabels.from_columns(data, inputs, numbers)
+    return data, GoldLabels.from_columns(data, inputs, numbers, sets=sets)
 
 
 def _part(columns: Columns, *places: int) -> Columns:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,11 @@ from taggers.formats.files import CHUNK, encoded, read_all, read_columns
 from taggers.formats.registry import FORMATS
 from taggers.labels.checks import warn_of_unknown, warn_of_upos
 from taggers.model import TaggerModel
-from taggers.pipeline import COLUMNS, Found, Pipeline, selected, train_lemmas, train_pipeline
+from taggers.pipeline import COLUMNS, Found, Pipeline, annotated, selected, train_lemmas, train_pipeline
 
 WANTED = [COLUMN[name] for name in ("form", *COLUMNS)]
+
+Pair = tuple[list[str], list[str]]  # the gold values and the answers of tokens
 
 
 def train_ud(
@@ -99,7 +103,11 @@ def _read(path: str | Path, encoding: str) -> Columns:
 def evaluate_columns(
     model: Pipeline | TaggerModel, file: str | Path, *, encoding: str = "utf-8", jobs: int = 1
 ) -> dict[str, Evaluation]:
-    """Compare each column of a model, and all of them together, with those of a CoNLL-U file."""
+    """Compare each column of a model, and all of them together, with those of a CoNLL-U file.
+
+    A column counts the tokens that have a gold value there, see `annotated`; all columns together count those
+    that have one in each.
+    """
     columns = _read(file, encoding)
     if isinstance(model, Pipeline):
         inputs = selected(columns, model.inputs)
@@ -109,9 +117,8 @@ def evaluate_columns(
     else:
         ids, tagger = model.tag(columns, jobs=jobs), model
         found = {part: Found(ids, model.part_names(part)) for part in model.parts}
-    words = columns.texts(0)
-    known = tagger.knows(words).__contains__
-    pairs: dict[str, tuple[list[str], list[str]]] = {}
+    known = tagger.knows(columns.texts(0)).__contains__
+    pairs: dict[str, Pair] = {}
     for name, one in found.items():
         gold = columns.texts(1 + COLUMNS.index(name))
         if set(gold) - {"_"}:
@@ -121,12 +128,22 @@ def evaluate_columns(
             pairs[name] = (_in_order(gold), _in_order(answers)) if name == "feats" else (gold, answers)
     if not pairs:
         raise DataError("has no gold labels in the columns of this model", columns.name)
-    if len(pairs) > 1:
-        both = [
-            ["\t".join(row) for row in zip(*side, strict=True)] for side in zip(*pairs.values(), strict=True)
-        ]
+    counted = {name: annotated(columns, name) for name in pairs}
+    if len(pairs) > 1 and any(every := list(map(all, zip(*counted.values(), strict=True)))):
+        counted["all"] = every
+        both = [list(map("\t".join, zip(*side, strict=True))) for side in zip(*pairs.values(), strict=True)]
         pairs["all"] = both[0], both[1]
-    return {name: compare([a], [b], words=[words], known=known) for name, (a, b) in pairs.items()}
+    return {name: _compared(columns, pair, counted[name], known) for name, pair in pairs.items()}
+
+
+def _compared(columns: Columns, pair: Pair, counted: list[bool], known: Callable[[str], bool]) -> Evaluation:
+    """Compare gold values with answers, for the tokens that count."""
+    ptr = columns.sentence_ptr.tolist()
+    gold, answers, words = (
+        [list(compress(values[a:b], counted[a:b])) for a, b in pairwise(ptr)]
+        for values in (*pair, columns.texts(0))
+    )
+    return replace(compare(gold, answers, words=words, known=known), types={})  # -LRB- is not a phrase
 
 
 def _in_order(column: list[str]) -> list[str]:

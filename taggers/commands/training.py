@@ -122,7 +122,7 @@ def train(
     check_ready(columns, options)
     held_out = None if dev is None else read_alike(dev, columns, len(labels), encoding)
     place = columns.width - len(labels)
-    gold = GoldLabels.from_columns(columns, place)
+    gold = GoldLabels.from_columns(columns, place, sets=True)
     dev_data: dict[str, Any] = {}
     if held_out is not None:
         dev_data = {"X_dev": held_out, "y_dev": GoldLabels.from_columns(held_out, place)}

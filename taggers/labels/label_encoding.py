@@ -83,31 +83,37 @@ class GoldLabels:
         return cls(ids, names, columns.sentence_ptr, column)
 
     @classmethod
-    def from_columns(cls, columns: Columns, first: int, numbers: Sequence[int] | None = None) -> GoldLabels:
+    def from_columns(
+        cls, columns: Columns, first: int, numbers: Sequence[int] | None = None, *, sets: bool = False
+    ) -> GoldLabels:
         """The values of several columns, from `first` to the last one, joined to labels.
 
-        A label is missing where all values are. numbers: the numbers of the columns in their file, if they
-        are not `columns.wanted`.
+        A label is missing where a value is. sets: it is the set of labels that have its other values instead.
+        numbers: the numbers of the columns in their file, if they are not `columns.wanted`.
         """
         n_columns = columns.width - first
         if n_columns == 1:
             return cls.from_column(columns, first, numbers)
         names: list[str] = [""]
         joined = np.zeros(columns.n_tokens, np.int64)
-        known = np.zeros(columns.n_tokens, bool)
+        missing = np.zeros(columns.n_tokens, bool)
+        absent = [columns.format.missing(number) for number in (numbers or columns.wanted)[first:]]
         for column in range(first, columns.width):
-            number = (numbers or columns.wanted)[column]
-            ids, own = _read(columns, column, number)
-            absent = columns.format.missing(number)
-            if absent is not None or column == first:
-                known |= ids != (own.index(absent) if absent in own else -1)
+            ids, own = _read(columns, column, (numbers or columns.wanted)[column])
+            if absent[column - first] in own:
+                missing |= ids == own.index(str(absent[column - first]))
             pairs, joined = np.unique(joined * len(own) + ids, return_inverse=True)
             both = [divmod(pair, len(own)) for pair in pairs.tolist()]
             names = [names[k] + JOINT * (column > first) + own[j] for k, j in both]
-        ids = np.where(known, joined, -1).astype(np.int32)
-        used, ids[known] = np.unique(ids[known], return_inverse=True)
-        names = [names[k] for k in used.tolist()]
-        return cls(ids, names, columns.sentence_ptr, first, n_columns=n_columns)
+        used, ids = np.unique(joined[~missing], return_inverse=True)
+        if sets and missing.any():
+            allowed = _completed(names, used.tolist(), absent)
+            partial = split_by_sentence(joined, allowed, columns.sentence_ptr)
+            empty = np.zeros(0, np.int32)
+            return cls(empty, [], columns.sentence_ptr, first, partial=partial, n_columns=n_columns)
+        codes = np.full(columns.n_tokens, -1, np.int32)
+        codes[~missing] = ids
+        return cls(codes, [names[k] for k in used.tolist()], columns.sentence_ptr, first, n_columns=n_columns)
 
     def positions(self, names: Sequence[str]) -> np.ndarray:
         """For each token the position of its label in other names; -1 where there is not exactly one."""
@@ -171,6 +177,20 @@ def _read(columns: Columns, column: int, number: int) -> tuple[np.ndarray, list[
     names = columns.format.labels(values.names, number)  # different values may have the same label
     place = {name: k for k, name in enumerate(dict.fromkeys(names))}
     return np.array([*(place[name] for name in names), -1], np.int32)[ids], list(place)
+
+
+def _completed(names: Sequence[str], complete: Sequence[int], absent: Sequence[str | None]) -> list[Any]:
+    """For each joined label itself, or the complete labels that have the values that are not missing.
+
+    None if all values are missing. A label stays as it is if there is no such complete label.
+    """
+    rows = [names[k].split(JOINT) for k in complete]
+    found: list[Any] = list(names)
+    for k in set(range(len(names))) - set(complete):
+        known = [(at, value) for at, value in enumerate(names[k].split(JOINT)) if value != absent[at]]
+        fitting = frozenset(JOINT.join(row) for row in rows if all(row[at] == value for at, value in known))
+        found[k] = (fitting or names[k]) if known else None
+    return found
 
 
 def split_by_sentence(ids: np.ndarray, names: Sequence[Any], sentence_ptr: np.ndarray) -> list[Any]:

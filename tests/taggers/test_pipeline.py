@@ -66,6 +66,107 @@ def test_evaluation_shows_each_column_and_all_together(folder):
     assert f"{100 * accuracies[0]:.2f}%" in shown.splitlines()[1]
 
 
+def with_changes(data, change):
+    """CoNLL-U after `change` has edited the fields of each token, given the number of its sentence."""
+    lines, sentence = [line.split("\t") for line in data.decode().split("\n")], 0
+    for fields in lines:
+        sentence += fields == [""]
+        if len(fields) == 10:
+            change(sentence, fields)
+    return "\n".join("\t".join(fields) for fields in lines).encode()
+
+
+def without(column):
+    """Leave out a column, except in every third sentence."""
+
+    def change(sentence, fields):
+        if sentence % 3:
+            fields[column] = "_"
+
+    return change
+
+
+def test_evaluation_counts_sentences_and_brackets_are_not_phrases(folder):
+    data = (folder / "dev.conllu").read_bytes()
+    (folder / "brackets.conllu").write_bytes(data.replace(b"\tDT\t", b"\t-LRB-\t"))
+    done = run("evaluate", "ud.ssvm", "brackets.conllu", "--json", cwd=folder)
+    determiners = [b"\tDT\t" in sentence for sentence in data.strip().split(b"\n\n")]
+    for name, one in json.loads(done.stdout).items():
+        right = determiners.count(False) if name in ("xpos", "all") else len(determiners)
+        assert one["sequences"] == {"correct": right, "total": 30, "accuracy": right / 30}
+        assert (one["types"], one["phrases"]["gold"]) == ({}, 0)
+
+
+def test_tokens_without_a_gold_value_do_not_count(folder):
+    data = (folder / "dev.conllu").read_bytes()
+    whole = {
+        name: one.tokens.total
+        for name, one in commands.evaluate_any(folder / "ud.ssvm", folder / "dev.conllu").items()
+    }
+    for column, name in ((2, "lemma"), (3, "upos"), (4, "xpos")):
+        (folder / "some.conllu").write_bytes(with_changes(data, without(column)))
+        found = commands.evaluate_any(folder / "ud.ssvm", folder / "some.conllu")
+        for other, one in found.items():
+            assert one.accuracy > 0.95
+            assert (one.tokens.total < whole[other] / 2) == (other in (name, "all"))
+    (folder / "some.conllu").write_bytes(with_changes(data, without(5)))
+    found = commands.evaluate_any(folder / "ud.ssvm", folder / "some.conllu")["feats"]
+    assert found.tokens.total == whole["feats"]  # no features is a value
+    assert found.accuracy < 0.95
+
+
+def test_the_lemma_of_a_part_of_a_word_may_be_missing(folder):
+    row = "1\t{}\t_\t{}\tFW\t_\t0\troot\t_\t_\n\n"
+    rows = [row.format("hood", "X"), row.format("_", "PUNCT"), row.format("hood", "NOUN")]
+    (folder / "parts.conllu").write_bytes((folder / "train.conllu").read_bytes() + "".join(rows * 5).encode())
+    commands.train_lemma(folder / "parts.conllu", folder / "parts.ssvm")
+    (folder / "three.conllu").write_text("".join(rows))
+    tagged = columns_of(run("tag", "parts.ssvm", "three.conllu", cwd=folder).stdout)
+    assert tagged[2] == ("_", "_", "hood")
+    (folder / "three.conllu").write_text("".join(rows).replace("hood\t_\tNOUN", "hood\thood\tNOUN"))
+    assert commands.evaluate_any(folder / "parts.ssvm", folder / "three.conllu")["lemma"].tokens.total == 3
+
+
+def test_gaps_in_a_column_are_not_learned(folder):
+    """Two thirds of the sentences have no lemmas, and the XPOS of plural nouns is not known."""
+
+    def change(sentence, fields):
+        without(2)(sentence, fields)
+        without(4)(sentence, fields)
+        fields[4] = "_" if fields[5] == "Number=Plur" else fields[4]
+
+    for name in ("train", "dev"):
+        (folder / f"gaps.{name}.conllu").write_bytes(
+            with_changes((folder / f"{name}.conllu").read_bytes(), change)
+        )
+    done = run("train", "ud", "gaps.train.conllu", "--dev", "gaps.dev.conllu", "-o", "gaps.ssvm", cwd=folder)
+    found = commands.evaluate_any(folder / "gaps.ssvm", folder / "gaps.dev.conllu")
+    told = ", ".join(f"{name} {100 * one.accuracy:.2f}" for name, one in found.items())
+    assert f"accuracy {told}" in done.stderr.decode()
+    assert all(one.accuracy > 0.95 for one in found.values())
+    words = Pipeline.load(folder / "gaps.ssvm").predict([["red", "cats", "see", "the", "lamp", "."]])[0]
+    assert [word["lemma"] for word in words] == ["red", "cat", "see", "the", "lamp", "."]
+    assert words[1]["feats"] == "Number=Plur"
+    assert [word["xpos"] for word in words[3:]] == ["DT", "NN", "."]
+
+
+def test_the_dev_score_of_joint_labels_counts_complete_ones(folder):
+    for name in ("train", "dev"):
+        data = with_changes((folder / f"{name}.conllu").read_bytes(), without(4))
+        (folder / f"half.{name}.conllu").write_bytes(data)
+    for task in ("pos", "morph"):
+        columns = "upos+xpos" if task == "pos" else "xpos+feats"
+        done = run(
+            "train", task, "half.train.conllu", "--dev", "half.dev.conllu", "--column", columns,
+            "-o", "half.ssvm", cwd=folder,
+        )  # fmt: skip
+        model = TaggerModel.load(folder / "half.ssvm")
+        assert "_" not in model.part_names("xpos")
+        found = commands.evaluate_any(model, folder / "half.dev.conllu")
+        assert found["all"].accuracy > 0.95
+        assert f"best dev accuracy {100 * found['all'].accuracy:.2f}".encode() in done.stderr
+
+
 def test_a_saved_pipeline_predicts_the_same_and_int8_is_smaller(folder):
     columns = read_all(folder / "dev.conllu", "conllu", wanted=[1])
     pipeline = Pipeline.load(folder / "ud.ssvm")
