@@ -16,8 +16,10 @@ from dataclasses import dataclass
 from typing import Any
 
 DEEPEST = 100
+LARGEST = 500  # names in one MR: learning it takes time and memory for each of them
 
 _TOKEN = re.compile(r"""\s*(?: (?P<mark>[(),;]) | '(?P<single>[^']*)' | "(?P<double>[^"]*)" | (?P<name>[^\s(),;'"]+) )""", re.VERBOSE)  # fmt: skip # noqa: E501
+_END = re.compile(r"\s*\Z")
 _PLAIN = re.compile(r"[^\s(),;'\"]+")
 
 
@@ -69,11 +71,23 @@ def parse_mrs(text: str) -> list[MR]:
 
 def as_mr(value: Any) -> MR:
     """Convert the text or JSON object of an MR to an MR; an MR is returned unchanged."""
-    if isinstance(value, MR):
-        return value
     if isinstance(value, str):
         return parse_mr(value)
-    return _from_json(value, 0)
+    return _checked(value if isinstance(value, MR) else _from_json(value, 0))
+
+
+def _checked(mr: MR) -> MR:
+    """The MR, or MeaningError if it is too deep or too large."""
+    n, level = 0, [mr]
+    for _ in range(DEEPEST + 2):
+        n += sum(1 + len(each.args) for each in level)
+        level = [arg for each in level for arg in each.args if isinstance(arg, MR)]
+        n -= len(level)
+        if n > LARGEST:
+            raise MeaningError(f"a meaning representation has more than {LARGEST} names; split it")
+        if not level:
+            return mr
+    raise MeaningError(f"relations nest deeper than {DEEPEST}")
 
 
 def _from_json(value: Any, depth: int) -> MR:
@@ -120,7 +134,7 @@ class _Reader:
     def next(self) -> None:
         """Step to the next token: a mark, a name, or the end (both None)."""
         self.mark = self.name = None
-        if not self.text[self.place :].strip():
+        if _END.match(self.text, self.place):
             self.place = len(self.text)
             return
         match = _TOKEN.match(self.text, self.place)
@@ -141,7 +155,7 @@ class _Reader:
         found: list[MR] = []
         while self.mark is not None or self.name is not None:
             value = self.value(0)
-            found.append(value if isinstance(value, MR) else MR(value))
+            found.append(_checked(value if isinstance(value, MR) else MR(value)))
             if self.mark == ";":
                 self.next()
             elif self.mark is not None or self.name is not None:

@@ -20,7 +20,7 @@ from semparse.thesis import EMPTIES, ThesisParser
 from structsvm.files import ModelFileError, consistent, load_model, save_model
 from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
-from structsvm.validation import check_choice, check_count, check_positive, check_seed
+from structsvm.validation import MOST_BEST, check_choice, check_count, check_positive, check_seed
 
 KIND, FORMAT = "ospas", 2  # format 1 had no chart
 # Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
@@ -252,7 +252,7 @@ class Ospas(Estimator):
         A sentence without words has no meaning.
         With "paper", all meanings in the labelling, because one labelling may contain several.
         """
-        check_count(n=n, low=1)
+        check_count(n=n, low=1, high=MOST_BEST)
         tokens = as_tokens(sentence)
         parses = self._fitted().parse(tokens, n) if tokens else []
         return parses if parses and parses[0].margin >= self.threshold else []

@@ -21,7 +21,7 @@ from structsvm.problems.sequence import (
     Sequences,
 )
 from structsvm.threads import StoppablePool
-from structsvm.validation import check_count
+from structsvm.validation import MOST_BEST, check_count
 from taggers.features.class_files import read_classes
 from taggers.features.documents import (
     FORM,
@@ -456,7 +456,7 @@ class TaggerModel:
         It needs exact inference. Of inner labellings with the same meaning, the best one counts. There are
         fewer than n labellings if the MOST_ALIKE * n best inner ones have fewer meanings.
         """
-        check_count(n=n, low=1)
+        check_count(n=n, low=1, high=MOST_BEST)
         asked = n
         while True:
             found = self.decoder.n_best(X, sentence, asked)

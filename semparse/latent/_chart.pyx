@@ -401,8 +401,8 @@ cdef class Chart:
         self.g, self.s = &units.g, &scores.t
         self.cells, self.clauses = (n + 1) * (n + 1), min(clauses, n)   # a clause has at least one word
         cdef Py_ssize_t size = (2 * units.n_states + units.n + units.n_slots + 1) * <Py_ssize_t>self.cells * k
-        self.partial = <Item*>malloc((size + units.n_states * k) * sizeof(Item))
-        self.fills = <int32_t*>malloc((units.n_states * k * units.most + 1) * sizeof(int32_t))
+        self.partial = <Item*>malloc((size + <Py_ssize_t>units.n_states * k) * sizeof(Item))
+        self.fills = <int32_t*>malloc((<Py_ssize_t>units.n_states * k * units.most + 1) * sizeof(int32_t))
         self.changed = <int32_t*>malloc((2 * units.n + units.n_slots + 1) * sizeof(int32_t))
         try:
             if self.partial == NULL or self.fills == NULL or self.changed == NULL:
@@ -410,7 +410,7 @@ cdef class Chart:
             self.whole = self.partial + <Py_ssize_t>2 * units.n_states * self.cells * k
             self.filler = self.whole + <Py_ssize_t>units.n * self.cells * k
             self.ends = self.partial + size
-            for t in range(size + units.n_states * k):
+            for t in range(size + <Py_ssize_t>units.n_states * k):
                 self.partial[t].score = -INFINITY
             with nogil:
                 self._complete_all()
@@ -454,10 +454,10 @@ cdef class Chart:
         cdef Grammar* units = self.g
         cdef int k = self.k, size = units.size[u], most = units.most, slot, top = -1, t, s, q, c, at
         cdef int index = units.state_first[u] + state, earlier
-        cdef Item* ends = self.ends + index * k
-        cdef int32_t* fills = self.fills + index * k * most
-        cdef Item* now = <Item*>malloc(2 * k * sizeof(Item))
-        cdef int32_t* kept = <int32_t*>malloc(2 * k * most * sizeof(int32_t))
+        cdef Item* ends = self.ends + <Py_ssize_t>index * k
+        cdef int32_t* fills = self.fills + <Py_ssize_t>index * k * most
+        cdef Item* now = <Item*>malloc(<Py_ssize_t>2 * k * sizeof(Item))
+        cdef int32_t* kept = <int32_t*>malloc(<Py_ssize_t>2 * k * most * sizeof(int32_t))
         if now == NULL or kept == NULL:
             with gil:
                 free(now)
@@ -634,7 +634,7 @@ cdef class Chart:
     cdef bint _finish_state(self, int u, int state, int own, int i, int j) except -1 nogil:
         cdef int index = self.g.state_first[u] + state, rel = self.g.rel[u], t, c, at
         cdef Item* partial = self.at(self.partial, 2 * index + own, i, j)
-        cdef Item* ends = self.ends + index * self.k
+        cdef Item* ends = self.ends + <Py_ssize_t>index * self.k
         cdef Item* cell = self.at(self.whole, u, i, j)
         cdef double gain
         cdef bint new = False
@@ -791,7 +791,7 @@ cdef class Chart:
         if done.kind == LEXICAL:
             return "word", done.a
         cdef int u = done.a, slot, q, first = self.units.first[u], step = done.prev, most = self.units.most
-        cdef int32_t* fills = self.fills + done.b * most
+        cdef int32_t* fills = self.fills + <Py_ssize_t>done.b * most
         args = [None] * self.units.size[u]
         own = []
         for slot in range(self.units.size[u]):
@@ -865,7 +865,7 @@ cdef class Chart:
             self._one(found, "relations", layout.wordless, rel)
         for slot in range(self.units.size[done.a]):
             q = self.units.first[done.a] + slot
-            column = self.fills[done.b * self.units.most + slot]
+            column = self.fills[<Py_ssize_t>done.b * self.units.most + slot]
             if column >= 0 and self.units.copy[q] < 0:
                 self._nested(found, self.units.role[q], layout.nest_constant[column])
         at = done.prev

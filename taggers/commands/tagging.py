@@ -16,7 +16,7 @@ from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
 from structsvm.threads import StoppablePool
-from structsvm.validation import n_threads
+from structsvm.validation import MOST_BEST, check_count, n_threads
 from taggers.commands.matching import read_inputs, replaced_columns
 from taggers.commands.pipelines import tag_pipeline
 from taggers.formats._columns import Columns
@@ -81,6 +81,7 @@ def tag(
             "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate",
             stacklevel=2,
         )
+    check_count(low=1, high=MOST_BEST, **{"--nbest": nbest})
     if nbest > 1 and replace:
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")
     if nbest > 1 and model.inference == "greedy":

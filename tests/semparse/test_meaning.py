@@ -54,6 +54,7 @@ def test_a_nested_mr_tells_its_relations_and_symbols():
         ("pass('')", "name is empty"),
         ("", "holds 0 meaning representations"),
         ("a(" * 200 + ")" * 200, "nest deeper"),
+        (f"a({', '.join('b' * 500)})", "more than 500 names"),
     ],
 )
 def test_what_is_no_mr_is_told_with_its_place(text, what):
@@ -69,6 +70,23 @@ def test_what_is_no_mr_is_told_with_its_place(text, what):
 def test_what_is_no_json_of_an_mr_is_refused(value):
     with pytest.raises(MeaningError):
         as_mr(value)
+
+
+def nested(depth, mr="b"):
+    for _ in range(depth):
+        mr = MR("a", (mr,))
+    return mr
+
+
+@pytest.mark.parametrize("form", [str, MR.to_json, lambda mr: mr])
+def test_the_size_of_an_mr_is_limited_in_every_form(form):
+    for mr in (MR("a", ("b",) * 499), MR("a", (MR("c", ("d",) * 99),) * 4), nested(100)):
+        assert as_mr(form(mr)) == mr
+    for mr in (MR("a", ("b",) * 500), MR("a", (MR("c", ("d",) * 99),) * 5)):
+        with pytest.raises(MeaningError, match="more than 500 names"):
+            as_mr(form(mr))
+    with pytest.raises(MeaningError, match="nest deeper than 100"):
+        as_mr(form(nested(150)))
 
 
 GAME = parse_mrs(

@@ -339,6 +339,12 @@ def test_unknown_words_and_symbols_at_prediction_do_no_harm(parser):
         parser.align("anna shoots", "shot(")
 
 
+def test_the_number_of_meanings_is_limited(parser):
+    assert parser.parse("anna shoots", 1000)
+    with pytest.raises(ValueError, match="n must be at most 1000, got 3000000000"):
+        parser.parse("anna shoots", 3_000_000_000)
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("sentence", ["!!!", " .", "", []])
 def test_a_sentence_without_words_means_nothing(algorithm, sentence):

@@ -73,6 +73,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--curve", "no/such/curve"), "there is no folder no/such"),
         (("tag", "chunk.ssvm", "test.txt", "-o", "no/such/out"), "there is no folder no/such"),
         (("tag", "chunk.ssvm", "test.txt", "--nbest", "2", "--replace"), "cannot be combined with --replace"),
+        (("tag", "chunk.ssvm", "test.txt", "--nbest", "3000000000"), "--nbest must be at most 1000"),
         (("convert", "train.txt", "--to", "FOO"), "must be one of"),
         (("convert", "train.txt", "--to", "none"), "IOB1, IOB2, IOBES and BILUO"),
         (("convert", "train.txt", "--to", "IOBES", "--from", "FOO"), "must be one of"),
