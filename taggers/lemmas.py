@@ -34,12 +34,13 @@ TEMPLATE = """
     lower_suffix4[0]|p[0]|c2[0], lower_suffix5[0]|p[0]|c2[0], lower_prefix2[0]|lower_suffix2[0]|c2[0],
     short_shape[0], short_shape[0]|p[0], is_title[0]|p[0], is_upper[0]|p[0], bias
 """
-WHOLE = Extractor(parse_template("w[0]|p[0]|c2[0]"))
+# A word with all that its lemma depends on, by the number of columns.
+WHOLE = {2: Extractor(parse_template("w[0]|p[0]")), 3: Extractor(parse_template("w[0]|p[0]|c2[0]"))}
 RARE = 2  # scripts of fewer words are not learned, only remembered
 EPOCHS = 4
 MOST_SEEN = 1 << 17  # lemmas to remember
 
-Token = tuple[str, str, str]  # form, part of speech, features
+Token = tuple[str, ...]  # form, part of speech and, if there are any, features
 
 
 @lru_cache(maxsize=1 << 16)
@@ -60,6 +61,14 @@ def _edits(case: str, form: str, lemma: str) -> str:
     if ">" in word[: match.a]:  # > is the separator, so let the second edit replace the whole word
         return JOINT.join([case, ">", f"{len(word)}>{lemma}"])
     return JOINT.join([case, f"{word[: match.a]}>{lemma[: match.b]}", f"{len(word) - end}>{lemma[rest:]}"])
+
+
+def is_script(text: str) -> bool:
+    """Whether a text is an edit script."""
+    case, begin, end = [*text.split(JOINT), "", ""][:3]
+    last, arrow, _ = end.partition(">")
+    whole = text.count(JOINT) == 2 and case in CASES and ">" in begin
+    return whole and bool(arrow) and last.isascii() and last.isdigit()
 
 
 @lru_cache(maxsize=1 << 17)
@@ -91,9 +100,15 @@ class Lemmatizer:
     scripts: list[str]
     seen: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
 
+    def whole(self, columns: Columns) -> np.ndarray:
+        """A key for each token, made of all that its lemma depends on."""
+        template = self.model.template
+        assert template is not None
+        return WHOLE[max(template.width, 2)].keys(columns)[:, 0]
+
     def lemmas(self, columns: Columns) -> tuple[np.ndarray, list[str]]:
         """For each token the position of its lemma in a list; columns: form, part of speech, features."""
-        whole = WHOLE.keys(columns)[:, 0]
+        whole = self.whole(columns)
         keys, first, place = np.unique(whole, return_index=True, return_inverse=True)
         if (whole == 0).any():  # a token with an empty cell has no key, so its lemma is found for itself
             place = np.where(whole == 0, len(keys) + np.cumsum(whole == 0) - 1, place)
@@ -114,7 +129,7 @@ class Lemmatizer:
         self, columns: Columns, ids: np.ndarray, names: list[str]
     ) -> tuple[np.ndarray, list[str]]:
         """The scripts of tokens, as indices into names, corrected for remembered words."""
-        rows = self.keys.rows(WHOLE.keys(columns)[:, 0])
+        rows = self.keys.rows(self.whole(columns))
         return np.where(rows >= 0, len(names) + rows, ids), [*names, *self.scripts]
 
     def _lemmas(self, columns: Columns) -> list[str]:
@@ -142,12 +157,14 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
     wanted = {token: seen.most_common(1)[0][0] for token, seen in counts.items()}
     usual = {name for name, count in Counter(wanted.values()).items() if count >= RARE}
     learned = {token: name for token, name in wanted.items() if name in usual} or wanted
-    tagger = MorphTagger(template=TEMPLATE, order=0, **{"epochs": EPOCHS, **options})
+    width = len(next(iter(learned)))
+    template = parse_template(TEMPLATE).within(width)
+    tagger = MorphTagger(template=template, order=0, **{"epochs": EPOCHS, **options})
     tagger.fit([[token] for token in learned], [[name] for name in learned.values()])
     found = tagger.predict([[token] for token in wanted])
     wrong = [token for token, (name,) in zip(wanted, found, strict=True) if name != wanted[token]]
     wrong = [token for token in wrong if all(token)]  # a token with an empty cell has no key
     keys = KeyTable()
     if wrong:
-        keys.rows(WHOLE.keys(Columns.from_sentences([wrong]))[:, 0], grow=True)
+        keys.rows(WHOLE[width].keys(Columns.from_sentences([wrong]))[:, 0], grow=True)
     return Lemmatizer(tagger.model_, keys, [wanted[token] for token in wrong])

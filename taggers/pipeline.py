@@ -19,11 +19,11 @@ from structsvm.files import ModelFileError, check_budget, consistent, padding, s
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
+from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_text import RawText
 from taggers.formats.tokenizer import Token, split_sentences
 from taggers.labels.label_encoding import GoldLabels
-from taggers.labels.parts import JOINT
-from taggers.lemmas import CASES, Lemmatizer, train_lemmatizer
+from taggers.lemmas import Lemmatizer, is_script, train_lemmatizer
 from taggers.model import TaggerModel
 from taggers.model_file import packed, read_arrays, table_bytes, unpacked
 from taggers.splitter import WIDTH, Splitter, train_splitter
@@ -80,7 +80,10 @@ class Pipeline:
     @property
     def inputs(self) -> list[str]:
         """The columns that the pipeline reads, as CoNLL-U calls them."""
-        return ["form"] if self.upos is not None else ["form", "upos", "feats"]
+        if self.upos is not None or self.lemmatizer is None:
+            return ["form"]
+        files = self.lemmatizer.model.files
+        return [CONLLU.names[column] for column in files["inputs"]] if files else ["form", "upos", "feats"]
 
     @property
     def first(self) -> TaggerModel:
@@ -202,11 +205,8 @@ def _check(layers: dict[str, TaggerModel], lemmatizer: Lemmatizer | None) -> Non
         scripts = [*lemmatizer.model.names, *lemmatizer.scripts]
         if len(lemmatizer.keys) != len(lemmatizer.scripts):
             raise ValueError("the number of scripts does not match their keys")
-        for script in scripts:
-            case, begin, end = script.split(JOINT)
-            last, arrow, _ = end.partition(">")
-            if case not in CASES or ">" not in begin or not arrow or int(last) < 0:
-                raise ValueError("a script is malformed")
+        if not all(map(is_script, scripts)):
+            raise ValueError("a script is malformed")
 
 
 def extended(columns: Columns, more: Sequence[Found]) -> Columns:
@@ -237,7 +237,10 @@ def extended(columns: Columns, more: Sequence[Found]) -> Columns:
 
 
 def _lemma_inputs(columns: Columns, found: dict[str, Found]) -> Columns:
-    """Form, UPOS and FEATS; XPOS where there are no features, `_` where there is neither."""
+    """Form, UPOS and FEATS; XPOS where there are no features.
+
+    `_` where there is neither, because the lemmas in files of older versions read three columns.
+    """
     nothing = Found(np.zeros(columns.n_tokens, np.int32), ["_"])
     return extended(columns, [found["upos"], found.get("feats") or found.get("xpos") or nothing])
 
@@ -291,22 +294,23 @@ def train_pipeline(
             "parts": parts,
         }  # fmt: skip
     if "lemma" in used:
-        more = 2 if parts == ["xpos"] else 3
-        pipeline.lemmatizer = _lemmatizer(columns, more, random_state)
+        pipeline.lemmatizer = _lemmatizer(columns, used, random_state)
     return pipeline
 
 
 def train_lemmas(columns: Columns, *, random_state: int = 0) -> Pipeline:
     """Learn lemmas only, from the columns form, upos, xpos, feats and lemma."""
-    return Pipeline(None, lemmatizer=_lemmatizer(columns, 3, random_state))
+    return Pipeline(None, lemmatizer=_lemmatizer(columns, _used(columns), random_state))
 
 
-def _lemmatizer(columns: Columns, more: int, random_state: int) -> Lemmatizer:
-    """Learn lemmas from the form, UPOS and the column number `more`: FEATS or XPOS."""
-    rows = zip(*[columns.texts(place) for place in (0, 1, more, 4)], strict=True)
-    *inputs, lemmas = zip(*compress(rows, annotated(columns, "lemma")), strict=True)
-    found = train_lemmatizer(zip(*inputs, strict=True), lemmas, random_state=random_state)
-    found.model.files = {"format": "conllu", "inputs": [1, 3, more + 2], "label": 2, "n_columns": 10}
+def _lemmatizer(columns: Columns, used: set[str], random_state: int) -> Lemmatizer:
+    """Learn lemmas from the form, UPOS and, if they are used, FEATS or else XPOS."""
+    more = [COLUMNS.index(name) + 1 for name in ("feats", "xpos") if name in used][:1]
+    rows = zip(*[columns.texts(place) for place in (0, 1, *more, 4)], strict=True)
+    *tokens, lemmas = zip(*compress(rows, annotated(columns, "lemma")), strict=True)
+    found = train_lemmatizer(zip(*tokens, strict=True), lemmas, random_state=random_state)
+    inputs = [columns.wanted[place] for place in (0, 1, *more)]
+    found.model.files = {"format": "conllu", "inputs": inputs, "label": 2, "n_columns": 10}
     return found
 
 

@@ -113,6 +113,12 @@ class SequencePipe(EstimatorPipe):
     def start_over(self) -> None:
         self.saved = {}
         super().start_over()
+        if self.source is not None:
+            self._check_labels(self.model.model_, self.source)
+
+    @abstractmethod
+    def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
+        """Raise ValueError if the component cannot use the labels of the model file that it starts from."""
 
     def _load(self, path: str | Path) -> SequenceTagger:
         model = open_model(path)

@@ -16,7 +16,7 @@ from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
 from taggers.features.template import parse_template
-from taggers.lemmas import TEMPLATE, WHOLE, Lemmatizer, edited, script
+from taggers.lemmas import TEMPLATE, Lemmatizer, edited, is_script, script
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline
 from taggers.spacy.component import FILE, precision
@@ -29,22 +29,17 @@ from taggers.tagger import MorphTagger, SequenceTagger
 class StructSVMMorphologizer(StructSVMTagger):
     """Sets Token.pos_ and Token.morph with one label, whose parts share weights.
 
-    target: POS|MORPH, MORPH alone, or TAG|MORPH. It loads the models of `structsvm train morph`. From a
-    file of `structsvm train ud`, it uses the layer of XPOS and FEATS. This layer reads Token.pos_, so add
-    `structsvm_tagger` with the same file before it.
+    target: POS|MORPH, POS|TAG|MORPH, TAG|MORPH, MORPH or TAG. It loads the models of `structsvm train morph`.
+    From a file of `structsvm train ud`, it uses the layer of XPOS and FEATS. This layer reads Token.pos_, so
+    add `structsvm_tagger` with the same file before it.
     """
 
     LAYER: ClassVar[str] = "morph"
     TAGGER: ClassVar[Any] = MorphTagger
     TARGETS: ClassVar[dict[str, list[str]]] = {
         "POS|MORPH": ["POS", "MORPH"], "MORPH": ["MORPH"], "TAG|MORPH": ["TAG", "MORPH"],
+        "POS|TAG|MORPH": ["POS", "TAG", "MORPH"], "TAG": ["TAG"],
     }  # fmt: skip
-
-    def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
-        model = super()._layer(pipeline, path)
-        if "feats" not in model.parts:
-            raise ValueError(f"{path} was trained without FEATS, which {self.name!r} needs")
-        return model
 
     def _target_of_file(self) -> str:
         if self.source is None or not self.trained:
@@ -89,6 +84,13 @@ class StructSVMLemmatizer(StructSVMTagger):
         self.memory = pipeline.lemmatizer
         return super()._layer(pipeline, path)
 
+    def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
+        if not all(map(is_script, model.names)):
+            raise ValueError(
+                f"{path} has the label {model.names[0]!r}, which is not an edit script of a lemma; use a "
+                "model of structsvm train lemma or train ud"
+            )
+
     def _columns_of_file(self) -> list[str]:
         # Files of older versions do not name their columns.
         return super()._columns_of_file() if self.model.model_.files else ["ORTH", "POS", "MORPH"]
@@ -105,7 +107,7 @@ class StructSVMLemmatizer(StructSVMTagger):
         """Let the examples overrule the words that the file remembers."""
         assert self.memory is not None
         batch = self._read([example.predicted for example in examples])
-        rows = self.memory.keys.rows(WHOLE.keys(batch.columns)[:, 0])
+        rows = self.memory.keys.rows(self.memory.whole(batch.columns))
         gold = [name for example in examples for name in self._gold(example)]
         for at, row in zip(batch.tokens.tolist(), rows.tolist(), strict=True):
             if row >= 0 and gold[at] is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from spacy.scorer import Scorer, get_ner_prf
@@ -13,6 +14,7 @@ from spacy.util import filter_spans, registry
 
 from structsvm.integrations.spacy import factory
 from taggers.labels import schemes
+from taggers.model import TaggerModel
 from taggers.spacy.component import SequencePipe
 from taggers.spacy.gold import Gold, entity_gold, phrase_labels, phrase_types, span_gold
 from taggers.tagger import Chunker, NerTagger
@@ -22,6 +24,13 @@ WORD_TASKS = {"pos": "structsvm_tagger", "morph": "structsvm_morphologizer"}
 
 class PhrasePipe(SequencePipe):
     """A component whose labels mark phrases."""
+
+    def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
+        if model.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
+            raise ValueError(
+                f"the labels of {path} ({', '.join(model.names[:5])}, ...) do not mark phrases; add the "
+                "component structsvm_tagger instead"
+            )
 
     def _shown(self, names: list[str]) -> list[str]:
         return phrase_types(names)
@@ -33,11 +42,6 @@ class PhrasePipe(SequencePipe):
         """Return the phrases of each doc as (type, start, end)."""
         batch, ids, names = self._label(docs)
         model = self.model.model_
-        if model.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
-            raise ValueError(
-                f"the labels of this model ({', '.join(model.names[:5])}, ...) do not mark phrases; "
-                "load it with structsvm_tagger"
-            )
         found: list[list[schemes.Span]] = [[] for _ in batch.bounds[1:]]
         if model.outer != "none" and names:
             tokens, labels = batch.tokens.tolist(), [names[k] for k in ids.tolist()]

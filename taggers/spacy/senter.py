@@ -15,7 +15,8 @@ from spacy.training import Example
 from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
-from taggers.formats.conllu_text import OUTSIDE
+from taggers.formats.conllu_text import LABELS, OUTSIDE
+from taggers.model import TaggerModel
 from taggers.spacy.component import SequencePipe
 from taggers.spacy.docs import Batch, read_docs
 from taggers.spacy.gold import Gold, same_tokens
@@ -49,8 +50,7 @@ class StructSVMSenter(StructSVMTagger):
 
     def _load(self, path: str | Path) -> SequenceTagger:
         tagger = super()._load(path)
-        if OUTSIDE in tagger.model_.names:
-            Splitter.of(tagger.model_, {"endings": {}, "exceptions": {}})  # checks the labels
+        if _splits(tagger.model_):
             if self.margins or self.nbest:
                 raise ValueError(f"{path} splits text without margins; leave out margins and nbest")
             return tagger
@@ -64,7 +64,10 @@ class StructSVMSenter(StructSVMTagger):
     @property
     def splits(self) -> bool:
         """Whether the model splits text, character by character."""
-        return self.trained and OUTSIDE in self.model.model_.names
+        return self.trained and _splits(self.model.model_)
+
+    def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
+        """Do nothing: `_load` checks the labels of every file."""
 
     def _columns_of_file(self) -> list[str]:
         return ["ORTH"] if self.splits else super()._columns_of_file()
@@ -115,6 +118,11 @@ class StructSVMSenter(StructSVMTagger):
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         return {} if self.scorer is None else dict(self.scorer(examples, **kwargs))
+
+
+def _splits(model: TaggerModel) -> bool:
+    """Return whether the labels of a model are those of characters."""
+    return OUTSIDE in model.names and {*model.names} <= {*LABELS}
 
 
 def _sentence_starts(splitter: Splitter, doc: Doc) -> np.ndarray:

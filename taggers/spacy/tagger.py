@@ -64,6 +64,20 @@ class StructSVMTagger(SequencePipe):
             )
         return model
 
+    def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
+        columns = model.parts or _label_columns(model)
+        predicts = "|".join(ATTRIBUTES[name] for name in columns if name in ATTRIBUTES)
+        if predicts not in ("", *self.TARGETS) and self.target is None:
+            raise ValueError(f"{path} predicts {predicts}, which {self.name!r} cannot set; {_hint(predicts)}")
+        attributes = self.attributes
+        for label in model.names:
+            row = values(label, len(attributes))
+            if len(row) != len(attributes) or not all(map(_fits, attributes, row)):
+                raise ValueError(
+                    f"{path} has the label {label!r}, which is not a value of {'|'.join(attributes)}; choose "
+                    "another model or target"
+                )
+
     @property
     def attributes(self) -> list[str]:
         """The token attributes that the component sets."""
@@ -86,8 +100,7 @@ class StructSVMTagger(SequencePipe):
         if self.source is None or not self.trained:
             return "TAG"
         model = self.model.model_
-        columns = FORMATS[model.files.get("format", "columns")].names
-        if columns and columns[model.files["label"]] == "xpos":
+        if _label_columns(model) == ["xpos"]:
             return "TAG"
         if all(label in UPOS for label in model.names):
             return "POS"
@@ -154,6 +167,26 @@ class StructSVMTagger(SequencePipe):
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "target": "|".join(self.attributes)}
+
+
+def _label_columns(model: TaggerModel) -> list[str]:
+    """Return the name of the label column of a model's training file; nothing if columns have no names."""
+    columns = FORMATS[model.files.get("format", "columns")].names
+    return [columns[model.files["label"]]] if columns and not model.parts else []
+
+
+def _fits(attribute: str, value: str) -> bool:
+    """Return whether a token attribute can have this value."""
+    if attribute == "MORPH":
+        return value in ("", "_") or all("=" in feature for feature in value.split("|"))
+    return attribute != "POS" or value in UPOS
+
+
+def _hint(predicts: str) -> str:
+    """Return what to do with a model that predicts these attributes."""
+    if predicts == "LEMMA":
+        return "train lemmas with structsvm train lemma"
+    return f"add the component structsvm_{'morphologizer' if 'MORPH' in predicts else 'tagger'} instead"
 
 
 def score_tags(

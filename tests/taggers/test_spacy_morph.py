@@ -12,7 +12,7 @@ from taggers import commands  # noqa: E402
 from taggers.pipeline import Pipeline  # noqa: E402
 from taggers.spacy.__main__ import config  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
-from tests.taggers.sentences import NUMBER, with_lemmas, with_words  # noqa: E402
+from tests.taggers.sentences import NUMBER, as_columns, with_lemmas, with_words  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_components_say_what_they_set_and_need():
     weights = nlp.config["training"]["score_weights"]
     assert {name for name, weight in weights.items() if weight} == {"pos_acc", "morph_acc", "lemma_acc"}
     with pytest.raises(ValueError, match=r"target must be one of POS\|MORPH, MORPH"):
-        spacy.blank("en").add_pipe("structsvm_morphologizer", config={"target": "TAG"})
+        spacy.blank("en").add_pipe("structsvm_morphologizer", config={"target": "LEMMA"})
 
 
 def test_confidence_is_in_the_doc_only_if_it_is_asked_for():
@@ -144,7 +144,6 @@ def test_the_components_use_the_layers_of_one_file_and_keep_them(layers, tmp_pat
         ("ner", "ud", {}, "the layers upos, morph, lemma, split, and 'structsvm_ner' can use none"),
         ("senter", "lemma", {}, "it needs split"),
         ("senter", "ud", {"margins": True}, "splits text without margins"),
-        ("morphologizer", "less", {}, "was trained without FEATS"),
         ("morphologizer", "ud", {"target": "MORPH"}, r"predicts TAG\|MORPH, not MORPH; leave out target"),
         ("tagger", "ud", {"target": "TAG"}, "the layer upos of .* predicts POS, not TAG"),
         ("tagger", "ud", {"keep_state": True}, "keep_state has no effect on"),
@@ -154,6 +153,106 @@ def test_a_file_without_the_layer_of_a_component_is_refused(layers, component, m
     model = {"model": str(layers / f"{model}.ssvm")}
     with pytest.raises(ValueError, match=message):
         spacy.blank("xx").add_pipe(f"structsvm_{component}", config=model | config)
+
+
+@pytest.mark.parametrize("columns", [[5], [4], [4, 5]])
+def test_files_without_some_columns_are_used_too(layers, tmp_path, columns):
+    """Without FEATS the morphologizer sets tags, and lemmas depend on tags, or on parts of speech alone."""
+    rows = [line.split("\t") for line in with_words(60).decode().split("\n")]
+    for fields in rows:
+        for column in columns * (len(fields) == 10):
+            fields[column] = "_"
+    (tmp_path / "less.conllu").write_text("\n".join("\t".join(fields) for fields in rows))
+    with pytest.warns(UserWarning, match="left out"):
+        commands.train_ud(tmp_path / "less.conllu", tmp_path / "ud.ssvm")
+    commands.train_lemma(tmp_path / "less.conllu", tmp_path / "lemma.ssvm")
+    pipeline = Pipeline.load(tmp_path / "ud.ssvm")
+    nlp = with_model(
+        tmp_path / "ud.ssvm", [name for name in COMPONENTS[1:] if pipeline.morph or "morph" not in name]
+    )
+    words = ["the", "cats", "see", "red", "lamps", "."]
+    right = [
+        tuple(word.get(name, "_") for name in ("upos", "xpos", "feats", "lemma"))
+        for word in pipeline.predict([words])[0]
+    ]
+    doc = nlp(Doc(nlp.vocab, words=words))
+    assert [(pos, tag or "_", morph, lemma) for pos, tag, morph, lemma, _ in tokens_of(doc)] == right
+    assert [token.lemma_ for token in doc] == ["the", "cat", "see", "red", "lamp", "."]
+    nlp.add_pipe("structsvm_lemmatizer", name="again", config={"model": str(tmp_path / "lemma.ssvm")})
+    assert tokens_of(nlp(Doc(nlp.vocab, words=words))) == tokens_of(doc)
+    nlp.to_disk(tmp_path / "nlp")
+    loaded = spacy.load(tmp_path / "nlp")
+    assert tokens_of(loaded(Doc(loaded.vocab, words=words))) == tokens_of(doc)
+    assert commands.evaluate_any(tmp_path / "lemma.ssvm", tmp_path / "less.conllu")["lemma"].accuracy == 1
+
+
+@pytest.fixture(scope="module")
+def models(layers):
+    """One model of each kind, by name."""
+    (layers / "columns.txt").write_bytes(as_columns(20))
+    commands.train("pos", layers / "columns.txt", layers / "tags.ssvm", inputs=[0], label=1)
+    commands.train("chunk", layers / "columns.txt", layers / "chunk.ssvm")
+    commands.train("ner", layers / "columns.txt", layers / "ner.ssvm", inputs=[0])
+    for name, task, label in (
+        ("upos", "pos", 3), ("both", "pos", [3, 4]), ("feats", "pos", 5), ("forms", "pos", 2),
+        ("morph", "morph", [3, 5]), ("three", "morph", [3, 4, 5]),
+    ):  # fmt: skip
+        commands.train(task, layers / "train.conllu", layers / f"{name}.ssvm", label=label)
+    return layers
+
+
+@pytest.mark.parametrize(
+    ("component", "model", "message"),
+    [
+        ("ner", "chunk", "for the task chunk, .*add the component structsvm_chunker"),
+        ("chunker", "ner", "for the task ner, .*add the component structsvm_ner"),
+        ("tagger", "ner", "for the task ner, .*add the component structsvm_ner"),
+        ("tagger", "morph", r"predicts POS\|MORPH, .*add the component structsvm_morphologizer"),
+        ("tagger", "feats", "predicts MORPH, .*add the component structsvm_morphologizer"),
+        ("tagger", "forms", "predicts LEMMA, .*train lemmas with structsvm train lemma"),
+        ("morphologizer", "tags", "has the label .*, which is not a value of MORPH"),
+        ("morphologizer", "upos", "predicts POS, .*add the component structsvm_tagger"),
+        ("morphologizer", "both", r"predicts POS\|TAG, .*add the component structsvm_tagger"),
+        ("morphologizer", "forms", "predicts LEMMA"),
+        ("morphologizer", "ner", "for the task ner"),
+        ("lemmatizer", "tags", "is not an edit script of a lemma; use a model of structsvm train lemma"),
+        ("lemmatizer", "forms", "is not an edit script of a lemma"),
+        ("lemmatizer", "three", "is not an edit script of a lemma"),
+        ("lemmatizer", "chunk", "for the task chunk"),
+        ("senter", "feats", "the labels of 'structsvm_senter' are S and I"),
+        ("senter", "ner", "for the task ner"),
+    ],
+)  # fmt: skip
+def test_a_model_of_another_task_is_refused_when_it_is_added(models, component, model, message):
+    with pytest.raises(ValueError, match=message):
+        spacy.blank("xx").add_pipe(f"structsvm_{component}", config={"model": str(models / f"{model}.ssvm")})
+
+
+def test_a_target_that_the_labels_do_not_fit_is_refused(models):
+    for component, model, target in (
+        ("tagger", "tags", "POS"), ("tagger", "tags", "POS|TAG"), ("morphologizer", "morph", "MORPH"),
+    ):  # fmt: skip
+        config = {"model": str(models / f"{model}.ssvm"), "target": target}
+        with pytest.raises(ValueError, match="which is not a value of"):
+            spacy.blank("xx").add_pipe(f"structsvm_{component}", config=config)
+    tagger = spacy.blank("xx").add_pipe(
+        "structsvm_tagger", config={"model": str(models / "upos.ssvm"), "target": "TAG"}
+    )
+    assert tagger.attributes == ["TAG"]
+
+
+def test_labels_of_three_columns_set_three_attributes(models, tmp_path):
+    nlp = with_model(models / "three.ssvm", ["structsvm_morphologizer"])
+    words = ["the", "cats", "see", "Anna", "."]
+    tags = [("DET", "DT", "_"), ("NOUN", "NNS", "Number=Plur"), ("VERB", "VB", "_")]
+    doc = nlp(Doc(nlp.vocab, words=words))
+    assert [found[:3] for found in tokens_of(doc)][:3] == tags
+    nlp.to_disk(tmp_path / "nlp")
+    loaded = spacy.load(tmp_path / "nlp")
+    assert tokens_of(loaded(Doc(loaded.vocab, words=words))) == tokens_of(doc)
+    examples = list(make_reader(str(models / "train.conllu"))(nlp))[:5]
+    scores = nlp.evaluate(examples)
+    assert min(scores["tag_acc"], scores["pos_acc"], scores["morph_acc"]) > 0.9
 
 
 def test_examples_overrule_the_lemmas_that_a_file_remembers(layers, tmp_path):
