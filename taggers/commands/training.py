@@ -18,6 +18,8 @@ from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
+from taggers.formats.conllu import FORMAT as CONLLU
+from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import CHUNK, read_columns
 from taggers.labels.checks import (
     check_scheme,
@@ -121,6 +123,9 @@ def train(
     columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, labels=labels)
     check_ready(columns, options)
     held_out = None if dev is None else read_alike(dev, columns, len(labels), encoding)
+    for one in (columns, held_out):
+        if one is not None and one.format is CONLLU and COLUMN["feats"] in one.wanted:
+            check_conllu(one.data, one.name)
     place = columns.width - len(labels)
     gold = GoldLabels.from_columns(columns, place, sets=True)
     dev_data: dict[str, Any] = {}
@@ -222,7 +227,7 @@ def read_labelled_parts(
                 "has only one column, so it has no labels; use a file with words and labels", file_name(path)
             )
         if len(labels) > 1 and not format.names:
-            what = f"several label columns need a format that names its columns, but this is {format.title}"
+            what = f"several label columns need CoNLL-U, which has ten columns, but this is {format.title}"
             raise DataError(what, file_name(path))
         gold = [format.label if label is None else label for label in labels]
         gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
@@ -267,7 +272,8 @@ def _check_labels(columns: Columns, place: int) -> None:
 def _check_not_missing(columns: Columns, column: int) -> None:
     """Raise DataError if no token has a label in a column."""
     format, number = columns.format, columns.wanted[column]
-    if not GoldLabels.from_column(columns, column).names:
+    names = GoldLabels.from_column(columns, column).names
+    if not names or (format is CONLLU and names == ["_"]):  # no FEATS
         what = f"the column {format.column_name(number)} has no labels; choose another with --column"
         raise DataError(what, columns.name)
 

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+import warnings
+
 from structsvm.files.errors import DataError
+from taggers.formats.conllu import COLUMN, FORMAT
+
+FEATS = COLUMN["feats"]
+LONG = 5  # words of a sentence that should have a feature
+MANY = 0.1  # the share of such sentences without any, which is strange
 
 
 def check_conllu(data: bytes, name: str) -> None:
     """Raise DataError for the first sentence whose numbers, ranges or FEATS break the rules of CoNLL-U.
 
-    The lines must have been read before, so that each has ten columns and a number.
+    Warn if FEATS seem to be missing in some sentences. The lines must have been read before, so that each has
+    ten columns and a number.
     """
     checked = {"_"}
-    last = reach = reach_line = 0
-    for number, line in enumerate(data.decode().split("\n"), 1):
+    last = reach = reach_line = with_features = 0
+    long, bare = 0, list[int]()  # long sentences, and the lines where those without features end
+    for number, line in enumerate([*data.decode().removeprefix("\ufeff").split("\n"), ""], 1):
         if not line[:1].isdigit():
             if not line.strip() and last:
                 _check_reach(reach, last, name, reach_line)
-                last = reach = 0
+                if last >= LONG:
+                    long += 1
+                    bare += [number - last] * (not with_features)
+                last = reach = with_features = 0
             continue
-        fields = line.split("\t")
+        fields = line.rstrip("\r").split("\t")
+        if "" in fields:
+            what = f"{FORMAT.names[fields.index('')].upper()} is empty; write _ for no value"
+            raise DataError(what, name, number)
         if "." in fields[0]:
             continue
         first, _, end = fields[0].partition("-")
         if int(first) != last + 1:
-            what = f"number {fields[0]} follows {last}; number the words of a sentence 1, 2, 3, ..."
+            what = f"number {fields[0]} instead of {last + 1}; number the words of a sentence 1, 2, 3, ..."
             raise DataError(what, name, number)
         if end:
             if int(end) < int(first) or int(first) <= reach:
@@ -31,10 +46,17 @@ def check_conllu(data: bytes, name: str) -> None:
             reach, reach_line = int(end), number
             continue
         last += 1
-        if fields[5] not in checked:
-            _check_features(fields[5], name, number)
-            checked.add(fields[5])
-    _check_reach(reach, last, name, reach_line)
+        with_features += fields[FEATS] != "_"
+        if fields[FEATS] not in checked:
+            _check_features(fields[FEATS], name, number)
+            checked.add(fields[FEATS])
+    if MANY * long < len(bare) < long:
+        warnings.warn(
+            f"{name}:{bare[0]}: no word of this sentence has FEATS (such sentences: {len(bare)} of {long} "
+            f"with at least {LONG} words); _ means that a word has no features, so leave out sentences whose "
+            "FEATS are unknown",
+            stacklevel=3,
+        )
 
 
 def _check_reach(reach: int, last: int, name: str, line: int) -> None:

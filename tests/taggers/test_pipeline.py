@@ -2,7 +2,9 @@
 
 import gc
 import json
+import warnings
 from dataclasses import replace
+from functools import partial
 
 import conllu
 import numpy as np
@@ -564,10 +566,10 @@ def test_explanations_and_inspection_of_shared_labels_add_up(folder):
 @pytest.mark.parametrize(
     ("ids", "feats", "line", "message"),
     [
-        (["1", "3"], "_", 2, "number 3 follows 1"),
-        (["1", "2-3", "2"], "_", 2, "the range ends at 3, but its sentence has 2 words"),
-        (["1-2", "1", "2-3", "2", "3"], "_", 3, "overlaps"),
-        (["1", "2-1", "2"], "_", 2, "is empty or overlaps"),
+        (["1", "3"], "Case=Nom", 2, "number 3 instead of 2"),
+        (["1", "2-3", "2"], "Case=Nom", 2, "the range ends at 3, but its sentence has 2 words"),
+        (["1-2", "1", "2-3", "2", "3"], "Case=Nom", 3, "overlaps"),
+        (["1", "2-1", "2"], "Case=Nom", 2, "is empty or overlaps"),
         (["1"], "Number=Sing|Case=Nom", 1, "out of order"),
         (["1"], "Case=Nom|Case=Acc", 1, "a feature twice"),
         (["1"], "Plural", 1, "must be pairs"),
@@ -576,10 +578,44 @@ def test_explanations_and_inspection_of_shared_labels_add_up(folder):
 def test_broken_conllu_is_refused_with_its_line(tmp_path, ids, feats, line, message):
     rows = "".join(f"{one}\tw\tw\tNOUN\t_\t{feats}\t_\t_\t_\t_\n" for one in ids)
     (tmp_path / "broken.conllu").write_text(rows + "\n")
-    with pytest.raises(DataError, match=message) as told:
-        commands.train_ud(tmp_path / "broken.conllu", tmp_path / "m")
-    assert f"broken.conllu:{line}" in str(told.value)
-    assert not (tmp_path / "m").exists()
+    for start in (commands.train_ud, partial(commands.train, "morph")):
+        with pytest.raises(DataError, match=message) as told:
+            start(tmp_path / "broken.conllu", tmp_path / "m")
+        assert f"broken.conllu:{line}" in str(told.value)
+        assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("column", [1, 2, 3, 4, 5, 9])
+def test_an_empty_field_is_refused_with_its_line(tmp_path, column):
+    fields = ["1", "w", "w", "NOUN", "NN", "_", "_", "_", "_", "_"]
+    fields[column] = ""
+    (tmp_path / "empty.conllu").write_text(
+        "1" + "\tx" * 3 + "\tNN" + "\t_" * 5 + "\n\n" + "\t".join(fields) + "\r\n"
+    )
+    name = ConlluFormat.names[column].upper()
+    for start in (commands.train_ud, commands.train_lemma):
+        with pytest.raises(DataError, match=f"empty.conllu:3: {name} is empty; write _ for no value"):
+            start(tmp_path / "empty.conllu", tmp_path / "m")
+
+
+def test_a_byte_order_mark_is_not_part_of_the_first_number(folder):
+    rows = [line for line in (folder / "train.conllu").read_text().split("\n") if not line.startswith("#")]
+    (folder / "bom.conllu").write_text("\ufeff" + "\n".join(rows), encoding="utf-8")
+    commands.train_lemma(folder / "bom.conllu", folder / "bom.ssvm")
+
+
+def test_missing_features_are_reported(folder, tmp_path):
+    data = (folder / "train.conllu").read_bytes()
+    (tmp_path / "none.conllu").write_bytes(with_changes(data, lambda _, fields: fields.__setitem__(5, "_")))
+    with pytest.raises(DataError, match="the column feats has no labels; choose another with --column"):
+        commands.train("morph", tmp_path / "none.conllu", tmp_path / "m")
+    (tmp_path / "some.conllu").write_bytes(with_changes(data, without(5)))
+    for start in (commands.train_lemma, partial(commands.train, "morph")):
+        with pytest.warns(UserWarning, match=r"some.conllu:\d+: no word of this sentence has FEATS \(such"):
+            start(tmp_path / "some.conllu", tmp_path / "m")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            start(folder / "train.conllu", tmp_path / "m")
 
 
 def test_plain_text_is_split_into_words_without_saying_so(tmp_path):
