@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from structsvm.optimizers import Optimizer
 
 MOST_ALIKE = 64
+LARGEST_BIAS = 1e6  # far above any score, and exact enough in float32
 MOST_LABELS = 10_000  # the loss matrix has a number for each pair
 READ = 1 << 18  # weights of an optimizer to read at a time, as a copy of all of them is large
 
@@ -444,8 +446,8 @@ class TaggerModel:
         if self.share or self.problem().history < len(self.labels) + 1:
             raise ValueError("a bias needs labels without parts, and an order of at least 1")
         shift = by_label("bias", bias, self.labels, self.outer, self.inner, 0.0)
-        if not np.isfinite(shift).all():
-            raise ValueError("a bias must be a finite number")
+        if not (np.abs(self.shift + shift) <= LARGEST_BIAS).all():
+            raise ValueError(f"a bias must be a finite number from -{LARGEST_BIAS:g} to {LARGEST_BIAS:g}")
         total = dict(zip(self.labels, (self.shift + shift).tolist(), strict=True))
         weights = self.weights.shifted(len(self.labels) + 1, shift)
         return replace(self, weights=weights, bias={label: value for label, value in total.items() if value})
@@ -477,6 +479,8 @@ class TaggerModel:
         sets = self.candidates
         needed = np.zeros(0, np.int32) if sets is None else sets.rows
         weights, keep = self.weights.compact(least, dtype, first, needed + first)
+        if least and self.weights.counts[first:].any() and not weights.counts[first:].any():
+            warnings.warn(f"prune={least:g} drops the weights of all features; use less", stacklevel=3)
         keep = keep[first:]
         names = None if self.feature_names is None else list(compress(self.feature_names, keep))
         numbers = self.bigram_numbers

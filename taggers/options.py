@@ -37,7 +37,8 @@ class Option:
     flag: its name on the command line; "" if it exists only in Python.
     low: the smallest allowed value. choices: the allowed values.
     kept: whether model files contain it. fixed_on_resume: whether resumed training must use the same value.
-    algorithms: the algorithms that use it. repeatable: whether its flag can be given several times.
+    algorithms: the algorithms that use it. needs: it has no effect without one of these options.
+    repeatable: whether its flag can be given several times.
     search: the values that `tune` tries besides the default; one that starts with + extends the default.
     """
 
@@ -54,6 +55,7 @@ class Option:
     kept: bool = True
     fixed_on_resume: bool = False
     algorithms: tuple[str, ...] = ALGORITHMS
+    needs: tuple[str, ...] = ()
     repeatable: bool = False
     search: tuple[Any, ...] = ()
 
@@ -135,6 +137,7 @@ OPTIONS = (
         low=1,
         kept=False,
         fixed_on_resume=True,
+        needs=("classes",),
     ),
     Option(
         "n_classes",
@@ -145,6 +148,7 @@ OPTIONS = (
         low=2,
         kept=False,
         fixed_on_resume=True,
+        needs=("text", "classes"),
     ),
     Option(
         "gazetteers",
@@ -167,6 +171,7 @@ OPTIONS = (
         flag="--fold-gazetteers",
         kept=False,
         fixed_on_resume=True,
+        needs=("gazetteers",),
     ),
     Option(
         "vectors",
@@ -446,8 +451,15 @@ def checked_settings(tagger: Any) -> dict[str, Any]:
 def check_used(
     given: Mapping[str, Any], algorithm: str, options: Iterable[Option] = OPTIONS, *, flags: bool = False
 ) -> None:
-    """Raise ValueError for a given option that has no effect on the algorithm."""
+    """Raise ValueError for a given option that has no effect on the algorithm.
+
+    flags: the options come from the command line, so that one which needs another option needs it there.
+    """
+    flag = {option.name: option.flag for option in options}
     for option in options:
+        if flags and option.needs and given.get(option.name) and not any(map(given.get, option.needs)):
+            needed = " or ".join(flag[name] for name in option.needs)
+            raise ValueError(f"{option.flag} has no effect without {needed}; leave it out")
         if given.get(option.name) is not None and algorithm in ALGORITHMS:
             name = option.flag if flags else option.name
             if algorithm not in option.algorithms:

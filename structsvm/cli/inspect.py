@@ -37,12 +37,12 @@ def inspect(
     entries of the lexicon.
     """
     with told_in_one_sentence("taggers.commands") as commands:
+        _, meta = import_module("taggers.model_file").read_arrays(model)
+        if meta.get("kind") == "ospas" and (names, html, test) != (None, None, None):
+            raise ValueError("--names, --html and --test have no effect on a parser; leave them out")
         if test is not None and html is None:
             raise ValueError("--test requires --html; to print scores, use structsvm evaluate")
-        _, meta = import_module("taggers.model_file").read_arrays(model)
         if meta.get("kind") == "ospas":
-            if names is not None or html is not None:
-                raise ValueError("--names and --html have no effect on a parser; leave them out")
             found = import_module("semparse.commands").inspect(model, top=top)
         else:
             found = commands.inspect(model, top=top, names=names, html=html, test=test)

@@ -65,7 +65,7 @@ def teach(
         teaching = commands.teach(
             task, file, output, labels=[name for name in labels.split(",") if name.strip()], model=model,
             begin=begin or (), merge=merge or (), journal=journal, annotator=annotator, random=random,
-            inputs=[column_number(part) for part in columns.split(",")] if columns else None,
+            inputs=None if columns is None else [column_number(part) for part in columns.split(",")],
             format=format, encoding=encoding, **given,
         )  # fmt: skip
         run(teaching, export or (), host=host, port=port, no_browser=no_browser)

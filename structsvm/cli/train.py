@@ -119,7 +119,7 @@ def train(
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tagger = commands.train(
                 task, file, output, dev=dev, resume=resume, keep_state=keep_state, curve=curve,
-                inputs=[column_number(part) for part in columns.split(",")] if columns else None,
+                inputs=None if columns is None else [column_number(part) for part in columns.split(",")],
                 label=None if column is None else column_numbers(column), format=format, encoding=encoding,
                 dtype=dtype, prune=prune, calibrate=calibrate, fit_bias=fit_bias, cluster=cluster,
                 checkpoint=checkpoint, memory=memory, callback=progress, **options,

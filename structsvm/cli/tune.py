@@ -71,7 +71,7 @@ def tune(
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tuned = commands.tune(
                 task, file, output, dev=dev, budget=budget if trials or budget else "120s", trials=trials,
-                inputs=[column_number(part) for part in columns.split(",")] if columns else None,
+                inputs=None if columns is None else [column_number(part) for part in columns.split(",")],
                 label=None if column is None else column_number(column), format=format, encoding=encoding,
                 progress=None if quiet else show, callback=progress, **options,
             )  # fmt: skip

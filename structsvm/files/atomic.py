@@ -19,6 +19,8 @@ def check_output(path: str | Path, *sources: str | Path | None) -> None:
     folder = os.path.dirname(os.path.realpath(path))
     if str(path) == "-":
         return
+    if not str(path):
+        raise ValueError("the name of the output file is empty")
     if os.path.isdir(path):
         raise ValueError(f"{path} is a folder; specify the name of a file in it")
     if not os.path.isdir(folder):

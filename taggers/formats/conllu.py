@@ -74,7 +74,7 @@ class ConlluFormat(ColumnFormat):
 
     def wrong_count(self, found: int, expected: int, separator: str) -> str:
         return (
-            f"{found} columns instead of {expected}, separated by tabs; "
+            f"{found} column{'s' * (found != 1)} instead of {expected}, separated by tabs; "
             "comments may only come before a sentence's first token"
         )
 

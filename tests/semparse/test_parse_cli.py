@@ -393,7 +393,8 @@ def test_inspection_of_a_parser_lists_its_relations_and_words(folder):
     assert len(weights) == 5
     assert max(max(shares.values()) for shares in parser.lexicon().values()) == weights[0] == max(weights)
     assert "relations" in run("inspect", "game.ssvm", cwd=folder).stdout
-    refused(run("inspect", "game.ssvm", "--html", "page.html", cwd=folder), 2, "no effect on a parser")
+    for option in ("--html", "--test"):
+        refused(run("inspect", "game.ssvm", option, "page.html", cwd=folder), 2, "no effect on a parser")
 
 
 def test_a_score_is_explained_by_its_weights(folder):

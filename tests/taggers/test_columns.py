@@ -66,6 +66,7 @@ def test_conllu_skips_ranges_empty_nodes_and_comments_but_no_hashtag():
         (b"a X\nb\xff Y\n", {}, 2, "0xff is not valid UTF-8"),
         (b"a X\n\nb\0 Y\n", {}, 3, "NUL"),
         (b"1\ta\n", {"format": "conllu"}, 1, "2 columns instead of 10"),
+        (b"a b\n", {"format": "conllu"}, 1, "1 column instead of 10"),
         (b"x" + b"\t_" * 9, {"format": "conllu"}, 1, "not a CoNLL-U token number"),
         (b"1" + b"\t_" * 9 + b"\n# late\n", {"format": "conllu"}, 2, "comments may only come before"),
     ],

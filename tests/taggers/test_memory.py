@@ -96,6 +96,8 @@ def test_more_memory_than_there_is_is_refused_and_changes_nothing(monkeypatch):
         with pytest.raises(DataError, match=r"training needs about .* features and .* labels"):
             train(X, Y)
     assert tagger.predict(X) == before
+    with pytest.raises(DataError, match="labels in 2 shards; to need less, use fewer shards, drop rare"):
+        Chunker(shards=2).fit(X, Y)
 
 
 @pytest.mark.parametrize(("room", "code"), [("1e12", 0), ("1e5", 1)])

@@ -422,7 +422,8 @@ def test_tokens_get_only_labels_seen_with_their_part_of_speech_or_word(tmp_path)
     sets = {tuple(model.labels[k] for k in one) for one in
             np.split(model.candidates.labels, np.cumsum(model.candidates.sizes)[:-1])}  # fmt: skip
     assert sets == {("_",), ("Number=Sing", "Number=Plur")}  # A and V occur less than 100 times
-    tagger.save(tmp_path / "m", prune=100, dtype="int8")
+    with pytest.warns(UserWarning, match="prune=100 drops the weights of all features"):
+        tagger.save(tmp_path / "m", prune=100, dtype="int8")
     again = MorphTagger.load(tmp_path / "m")
     ((first, second),) = again.predict([[("the", "N"), ("sleep", "D")]])
     assert first.startswith("Number=")
