@@ -88,7 +88,8 @@ def read_docs(
         if len(keys) and not used:
             raise ValueError(
                 f"no token has {name}, which the features need; add a component that sets it before "
-                "this one, or choose other columns"
+                "this one (in training, also name it in annotating_components of spacy train or annotates of "
+                "nlp.update), or choose other columns"
             )
     found = Columns.from_keys(keys, ptr, text_of(strings), name="<docs>")
     found.documents = np.searchsorted(tokens[ptr[:-1]], bounds[:-1])
