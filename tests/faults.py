@@ -3,6 +3,7 @@
 A process with everything imported forks; the child runs one command and is killed after a random share of
 the time that the command takes. Afterwards the output must be the old file or the new one, byte by byte, and
 nothing else may have appeared under a name that a user would see. SIGTERM must leave no hidden file either.
+A journal must have every record whose `append` returned, in order, and at most one more.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from structsvm.files import load_model, save_model
+from structsvm.files.journal import Journal
 from tests.taggers.sentences import as_columns
 
 Job = Callable[[], object]
@@ -138,6 +140,36 @@ def kill(folder: Path, kills: int, seed: int, number: int = signal.SIGKILL) -> C
     return found
 
 
+def kill_journals(folder: Path, kills: int, seed: int) -> Counter[str]:
+    """Kill a process that appends to a journal; count the records, and those that were not acknowledged."""
+    rng, path = random.Random(seed), folder / "answers.jsonl"
+    found: Counter[str] = Counter()
+    for _ in range(kills):
+        before = found["records"]
+        read, write = os.pipe()
+
+        def job(first: int = before, done: int = write) -> None:
+            with Journal(path) as journal:
+                for number in range(first, first + 60_000):
+                    journal.append({"number": number, "text": "é" * (number * 997 % 20_000)})
+                    os.write(done, b".")
+
+        child = start(job, folder)
+        os.close(write)
+        time.sleep(0.3 * rng.random())
+        os.kill(child, signal.SIGKILL)
+        wait(child)
+        with open(read, "rb") as file:
+            acknowledged = before + len(file.read())
+        with Journal(path) as journal:
+            numbers = [record["number"] for record in journal.records]
+        if numbers != list(range(len(numbers))) or not 0 <= len(numbers) - acknowledged <= 1:
+            raise AssertionError(f"{acknowledged} records were acknowledged, and there are {len(numbers)}")
+        found["records"] = len(numbers)
+        found["records on disk but not acknowledged"] += len(numbers) - acknowledged
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--kills", type=int, default=200, help="times SIGKILL; a quarter as often SIGTERM")
@@ -146,9 +178,16 @@ def main() -> None:
     for number, times in ((signal.SIGKILL, options.kills), (signal.SIGTERM, options.kills // 4)):
         with tempfile.TemporaryDirectory() as folder:
             found = kill(Path(folder), times, options.seed, number)
-        print(f"{signal.Signals(number).name} {times} times")
-        for name, count in sorted(found.items()):
-            print(f"  {count:4}  {name}")
+        show(f"{signal.Signals(number).name} {times} times", found)
+    with tempfile.TemporaryDirectory() as folder:
+        found = kill_journals(Path(folder), options.kills, options.seed)
+    show(f"SIGKILL {options.kills} times while a journal grows", found)
+
+
+def show(title: str, found: Counter[str]) -> None:
+    print(title, flush=True)
+    for name, count in sorted(found.items()):
+        print(f"  {count:4}  {name}", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from structsvm.files import load_model, save_model
-from tests.faults import kill, start, wait
+from tests.faults import kill, kill_journals, start, wait
 from tests.taggers.command_line import COMMAND, refused, run
 from tests.taggers.sentences import as_columns
 
@@ -45,6 +45,12 @@ def folder(tmp_path):
 def test_a_killed_command_leaves_the_old_file_or_the_new_one(number, tmp_path):
     found = kill(tmp_path, 5, seed=0, number=number)
     assert sum(count for name, count in found.items() if "file," in name) == 5
+
+
+@posix
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_killed_process_leaves_all_acknowledged_records_in_a_journal(tmp_path):
+    assert kill_journals(tmp_path, 5, seed=0)["records"]
 
 
 @pytest.mark.skipif(not MOUNTS, reason="a file system cannot be mounted here")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
-from structsvm.problems import SequenceLabels, SequenceProblem
+from structsvm.problems import SequenceLabels, SequenceProblem, Sequences
 from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.resize import wider_state, wider_weights
 from tests.structsvm.helpers import unaligned
@@ -248,3 +248,16 @@ def test_a_problem_from_a_message_need_not_be_aligned(inference):
     one, other = (LaRank(problem).fit(X, y).weights_ for problem in problems)
     assert np.array_equal(one, other)
     assert np.array_equal(*(Decoder(problem, one).labels(X) for problem in problems))
+
+
+@pytest.mark.parametrize("n", [1000, 3000])
+@pytest.mark.parametrize("valued", [False, True])
+def test_the_features_of_a_token_are_stored_in_order_however_many_there_are(n, valued):
+    rows = np.random.default_rng(n).permutation(n).astype(np.int32)
+    values = (rows / 7 + 1).astype(np.float32) if valued else None
+    oracle, ptr = SequenceProblem(LABELS).oracle(), np.array([0, 1])
+    X, y = Sequences(rows, np.array([0, n]), ptr, values), SequenceLabels(np.zeros(1, np.int32), ptr)
+    stored = oracle.rows(oracle.add(X, y))
+    assert stored["rows"].tolist() == list(range(n))
+    if valued:
+        assert stored["values"].tolist() == (np.arange(n) / 7 + 1).astype(np.float32).tolist()

@@ -15,6 +15,7 @@ from structsvm.problems.sequence.problem import SequenceLabels, Sequences
 
 cdef enum:
     PINNED = 16     # one of this many rows is pinned
+    MANY = 1024     # features of a token that are sorted by a heap; insertion takes quadratic time
 
 cdef extern from "structsvm/_dual/vector.h" nogil:
     void prefetch_line(const void* at)
@@ -381,6 +382,9 @@ cdef void sort_rows(int32_t* rows, float* values, Py_ssize_t start, Py_ssize_t s
     cdef Py_ssize_t i, j
     cdef int32_t row
     cdef float value = 1
+    if stop - start > MANY:
+        heap_sort(rows + start, values + start if values else NULL, stop - start)
+        return
     for i in range(start + 1, stop):
         row, j = rows[i], i
         if values:
@@ -393,6 +397,31 @@ cdef void sort_rows(int32_t* rows, float* values, Py_ssize_t start, Py_ssize_t s
         rows[j] = row
         if values:
             values[j] = value
+
+
+cdef void heap_sort(int32_t* rows, float* values, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(n // 2 - 1, -1, -1):
+        sift(rows, values, k, n)
+    for k in range(n - 1, 0, -1):
+        rows[0], rows[k] = rows[k], rows[0]
+        if values:
+            values[0], values[k] = values[k], values[0]
+        sift(rows, values, 0, k)
+
+
+cdef inline void sift(int32_t* rows, float* values, Py_ssize_t root, Py_ssize_t n) noexcept nogil:
+    """Let a row sink to its place in a heap whose largest row comes first."""
+    cdef Py_ssize_t child = 2 * root + 1
+    while child < n:
+        if child + 1 < n and rows[child + 1] > rows[child]:
+            child += 1
+        if rows[child] <= rows[root]:
+            return
+        rows[root], rows[child] = rows[child], rows[root]
+        if values:
+            values[root], values[child] = values[child], values[root]
+        root, child = child, 2 * child + 1
 
 
 cdef void renumber(Sentence* x, const int32_t* row_of, Py_ssize_t history) noexcept nogil:
