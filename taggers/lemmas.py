@@ -8,7 +8,7 @@ and the lemma ``werk`` have the parts ``=`` (the case stays), ``ge>`` (remove ge
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -160,6 +160,8 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
     width = len(next(iter(learned)))
     template = parse_template(TEMPLATE).within(width)
     tagger = MorphTagger(template=template, order=0, **{"epochs": EPOCHS, **options})
+    if width > 2:
+        learned |= {token: name for token, name in _without_features(counts).items() if name in usual}
     tagger.fit([[token] for token in learned], [[name] for name in learned.values()])
     found = tagger.predict([[token] for token in wanted])
     wrong = [token for token, (name,) in zip(wanted, found, strict=True) if name != wanted[token]]
@@ -167,4 +169,17 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
     keys = KeyTable()
     if wrong:
         keys.rows(WHOLE[width].keys(Columns.from_sentences([wrong]))[:, 0], grow=True)
-    return Lemmatizer(tagger.model_, keys, [wanted[token] for token in wrong])
+    model = tagger.model_
+    model.report |= {"sentences": len(wanted), "tokens": len(wanted)}
+    return Lemmatizer(model, keys, [wanted[token] for token in wrong])
+
+
+def _without_features(counts: Mapping[Token, Iterable[str]]) -> dict[Token, str]:
+    """Words without their features, and their scripts, if these do not depend on the features.
+
+    From these the model learns the lemma of a word that gets features with which it did not occur before.
+    """
+    scripts: dict[Token, set[str]] = {}
+    for token, names in counts.items():
+        scripts.setdefault((*token[:2], ""), set()).update(names)
+    return {token: min(names) for token, names in scripts.items() if len(names) == 1}
