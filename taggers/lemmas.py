@@ -38,6 +38,7 @@ TEMPLATE = """
 WHOLE = {2: Extractor(parse_template("w[0]|p[0]")), 3: Extractor(parse_template("w[0]|p[0]|c2[0]"))}
 RARE = 2  # scripts of fewer words are not learned, only remembered
 EPOCHS = 4
+USUAL = 10  # features of a part of speech that each word is tried with
 MOST_SEEN = 1 << 17  # lemmas to remember
 
 Token = tuple[str, ...]  # form, part of speech and, if there are any, features
@@ -91,7 +92,8 @@ def edited(form: str, script: str) -> str:
 class Lemmatizer:
     """Finds the script of each word, given its part of speech and features.
 
-    keys, scripts: the words of the training data that the model gets wrong, and their scripts.
+    keys, scripts: the words of the training data that the model gets wrong, and their scripts; also words
+    without features, for features with which they did not occur.
     seen: the lemmas found so far, by key; a lemma does not depend on the surrounding words.
     """
 
@@ -105,6 +107,11 @@ class Lemmatizer:
         template = self.model.template
         assert template is not None
         return WHOLE[max(template.width, 2)].keys(columns)[:, 0]
+
+    def remembered(self, columns: Columns) -> np.ndarray:
+        """For each token the position of its script in `scripts`, -1 if it is not remembered."""
+        rows = self.keys.rows(self.whole(columns))
+        return np.where(rows >= 0, rows, self.keys.rows(WHOLE[2].keys(columns)[:, 0]))
 
     def lemmas(self, columns: Columns) -> tuple[np.ndarray, list[str]]:
         """For each token the position of its lemma in a list; columns: form, part of speech, features."""
@@ -129,7 +136,7 @@ class Lemmatizer:
         self, columns: Columns, ids: np.ndarray, names: list[str]
     ) -> tuple[np.ndarray, list[str]]:
         """The scripts of tokens, as indices into names, corrected for remembered words."""
-        rows = self.keys.rows(self.whole(columns))
+        rows = self.remembered(columns)
         return np.where(rows >= 0, len(names) + rows, ids), [*names, *self.scripts]
 
     def _lemmas(self, columns: Columns) -> list[str]:
@@ -160,26 +167,35 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
     width = len(next(iter(learned)))
     template = parse_template(TEMPLATE).within(width)
     tagger = MorphTagger(template=template, order=0, **{"epochs": EPOCHS, **options})
-    if width > 2:
-        learned |= {token: name for token, name in _without_features(counts).items() if name in usual}
     tagger.fit([[token] for token in learned], [[name] for name in learned.values()])
-    found = tagger.predict([[token] for token in wanted])
-    wrong = [token for token, (name,) in zip(wanted, found, strict=True) if name != wanted[token]]
-    wrong = [token for token in wrong if all(token)]  # a token with an empty cell has no key
+    remembered = _wrong(tagger, wanted) | (_wrong_with_others(tagger, counts) if width > 2 else {})
     keys = KeyTable()
-    if wrong:
-        keys.rows(WHOLE[width].keys(Columns.from_sentences([wrong]))[:, 0], grow=True)
-    model = tagger.model_
-    model.report |= {"sentences": len(wanted), "tokens": len(wanted)}
-    return Lemmatizer(model, keys, [wanted[token] for token in wrong])
+    for size in sorted({*map(len, remembered)}, reverse=True):  # in the order of `remembered`
+        same = [token for token in remembered if len(token) == size]
+        keys.rows(WHOLE[size].keys(Columns.from_sentences([same]))[:, 0], grow=True)
+    return Lemmatizer(tagger.model_, keys, list(remembered.values()))
 
 
-def _without_features(counts: Mapping[Token, Iterable[str]]) -> dict[Token, str]:
-    """Words without their features, and their scripts, if these do not depend on the features.
+def _wrong(tagger: MorphTagger, wanted: Mapping[Token, str]) -> dict[Token, str]:
+    """The words that the tagger gets wrong; a token with an empty cell has no key and is left out."""
+    found = tagger.predict([[token] for token in wanted])
+    pairs = zip(wanted.items(), found, strict=True)
+    return {token: name for (token, name), (other,) in pairs if name != other and all(token)}
 
-    From these the model learns the lemma of a word that gets features with which it did not occur before.
+
+def _wrong_with_others(tagger: MorphTagger, counts: Mapping[Token, Iterable[str]]) -> dict[Token, str]:
+    """Words and parts of speech whose script does not depend on features, if the tagger gets one wrong.
+
+    Each word is tried with the features that are usual for its part of speech.
     """
     scripts: dict[Token, set[str]] = {}
-    for token, names in counts.items():
-        scripts.setdefault((*token[:2], ""), set()).update(names)
-    return {token: min(names) for token, names in scripts.items() if len(names) == 1}
+    features: dict[str, Counter[str]] = {}
+    for (form, upos, feats), names in counts.items():
+        scripts.setdefault((form, upos), set()).update(names)
+        features.setdefault(upos, Counter())[feats] += 1
+    tried = {
+        (*token, feats): min(names)
+        for token, names in scripts.items() if len(names) == 1
+        for feats, _ in features[token[1]].most_common(USUAL)
+    }  # fmt: skip
+    return {token[:2]: name for token, name in _wrong(tagger, tried).items()}

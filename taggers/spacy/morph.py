@@ -107,7 +107,7 @@ class StructSVMLemmatizer(StructSVMTagger):
         """Let the examples overrule the words that the file remembers."""
         assert self.memory is not None
         batch = self._read([example.predicted for example in examples])
-        rows = self.memory.keys.rows(self.memory.whole(batch.columns))
+        rows = self.memory.remembered(batch.columns)
         gold = [name for example in examples for name in self._gold(example)]
         for at, row in zip(batch.tokens.tolist(), rows.tolist(), strict=True):
             if row >= 0 and gold[at] is not None:
