@@ -10,6 +10,7 @@ import pytest
 
 from structsvm import LaRank, Perceptron, SVMStruct
 from structsvm.optimizers import ParallelLaRank
+from structsvm.problems import Grammar, TreeProblem
 from structsvm.problems.sequence import Decoder, SequenceLabels, SequenceProblem, Sequences
 from structsvm.threads import StoppablePool
 
@@ -59,6 +60,16 @@ def test_training_ends_between_two_steps_and_leaves_a_model():
 def test_training_ends_within_an_argmax(make):
     learner = make(SequenceProblem(LABELS)).begin(X, Y)
     with interrupted_after(0.02):
+        learner.epoch()
+    assert learner.n_argmax_ == 0
+
+
+def test_training_of_a_grammar_ends_within_an_argmax():
+    problem = TreeProblem(Grammar.from_string("A -> A A | B A | x\nB -> A B | x", start=["A"]))
+    sentences = [["x"] * 64]
+    trees = problem.predict(sentences, np.arange(len(problem.grammar), dtype=float))
+    learner = LaRank(problem).begin(sentences, trees)
+    with interrupted_after(0.1):
         learner.epoch()
     assert learner.n_argmax_ == 0
 

@@ -8,10 +8,14 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 
+from structsvm.signals cimport check_signals
 from structsvm._dual.oracle cimport Oracle
 from structsvm.problems.tree._forest cimport Chart, Edge, Forest, Trees
 
 import numpy as np
+
+
+cdef double JOINS_PER_POLL = 1e7    # pairs of strata between two checks for Ctrl-C
 
 
 cdef struct Back:                   # how the best tree of a stratum was made
@@ -171,12 +175,12 @@ cdef class TreeOracle(Oracle):
 
     cdef int inside(
         self, const Trees* forest, const double* w, const int32_t* offset, const int32_t* width, int32_t limit
-    ) noexcept nogil:
+    ) except -1 nogil:
         """The best tree of each stratum of each node: one pass over the edges."""
         cdef Edge* e
         cdef Py_ssize_t k, s, a, b, base, n_left, n_right
         cdef int32_t more_b
-        cdef double own
+        cdef double own, work = 0
         for k in range(offset[forest.n_nodes]):
             self.best[k] = -INFINITY
         for k in range(forest.n_edges):
@@ -189,6 +193,11 @@ cdef class TreeOracle(Oracle):
                 self.back[base].edge = <int32_t>k
                 continue
             n_left = offset[e.left + 1] - offset[e.left]
+            work += <double>n_left * (offset[e.right + 1] - offset[e.right] if e.right >= 0 else 1)
+            if work > JOINS_PER_POLL:
+                work = 0
+                with gil:
+                    check_signals()
             for s in range(n_left):
                 if self.best[offset[e.left] + s] == -INFINITY:
                     continue
