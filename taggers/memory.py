@@ -53,7 +53,7 @@ def needed_memory(
         weights += SUPPORT * X.n_tokens
     pairs = 20 * problem.n_labels * problem.stride
     longest = int(np.diff(X.sentence_ptr).max(initial=0)) if problem.inference == "exact" else 0
-    sentences = 2 * (4 + 4 * (X.values is not None)) * len(X.rows) + 24 * X.n_tokens
+    sentences = (7 + 8 * (X.values is not None)) * len(X.rows) + 24 * X.n_tokens
     return weights + pairs + 24 * longest * problem.stride + sentences
 
 

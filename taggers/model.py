@@ -51,20 +51,6 @@ if TYPE_CHECKING:
 MOST_ALIKE = 64
 LARGEST_BIAS = 1e6  # far above any score, and exact enough in float32
 MOST_LABELS = 10_000  # the loss matrix has a number for each pair
-READ = 1 << 18  # weights of an optimizer to read at a time, as a copy of all of them is large
-
-
-class Weights:
-    """The weights of an optimizer, to read in parts; valid until the next training step."""
-
-    def __init__(self, optimizer: Optimizer) -> None:
-        self.optimizer = optimizer
-
-    def __len__(self) -> int:
-        return self.optimizer.n_weights_
-
-    def __getitem__(self, places: slice | np.ndarray) -> np.ndarray:
-        return self.optimizer.weights_at(places)
 
 
 @dataclass
@@ -129,20 +115,20 @@ class TaggerModel:
             options["barred"] = (~np.vstack([follow, first]), ~last)
         return SequenceProblem(len(self.labels), **options)
 
-    def with_weights(self, weights: np.ndarray | Weights) -> TaggerModel:
+    def with_weights(self, weights: np.ndarray | Optimizer) -> TaggerModel:
         """This model with the weights of an optimizer."""
         return self.with_rows(self.rows_of(weights))
 
-    def rows_of(self, weights: np.ndarray | Weights) -> SparseRows:
+    def rows_of(self, weights: np.ndarray | Optimizer) -> SparseRows:
         """The weights of an optimizer as rows, in float32, with the bias; rows without examples are zero."""
         problem = self.problem()
-        end = min(len(weights) // problem.stride, self.n_rows) * problem.stride
-        step = max(READ // problem.stride, 1) * problem.stride
-        blocks = (
-            weights[start : min(start + step, end)].reshape(-1, problem.stride)
-            for start in range(0, end, step)
-        )
-        rows = SparseRows.from_blocks(blocks, self.n_rows, problem.width)
+        if isinstance(weights, np.ndarray):
+            whole = len(weights) // problem.stride * problem.stride
+            rows = SparseRows.from_dense(
+                weights[:whole].reshape(-1, problem.stride), problem.width, self.n_rows
+            )
+        else:
+            rows = weights.weight_rows(self.n_rows, problem.stride, problem.width)
         return rows.shifted(len(self.labels) + 1, self.shift) if self.bias else rows
 
     @property
@@ -196,6 +182,12 @@ class TaggerModel:
     @cached_property
     def extractor(self) -> Extractor | None:
         return None if self.template is None else Extractor(self.template.symbolic, self.knowledge)
+
+    def release(self) -> None:
+        """Free the memory that only the extraction of features needs, until it is needed again."""
+        self.table.pack()
+        if self.extractor is not None:
+            self.extractor.forget_words()
 
     @property
     def uses_documents(self) -> bool:

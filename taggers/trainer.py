@@ -41,7 +41,7 @@ from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
 from taggers.memory import check_memory, release_memory
-from taggers.model import MOST_LABELS, TaggerModel, Weights
+from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS
 
 FIXED = tuple(option.name for option in OPTIONS if option.fixed_on_resume)
@@ -324,7 +324,7 @@ class Trainer:
 
     def _has_weight(self) -> np.ndarray:
         """Whether each feature has a nonzero weight; forgetting the others changes no prediction."""
-        rows = self.model.rows_of(Weights(self.optimizer))
+        rows = self.model.rows_of(self.optimizer)
         return rows.counts[self.optimizer.problem.history :] > 0
 
     def _unknown_rows(self) -> np.ndarray:
@@ -362,6 +362,7 @@ class Trainer:
         If it is interrupted, the model keeps what it has learned.
         """
         self._learned = True
+        self.model.release()
         try:
             self._run(data, settings, score)
         except BaseException:
@@ -464,7 +465,7 @@ class Trainer:
         pending, words = self._pending, self._words
         model = self.model  # last: several threads may do this at the same time, with the same result
         if pending:
-            model = model.with_weights(Weights(self.optimizer))
+            model = model.with_weights(self.optimizer)
         elif model.labels and len(model.weights) < model.n_rows:  # of a call that was refused, or still runs
             model = replace(model, weights=model.weights.extended(model.n_rows))
         if len(words):
@@ -473,6 +474,11 @@ class Trainer:
             self.model = model  # first: then nothing is pending
             self._pending, self._words = False, KeyTable()
         return model
+
+    def shrink(self) -> None:
+        """Drop the features without weights, as model files do; nothing may be pending."""
+        self.model = self.model.compact()
+        self.model.release()
 
     def tag(
         self, columns: Columns, *, margins: np.ndarray | None = None, live: bool = False
@@ -558,7 +564,7 @@ class Trainer:
         for _ in range(settings["epochs"]):
             ended = self.optimizer.epoch()
             if score is not None:
-                model = self.model.with_weights(Weights(self.optimizer))
+                model = self.model.with_weights(self.optimizer)
                 scores.append(score(model))
                 if best is None or scores[-1] > max(scores[:-1], default=-np.inf):
                     best = model.weights
@@ -573,7 +579,7 @@ class Trainer:
                     stacklevel=5,
                 )
         if best is None:
-            best = self.model.rows_of(Weights(self.optimizer))
+            best = self.model.rows_of(self.optimizer)
         return best, scores
 
 

@@ -27,7 +27,7 @@ from taggers import metrics
 from taggers.conlleval import Counts
 from taggers.features.extract import cut, has_ready_features
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
-from taggers.model import TaggerModel, Weights
+from taggers.model import TaggerModel
 from taggers.options import RIVALS, Option, checked_settings, needs_greedy
 from taggers.tagger import SequenceTagger, as_sentences, input_width, n_sentences
 from taggers.trainer import Dataset, Trainer, shared
@@ -104,6 +104,7 @@ def fit_rivals(
         getattr(tagger.callback, "compared", lambda *_: None)(told, max(one.dev_scores_))
         if rival and not keep_state:
             one.release()
+            one._fitted().shrink()
         best = max(best, one, key=lambda each: max(each.dev_scores_))
     return best
 
@@ -247,7 +248,7 @@ class Data:
             features, gold = model.features(self.dev[0]), self.dev[1]
         scores: list[float] = []
         while True:
-            now = model.with_weights(Weights(trainer.optimizer))
+            now = model.with_weights(trainer.optimizer)
             scores.append(metrics.score_ids(gold, now.tag(features), now.names, phrases=self.phrases))
             if len(scores) == (PASSES if self.tagger.epochs is None else self.tagger.epochs):
                 return scores

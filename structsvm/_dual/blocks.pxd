@@ -1,9 +1,14 @@
 # cython: language_level=3
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 
 cdef enum:
     SHIFT = 3
     BLOCK = 1 << SHIFT
+
+
+cdef packed struct Cell:    # of `structsvm.files.SparseRows`
+    uint32_t label
+    float value
 
 
 cdef class Blocks:
@@ -18,4 +23,5 @@ cdef class Blocks:
     cdef void locate(self, const int32_t* indices, int32_t* places, Py_ssize_t n) noexcept nogil
     cdef void settle(self, int32_t* indices, Py_ssize_t n) noexcept nogil
     cdef void name(self, const int32_t* places, int32_t* indices, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t copy_row(self, Py_ssize_t first, Py_ssize_t width, Cell* to) noexcept nogil
     cdef double at(self, Py_ssize_t index) noexcept nogil

@@ -6,7 +6,7 @@ only a tenth to a fifth of the blocks. An index is a position in w, and a place 
 support output keeps places, in the order of their indices. So it is added to w, and multiplied with it, as if
 w were an array, and all sums are rounded in the same way.
 """
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 
 import numpy as np
@@ -98,6 +98,46 @@ cdef class Blocks:
         for k in range(indices.shape[0]):
             found[k] = self.at(indices[k])
         return result
+
+    def rows(self, Py_ssize_t n_rows, Py_ssize_t stride, Py_ssize_t width, dtype) -> tuple:
+        """The first rows of w, each `stride` long, as ptr and cells of `SparseRows` for `width` labels.
+
+        dtype: that of the cells. Rows that w does not have are empty.
+        """
+        cdef Py_ssize_t row, n = min(n_rows, self.n_weights // stride)
+        ptr = np.zeros(n_rows + 1, np.uint32)
+        cdef uint32_t[::1] at = ptr
+        cdef Cell[::1] to
+        if not 0 <= width <= stride or stride % BLOCK:
+            raise ValueError(f"rows of {stride} weights cannot have {width} labels")
+        with nogil:
+            for row in range(n):
+                at[row + 1] = at[row] + <uint32_t>self.copy_row(row * stride, width, NULL)
+        ptr[n + 1:] = ptr[n]
+        cells = np.empty(ptr[n], dtype)
+        to = cells
+        with nogil:
+            for row in range(n):
+                if at[row] < at[row + 1]:
+                    self.copy_row(row * stride, width, &to[at[row]])
+        return ptr, cells
+
+    cdef Py_ssize_t copy_row(self, Py_ssize_t first, Py_ssize_t width, Cell* to) noexcept nogil:
+        """Copy the weights of a row that are not zero in float32; return how many there are."""
+        cdef Py_ssize_t block, y, n = 0
+        cdef const double* weights
+        cdef float value
+        for block in range((width + BLOCK - 1) >> SHIFT):
+            if self.places[(first >> SHIFT) + block] == self.zeros:
+                continue
+            weights = self.cells + (<Py_ssize_t>self.places[(first >> SHIFT) + block] << SHIFT)
+            for y in range(min(BLOCK, width - (block << SHIFT))):
+                value = <float>weights[y]
+                if value != 0:
+                    if to != NULL:
+                        to[n].label, to[n].value = <uint32_t>((block << SHIFT) + y), value
+                    n += 1
+        return n
 
     def put(self, const double[::1] weights):
         """Replace the first weights by others."""

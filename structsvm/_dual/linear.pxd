@@ -28,7 +28,7 @@ cdef struct Pattern:
 cdef class LinearDual(Dual):
     cdef readonly Oracle oracle
     cdef object array                       # w, or
-    cdef Blocks blocks                      # w if it is in blocks, otherwise None
+    cdef readonly Blocks blocks             # w if it is in blocks, otherwise None
     cdef readonly double sigma              # factor of the squared norms
     cdef double* w
     cdef Pattern* patterns

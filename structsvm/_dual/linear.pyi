@@ -2,12 +2,14 @@ from typing import Any
 
 import numpy as np
 
+from structsvm._dual.blocks import Blocks
 from structsvm._dual.dual import Dual
 from structsvm._dual.oracle import Oracle
 
 class LinearDual(Dual):
     oracle: Oracle
     sigma: float
+    blocks: Blocks | None
 
     def __init__(
         self, oracle: Oracle, *, C: float, tau: float, kappa: float, seed: int, n_weights: int = 0,

@@ -84,9 +84,13 @@ class SparseRows:
             ptr[end : end + len(block)] = np.bincount(row, minlength=len(block))
             end += len(block)
         cells = np.concatenate(parts)
-        if len(cells) > MOST_CELLS or not np.isfinite(cells["value"]).all():
+        return cls(np.cumsum(ptr, dtype=np.uint32), cells, n_labels).checked()
+
+    def checked(self) -> SparseRows:
+        """Raise ValueError if a weight is not a number, or there are too many."""
+        if len(self.cells) > MOST_CELLS or not np.isfinite(self.cells["value"].sum(dtype=np.float64)):
             raise ValueError("there are too many weights, or one is not a number")
-        return cls(np.cumsum(ptr, dtype=np.uint32), cells, n_labels)
+        return self
 
     def __len__(self) -> int:
         return len(self.ptr) - 1
@@ -94,7 +98,7 @@ class SparseRows:
     @property
     def counts(self) -> np.ndarray:
         """How many cells each row has."""
-        return np.diff(self.ptr.astype(np.int64))
+        return np.diff(self.ptr)
 
     @property
     def row_of(self) -> np.ndarray:
@@ -165,4 +169,6 @@ class SparseRows:
         return list(zip(rows.tolist(), cells["label"].tolist(), cells["value"].tolist(), strict=True))
 
     def _of_counts(self, counts: np.ndarray, cells: np.ndarray) -> SparseRows:
-        return SparseRows(np.concatenate([[0], np.cumsum(counts)]), cells, self.n_labels)
+        ptr = np.zeros(len(counts) + 1, np.uint32)
+        np.cumsum(counts, dtype=np.uint32, out=ptr[1:])
+        return SparseRows(ptr, cells, self.n_labels)

@@ -11,6 +11,7 @@ import numpy as np
 
 from structsvm._dual.linear import LinearDual
 from structsvm._dual.schedules import shuffled
+from structsvm.files.sparse_weights import CELL, SparseRows
 from structsvm.guard import reads, training
 from structsvm.optimizers.machine import Machine, Patterns
 from structsvm.problem import Problem
@@ -24,6 +25,7 @@ from structsvm.validation import (
 MOST_POINTS = 10_000  # of a whole curve; beyond that, every second point is dropped
 SLICE_SECONDS = 0.05  # between two checks for Ctrl-C and calls of the callback
 UNSAVED = ("_machine", "_held", "_weight", "_guard", "callback")
+READ = 1 << 18  # weights to read at a time, as a copy of all of them is large
 NO_SLOTS, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 
 
@@ -310,6 +312,21 @@ class Optimizer:
         """Some entries of w, without copying the others; valid until the next training step."""
         machine = self._fitted()
         return machine.weights_at(places) if hasattr(machine, "weights_at") else self._weights()[places]
+
+    @reads
+    def weight_rows(self, n_rows: int, stride: int, n_labels: int) -> SparseRows:
+        """The first rows of w, `stride` weights each, in float32; rows that w does not have are empty."""
+        blocks = getattr(self._fitted(), "blocks", None)
+        if blocks is not None:
+            ptr, cells = blocks.rows(n_rows, stride, n_labels, CELL)
+            return SparseRows(ptr, cells, n_labels).checked()
+        end = min(self.n_weights_ // stride, n_rows)
+        step = max(READ // stride, 1)
+        parts = (
+            self.weights_at(slice(start * stride, min(start + step, end) * stride)).reshape(-1, stride)
+            for start in range(0, end, step)
+        )
+        return SparseRows.from_blocks(parts, n_rows, n_labels)
 
     @property
     @reads

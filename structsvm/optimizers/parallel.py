@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from structsvm._dual.blocks import Blocks
 from structsvm._dual.dual import lengthened
 from structsvm._dual.shard import LinearShard, add_up, agree
 from structsvm.optimizers.base import in_slices
@@ -190,6 +191,10 @@ class Shards:
 
     def weights_at(self, places: Any) -> np.ndarray:
         return self.shards[0].weights_at(places)
+
+    @property
+    def blocks(self) -> Blocks | None:
+        return self.shards[0].blocks
 
     @property
     def n_weights(self) -> int:

@@ -145,6 +145,9 @@ def train(
         tagger = fit_rivals(tagger, columns, gold, **dev_data, keep_state=kept)
     else:
         tagger.fit(columns, gold)
+    points = tagger.curve_
+    if not keep_state:
+        tagger.release()  # what follows needs only the model
     if fit_bias:
         tagger.fit_bias(held_out, dev_data["y_dev"])
     if calibrate:
@@ -165,9 +168,6 @@ def train(
             "--documents has no effect, as the template uses neither doc_form nor doc_label; add one, as in "
             f"--template '{task} + doc_form[0]'", stacklevel=2,
         )  # fmt: skip
-    points = tagger.curve_
-    if not keep_state:
-        tagger.release()
     tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
     if curve is not None:
         with atomic_write(curve) as out:

@@ -224,6 +224,10 @@ cdef class Extractor:
             matcher.length = index[0, pair[1]] if pair[1] else -1
         self.arrays += tuple(self.knowledge.gazetteers[name] for name in matched)
 
+    def forget_words(self):
+        """Free the memory of the attributes of words; they are computed again when they are needed."""
+        self.idle.clear()
+
     @property
     def n_patterns(self):
         """The most features that a token can have."""
@@ -244,6 +248,7 @@ cdef class Extractor:
         if given != self.plan.n_document or given and document.shape[0] != columns.n_tokens:
             raise ValueError(f"every token needs {self.plan.n_document} values of its document, got {given}")
         cdef const uint64_t* document_at = &document[0, 0] if given and columns.n_tokens else NULL
+        table.ready()
         rows = np.empty(columns.n_tokens * self.plan.n_patterns + 1, np.int32)
         token_ptr = np.zeros(columns.n_tokens + 1, np.int64)
         cdef int32_t[::1] row_view = rows

@@ -30,6 +30,7 @@ cdef class Items:
     cdef Py_ssize_t text_room
 
     def __init__(self, KeyTable table not None, bint grow):
+        table.ready()
         self.table = table
         self.grow = grow
         self.plain = True

@@ -31,9 +31,9 @@ cdef inline int32_t find(
 
 
 cdef class KeyTable:
-    cdef object slot_array      # uint64, a power of two of them; all ones where there is no key
+    cdef object slot_array      # uint64, a power of two of them; all ones where there is no key; or None
     cdef object key_array       # uint64: the key of each row, so that the table can be rebuilt larger
-    cdef uint64_t* slots_at
+    cdef uint64_t* slots_at     # NULL after `pack`, until `ready`
     cdef uint64_t* keys_at
     cdef uint64_t mask
     cdef Py_ssize_t room        # rows that fit before the arrays grow; 0 for borrowed arrays
@@ -50,3 +50,4 @@ cdef class KeyTable:
     cdef int32_t add(self, uint64_t key) except -2 nogil
     cdef int _grow(self) except -1
     cdef int _place(self) except -1
+    cdef int ready(self) except -1

@@ -21,6 +21,11 @@ cdef inline Py_ssize_t put(uint64_t* slots, uint64_t mask, uint64_t key, Py_ssiz
     return taken
 
 
+cdef object n_slots(object n_keys):
+    """The slots of a table that is at most half full."""
+    return max(64, 1 << (2 * n_keys - 1).bit_length())
+
+
 cdef class KeyTable:
     """Keys and their rows, numbered in the order in which the keys were added.
 
@@ -45,7 +50,7 @@ cdef class KeyTable:
             raise ValueError("more than 2**31 features")
         if room > self.n_rows:
             self.key_array = np.concatenate([self.key_array, np.zeros(room - self.n_rows, np.uint64)])
-        self.slot_array = np.full(max(64, 1 << (2 * len(self.key_array) - 1).bit_length()), EMPTY, np.uint64)
+        self.slot_array = np.full(n_slots(len(self.key_array)), EMPTY, np.uint64)
         self._place()
         self.room = room if room > self.n_rows else 0
         for row in range(self.n_rows):
@@ -72,9 +77,8 @@ cdef class KeyTable:
             raise OverflowError("more than 2**31 features")
         keys = np.empty(max(32, 2 * self.n_rows), np.uint64)
         keys[:self.n_rows] = self.key_array[:self.n_rows]
-        size = 2 * len(keys)
         self.key_array = keys
-        self.slot_array = np.full(1 << (size - 1).bit_length(), EMPTY, np.uint64)
+        self.slot_array = np.full(n_slots(len(keys)), EMPTY, np.uint64)
         self._place()
         for row in range(self.n_rows):
             put(self.slots_at, self.mask, self.keys_at[row], row)
@@ -95,6 +99,26 @@ cdef class KeyTable:
         self.n_rows += 1
         return row
 
+    def pack(self):
+        """Free the memory of the slots, most of a table; the next lookup builds them again."""
+        self.slot_array, self.slots_at = None, NULL
+
+    cdef int ready(self) except -1:
+        """Build the slots if `pack` has freed them; whatever calls `find` or `add` begins with this."""
+        cdef Py_ssize_t row
+        cdef uint64_t[::1] slots
+        if self.slots_at != NULL:
+            return 0
+        array = np.full(n_slots(len(self.key_array)), EMPTY, np.uint64)
+        if self.slots_at != NULL:       # NumPy may have let another thread build them
+            return 0
+        slots = array
+        self.mask = slots.shape[0] - 1
+        for row in range(self.n_rows):
+            put(&slots[0], self.mask, self.keys_at[row], row)
+        self.slot_array, self.slots_at = array, &slots[0]
+        return 0
+
     @property
     def keys(self):
         """uint64: the key of each row."""
@@ -109,6 +133,7 @@ cdef class KeyTable:
         """int32: the row of each key, -1 for unknown ones; with `grow`, new keys get new rows."""
         cdef const uint64_t[::1] wanted = np.require(keys, np.uint64, "CA")
         cdef Py_ssize_t i
+        self.ready()
         result = np.empty(wanted.shape[0], np.int32)
         cdef int32_t[::1] out = result
         with nogil:
@@ -131,6 +156,8 @@ cdef class KeyTable:
         if n >= self.n_rows:
             return
         self.n_rows = n
+        if self.slots_at == NULL:
+            return
         self.slot_array = np.full(len(self.slot_array), EMPTY, np.uint64)
         self._place()
         for row in range(n):

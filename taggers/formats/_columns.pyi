@@ -5,6 +5,8 @@ import numpy as np
 
 from taggers.formats.base import Format, Wanted
 
+def count_lines(data: bytes, end: int | None = None) -> int: ...
+
 class Columns:
     data: bytes
     name: str

@@ -20,6 +20,11 @@ from structsvm.files.errors import DataError
 from taggers.formats.base import MEMORY
 
 
+def count_lines(bytes data not None, end=None) -> int:
+    """How often a line ends in the data, up to `end`; `bytes.count` takes several times as long."""
+    return np.count_nonzero(np.frombuffer(data, np.uint8)[:end] == 10)
+
+
 cdef class Columns:
     """The tokens of a file, or of some whole sentences of it, as bytes and flat arrays of positions.
 
@@ -78,7 +83,7 @@ cdef class Columns:
     def _scan(self, wanted, separator, Py_ssize_t n_columns):
         """Find the columns of each token."""
         cdef Scanner s
-        cdef Py_ssize_t start, end = 0, slot, column, room = self.data.count(b"\n") + 2
+        cdef Py_ssize_t start, end = 0, slot, column, room = count_lines(self.data) + 2
         cdef int32_t[::1] slot_of, spans, ends, lines
         cdef int64_t[::1] sentences
         format = self.format

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name, open_input
-from taggers.formats._columns import Columns
+from taggers.formats._columns import Columns, count_lines
 from taggers.formats.base import Format, Part, Wanted
 from taggers.formats.registry import AUTO, detect, find
 
@@ -68,7 +68,7 @@ def read_columns(
         parts = _sentences(source, block, chunk_size or CHUNK, chosen)
         for data in parts if chunk_size else [b"".join(parts)]:
             columns = chosen.read(Part(data, name, line, separator, before), keep)
-            line += data.count(b"\n")
+            line += count_lines(data)
             if columns.n_tokens:
                 before = columns
             yield columns
@@ -149,7 +149,7 @@ def _sentences(source: _Source, block: bytes, size: int, format: Format) -> Iter
         end = format.cut(held, seen)
         if end:
             yield held[:end]
-            line += held.count(b"\n", 0, end)
+            line += count_lines(held, end)
             held = held[end:]
         if len(held) > format.block:
             raise DataError(

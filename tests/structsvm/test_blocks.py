@@ -5,7 +5,8 @@ import pytest
 
 from structsvm._dual.blocks import Blocks
 from structsvm._dual.linear import LinearDual
-from structsvm.optimizers import LaRank
+from structsvm.files import SparseRows
+from structsvm.optimizers import LaRank, Perceptron
 from structsvm.problems import SequenceLabels, SequenceProblem, Sequences
 
 LABELS = 20  # three blocks a row
@@ -67,3 +68,28 @@ def test_entries_are_read_and_replaced_as_in_an_array():
         assert blocks.norm == pytest.approx(array @ array)
     with pytest.raises(IndexError, match="not one of the 2000 weights"):
         blocks.take(np.array([2000]))
+
+
+@pytest.mark.parametrize("kind", [LaRank, InAnArray, Perceptron])
+def test_rows_of_weights_are_those_of_the_whole_array(kind):
+    optimizer = kind(SequenceProblem(LABELS))
+    optimizer.fit(*some_data(np.random.default_rng(4), 300, valued=False))
+    stride = optimizer.problem.stride
+    whole = optimizer.weights_.reshape(-1, stride)
+    for n_rows in (0, 7, len(whole), len(whole) + 9):
+        found = optimizer.weight_rows(n_rows, stride, LABELS)
+        expected = SparseRows.from_dense(whole, LABELS, n_rows)
+        assert found.ptr.tolist()[: n_rows + 1] == expected.ptr.tolist()[: n_rows + 1]
+        assert found.cells.tobytes() == expected.cells[: expected.ptr[n_rows]].tobytes()
+        assert len(found) == n_rows
+
+
+def test_features_that_differ_only_in_the_fourth_byte_of_their_number_are_two_features():
+    near, far = 5, 2**24 + 5
+    X = Sequences(np.array([near, far], np.int32), np.array([0, 1, 2]), np.array([0, 1, 2]))
+    y = SequenceLabels(np.array([0, 1], np.int32), np.array([0, 1, 2]))
+    optimizer = LaRank(SequenceProblem(2, inference="greedy")).fit(X, y)
+    problem = optimizer.problem
+    first = [(problem.history + row) * problem.stride for row in (near, far)]
+    found = optimizer.weights_at(np.array([[at, at + 1] for at in first]))
+    assert np.sign(found).tolist() == [[1, -1], [-1, 1]]

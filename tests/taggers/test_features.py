@@ -168,6 +168,23 @@ def test_table_of_upper_halves_tells_keys_apart_by_these(keys, low):
     assert again.rows(same_half).tolist() == expected
 
 
+def test_a_packed_table_has_the_same_rows_when_it_is_used_again():
+    keys = np.random.default_rng(0).integers(1, 2**63, 500).astype(np.uint64)
+    table = KeyTable()
+    table.rows(keys, grow=True)
+    table.pack()
+    assert table.keys.tolist() == keys.tolist()
+    assert table.rows(keys).tolist() == list(range(500))
+    table.pack()
+    assert table.rows([5, keys[3]], grow=True).tolist() == [500, 3]
+    table.pack()
+    table.truncate(400)
+    assert table.rows(keys[398:402]).tolist() == [398, 399, -1, -1]
+    table.pack()
+    table.reserve(5000)
+    assert table.rows(keys[:400]).tolist() == list(range(400))
+
+
 def test_reserve_keeps_what_is_there():
     table = KeyTable([7, 9])
     table.reserve(5000)

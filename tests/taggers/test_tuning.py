@@ -9,6 +9,7 @@ import pytest
 from structsvm import LaRank
 from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
 from taggers.commands.tuning import flags, seconds
+from taggers.model import TaggerModel
 from taggers.options import OPTIONS
 from taggers.tuning import FEW, Data, find_options, fit_rivals, tune
 from tests.taggers.command_line import refused, run
@@ -213,6 +214,22 @@ def test_the_training_state_of_a_tagger_is_freed_before_its_rival_trains():
     fit_rivals(tagger, *data, X_dev=data[0], y_dev=data[1])
     assert alive
     assert set(alive) == {None}
+
+
+def test_the_better_of_two_rivals_is_saved_as_if_it_had_been_trained_alone(tmp_path):
+    data = lists("PER", 5)
+    kept = fit_rivals(NerTagger(), *data, X_dev=data[0], y_dev=data[1])
+    alone = NerTagger(inference=kept.model_.inference, labels=kept.model_.inner)
+    alone.fit(*data, X_dev=data[0], y_dev=data[1])
+    models = [TaggerModel.load(save(tagger, tmp_path / name)) for tagger, name in ((kept, "a"), (alone, "b"))]
+    assert models[0].table.keys.tolist() == models[1].table.keys.tolist() == kept.model_.table.keys.tolist()
+    assert models[0].weights.cells.tobytes() == models[1].weights.cells.tobytes()
+    assert kept.predict(data[0]) == alone.predict(data[0])
+
+
+def save(tagger, path):
+    tagger.save(path)
+    return path
 
 
 def test_training_in_bounded_memory_tells_that_it_does_not_compare_settings(tmp_path):

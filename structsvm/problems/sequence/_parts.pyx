@@ -58,6 +58,7 @@ cdef class PartsOracle(GreedyOracle):
         cdef const Tree* tree = &self.parts.tree
         cdef int32_t gold = x.gold[t]
         cdef double* scores = self.scores
+        cdef const int32_t* rows
         self.score(w, x, t)
         for s in range(1, self.order + 1):
             for k in range(self.n_history(x, t, s)):
@@ -85,9 +86,10 @@ cdef class PartsOracle(GreedyOracle):
         for s in range(1, self.order + 1):
             for k in range(self.n_history(x, t, s)):
                 self.emit_row(self.history_row(x, t, s, k), 1, n)
-        for k in range(x.token_ptr[t], x.token_ptr[t + 1]):
-            row = self.offset // self.stride + x.rows[k]
-            self.emit_row(row, 1 if x.values == NULL else x.values[k], n)
+        rows = self.rows_of(x, t)
+        for k in range(x.token_ptr[t + 1] - x.token_ptr[t]):
+            row = self.offset // self.stride + rows[k]
+            self.emit_row(row, 1 if x.values == NULL else x.values[x.token_ptr[t] + k], n)
         return 0
 
     cdef Py_ssize_t n_history(self, const Sentence* x, Py_ssize_t t, Py_ssize_t distance) noexcept nogil:

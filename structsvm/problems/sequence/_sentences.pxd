@@ -1,5 +1,5 @@
 # cython: language_level=3
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from structsvm._dual.oracle cimport Oracle
 
@@ -10,6 +10,8 @@ cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
     void score_token_blocks(
         double* scores, const double* w, const int32_t* places, const int32_t* rows, const float* values,
         Py_ssize_t n, Py_ssize_t n_blocks)
+    void join_rows(
+        int32_t* rows, const uint16_t* low, const uint8_t* high, const uint8_t* top, Py_ssize_t n)
     int STRUCTSVM_LANES
 
 cdef enum:
@@ -23,9 +25,11 @@ cdef struct Sentence:
     Py_ssize_t n_slots      # slots that still need it
     Py_ssize_t number       # in the call that added it; negative: the call of forget_rows that changed it
     int32_t* token_ptr      # one block of memory: everything below, and this
-    int32_t* rows           # sorted within a token
-    float* values           # or NULL: all 1
     int32_t* gold
+    float* values           # or NULL: all 1
+    uint16_t* low           # the rows, sorted within a token: their lowest two bytes,
+    uint8_t* high           # the third one,
+    uint8_t* top            # and the fourth one, or NULL if it is always 0
 
 
 cdef class SequenceOracle(Oracle):
@@ -44,6 +48,8 @@ cdef class SequenceOracle(Oracle):
     cdef object sets                            # bool [sets, labels]
     cdef const unsigned char[:, ::1] set_view
     cdef double* scores                         # of one token
+    cdef int32_t* token_rows                    # of one token, see `rows_of`
+    cdef Py_ssize_t most_rows                   # that there is room for
     cdef bint logging                           # whether predictions made before learning are kept, and
     cdef bint incomplete                        # whether gold labels among them are unknown
     cdef bint open                              # whether the last sentence has more tokens
@@ -51,6 +57,7 @@ cdef class SequenceOracle(Oracle):
     cdef Py_ssize_t n_log, log_capacity
     cdef object segments                        # of those that looks() has counted
 
+    cdef const int32_t* rows_of(self, const Sentence* x, Py_ssize_t t) noexcept nogil
     cdef int note(self, const Sentence* x, Py_ssize_t t, Py_ssize_t found) except -1 nogil
     cdef int score(self, const double* w, const Sentence* x, Py_ssize_t t) except -1 nogil
     cdef void add_row(self, const double* w, Py_ssize_t row, float* scores) noexcept nogil
@@ -60,6 +67,8 @@ cdef class SequenceOracle(Oracle):
     cdef void emit_token(
         self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
     cdef void emit_history(self, Py_ssize_t at, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
+    cdef void renumber(self, Sentence* x, const int32_t* row_of, Py_ssize_t history) noexcept nogil
+    cdef int make_room(self, Py_ssize_t n) except -1
     cdef int put(self, Sentence* x, Py_ssize_t t) except -1
     cdef int place(self, Sentence* x, list slots) except -1
     cdef void discard(self, Sentence* x) noexcept nogil

@@ -5,7 +5,7 @@ Weights: first the label history, then the rows of the input features, each row 
 
 The right label of an unlabelled token, or of one with several allowed labels, is the best allowed one.
 """
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
@@ -45,6 +45,7 @@ cdef class SequenceOracle(Oracle):
         free(self.token_of_slot)
         free(self.free_slots)
         free(self.scores)
+        free(self.token_rows)
         free(self.log)
 
     def configure(self, *, rescaling, slack):
@@ -142,30 +143,56 @@ cdef class SequenceOracle(Oracle):
         const int32_t* gold, Py_ssize_t number
     ) except NULL:
         """A copy in one block of memory, with the rows of each token in order."""
-        cdef Py_ssize_t t, n = token_ptr[n_tokens] - token_ptr[0]
-        cdef Sentence* x = <Sentence*>malloc(sizeof(Sentence))
+        cdef Py_ssize_t t, k, most = 0, n = token_ptr[n_tokens] - token_ptr[0]
+        cdef bint long_rows = False
+        cdef Sentence* x
+        for k in range(n):
+            long_rows |= rows[k] >> 24 != 0
+        for t in range(n_tokens):
+            most = max(most, token_ptr[t + 1] - token_ptr[t])
+        self.make_room(most)
+        x = <Sentence*>malloc(sizeof(Sentence))
         if x != NULL:
             x.token_ptr = <int32_t*>malloc(
-                (2 * n_tokens + 1 + n) * sizeof(int32_t) + (n * sizeof(float) if values else 0))
+                (2 * n_tokens + 1) * sizeof(int32_t) + n * (3 + long_rows + (sizeof(float) if values else 0)))
         if x == NULL or x.token_ptr == NULL:
             free(x)
             raise MemoryError(f"no memory for a sentence of {n_tokens} tokens")
         x.n_tokens, x.n_slots, x.number = n_tokens, 0, number
         x.gold = x.token_ptr + n_tokens + 1
-        x.rows = x.gold + n_tokens
-        x.values = <float*>(x.rows + n) if values else NULL
+        x.values = <float*>(x.gold + n_tokens) if values else NULL
+        x.low = <uint16_t*>(x.values + n) if values else <uint16_t*>(x.gold + n_tokens)
+        x.high = <uint8_t*>(x.low + n)
+        x.top = x.high + n if long_rows else NULL
         if n_tokens:
             memcpy(x.gold, gold, n_tokens * sizeof(int32_t))
-        if n:
-            memcpy(x.rows, rows, n * sizeof(int32_t))
         if n and values:
             memcpy(x.values, values, n * sizeof(float))
-        for t in range(n_tokens + 1):
-            x.token_ptr[t] = <int32_t>(token_ptr[t] - token_ptr[0])
-            if t:
-                sort_rows(x.rows, x.values, x.token_ptr[t - 1], x.token_ptr[t])
+        x.token_ptr[0] = 0
+        for t in range(n_tokens):
+            x.token_ptr[t + 1] = <int32_t>(token_ptr[t + 1] - token_ptr[0])
+            k, most = x.token_ptr[t], x.token_ptr[t + 1] - x.token_ptr[t]
+            if most:
+                memcpy(self.token_rows, rows + k, most * sizeof(int32_t))
+            sort_rows(self.token_rows, x.values + k if values else NULL, most)
+            for k in range(most):
+                put_row(x, x.token_ptr[t] + k, self.token_rows[k])
         self.n_stored += 1
         return x
+
+    cdef int make_room(self, Py_ssize_t n) except -1:
+        """Let `rows_of` have room for the rows of a token."""
+        if n > self.most_rows or self.token_rows == NULL:
+            self.token_rows = <int32_t*>enough(realloc(self.token_rows, (n + 1) * sizeof(int32_t)))
+            self.most_rows = n
+        return 0
+
+    cdef const int32_t* rows_of(self, const Sentence* x, Py_ssize_t t) noexcept nogil:
+        """The rows of a token, valid until the next call."""
+        cdef Py_ssize_t first = x.token_ptr[t]
+        join_rows(self.token_rows, x.low + first, x.high + first, NULL if x.top == NULL else x.top + first,
+                  x.token_ptr[t + 1] - first)
+        return self.token_rows
 
     cdef void discard(self, Sentence* x) noexcept nogil:
         free(x.token_ptr)
@@ -176,6 +203,7 @@ cdef class SequenceOracle(Oracle):
         """The sentences of some slots, each once, as the arguments of add_rows."""
         cdef Py_ssize_t k, n, m
         cdef Sentence* x
+        cdef int32_t[::1] joined
         number, places = {}, []
         tokens, rows, values, codes, sentence_ptr, token_ptr = 0, [], [], [], [0], [np.zeros(1, np.int64)]
         cdef bint plain = True
@@ -190,7 +218,9 @@ cdef class SequenceOracle(Oracle):
                 token_ptr.append(np.array(<int32_t[:n + 1]>x.token_ptr)[1:].astype(np.int64) + at)
                 codes.append(np.array(<int32_t[:n]>x.gold))
                 if m:
-                    rows.append(np.array(<int32_t[:m]>x.rows))
+                    rows.append(np.empty(m, np.int32))
+                    joined = rows[len(rows) - 1]
+                    join_rows(&joined[0], x.low, x.high, x.top, m)
                     values.append(
                         np.array(<float[:m]>x.values) if x.values != NULL else np.ones(m, np.float32))
                     plain &= x.values == NULL
@@ -217,13 +247,31 @@ cdef class SequenceOracle(Oracle):
         for slot in range(self.n_slots):
             x = self.of_slot[slot]
             if x != NULL and x.number != self.forgettings:      # once, however many slots it has
-                renumber(x, &row_of[history], history)
+                self.renumber(x, &row_of[history], history)
                 x.number = self.forgettings
         for row in range(self.n_rows):
             n += row_of[history + row] >= 0
         self.n_rows, self.n_weights = n, self.offset + n * self.stride
         self.places = NULL
         self.pin()
+
+    cdef void renumber(self, Sentence* x, const int32_t* row_of, Py_ssize_t history) noexcept nogil:
+        """Give the rows of a sentence new numbers, which count the history too; those without one go."""
+        cdef Py_ssize_t t, k, n = 0, start = 0, stop
+        cdef const int32_t* rows
+        for t in range(x.n_tokens):
+            stop = x.token_ptr[t + 1]
+            x.token_ptr[t] = <int32_t>start     # until its rows are read
+            rows = self.rows_of(x, t)
+            x.token_ptr[t] = <int32_t>n
+            for k in range(start, stop):
+                if row_of[rows[k - start]] >= 0:
+                    put_row(x, n, <int32_t>(row_of[rows[k - start]] - history))
+                    if x.values != NULL:
+                        x.values[n] = x.values[k]
+                    n += 1
+            start = stop
+        x.token_ptr[x.n_tokens] = <int32_t>n
 
     cdef int put(self, Sentence* x, Py_ssize_t t) except -1:
         """A slot for a token (or sentence)."""
@@ -310,22 +358,22 @@ cdef class SequenceOracle(Oracle):
 
     cdef int score(self, const double* w, const Sentence* x, Py_ssize_t t) except -1 nogil:
         """Scores of the labels of a token by its features alone."""
-        cdef Py_ssize_t y, first = x.token_ptr[t], stop = x.token_ptr[t + 1], middle = stop
+        cdef Py_ssize_t y, n = x.token_ptr[t + 1] - x.token_ptr[t], middle = n
+        cdef const int32_t* rows = self.rows_of(x, t)
+        cdef const float* values = NULL if x.values == NULL else x.values + x.token_ptr[t]
         cdef const int32_t* places = self.places + self.offset // STRUCTSVM_LANES
         cdef Py_ssize_t n_blocks = self.stride // STRUCTSVM_LANES
         for y in range(self.stride):
             self.scores[y] = 0
         if self.places != NULL:
-            while middle > first and x.rows[middle - 1] >= self.n_pinned:     # rows are sorted
+            while middle > 0 and rows[middle - 1] >= self.n_pinned:     # rows are sorted
                 middle -= 1
-                prefetch_line(places + x.rows[middle] * n_blocks)
-        score_token_double(
-            self.scores, w + self.offset, x.rows + first, NULL if x.values == NULL else x.values + first,
-            middle - first, self.stride)
-        if middle < stop:
+                prefetch_line(places + rows[middle] * n_blocks)
+        score_token_double(self.scores, w + self.offset, rows, values, middle, self.stride)
+        if middle < n:
             score_token_blocks(
-                self.scores, w, places, x.rows + middle, NULL if x.values == NULL else x.values + middle,
-                stop - middle, n_blocks)
+                self.scores, w, places, rows + middle, NULL if values == NULL else values + middle,
+                n - middle, n_blocks)
         return 0
 
     cdef void add_row(self, const double* w, Py_ssize_t row, float* scores) noexcept nogil:
@@ -360,10 +408,11 @@ cdef class SequenceOracle(Oracle):
         cdef Py_ssize_t k, at = self.found.n
         cdef double value = 1
         cdef int32_t base
-        for k in range(x.token_ptr[t], x.token_ptr[t + 1]):
-            base = <int32_t>(self.offset + x.rows[k] * self.stride)
+        cdef const int32_t* rows = self.rows_of(x, t)
+        for k in range(x.token_ptr[t + 1] - x.token_ptr[t]):
+            base = <int32_t>(self.offset + rows[k] * self.stride)
             if x.values != NULL:
-                value = x.values[k]
+                value = x.values[x.token_ptr[t] + k]
             self.found.index[at], self.found.value[at] = <int32_t>(base + right), value
             self.found.index[at + 1], self.found.value[at + 1] = <int32_t>(base + wrong), -value
             at += 2
@@ -377,19 +426,25 @@ cdef class SequenceOracle(Oracle):
         self.found.n += 2
 
 
-cdef void sort_rows(int32_t* rows, float* values, Py_ssize_t start, Py_ssize_t stop) noexcept nogil:
+cdef inline void put_row(Sentence* x, Py_ssize_t k, int32_t row) noexcept nogil:
+    x.low[k], x.high[k] = <uint16_t>(row & 0xFFFF), <uint8_t>(row >> 16 & 0xFF)
+    if x.top != NULL:
+        x.top[k] = <uint8_t>(row >> 24)
+
+
+cdef void sort_rows(int32_t* rows, float* values, Py_ssize_t n) noexcept nogil:
     """Insertion sort: a token has a few dozen features. Differences, made of them over and over, need it."""
     cdef Py_ssize_t i, j
     cdef int32_t row
     cdef float value = 1
-    if stop - start > MANY:
-        heap_sort(rows + start, values + start if values else NULL, stop - start)
+    if n > MANY:
+        heap_sort(rows, values, n)
         return
-    for i in range(start + 1, stop):
+    for i in range(1, n):
         row, j = rows[i], i
         if values:
             value = values[i]
-        while j > start and rows[j - 1] > row:
+        while j > 0 and rows[j - 1] > row:
             rows[j] = rows[j - 1]
             if values:
                 values[j] = values[j - 1]
@@ -422,20 +477,6 @@ cdef inline void sift(int32_t* rows, float* values, Py_ssize_t root, Py_ssize_t 
         if values:
             values[root], values[child] = values[child], values[root]
         root, child = child, 2 * child + 1
-
-
-cdef void renumber(Sentence* x, const int32_t* row_of, Py_ssize_t history) noexcept nogil:
-    """Give the rows of a sentence their new numbers, which count the history too; those without one go."""
-    cdef Py_ssize_t t, k, n = 0, start = 0, stop
-    for t in range(x.n_tokens):
-        stop = x.token_ptr[t + 1]
-        for k in range(start, stop):
-            if row_of[x.rows[k]] >= 0:
-                x.rows[n] = <int32_t>(row_of[x.rows[k]] - history)
-                if x.values != NULL:
-                    x.values[n] = x.values[k]
-                n += 1
-        x.token_ptr[t + 1], start = <int32_t>n, stop
 
 
 cdef void* enough(void* block) except NULL:

@@ -26,6 +26,14 @@
 /* Rows are a multiple of this many labels long. */
 enum { STRUCTSVM_LANES = 8 };
 
+/* The numbers of features, three bytes each in two arrays, so that several are joined at once; `top` holds a fourth byte or is NULL. */
+static inline void join_rows(int32_t *restrict rows, const uint16_t *restrict low, const uint8_t *restrict high, const uint8_t *top,
+                             ptrdiff_t n) {
+    for (ptrdiff_t k = 0; k < n; k++) rows[k] = (int32_t)low[k] | (int32_t)high[k] << 16;
+    if (top != NULL)
+        for (ptrdiff_t k = 0; k < n; k++) rows[k] |= (int32_t)top[k] << 24;
+}
+
 /* scores[y] += sum over features of value * w[row * stride + y]; no values: all are 1. */
 #define STRUCTSVM_SCORE(name, number)                                                                                   \
     STRUCTSVM_CLONES static void name(number *restrict scores, const number *restrict w, const int32_t *restrict rows,   \
