@@ -197,9 +197,13 @@ class Inputs:
     def block(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Kernels of some rows of the batch with all support patterns, and with each other."""
         rows, norms = self.batch[self.offset + slots], self.norms[self.offset + slots]
-        values = self.with_support(rows, norms)
+        return self.with_support(rows, norms), self.among(slots)
+
+    def among(self, slots: np.ndarray) -> np.ndarray:
+        """Kernels of some rows of the batch with each other."""
+        rows, norms = self.batch[self.offset + slots], self.norms[self.offset + slots]
         rows, norms = self.seen(rows, norms, rows)
-        return values, self.checked(self.kernel(rows, rows, norms, norms), (len(slots),) * 2)
+        return self.checked(self.kernel(rows, rows, norms, norms), (len(slots),) * 2)
 
     def row(self, position: int) -> np.ndarray:
         """Kernels of one support pattern with all of them."""
@@ -297,7 +301,10 @@ class PrecomputedInputs(SparseInputs):
         return self.support[: self.n]
 
     def block(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.with_support(self.batch[slots], self.norms), self.batch[np.ix_(slots, slots)]
+        return self.with_support(self.batch[slots], self.norms), self.among(slots)
+
+    def among(self, slots: np.ndarray) -> np.ndarray:
+        return np.asarray(self.batch[np.ix_(slots, slots)])
 
     def with_support(self, rows: Any, norms: np.ndarray, chosen: Any = ALL) -> np.ndarray:
         return np.ascontiguousarray(dense(rows[:, self.support[: self.n][chosen]]))

@@ -31,6 +31,31 @@ class KeptValues:
             self.n_bytes += values.nbytes
             self.shrink(room)
 
+    def rows(self, slots: np.ndarray, support: np.ndarray) -> tuple[np.ndarray, int]:
+        """Kernels of some slots with the support patterns, and how many of them had to be computed."""
+        values = np.empty((len(slots), len(support)), dtype=self.inputs.dtype)
+        known = np.zeros(values.shape, dtype=bool)
+        row_of = np.full(len(self.held), -1)
+        column_of = np.full(len(self.held), -1)
+        row_of[slots], column_of[support] = np.arange(len(slots)), np.arange(len(support))
+        for owners, parts in self.blocks if self.held[slots].any() else []:
+            own = np.flatnonzero(row_of[owners] >= 0)
+            for columns, block in parts if len(own) else []:
+                used = np.flatnonzero(column_of[columns] >= 0)
+                place = np.ix_(row_of[owners[own]], column_of[columns[used]])
+                values[place], known[place] = block[np.ix_(own, used)], True
+        held = self.held[slots]
+        computed = 0
+        for some in (held, ~held):
+            missing = np.flatnonzero(~known[some].all(axis=0))
+            if some.any() and len(missing):
+                at = self.inputs.offset + slots[some]
+                values[np.ix_(some, missing)] = self.inputs.with_support(
+                    self.inputs.batch[at], self.inputs.norms[at], missing
+                )
+                computed += int(some.sum()) * len(missing)
+        return values, computed
+
     def shrink(self, room: float) -> None:
         """Drop blocks until the others fit into `room` bytes."""
         while self.blocks and self.n_bytes > room:

@@ -284,10 +284,14 @@ cdef class KernelRows:
             self.fill_all()
         if n == 0:
             return
-        rows, kernel = self.inputs.block(chosen)
-        self.n_kernels += n * self.n + n * n
-        if self.kept is not None:
-            self.kept.add(chosen, np.array(self.slot[:self.n]), rows, self.room)
+        if self.kept is None:
+            (rows, kernel), computed = self.inputs.block(chosen), n * self.n
+        else:
+            support = np.array(self.slot[:self.n])
+            rows, computed = self.kept.rows(chosen, support)
+            kernel = self.inputs.among(chosen)
+            self.kept.add(chosen, support, rows, self.room)
+        self.n_kernels += computed + n * n
         self.block_kernel = np.ascontiguousarray(kernel, dtype=np.float64).reshape(n, n)
         self.block_slots = chosen
         self.block_rows = <char**>allocated(calloc(n, sizeof(char*)))

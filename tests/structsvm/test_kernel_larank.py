@@ -402,5 +402,14 @@ def test_kept_values_are_those_of_the_kernel():
             exact[slots][:, support] @ beta
         )
         assert sum(n for *_, n in found) == expected
+        some = np.array([39, 12, 30])
+        values, computed = kept.rows(some, support)
+        np.testing.assert_allclose(values, exact[some][:, support])
+        assert computed == 0
+    inputs.insert(9, 9)
+    values, computed = kept.rows(some, np.arange(10))
+    np.testing.assert_allclose(values, exact[some][:, :10])
+    assert computed == len(some)  # with the new support pattern
     kept.shrink(0)
     assert (kept.blocks, kept.n_bytes, kept.held.sum()) == ([], 0, 0)
+    assert kept.rows(some, np.arange(10))[1] == 10 * len(some)
