@@ -1,6 +1,7 @@
 """The memory that a training needs is estimated, warned of and refused before it is taken."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -47,6 +48,7 @@ PEAK = textwrap.dedent("""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems count memory in other ways")
+@pytest.mark.skipif(os.environ.get("STRUCTSVM_BUILD") == "sanitize", reason="sanitizers take memory too")
 @pytest.mark.parametrize(
     "options",  # reprocessing takes time and no memory
     [
