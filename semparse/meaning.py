@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DEEPEST = 100
-LARGEST = 500  # names in one MR: learning it takes time and memory for each of them
+LARGEST = 500  # names in one MR; each takes time and memory in training
 
 _TOKEN = re.compile(r"""\s*(?: (?P<mark>[(),;]) | '(?P<single>[^']*)' | "(?P<double>[^"]*)" | (?P<name>[^\s(),;'"]+) )""", re.VERBOSE)  # fmt: skip # noqa: E501
 _END = re.compile(r"\s*\Z")
@@ -77,7 +77,7 @@ def as_mr(value: Any) -> MR:
 
 
 def _checked(mr: MR) -> MR:
-    """The MR, or MeaningError if it is too deep or too large."""
+    """Return the MR; raise MeaningError if it is too deep or too large."""
     n, level = 0, [mr]
     for _ in range(DEEPEST + 2):
         n += sum(1 + len(each.args) for each in level)

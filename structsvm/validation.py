@@ -17,7 +17,7 @@ NUMBERS = (int, float, np.integer, np.floating)
 SMALLEST = 1e-100
 LARGEST = 1e100  # squares of features, and sums of them, must stay finite
 HARD = 1e50  # the bound of coefficients for C = infinity: larger than any that training reaches
-MOST_BEST = 1000  # labellings or meanings of one sentence: each of them takes time and memory
+MOST_BEST = 1000  # labellings or meanings of one sentence; each takes time and memory
 LARGEST_COUNT = 2**53  # of a counter in a file, so that it stays far from overflow
 
 
@@ -54,7 +54,7 @@ def check_flag(**values: Any) -> None:
 
 
 def check_count(*, low: int = 0, high: int | None = None, **values: Any) -> None:
-    """Each value must be an integer of at least `low` and, if given, at most `high`."""
+    """Each value must be an integer of at least `low` and, if `high` is given, at most `high`."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
             raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")

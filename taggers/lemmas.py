@@ -34,11 +34,11 @@ TEMPLATE = """
     lower_suffix4[0]|p[0]|c2[0], lower_suffix5[0]|p[0]|c2[0], lower_prefix2[0]|lower_suffix2[0]|c2[0],
     short_shape[0], short_shape[0]|p[0], is_title[0]|p[0], is_upper[0]|p[0], bias
 """
-# A word with all that its lemma depends on, by the number of columns.
+# Make a key of everything that a lemma depends on, by the number of columns.
 WHOLE = {2: Extractor(parse_template("w[0]|p[0]")), 3: Extractor(parse_template("w[0]|p[0]|c2[0]"))}
 RARE = 2  # scripts of fewer words are not learned, only remembered
 EPOCHS = 4
-USUAL = 10  # features of a part of speech that each word is tried with
+USUAL = 10  # how many of the most common features of its part of speech to test each word with
 MOST_SEEN = 1 << 17  # lemmas to remember
 
 Token = tuple[str, ...]  # form, part of speech and, if there are any, features
@@ -92,8 +92,8 @@ def edited(form: str, script: str) -> str:
 class Lemmatizer:
     """Finds the script of each word, given its part of speech and features.
 
-    keys, scripts: the words of the training data that the model gets wrong, and their scripts; also words
-    without features, for features with which they did not occur.
+    keys, scripts: the words of the training data that the model gets wrong, and their scripts. Some words
+    are stored without features, to cover features that they do not have in the training data.
     seen: the lemmas found so far, by key; a lemma does not depend on the surrounding words.
     """
 
@@ -103,13 +103,13 @@ class Lemmatizer:
     seen: dict[int, str] = field(default_factory=dict, repr=False, compare=False)
 
     def whole(self, columns: Columns) -> np.ndarray:
-        """A key for each token, made of all that its lemma depends on."""
+        """A key for each token, made of everything that its lemma depends on."""
         template = self.model.template
         assert template is not None
         return WHOLE[max(template.width, 2)].keys(columns)[:, 0]
 
     def remembered(self, columns: Columns) -> np.ndarray:
-        """For each token the position of its script in `scripts`, -1 if it is not remembered."""
+        """For each token the position of its script in `scripts`, or -1 if it is not remembered."""
         rows = self.keys.rows(self.whole(columns))
         return np.where(rows >= 0, rows, self.keys.rows(WHOLE[2].keys(columns)[:, 0]))
 
@@ -177,16 +177,16 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
 
 
 def _wrong(tagger: MorphTagger, wanted: Mapping[Token, str]) -> dict[Token, str]:
-    """The words that the tagger gets wrong; a token with an empty cell has no key and is left out."""
+    """The words that the tagger gets wrong, and their scripts; tokens with an empty cell are left out."""
     found = tagger.predict([[token] for token in wanted])
     pairs = zip(wanted.items(), found, strict=True)
     return {token: name for (token, name), (other,) in pairs if name != other and all(token)}
 
 
 def _wrong_with_others(tagger: MorphTagger, counts: Mapping[Token, Iterable[str]]) -> dict[Token, str]:
-    """Words and parts of speech whose script does not depend on features, if the tagger gets one wrong.
+    """Words whose script does not depend on features, but which the tagger gets wrong with some features.
 
-    Each word is tried with the features that are usual for its part of speech.
+    Each word is tested with the features that are most common for its part of speech.
     """
     scripts: dict[Token, set[str]] = {}
     features: dict[str, Counter[str]] = {}

@@ -77,7 +77,7 @@ def check_memory(
     less = needed_memory(problem, n_features - rare, X, copies, shards)
     text = (
         f"training needs about {needed / 1e9:.1f} GB of memory for {n_features:,} features and "
-        f"{problem.n_labels:,} labels{f' in {shards:,} shards' * (shards > 1)}; to need less, "
+        f"{problem.n_labels:,} labels{f' in {shards:,} shards' * (shards > 1)}; to reduce this, "
         f"{'use fewer shards, ' * (shards > 1)}drop rare features (a cutoff of 2 leaves "
         f"{less / 1e9:.1f} GB), use a smaller template, or use fewer labels"
     )

@@ -184,7 +184,7 @@ class TaggerModel:
         return None if self.template is None else Extractor(self.template.symbolic, self.knowledge)
 
     def release(self) -> None:
-        """Free the memory that only the extraction of features needs, until it is needed again."""
+        """Free the memory that only feature extraction needs; the next extraction allocates it again."""
         self.table.pack()
         if self.extractor is not None:
             self.extractor.forget_words()
@@ -472,7 +472,7 @@ class TaggerModel:
         needed = np.zeros(0, np.int32) if sets is None else sets.rows
         weights, keep = self.weights.compact(least, dtype, first, needed + first)
         if least and self.weights.counts[first:].any() and not weights.counts[first:].any():
-            warnings.warn(f"prune={least:g} drops the weights of all features; use less", stacklevel=3)
+            warnings.warn(f"prune={least:g} drops the weights of all features; lower it", stacklevel=3)
         keep = keep[first:]
         names = None if self.feature_names is None else list(compress(self.feature_names, keep))
         numbers = self.bigram_numbers

@@ -37,7 +37,7 @@ class Option:
     flag: its name on the command line; "" if it exists only in Python.
     low: the smallest allowed value. choices: the allowed values.
     kept: whether model files contain it. fixed_on_resume: whether resumed training must use the same value.
-    algorithms: the algorithms that use it. needs: it has no effect without one of these options.
+    algorithms: the algorithms that use it. needs: without one of these options, it has no effect.
     repeatable: whether its flag can be given several times.
     search: the values that `tune` tries besides the default; one that starts with + extends the default.
     """
@@ -453,7 +453,7 @@ def check_used(
 ) -> None:
     """Raise ValueError for a given option that has no effect on the algorithm.
 
-    flags: the options come from the command line, so that one which needs another option needs it there.
+    flags: the options come from the command line; also refuse those whose `needs` are not given there.
     """
     flag = {option.name: option.flag for option in options}
     for option in options:

@@ -237,9 +237,9 @@ def extended(columns: Columns, more: Sequence[Found]) -> Columns:
 
 
 def _lemma_inputs(columns: Columns, found: dict[str, Found]) -> Columns:
-    """Form, UPOS and FEATS; XPOS where there are no features.
+    """Form, UPOS and FEATS, or XPOS if there are no features.
 
-    `_` where there is neither, because the lemmas in files of older versions read three columns.
+    `_` if there is neither, because the lemma layers of older files read three columns.
     """
     nothing = Found(np.zeros(columns.n_tokens, np.int32), ["_"])
     return extended(columns, [found["upos"], found.get("feats") or found.get("xpos") or nothing])
@@ -304,7 +304,7 @@ def train_lemmas(columns: Columns, *, random_state: int = 0) -> Pipeline:
 
 
 def _lemmatizer(columns: Columns, used: set[str], random_state: int) -> Lemmatizer:
-    """Learn lemmas from the form, UPOS and, if they are used, FEATS or else XPOS."""
+    """Learn lemmas from the form, UPOS and FEATS, or XPOS if FEATS is empty; neither if both are empty."""
     more = [COLUMNS.index(name) + 1 for name in ("feats", "xpos") if name in used][:1]
     rows = zip(*[columns.texts(place) for place in (0, 1, *more, 4)], strict=True)
     *tokens, lemmas = zip(*compress(rows, annotated(columns, "lemma")), strict=True)
@@ -317,8 +317,9 @@ def _lemmatizer(columns: Columns, used: set[str], random_state: int) -> Lemmatiz
 def annotated(columns: Columns, name: str) -> list[bool]:
     """Whether each token has a gold value in a column; columns: form, upos, xpos, feats and lemma.
 
-    ``_`` in FEATS says that a word has no features, and it is the lemma of the word ``_`` and of X, which UD
-    gives to the later parts of a word that is written apart by mistake. Elsewhere, the value is missing.
+    In FEATS, ``_`` means that a word has no features. It is also the lemma of the word ``_`` and of words
+    with UPOS X, because UD gives it to the later parts of a word that was split by mistake. Elsewhere, ``_``
+    means that the value is missing.
     """
     values = columns.texts(COLUMNS.index(name) + 1)
     if name == "feats":
@@ -342,7 +343,7 @@ def selected(columns: Columns, names: Sequence[str]) -> Columns:
 def _labelled(
     columns: Columns, *places: int, inputs: int = 1, sets: bool = False
 ) -> tuple[Columns, GoldLabels]:
-    """The form and some other columns, and their labels: those after the inputs; sets: see `from_columns`."""
+    """The form and some other columns, and the labels after the inputs. sets: see `from_columns`."""
     data = _part(columns, *places)
     numbers = [columns.wanted[place] for place in (0, *places)]
     return data, GoldLabels.from_columns(data, inputs, numbers, sets=sets)

@@ -476,7 +476,7 @@ class Trainer:
         return model
 
     def shrink(self) -> None:
-        """Drop the features without weights, as model files do; nothing may be pending."""
+        """Drop features without weights, as model files do; call it only if nothing is pending."""
         self.model = self.model.compact()
         self.model.release()
 

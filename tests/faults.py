@@ -3,7 +3,7 @@
 A process with everything imported forks; the child runs one command and is killed after a random share of
 the time that the command takes. Afterwards the output must be the old file or the new one, byte by byte, and
 nothing else may have appeared under a name that a user would see. SIGTERM must leave no hidden file either.
-A journal must have every record whose `append` returned, in order, and at most one more.
+A journal must contain every record whose `append` returned, in order, and at most one more.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class BinaryClassifier(Estimator, ABC):
         """Train from scratch."""
 
     def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
-        """Continue on the data of the last `_fit`; classes with warm_start start from their state."""
+        """Fit the data of the last `_fit` again; classes with warm_start continue from their state."""
         self._fit(X, labels, weight)
 
     @abstractmethod

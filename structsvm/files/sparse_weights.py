@@ -87,7 +87,7 @@ class SparseRows:
         return cls(np.cumsum(ptr, dtype=np.uint32), cells, n_labels).checked()
 
     def checked(self) -> SparseRows:
-        """Raise ValueError if a weight is not a number, or there are too many."""
+        """Return these rows; raise ValueError if a weight is not finite or there are too many weights."""
         if len(self.cells) > MOST_CELLS or not np.isfinite(self.cells["value"].sum(dtype=np.float64)):
             raise ValueError("there are too many weights, or one is not a number")
         return self

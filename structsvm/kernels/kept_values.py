@@ -32,7 +32,7 @@ class KeptValues:
             self.shrink(room)
 
     def rows(self, slots: np.ndarray, support: np.ndarray) -> tuple[np.ndarray, int]:
-        """Kernels of some slots with the support patterns, and how many of them had to be computed."""
+        """Kernel values of some slots with the support patterns, and how many had to be computed."""
         values = np.empty((len(slots), len(support)), dtype=self.inputs.dtype)
         known = np.zeros(values.shape, dtype=bool)
         row_of = np.full(len(self.held), -1)

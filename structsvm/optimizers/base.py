@@ -25,7 +25,7 @@ from structsvm.validation import (
 MOST_POINTS = 10_000  # of a whole curve; beyond that, every second point is dropped
 SLICE_SECONDS = 0.05  # between two checks for Ctrl-C and calls of the callback
 UNSAVED = ("_machine", "_held", "_weight", "_guard", "callback")
-READ = 1 << 18  # weights to read at a time, as a copy of all of them is large
+READ = 1 << 18  # weights to read at a time, because a copy of all of them is large
 NO_SLOTS, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
 
 
@@ -315,7 +315,7 @@ class Optimizer:
 
     @reads
     def weight_rows(self, n_rows: int, stride: int, n_labels: int) -> SparseRows:
-        """The first rows of w, `stride` weights each, in float32; rows that w does not have are empty."""
+        """The first rows of w in float32, `stride` weights each; rows beyond the end of w are empty."""
         blocks = getattr(self._fitted(), "blocks", None)
         if blocks is not None:
             ptr, cells = blocks.rows(n_rows, stride, n_labels, CELL)

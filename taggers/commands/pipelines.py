@@ -31,7 +31,7 @@ from taggers.pipeline import COLUMNS, Found, Pipeline, annotated, selected, trai
 
 WANTED = [COLUMN[name] for name in ("form", *COLUMNS)]
 
-Pair = tuple[list[str], list[str]]  # the gold values and the answers of tokens
+Pair = tuple[list[str], list[str]]  # the gold values and the predictions of tokens
 
 
 def train_ud(
@@ -105,8 +105,8 @@ def evaluate_columns(
 ) -> dict[str, Evaluation]:
     """Compare each column of a model, and all of them together, with those of a CoNLL-U file.
 
-    A column counts the tokens that have a gold value there, see `annotated`; all columns together count those
-    that have one in each.
+    Each column counts only tokens with a gold value in it (see `annotated`); all columns together count only
+    tokens with a gold value in every column.
     """
     columns = _read(file, encoding)
     if isinstance(model, Pipeline):
@@ -137,13 +137,13 @@ def evaluate_columns(
 
 
 def _compared(columns: Columns, pair: Pair, counted: list[bool], known: Callable[[str], bool]) -> Evaluation:
-    """Compare gold values with answers, for the tokens that count."""
+    """Compare gold values with predictions on the tokens that count."""
     ptr = columns.sentence_ptr.tolist()
     gold, answers, words = (
         [list(compress(values[a:b], counted[a:b])) for a, b in pairwise(ptr)]
         for values in (*pair, columns.texts(0))
     )
-    return replace(compare(gold, answers, words=words, known=known), types={})  # -LRB- is not a phrase
+    return replace(compare(gold, answers, words=words, known=known), types={})  # -LRB- is a tag, not a phrase
 
 
 def _in_order(column: list[str]) -> list[str]:

@@ -227,7 +227,7 @@ def read_labelled_parts(
                 "has only one column, so it has no labels; use a file with words and labels", file_name(path)
             )
         if len(labels) > 1 and not format.names:
-            what = f"several label columns need CoNLL-U, which has ten columns, but this is {format.title}"
+            what = f"several label columns require the CoNLL-U format, but this is {format.title}"
             raise DataError(what, file_name(path))
         gold = [format.label if label is None else label for label in labels]
         gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]

@@ -8,19 +8,19 @@ from structsvm.files.errors import DataError
 from taggers.formats.conllu import COLUMN, FORMAT
 
 FEATS = COLUMN["feats"]
-LONG = 5  # words of a sentence that should have a feature
-MANY = 0.1  # the share of such sentences without any, which is strange
+LONG = 5  # a sentence with at least this many words should have a feature
+MANY = 0.1  # warn if more than this share of long sentences has no features
 
 
 def check_conllu(data: bytes, name: str) -> None:
     """Raise DataError for the first sentence whose numbers, ranges or FEATS break the rules of CoNLL-U.
 
-    Warn if FEATS seem to be missing in some sentences. The lines must have been read before, so that each has
-    ten columns and a number.
+    Warn if FEATS seem to be missing in some sentences. The lines must already have been read, so that each
+    is known to have ten columns and a number.
     """
     checked = {"_"}
     last = reach = reach_line = with_features = 0
-    long, bare = 0, list[int]()  # long sentences, and the lines where those without features end
+    long, bare = 0, list[int]()  # the number of long sentences, and a line of each one without features
     for number, line in enumerate([*data.decode().removeprefix("\ufeff").split("\n"), ""], 1):
         if not line[:1].isdigit():
             if not line.strip() and last:
@@ -52,9 +52,9 @@ def check_conllu(data: bytes, name: str) -> None:
             checked.add(fields[FEATS])
     if MANY * long < len(bare) < long:
         warnings.warn(
-            f"{name}:{bare[0]}: no word of this sentence has FEATS (such sentences: {len(bare)} of {long} "
-            f"with at least {LONG} words); _ means that a word has no features, so leave out sentences whose "
-            "FEATS are unknown",
+            f"{name}:{bare[0]}: no word of this sentence has FEATS ({len(bare)} of {long} sentences with at "
+            f"least {LONG} words have none); _ means that a word has no features, so leave out sentences "
+            "whose FEATS are unknown",
             stacklevel=3,
         )
 

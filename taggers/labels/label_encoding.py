@@ -88,8 +88,9 @@ class GoldLabels:
     ) -> GoldLabels:
         """The values of several columns, from `first` to the last one, joined to labels.
 
-        A label is missing where a value is. sets: it is the set of labels that have its other values instead.
-        numbers: the numbers of the columns in their file, if they are not `columns.wanted`.
+        A label is missing if one of its values is. sets: such a label is instead the set of complete labels
+        with the same other values. numbers: the numbers of the columns in their file, if they are not
+        `columns.wanted`.
         """
         n_columns = columns.width - first
         if n_columns == 1:
@@ -180,9 +181,10 @@ def _read(columns: Columns, column: int, number: int) -> tuple[np.ndarray, list[
 
 
 def _completed(names: Sequence[str], complete: Sequence[int], absent: Sequence[str | None]) -> list[Any]:
-    """For each joined label itself, or the complete labels that have the values that are not missing.
+    """For each joined label, the label itself if it is complete, else the complete labels that match it.
 
-    None if all values are missing. A label stays as it is if there is no such complete label.
+    A complete label matches if it has all values that are not missing. If there are none, the label stays as
+    it is. If all values are missing, the result is None.
     """
     rows = [names[k].split(JOINT) for k in complete]
     found: list[Any] = list(names)

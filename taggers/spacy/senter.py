@@ -121,7 +121,7 @@ class StructSVMSenter(StructSVMTagger):
 
 
 def _splits(model: TaggerModel) -> bool:
-    """Return whether the labels of a model are those of characters."""
+    """Return whether the labels of a model are those of a text splitter."""
     return OUTSIDE in model.names and {*model.names} <= {*LABELS}
 
 

@@ -170,7 +170,7 @@ class StructSVMTagger(SequencePipe):
 
 
 def _label_columns(model: TaggerModel) -> list[str]:
-    """Return the name of the label column of a model's training file; nothing if columns have no names."""
+    """Return a list with the name of a model's label column; empty if its columns have no names."""
     columns = FORMATS[model.files.get("format", "columns")].names
     return [columns[model.files["label"]]] if columns and not model.parts else []
 

@@ -64,7 +64,7 @@ def margin(w, d, n_classes) -> float:
 
 
 def inner(a, b, n_classes) -> float:
-    """<a, b>, summed up feature by feature."""
+    """<a, b>, summed feature by feature."""
     starts = range(0, len(a), n_classes)
     parts = [dot(a[at : at + n_classes], b[at : at + n_classes]) for at in starts]
     return dot(parts, [1.0] * len(parts))

@@ -48,7 +48,7 @@ PEAK = textwrap.dedent("""
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems count memory in other ways")
-@pytest.mark.skipif(os.environ.get("STRUCTSVM_BUILD") == "sanitize", reason="sanitizers take memory too")
+@pytest.mark.skipif(os.environ.get("STRUCTSVM_BUILD") == "sanitize", reason="sanitizers use memory too")
 @pytest.mark.parametrize(
     "options",  # reprocessing takes time and no memory
     [
@@ -98,7 +98,7 @@ def test_more_memory_than_there_is_is_refused_and_changes_nothing(monkeypatch):
         with pytest.raises(DataError, match=r"training needs about .* features and .* labels"):
             train(X, Y)
     assert tagger.predict(X) == before
-    with pytest.raises(DataError, match="labels in 2 shards; to need less, use fewer shards, drop rare"):
+    with pytest.raises(DataError, match="labels in 2 shards; to reduce this, use fewer shards, drop rare"):
         Chunker(shards=2).fit(X, Y)
 
 
