@@ -43,8 +43,8 @@ def needed_memory(
     The weights take most of it. A perceptron holds `copies` doubles for each feature and label. If copies is
     0, every 16th feature of a shard has a double for each label. The other features have four bytes for each
     block, and the blocks that training writes; the support patterns take `SUPPORT` bytes for each token. The
-    estimate also counts the loss of each pair of labels, the sentences (twice: as given, and as the optimizer
-    keeps them) and, for exact inference, the scores of the labels along the longest sentence.
+    estimate also counts the loss of each pair of labels, the sentences (as given, and packed by the
+    optimizer) and, for exact inference, the scores of the labels along the longest sentence.
     """
     features = problem.history + n_features
     weights = 8 * features * problem.stride * copies

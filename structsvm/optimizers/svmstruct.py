@@ -36,6 +36,7 @@ class SVMStruct(Optimizer):
 
     It needs n slacks and a separable training set. Otherwise the dual has no maximum, and `fit` raises
     ValueError as soon as the dual proves that no w has a margin of 0.0003 times the largest ||d|| / Delta.
+    Its w meets the constraints up to epsilon, so `gap()` can be slightly negative.
 
     Cost: an argmax for each example and epoch; a step costs two differences. Theorem 3 of the thesis bounds
     the number of constraints, and so of epochs, by O(1 / epsilon^2), whatever the number of outputs.
