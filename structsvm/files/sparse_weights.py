@@ -89,7 +89,7 @@ class SparseRows:
     def checked(self) -> SparseRows:
         """Return these rows; raise ValueError if a weight is not finite or there are too many weights."""
         if len(self.cells) > MOST_CELLS or not np.isfinite(self.cells["value"].sum(dtype=np.float64)):
-            raise ValueError("there are too many weights, or one is not a number")
+            raise ValueError("there are too many weights, or one is not finite")
         return self
 
     def __len__(self) -> int:
