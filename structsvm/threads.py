@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from threading import current_thread, main_thread
 from typing import Any
 
@@ -72,6 +73,13 @@ def in_threads(tasks: Sequence[Callable[[], Any]], jobs: int, stop: Stop | None 
     for other in others:
         other.result()
     return results
+
+
+def for_each(work: Callable[[int], Any], n: int, jobs: int, stop: Stop | None = None) -> list[Any]:
+    """The results of `work` for 0 to n - 1, by `in_threads` if there are several jobs."""
+    if min(jobs, n) == 1:
+        return [work(k) for k in range(n)]
+    return in_threads([partial(work, k) for k in range(n)], jobs, stop)
 
 
 class StoppablePool(ThreadPoolExecutor):

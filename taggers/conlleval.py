@@ -174,30 +174,40 @@ def count_phrases(
     gold: np.ndarray, found: np.ndarray, names: Sequence[str], sentence_ptr: np.ndarray
 ) -> Counts:
     """Count the phrases of two labellings given as positions in `names`, all types together."""
-    types = {type_: k for k, type_ in enumerate(dict.fromkeys(split(name)[1] for name in names))}
-    type_of = np.array([types[split(name)[1]] for name in names], np.int64)
-    (first, first_types), (second, second_types) = (
-        _id_phrases(ids, names, type_of, sentence_ptr) for ids in (gold, found)
+    rules = _Rules([*names, OUTSIDE])
+    (first, ends, types), (others, other_ends, other_types) = (
+        _id_phrases(ids, rules, sentence_ptr) for ids in (gold, found)
     )
-    _, in_first, in_second = np.intersect1d(first, second, assume_unique=True, return_indices=True)
-    correct = int((first_types[in_first] == second_types[in_second]).sum())
-    return Counts(len(first), len(second), correct)
+    end_at, type_at = np.full((2, len(gold) + len(sentence_ptr) + 1), -1, np.int64)
+    end_at[others], type_at[others] = other_ends, other_types
+    correct = int(((end_at[first] == ends) & (type_at[first] == types)).sum())
+    return Counts(len(first), len(others), correct)
+
+
+class _Rules:
+    """The properties of labels that decide where phrases begin and end, as arrays; see `_Boundaries`."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        parts = [split(name) for name in names]
+        types = {type_: k for k, type_ in enumerate(dict.fromkeys(type_ for _, type_ in parts))}
+        self.type = np.array([types[type_] for _, type_ in parts], np.int64)
+        self.inside = np.array([_in_phrase(*part) for part in parts], bool)
+        self.closes = np.array([prefix in CLOSING | _SINGLE for prefix, _ in parts], bool)
+        self.opens = np.array([prefix in OPENING | _SINGLE for prefix, _ in parts], bool)
 
 
 def _id_phrases(
-    ids: np.ndarray, names: Sequence[str], type_of: np.ndarray, sentence_ptr: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """A number for start and end of each phrase, and the number of its type."""
+    ids: np.ndarray, rules: _Rules, sentence_ptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The start, end and type of each phrase; the last of the rules are those of O."""
     lengths = np.diff(sentence_ptr)
-    size = len(ids) + len(lengths) + 1
-    flat = np.full(size + 1, len(names), np.int64)  # an O before each sentence and one at the end
+    flat = np.full(len(ids) + len(lengths) + 2, len(rules.type) - 1)  # an O around each sentence
     flat[np.arange(1, len(ids) + 1) + np.repeat(np.arange(len(lengths)), lengths)] = ids
-    pairs, inverse = np.unique(flat[:-1] * (len(names) + 1) + flat[1:], return_inverse=True)
-    rules, padded = _Boundaries(), [*names, OUTSIDE]
-    bounds = [rules[padded[pair // len(padded)], padded[pair % len(padded)]] for pair in pairs.tolist()]
-    ends, starts = np.array(bounds, bool).reshape(-1, 2)[inverse].T
-    opened, closed = np.flatnonzero(starts), np.flatnonzero(ends)
-    return opened * size + closed, type_of[flat[1:][opened]]
+    type_, inside = rules.type[flat], rules.inside[flat]
+    breaks = (type_[:-1] != type_[1:]) | rules.closes[flat[:-1]] | rules.opens[flat[1:]]
+    breaks |= ~(inside[:-1] & inside[1:])
+    opened, closed = np.flatnonzero(inside[1:] & breaks), np.flatnonzero(inside[:-1] & breaks)
+    return opened, closed, type_[1:][opened]
 
 
 class _Boundaries(dict[tuple[str, str], tuple[bool, bool]]):

@@ -33,7 +33,16 @@ from taggers.features.documents import (
     other_labels,
     written_forms,
 )
-from taggers.features.extract import Extractor, KeyTable, as_columns, cut, encode, encode_ready, joined
+from taggers.features.extract import (
+    Extractor,
+    KeyTable,
+    as_columns,
+    cut,
+    encode,
+    encode_ready,
+    joined,
+    shares,
+)
 from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.label_bigrams import LabelBigrams
 from taggers.features.real_values import called, real_features, real_names
@@ -273,24 +282,31 @@ class TaggerModel:
 
     # -- labelling ------------------------------------------------------------------------------
 
-    def features(self, X: Any) -> Sequences:
-        """The features of sentences, or of columns, that the model knows."""
+    def features(self, X: Any, *, jobs: int = 1) -> Sequences:
+        """The features of sentences, or of columns, that the model knows; jobs: the number of threads."""
         if self.extractor is None:
             return self._ready(X)
         columns = self._columns(X)
         document = document_keys(self.document_values(columns))
-        features = encode(columns, self.extractor, self.table, document=document)
+        features = encode(columns, self.extractor, self.table, document=document, jobs=jobs)
         features = self._with_values(features, columns)
         if self.label_bigrams is None:
             return features
         return replace(features, bigrams=Bigrams(self.label_bigrams.ids(columns), self.bigram_rows))
 
     def learn_features(
-        self, X: Any, y: SequenceLabels, *, cutoff: int | None = None, first: np.ndarray | None = None
+        self,
+        X: Any,
+        y: SequenceLabels,
+        *,
+        cutoff: int | None = None,
+        first: np.ndarray | None = None,
+        jobs: int = 1,
     ) -> Sequences:
         """The features of X; the model learns the new ones, and forgets rare ones if there is a cutoff.
 
-        first: the labels of the first round, see `document_values`.
+        first: the labels of the first round, see `document_values`. jobs: the number of threads; it does not
+        change the result.
         """
         bigrams = self.label_bigrams
         if self.extractor is None:
@@ -298,7 +314,7 @@ class TaggerModel:
         else:
             X = self._columns(X)
             document = document_keys(self.document_values(X, first))
-            features = encode(X, self.extractor, self.table, grow=True, document=document)
+            features = encode(X, self.extractor, self.table, grow=True, document=document, jobs=jobs)
             features = self._with_values(features, X, grow=True)
         counted = [features]
         if bigrams is not None:
@@ -388,9 +404,9 @@ class TaggerModel:
         jobs: int = 1,
     ) -> np.ndarray:
         """The label of each token, as a position in `names`; `forced` holds positions in `labels`, or -1."""
-        data = self.features(X) if isinstance(X, Columns) else X
+        data = self.features(X, jobs=jobs) if isinstance(X, Columns) else X
         ids = np.zeros(data.n_tokens, np.int32)
-        bounds = _shares(data.sentence_ptr, jobs)
+        bounds = shares(data.sentence_ptr, jobs)
 
         def work(part: int) -> None:
             self.decoder.labels(data, bounds[part], bounds[part + 1], forced=forced, margins=margins, out=ids)
@@ -538,10 +554,3 @@ def replace_knowledge(model: TaggerModel, *, classes: Any = None, gazetteers: An
     knowledge = known.with_classes(read).with_gazetteers(found)
     first = model.first_round and replace(model.first_round, knowledge=knowledge)
     return replace(model, knowledge=knowledge, first_round=first)
-
-
-def _shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:
-    """Sentence numbers that split the tokens into about equal shares."""
-    n = len(sentence_ptr) - 1
-    aims = np.linspace(0, sentence_ptr[-1], min(max(jobs, 1), max(n, 1)) + 1)[1:-1]
-    return [0, *np.searchsorted(sentence_ptr, aims).tolist(), n]

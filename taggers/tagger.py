@@ -145,8 +145,9 @@ class SequenceTagger(Estimator):
             if model.needs_first_round:
                 model.first_round, first = first_round(X, labels, model, settings, sample_weight)
             dataset = trainer.learn(
-                X, labels, cutoff=settings["cutoff"], keep_names=self.keep_names, first=first
-            )
+                X, labels, cutoff=settings["cutoff"], keep_names=self.keep_names, first=first,
+                jobs=n_threads(self.jobs),
+            )  # fmt: skip
             trainer.model.candidates = seen_labels(trainer.model, X, labels)
             figures = dataset.figures()
             score = self._dev_score(trainer, X_dev, y_dev)
@@ -178,7 +179,7 @@ class SequenceTagger(Estimator):
             with trainer.unless_rejected():
                 self._loosen(trainer, gold.distinct())
                 labels, names = trainer.labels(gold)
-                dataset = Dataset(model.features(X), labels)
+                dataset = Dataset(model.features(X, jobs=n_threads(self.jobs)), labels)
                 same = trainer.resume(dataset, settings, sample_weight)
                 if same:
                     trainer.note(X, keep_names=self.keep_names)
@@ -316,7 +317,7 @@ class SequenceTagger(Estimator):
             return None
         X = as_sentences(X)
         gold = GoldLabels.of(X, y)
-        features = trainer.model.features(X)
+        features = trainer.model.features(X, jobs=n_threads(self.jobs))
         phrases = trainer.model.outer != "none"
         trainer.score_name = metrics.score_name(gold, phrases=phrases)
         scored = getattr(self.callback, "scored", lambda value: None)
@@ -351,7 +352,7 @@ class SequenceTagger(Estimator):
         jobs = n_threads(self.jobs)
         X = as_sentences(X)
         if isinstance(X, Columns) or jobs == 1 or model.uses_documents:
-            features = model.features(X)
+            features = model.features(X, jobs=jobs)
             return [(model.tag(features, jobs=jobs), features.sentence_ptr)]
         parts = [X[k * len(X) // jobs : (k + 1) * len(X) // jobs] for k in range(jobs)]
         with StoppablePool(jobs) as pool:

@@ -441,14 +441,15 @@ class Trainer:
         cutoff: int | None = None,
         keep_names: bool = False,
         first: np.ndarray | None = None,
+        jobs: int = 1,
     ) -> Dataset:
         """A data set of X and labels; the model learns new features and words.
 
-        first: the labels of the first round, see `TaggerModel.document_values`.
+        first: the labels of the first round, see `TaggerModel.document_values`. jobs: the number of threads.
         """
         if self.model.candidates is not None:  # they belong to the data before
             self.model = replace(self.model, candidates=None)
-        features = self.model.learn_features(X, labels, cutoff=cutoff, first=first)
+        features = self.model.learn_features(X, labels, cutoff=cutoff, first=first, jobs=jobs)
         self.note(X, keep_names=keep_names, first=first)
         return Dataset(features, labels)
 
@@ -658,7 +659,8 @@ def _merged(known: np.ndarray, more: np.ndarray) -> np.ndarray:
         more = more[known.take(np.searchsorted(known, more), mode="clip") != more]
     if not len(more):
         return known
-    more = np.unique(more[more != 0])
+    more = np.sort(more[more != 0])
+    more = more[np.diff(more, prepend=0) != 0]  # np.unique would import a part of NumPy, which takes a while
     return np.insert(known, np.searchsorted(known, more), more)
 
 

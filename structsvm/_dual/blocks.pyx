@@ -80,15 +80,21 @@ cdef class Blocks:
 
     def take(self, wanted) -> np.ndarray:
         """Some entries of w: those of a slice or of an array of indices."""
-        cdef Py_ssize_t k, start, step
+        cdef Py_ssize_t k, start, step, n, whole
         cdef const long long[::1] indices
         cdef double[::1] found
         if isinstance(wanted, slice):
             start, _, step = wanted.indices(self.n_weights)
             result = np.empty(len(range(*wanted.indices(self.n_weights))))
-            found = result
-            for k in range(found.shape[0]):
-                found[k] = self.at(start + k * step)
+            found, n = result, len(result)
+            whole = n >> SHIFT << SHIFT if step == 1 and start % BLOCK == 0 else 0
+            with nogil:
+                for k in range(whole >> SHIFT):
+                    memcpy(&found[k << SHIFT],
+                           self.cells + (<Py_ssize_t>self.places[(start >> SHIFT) + k] << SHIFT),
+                           BLOCK * sizeof(double))
+                for k in range(whole, n):
+                    found[k] = self.at(start + k * step)
             return result
         wanted = np.require(wanted, np.int64, "C")
         if not 0 <= wanted.min(initial=0) <= wanted.max(initial=-1) < self.n_weights and wanted.size:

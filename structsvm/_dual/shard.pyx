@@ -48,6 +48,7 @@ cdef class LinearShard(LinearDual):
     cdef double* saved                  # the blocks that this round has changed, as they were, or NULL
     cdef int32_t* saved_places          # their places
     cdef Py_ssize_t n_saved
+    cdef Py_ssize_t n_own               # the blocks that `changes` has reported, until `adopt`
     cdef int32_t[::1] peer_array        # by place of the first shard, the place here; see `agree`
     cdef Py_ssize_t n_common            # places that `agree` knows
 
@@ -96,7 +97,7 @@ cdef class LinearShard(LinearDual):
         cdef int32_t[::1] places = np.empty(self.most_places(), np.int32)
         cdef double[::1] values = np.empty(self.most_places() << SHIFT)
         self.arrays = places, values
-        self.saved, self.saved_places, self.n_saved = &values[0], &places[0], 0
+        self.saved, self.saved_places, self.n_saved, self.n_own = &values[0], &places[0], 0, 0
         self.clear()    # what is saved and what is touched must agree
 
     cdef void shift(self, double step, Output* out) noexcept nogil:
@@ -152,7 +153,7 @@ cdef class LinearShard(LinearDual):
                     if change != 0:
                         index[n], value[n] = name[at] << SHIFT | <int32_t>j, change * share
                         n += 1
-            self.n_saved = 0
+            self.n_own, self.n_saved = self.n_saved, 0
         self.clear()
         return indices[:n].copy(), values[:n].copy()
 
@@ -161,23 +162,30 @@ cdef class LinearShard(LinearDual):
         self.round += 1
         self.touched[:(self.count_places() >> 6) + 1] = 0
 
-    def adopt(self, indices, values):
-        """w[indices] = values, for increasing indices."""
-        if self.blocks is None:
-            put_weights(self.array, indices, values)
-            return
-        cdef const int32_t[::1] index = checked_indices(indices, values, self.n_weights)
-        cdef const double[::1] value = np.require(values, np.float64, "CA")
+    def adopt(self, indices, changes):
+        """Undo the changes that `changes` has reported, and add those of all shards, with increasing indices.
+
+        w[indices] + changes is rounded here as everywhere else, so all copies of w stay equal.
+        """
+        cdef const int32_t[::1] index = checked_indices(indices, changes, self.n_weights)
+        cdef const double[::1] change = np.require(changes, np.float64, "CA")
         cdef Py_ssize_t k, n = index.shape[0]
         cdef int32_t place
         with nogil:
+            for k in range(self.n_own):
+                if k + AHEAD < self.n_own:
+                    prefetch_line(self.w + (<Py_ssize_t>self.saved_places[k + AHEAD] << SHIFT))
+                memcpy(self.w + (<Py_ssize_t>self.saved_places[k] << SHIFT), self.saved + (k << SHIFT),
+                       BLOCK * sizeof(double))
+            self.n_own = 0
             for k in range(n):
-                if k + AHEAD < n:
-                    prefetch_line(
-                        self.w + (<Py_ssize_t>self.blocks.places[index[k + AHEAD] >> SHIFT] << SHIFT))
                 place = index[k]
-                self.blocks.settle(&place, 1)
-                self.w[place] = value[k]
+                if self.blocks is not None:
+                    if k + AHEAD < n:
+                        prefetch_line(
+                            self.w + (<Py_ssize_t>self.blocks.places[index[k + AHEAD] >> SHIFT] << SHIFT))
+                    self.blocks.settle(&place, 1)
+                self.w[place] += change[k]
 
     def block_norms(self) -> np.ndarray:
         """The squared norm of the block at each place, with room for all places."""
@@ -189,26 +197,47 @@ cdef class LinearShard(LinearDual):
         return result
 
 
-def agree(list shards):
-    """Give all shards places for the blocks that one of them has, and note which places belong together."""
-    cdef LinearShard shard, other, first = shards[0]
-    cdef Py_ssize_t place
-    cdef int32_t index
+def agree(list shards, each):
+    """Give all shards places for the blocks that one of them has, and note which places belong together.
+
+    each: calls a function with the numbers from 0 to n - 1, perhaps in threads.
+    """
+    cdef LinearShard shard, first = shards[0]
     if first.blocks is None:
         return
+    ends = [shard.blocks.n_places for shard in shards]
+    each(lambda k: learn_blocks(shards[k], shards, ends), len(shards))
+    each(lambda k: learn_places(shards[k], first), len(shards))
     for shard in shards:
-        for place in range(shard.n_common, shard.blocks.n_places):
-            if place != shard.blocks.zeros:
-                for other in shards:
-                    index = shard.blocks.origins[place] << SHIFT
-                    other.blocks.settle(&index, 1)
-    for shard in shards:
+        shard.n_common = shard.blocks.n_places
+
+
+cdef int learn_blocks(LinearShard shard, list shards, list ends) except -1:
+    """Give a shard places for the blocks that others have got since they last agreed, in their order."""
+    cdef LinearShard other
+    cdef Py_ssize_t place, end
+    cdef int32_t index
+    for other, end in zip(shards, ends):
+        if other is not shard:
+            with nogil:
+                for place in range(other.n_common, end):
+                    if place + AHEAD < end:
+                        prefetch_line(shard.blocks.places + other.blocks.origins[place + AHEAD])
+                    if place != other.blocks.zeros:
+                        index = other.blocks.origins[place] << SHIFT
+                        shard.blocks.settle(&index, 1)
+    return 0
+
+
+cdef int learn_places(LinearShard shard, LinearShard first) except -1:
+    """Note where a shard has what is at the new places of the first."""
+    cdef Py_ssize_t place
+    with nogil:
         for place in range(first.n_common, first.blocks.n_places):
             shard.peer_array[place] = (
                 shard.blocks.zeros if place == first.blocks.zeros
                 else shard.blocks.places[first.blocks.origins[place]])
-    for shard in shards:
-        shard.n_common = shard.blocks.n_places
+    return 0
 
 
 def checked_indices(indices, values, Py_ssize_t n_weights):

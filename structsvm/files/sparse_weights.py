@@ -130,7 +130,9 @@ class SparseRows:
         least: the magnitude up to which weights are dropped; the others are rounded as in files of `dtype`.
         needed: rows to keep even if they are empty.
         """
-        large = self._kept_cells((np.abs(self.cells["value"]) > least) | (self.row_of < first))
+        keep = np.abs(self.cells["value"]) > least
+        keep[: self.ptr[min(first, len(self))]] = True
+        large = self._kept_cells(keep)
         cells = large.cells.copy()
         cells["value"] = dequantise(quantise(large.cells["value"], dtype))
         small = SparseRows(large.ptr, cells, self.n_labels)._kept_cells(cells["value"] != 0)
@@ -147,6 +149,8 @@ class SparseRows:
 
     def _kept_cells(self, keep: np.ndarray) -> SparseRows:
         """With the cells where `keep` is true."""
+        if keep.all():
+            return self
         return self._of_counts(np.bincount(self.row_of[keep], minlength=len(self)), self.cells[keep])
 
     def kept(self, keep: np.ndarray) -> SparseRows:

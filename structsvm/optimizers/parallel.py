@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ import numpy as np
 from structsvm._dual.blocks import Blocks
 from structsvm._dual.dual import lengthened
 from structsvm._dual.shard import LinearShard, add_up, agree
-from structsvm.optimizers.base import in_slices
+from structsvm.optimizers.base import NO_SLOTS, in_slices
 from structsvm.optimizers.larank import LaRank
 from structsvm.problem import Problem
 from structsvm.signals import Stop
-from structsvm.threads import deferred, in_threads, stoppable
+from structsvm.threads import deferred, for_each, in_threads, stoppable
 from structsvm.validation import check_count, n_threads
 
 OUTPUTS, ENTRIES = ("alpha", "loss", "lengths"), ("indices", "values")  # of a dual's state
@@ -60,8 +59,8 @@ def padded(n_weights: int) -> np.ndarray:
 class ShardedPatterns:
     """The patterns of all K shards: sample i belongs to shard i % K, slot s is slot s // K of shard s % K."""
 
-    def __init__(self, problem: Any, n: int, **form: str) -> None:
-        self.problem, self.form = problem, form
+    def __init__(self, problem: Any, n: int, jobs: int = 1, **form: str) -> None:
+        self.problem, self.jobs, self.form = problem, jobs, form
         self.shards = [self.new() for _ in range(n)]
 
     def new(self) -> Any:
@@ -86,14 +85,18 @@ class ShardedPatterns:
         return [(at, slots[at] // len(self.shards)) for at in chosen]
 
     def add(self, X: Any, y: Any) -> np.ndarray:
-        n, added, numbers = len(self.shards), [], []
+        n = len(self.shards)
+        added, numbers = [NO_SLOTS] * n, [np.zeros(0)] * n
+
+        def fill(k: int) -> None:
+            oracle, part = self.shards[k], (_every(X, k, n), _every(y, k, n))
+            if size := part[1].shape[0] if hasattr(part[1], "shape") else len(part[1]):
+                slots = oracle.add(*part)
+                added[k] = slots * n + k
+                numbers[k] = oracle.slot_weights(slots, np.arange(size, dtype=float)) * n + k
+
         try:
-            for k, oracle in enumerate(self.shards):
-                part = _every(X, k, n), _every(y, k, n)
-                if size := part[1].shape[0] if hasattr(part[1], "shape") else len(part[1]):
-                    slots = oracle.add(*part)
-                    numbers.append(oracle.slot_weights(slots, np.arange(size, dtype=float)) * n + k)
-                    added.append(slots * n + k)
+            for_each(fill, n, self.jobs)
         except BaseException:
             for slots in added:
                 self.discard(slots)
@@ -226,13 +229,11 @@ class Shards:
 
     def _each(self, work: Callable[[int], Any], n: int, stop: Stop | None = None) -> list[Any]:
         """The results of `work` for 0 to n - 1. If a call fails, set `stop` and wait for the others."""
-        if min(self.jobs, n) == 1:
-            return [work(k) for k in range(n)]
-        return in_threads([partial(work, k) for k in range(n)], self.jobs, stop)
+        return for_each(work, n, self.jobs, stop)
 
     def _add_up(self) -> float:
         """Bring all copies of w up to date; return `losses` minus the growth of ||w||^2 / 2."""
-        agree(self.shards)
+        agree(self.shards, self._each)
         growth = self._each(lambda part: add_up(self._norms, self.shards, part, PARTS), PARTS)
         for shard in self.shards:
             shard.clear()
@@ -326,7 +327,7 @@ class Shards:
         self._take_norms()
 
     def _take_norms(self) -> None:
-        agree(self.shards)
+        agree(self.shards, self._each)
         self._norms = self.shards[0].block_norms()
 
     def state(self) -> dict[str, np.ndarray]:
@@ -395,7 +396,8 @@ class ParallelLaRank(LaRank):
         n_threads(self.jobs)
 
     def _new_oracle(self, problem: Any) -> Any:
-        return ShardedPatterns(problem, self.shards, rescaling=self.rescaling, slack=self.slack)
+        form = {"rescaling": self.rescaling, "slack": self.slack}
+        return ShardedPatterns(problem, self.shards, n_threads(self.jobs), **form)
 
     def _new_machine(self, oracle: Any, seed: int) -> Any:
         options = {"C": self.C, "tau": self.tau, "kappa": self.kappa}
@@ -416,7 +418,7 @@ class ShardLaRank(LaRank):
     """One shard of a `ParallelLaRank` that runs in its own process.
 
     Its rounds are numbered from 0. Given its data, what it does in a round depends only on the rounds before
-    and on the w that it adopted, so it can be rebuilt from a `snapshot` and the later values of w.
+    and on what it adopted, so it can be rebuilt from a `snapshot` and the later changes of w.
     """
 
     def __init__(
@@ -427,7 +429,7 @@ class ShardLaRank(LaRank):
         self.shard, self.shards, self.dense = shard, shards, dense
         self.points = n_rounds(shards)
         self.n_weights = len(padded(n_weights))
-        self.played = 0
+        self.played = self.adopted = 0  # rounds
         self._playing = False  # True within a round, and after one that was interrupted
         self.last: dict[str, Any] = {}
 
@@ -440,12 +442,13 @@ class ShardLaRank(LaRank):
 
     def _reset(self) -> None:
         super()._reset()
-        self.played, self._playing = 0, False
+        self.played, self.adopted, self._playing = 0, 0, False
 
-    def adopt(self, indices: np.ndarray, values: np.ndarray, rates: np.ndarray) -> None:
-        """Take over what all shards have learned."""
-        self._fitted().adopt(indices, values)
-        self._rates = rates.copy()
+    def adopt(self, indices: np.ndarray, change: np.ndarray, rates: np.ndarray) -> None:
+        """Take over what all shards have learned in the last round, unless this was done before."""
+        if self.adopted < self.played:
+            self._fitted().adopt(indices, change)
+            self._rates, self.adopted = rates.copy(), self.played
 
     def play(self) -> dict[str, Any]:
         """Run the next round; returns the changes of w and what the sum over all shards needs."""
@@ -494,7 +497,8 @@ class ShardLaRank(LaRank):
         machine = self._fitted()
         machine.restore({**snapshot, "weights": weights})
         machine.admit(self._held, self._weight)
-        self.played, self._rates = int(snapshot["played"][0]), snapshot["rates"].copy()
+        self.played = self.adopted = int(snapshot["played"][0])
+        self._rates = snapshot["rates"].copy()
 
 
 def _every(data: Any, k: int, n: int) -> Any:

@@ -26,6 +26,8 @@ class Extractor:
         grow: bool = False,
         fixed: bool = False,
         document: np.ndarray | None = None,
+        start: int = 0,
+        stop: int | None = None,
     ) -> tuple[np.ndarray, np.ndarray]: ...
     def keys(self, columns: Columns) -> np.ndarray: ...
 

@@ -235,9 +235,10 @@ cdef class Extractor:
 
     def rows(
         self, Columns columns not None, KeyTable table not None, *, bint grow=False, bint fixed=False,
-        const uint64_t[:, ::1] document=None,
+        const uint64_t[:, ::1] document=None, Py_ssize_t start=0, stop=None,
     ):
-        """The feature rows of all tokens, and where those of each token begin.
+        """The feature rows of all tokens, or those of the sentences from `start` to `stop`, and where those
+        of each token begin.
 
         Returns ``rows`` (int32) and ``token_ptr`` (int64, n_tokens + 1). Features that are not in the table
         are left out; with `grow` they become new rows; with `fixed` they are -1 and each token has
@@ -249,15 +250,17 @@ cdef class Extractor:
             raise ValueError(f"every token needs {self.plan.n_document} values of its document, got {given}")
         cdef const uint64_t* document_at = &document[0, 0] if given and columns.n_tokens else NULL
         table.ready()
-        rows = np.empty(columns.n_tokens * self.plan.n_patterns + 1, np.int32)
-        token_ptr = np.zeros(columns.n_tokens + 1, np.int64)
+        cdef Py_ssize_t end = columns.n_sentences if stop is None else stop
+        n = columns.sentence_at[end] - columns.sentence_at[start]
+        rows, token_ptr = np.empty(n * self.plan.n_patterns + 1, np.int32), np.zeros(n + 1, np.int64)
         cdef int32_t[::1] row_view = rows
         cdef int64_t[::1] ptr_view = token_ptr
         cdef uint64_t* scratch = self._scratch(columns)
         try:
             with nogil:
                 n = self._fill(
-                    columns, table, lexicon, document_at, scratch, grow, fixed, &row_view[0], &ptr_view[0])
+                    columns, table, lexicon, document_at, scratch, grow, fixed, start, end, &row_view[0],
+                    &ptr_view[0] - columns.sentence_at[start])
         finally:
             free(scratch)
         del row_view
@@ -314,13 +317,13 @@ cdef class Extractor:
 
     cdef Py_ssize_t _fill(
         self, Columns columns, KeyTable table, Lexicon lexicon, const uint64_t* document, uint64_t* values,
-        bint grow, bint fixed, int32_t* rows, int64_t* token_ptr,
+        bint grow, bint fixed, Py_ssize_t low, Py_ssize_t high, int32_t* rows, int64_t* token_ptr,
     ) except -1 nogil:
         cdef const Plan* plan = &self.plan
         cdef Py_ssize_t sentence, first, n, i, start, stop, j, used = 0, checked = 0, m = plan.n_patterns
         cdef uint64_t* keys
         cdef int32_t row
-        for sentence in range(columns.n_sentences):
+        for sentence in range(low, high):
             first = columns.sentence_at[sentence]
             n = columns.sentence_at[sentence + 1] - first
             lexicon.forget()

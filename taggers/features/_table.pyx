@@ -138,6 +138,8 @@ cdef class KeyTable:
         cdef int32_t[::1] out = result
         with nogil:
             for i in range(wanted.shape[0]):
+                if i + AHEAD < wanted.shape[0]:
+                    self.expect(wanted[i + AHEAD])
                 out[i] = self.add(wanted[i]) if grow else self.find(wanted[i])
         return result
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.problems.sequence import Sequences
+from structsvm.threads import StoppablePool
 from taggers.features._extract import Extractor, count_rows, remap
 from taggers.features._lexicon import hash_string
 from taggers.features._ready_features import dict_rows
@@ -16,6 +17,7 @@ from taggers.features._table import KeyTable
 from taggers.formats._columns import Columns
 
 Item = Mapping[str, Any] | Iterable[str]
+SMALLEST = 10_000  # tokens of a thread
 
 # How keys are computed: a model file with another value is rejected. Change it together with _hash.pxd.
 HASHING = "murmurhash64a, seeds 1 2 3, mix 1"
@@ -23,7 +25,7 @@ HASHING = "murmurhash64a, seeds 1 2 3, mix 1"
 __all__ = [
     "HASHING", "Extractor", "KeyTable", "add_dense", "as_columns", "concatenate", "cut", "encode",
     "encode_dicts", "encode_items", "encode_ready", "first_token", "has_own_features", "has_ready_features",
-    "item_names", "joined",
+    "item_names", "joined", "shares",
 ]  # fmt: skip
 
 
@@ -71,13 +73,46 @@ def encode(
     *,
     grow: bool = False,
     document: np.ndarray | None = None,
+    jobs: int = 1,
 ) -> Sequences:
     """The features that a template gives the tokens; with `grow`, new ones become new rows of the table.
 
-    document: the values that depend on the document, as `Extractor.rows` expects them.
+    document: the values that depend on the document, as `Extractor.rows` expects them. jobs: the number of
+    threads; it does not change the result, as new features are numbered by their first tokens.
     """
-    rows, token_ptr = extractor.rows(columns, table, grow=grow, document=document)
-    return Sequences(rows, token_ptr, columns.sentence_ptr)
+    bounds = shares(columns.sentence_ptr, min(jobs, columns.n_tokens // SMALLEST))
+    tables = [KeyTable() if grow and k else table for k in range(len(bounds) - 1)]
+    parts: list[Any] = [None] * len(tables)
+
+    def extract(k: int) -> None:
+        start, stop = bounds[k : k + 2]
+        parts[k] = extractor.rows(columns, tables[k], grow=grow, document=document, start=start, stop=stop)
+
+    if len(parts) == 1:
+        extract(0)
+        return Sequences(*parts[0], columns.sentence_ptr)
+    with StoppablePool(len(parts)) as pool:
+        list(pool.map(extract, range(len(parts))))
+        ends = np.cumsum([len(own) for own, _ in parts])
+        rows = np.empty(ends[-1], np.int32)
+        row_of = [table.rows(own.keys, grow=True) if own is not table else rows for own in tables]
+
+        def put(k: int) -> None:
+            own, out = parts[k][0], rows[ends[k] - len(parts[k][0]) : ends[k]]
+            if tables[k] is table:
+                out[:] = own
+            else:
+                np.take(row_of[k], own, out=out, mode="clip")  # the only mode that does not copy
+
+        list(pool.map(put, range(len(parts))))
+    return Sequences(rows, _join([token_ptr for _, token_ptr in parts]), columns.sentence_ptr)
+
+
+def shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:
+    """Sentence numbers that split the tokens into about equal shares."""
+    n = len(sentence_ptr) - 1
+    aims = np.linspace(0, sentence_ptr[-1], min(max(jobs, 1), max(n, 1)) + 1)[1:-1]
+    return [0, *np.searchsorted(sentence_ptr, aims).tolist(), n]
 
 
 def encode_items(columns: Columns, table: KeyTable, *, grow: bool = False) -> Sequences:
@@ -189,7 +224,8 @@ def _values(features: Sequences) -> np.ndarray:
 
 
 def _join(pointers: list[np.ndarray]) -> np.ndarray:
-    joined = [np.zeros(1, np.int64)]
+    joined, end = [np.zeros(1, np.int64)], 0
     for pointer in pointers:
-        joined.append(pointer[1:] + joined[-1][-1])
+        joined.append(pointer[1:] + end)
+        end += pointer[-1]
     return np.concatenate(joined)

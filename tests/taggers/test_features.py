@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taggers.features import extract
 from taggers.features._lexicon import Lexicon, hash_string
 from taggers.features.attributes import ATTRIBUTES, attribute
 from taggers.features.extract import Extractor, KeyTable, add_dense, concatenate, cut, encode
@@ -122,6 +123,22 @@ def test_threads_and_pickles_give_the_serial_rows():
     with ThreadPoolExecutor(8) as pool:
         for found in pool.map(lambda _: encode(columns, *fresh), range(16)):
             np.testing.assert_array_equal(found.rows, serial.rows)
+
+
+@pytest.mark.parametrize("grow", [True, False])
+def test_threads_number_new_features_as_one_thread_does(grow, monkeypatch):
+    monkeypatch.setattr(extract, "SMALLEST", 1)
+    sentence = [(f"Wört{i % 97 * (i % 3)}", f"X{i // 700}") for i in range(2000)]
+    columns = Columns.from_sentences([[], *(sentence[i : i + 10] for i in range(0, 2000, 10)), []])
+    extractor = Extractor(parse_template(RICH))
+    known = KeyTable(np.unique(extractor.keys(columns)[:300])[1:])
+    results = []
+    for jobs in (1, 2, 3, 300):
+        table = pickle.loads(pickle.dumps(known))
+        found = encode(columns, extractor, table, grow=grow, jobs=jobs)
+        results.append((found.rows.tolist(), found.token_ptr.tolist(), table.keys.tolist()))
+    assert all(result == results[0] for result in results)
+    assert (len(results[0][2]) > len(known)) == grow
 
 
 def test_too_few_columns_for_the_template():

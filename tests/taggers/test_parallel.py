@@ -6,13 +6,15 @@ import pytest
 
 from structsvm.cli.progress import Progress
 from taggers import Chunker, NerTagger, SequenceTagger
+from taggers.features import extract
 from taggers.trainer import TrainingPoint
 from tests.taggers.command_line import run
 from tests.taggers.sentences import as_columns, chunk_data
 
 
 @pytest.mark.parametrize("kind", [SequenceTagger, Chunker, NerTagger])
-def test_the_number_of_threads_changes_no_byte_of_a_model(kind, tmp_path):
+def test_the_number_of_threads_changes_no_byte_of_a_model(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(extract, "SMALLEST", 1)
     X, y = chunk_data(120)
     contents = set()
     for jobs in (1, 2, 4):

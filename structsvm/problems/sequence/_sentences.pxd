@@ -68,13 +68,13 @@ cdef class SequenceOracle(Oracle):
         self, const Sentence* x, Py_ssize_t t, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
     cdef void emit_history(self, Py_ssize_t at, Py_ssize_t right, Py_ssize_t wrong) noexcept nogil
     cdef void renumber(self, Sentence* x, const int32_t* row_of, Py_ssize_t history) noexcept nogil
-    cdef int make_room(self, Py_ssize_t n) except -1
+    cdef int make_room(self, Py_ssize_t n) except -1 nogil
     cdef int put(self, Sentence* x, Py_ssize_t t) except -1
     cdef int place(self, Sentence* x, list slots) except -1
     cdef void discard(self, Sentence* x) noexcept nogil
     cdef Sentence* copy(
         self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
-        const int32_t* gold, Py_ssize_t number) except NULL
+        const int32_t* gold, Py_ssize_t number) except NULL nogil
 
 
-cdef void* enough(void* block) except NULL
+cdef void* enough(void* block) except NULL nogil

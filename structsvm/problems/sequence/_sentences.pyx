@@ -118,13 +118,14 @@ cdef class SequenceOracle(Oracle):
         cdef Sentence** stored = <Sentence**>enough(malloc((n_sentences + 1) * sizeof(Sentence*)))
         slots = []
         try:
-            for s in range(n_sentences):
-                first, n = sentence_at[s], sentence_at[s + 1] - sentence_at[s]
-                stored[s] = self.copy(
-                    n, &token_at[first], row + token_at[first], value + token_at[first] if value else NULL,
-                    gold + first, s)
-                if places is None:
-                    self.place(stored[s], slots)
+            with nogil:
+                for s in range(n_sentences):
+                    first, n = sentence_at[s], sentence_at[s + 1] - sentence_at[s]
+                    stored[s] = self.copy(
+                        n, &token_at[first], row + token_at[first],
+                        value + token_at[first] if value else NULL, gold + first, s)
+            for s in range(n_sentences if places is None else 0):
+                self.place(stored[s], slots)
             for s, t in () if places is None else places:
                 slots.append(self.put(stored[s], t))
             for s in range(n_sentences):
@@ -141,7 +142,7 @@ cdef class SequenceOracle(Oracle):
     cdef Sentence* copy(
         self, Py_ssize_t n_tokens, const long long* token_ptr, const int32_t* rows, const float* values,
         const int32_t* gold, Py_ssize_t number
-    ) except NULL:
+    ) except NULL nogil:
         """A copy in one block of memory, with the rows of each token in order."""
         cdef Py_ssize_t t, k, most = 0, n = token_ptr[n_tokens] - token_ptr[0]
         cdef bint long_rows = False
@@ -157,7 +158,8 @@ cdef class SequenceOracle(Oracle):
                 (2 * n_tokens + 1) * sizeof(int32_t) + n * (3 + long_rows + (sizeof(float) if values else 0)))
         if x == NULL or x.token_ptr == NULL:
             free(x)
-            raise MemoryError(f"no memory for a sentence of {n_tokens} tokens")
+            with gil:
+                raise MemoryError(f"no memory for a sentence of {n_tokens} tokens")
         x.n_tokens, x.n_slots, x.number = n_tokens, 0, number
         x.gold = x.token_ptr + n_tokens + 1
         x.values = <float*>(x.gold + n_tokens) if values else NULL
@@ -180,7 +182,7 @@ cdef class SequenceOracle(Oracle):
         self.n_stored += 1
         return x
 
-    cdef int make_room(self, Py_ssize_t n) except -1:
+    cdef int make_room(self, Py_ssize_t n) except -1 nogil:
         """Let `rows_of` have room for the rows of a token."""
         if n > self.most_rows or self.token_rows == NULL:
             self.token_rows = <int32_t*>enough(realloc(self.token_rows, (n + 1) * sizeof(int32_t)))
@@ -479,7 +481,8 @@ cdef inline void sift(int32_t* rows, float* values, Py_ssize_t root, Py_ssize_t 
         root, child = child, 2 * child + 1
 
 
-cdef void* enough(void* block) except NULL:
+cdef void* enough(void* block) except NULL nogil:
     if block == NULL:
-        raise MemoryError("no memory for the sentences")
+        with gil:
+            raise MemoryError("no memory for the sentences")
     return block

@@ -40,11 +40,19 @@ class Sequences:
 
     def __getitem__(self, chosen: slice | np.ndarray) -> Sequences:
         """Some of the sentences."""
-        tokens, sentence_ptr = _items(self.sentence_ptr, np.arange(len(self))[chosen])
-        places, token_ptr = _items(self.token_ptr, tokens)
-        values = None if self.values is None else self.values[places]
+        numbers = np.arange(len(self))[chosen]
+        tokens, sentence_ptr = _items(self.sentence_ptr, numbers)
+        token_ptr = np.append(0, np.cumsum(self.token_ptr[tokens + 1] - self.token_ptr[tokens]))
+        bounds = self.token_ptr[self.sentence_ptr]
+        starts, ends = bounds[numbers].tolist(), bounds[numbers + 1].tolist()
+
+        def of(array: np.ndarray) -> np.ndarray:  # whole sentences, as an index of each feature is large
+            parts = (array[start:end] for start, end in zip(starts, ends, strict=True))
+            return np.concatenate([array[:0], *parts])
+
+        values = None if self.values is None else of(self.values)
         bigrams = None if self.bigrams is None else replace(self.bigrams, ids=self.bigrams.ids[tokens])
-        return Sequences(self.rows[places], token_ptr, sentence_ptr, values, bigrams)
+        return Sequences(of(self.rows), token_ptr, sentence_ptr, values, bigrams)
 
     @property
     def n_sentences(self) -> int:
