@@ -96,11 +96,14 @@ def train(
         raise ValueError(f"{settings['algorithm']} trains on one machine only; use larank")
     partitions = _partitions(client, parts)
     files = found_files(parts) if partitions is None else list(partitions)
-    check_workers(client)
+    workers = check_workers(client)
     shares = divided(files, settings["shards"] or sum(client.nthreads().values()))
     cluster = Source(client, reading, partitions or {})
     model, size = _new_model(cluster, tagger, shares)
-    data = [cluster.submit(encode_share, share, model) for share in shares]
+    data = [  # where the shards of `DaskLaRank` will be
+        cluster.submit(encode_share, share, model, workers=[workers[k % len(workers)]])
+        for k, share in enumerate(shares)
+    ]
     loss = loss_matrix(model.labels, dict(settings["label_weight"] or {}), model.outer, model.inner)
     problem = model.problem(loss)
     learner = DaskLaRank(
@@ -158,10 +161,13 @@ class Source:
     reading: dict[str, Any]
     partitions: dict[str, Future]
 
-    def submit(self, work: Any, share: Share, *arguments: Any) -> Future:
-        """Call `work` on a worker with the columns of the share."""
+    def submit(self, work: Any, share: Share, *arguments: Any, workers: list[str] | None = None) -> Future:
+        """Call `work` with the columns of the share, on one of these workers if they are alive."""
         held = [self.partitions[name] for name in share.files if name in self.partitions]
-        return self.client.submit(_with_columns, work, share, self.reading, held, *arguments, pure=False)
+        return self.client.submit(
+            _with_columns, work, share, self.reading, held, *arguments, pure=False, workers=workers,
+            allow_other_workers=workers is not None,
+        )  # fmt: skip
 
     def each(self, work: Any, shares: Sequence[Share], *arguments: Any) -> list[Any]:
         """The results of `work` for all shares."""

@@ -3,10 +3,14 @@
 The driver keeps w, a snapshot of all shards at the end of an epoch, and the changes of w since then. If a
 worker dies, its shards are rebuilt from these on another worker, where they repeat their rounds. So a fault
 changes no byte of the result. A checkpoint holds the same on disk.
+
+Within an epoch, workers fetch the changes of a round from each other and begin the next one, while the driver
+adds them to its w.
 """
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import uuid
 import zipfile
@@ -24,7 +28,6 @@ from distributed import (
     LocalCluster,
     get_client,
     get_worker,
-    wait,
 )
 
 from structsvm import LaRankClassifier, __version__
@@ -41,6 +44,7 @@ REPLAY = 2  # times the size of w: if the changes since a snapshot take more mem
 LOST = (KilledWorker, CancelledError, OSError, TimeoutError)
 
 _SHARDS: dict[tuple[str, int], ShardLaRank] = {}  # of this worker, by training and number
+_CLOSED: set[str] = set()  # trainings, whose last tasks may still run
 
 
 def connect(address: str) -> Client:
@@ -96,17 +100,24 @@ def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
     A round may take hours, and Dask notices workers that die. But it waits forever if no worker is left, or
     if a task gets lost between two workers.
     """
+    loop: Any = client.loop
+    found = asyncio.run_coroutine_threadsafe(
+        client.gather(list(futures), asynchronous=True), loop.asyncio_loop
+    )
     idle = 0
-    while True:
-        try:
-            wait(futures, timeout=PATIENCE / 2)
-            break
-        except TimeoutError:
-            idle = 0 if any(client.processing().values()) else idle + 1
-            if idle == 2:  # to be sure that this was not a moment between two tasks
-                raise TimeoutError(f"no worker of the cluster ran a task for {PATIENCE} seconds") from None
-    results: list[Any] = client.gather(list(futures))
-    return results
+    try:
+        while idle < 2:  # to be sure that this is not a moment between two tasks
+            try:
+                results: list[Any] = found.result(timeout=PATIENCE / 2)
+                return results
+            except TimeoutError:
+                if found.done():  # of a task
+                    raise
+                here = all(future.status == "finished" for future in futures)  # the network is slow
+                idle = 0 if here or any(client.processing().values()) else idle + 1
+        raise TimeoutError(f"no worker of the cluster ran a task for {PATIENCE} seconds")
+    finally:
+        found.cancel()
 
 
 def _version() -> str:
@@ -140,8 +151,10 @@ class DaskLaRank:
         self.n_support_patterns_ = self.n_argmax_ = 0
         self.notes: dict[str, np.ndarray] = {}  # of the caller, for the checkpoint
         self._losses = 0.0
-        self._snapshot: tuple[list[dict[str, np.ndarray]] | None, np.ndarray] = (None, self._weights.copy())
-        self._since: list[Any] = []  # the w and rates that shards have adopted since the snapshot
+        # the shards, and w unless they had learned nothing
+        self._snapshot: tuple[list[dict[str, np.ndarray]] | None, np.ndarray | None] = (None, None)
+        self._since: list[Any] = []  # the changes of w and rates that shards have adopted since the snapshot
+        self._next: list[Future] = []  # the answers of the next round, if it has begun
         self._checkpoint: Checkpoint | None = None
 
     @property
@@ -171,7 +184,7 @@ class DaskLaRank:
 
     def _long_replay(self) -> bool:
         """Whether the changes of w since the snapshot take so much memory that a new snapshot is due."""
-        kept = sum(indices.nbytes + values.nbytes for indices, values, _ in self._since)
+        kept = sum(indices.nbytes + change.nbytes for indices, change, _ in self._since)
         return kept > REPLAY * self._weights.nbytes
 
     def _settle(self) -> None:
@@ -181,15 +194,14 @@ class DaskLaRank:
     def round(self) -> None:
         """Let all shards run one round, and add up what they have learned."""
         played, (indices, change) = self._ask(_play)
-        new = self._weights[indices] + change
-        growth = put_weights(self._weights, indices, new)
+        growth = put_weights(self._weights, indices, self._weights[indices] + change)
         losses = sum(one["losses"] for one in played)
         self.dual_ += losses - self._losses - growth
         self._losses = losses
         self.bytes += sum(one["bytes"] for one in played)
         self.n_support_patterns_ = sum(one["patterns"] for one in played)
         self.n_argmax_ = sum(one["argmax"] for one in played)
-        self._since.append((indices, new, np.mean([one["rates"] for one in played], axis=0)))
+        self._since.append((indices, change, _mean_rates(played)))
         self.rounds += 1
         if self._checkpoint is not None:
             self._checkpoint.save_round(self)
@@ -213,10 +225,10 @@ class DaskLaRank:
         """Continue a training; the next task rebuilds the shards on the workers."""
         if weights is not None:
             self._weights[:] = weights
-        self._snapshot, self._since, self.rounds = (states, self._weights.copy()), since, rounds
+        self._snapshot, self._since, self.rounds = (states, weights), since, rounds
         self.epochs_done = (rounds - len(since)) // self.per_epoch
-        for indices, values, _ in since:
-            put_weights(self._weights, indices, values)
+        for indices, change, _ in since:
+            put_weights(self._weights, indices, self._weights[indices] + change)
         self.dual_, self._losses = map(float, progress[:2])
         self.n_support_patterns_, self.n_argmax_ = map(int, progress[2:])
 
@@ -230,6 +242,7 @@ class DaskLaRank:
 
     def close(self) -> None:
         """Remove the shards from the workers."""
+        self._next = []
         run_everywhere(self.client, _forget, self.key)
 
     def _ask(self, task: Callable[..., Any]) -> tuple[list[Any], Any]:
@@ -238,20 +251,20 @@ class DaskLaRank:
         replay: Any = None
         for _ in range(ATTEMPTS):
             try:
-                sent = self.client.submit(_same, (news, replay), pure=False)  # unlike scatter, it survives
-                answers = [self._submit(task, k, sent) for k in range(len(self.data))]
-                while len(answers) > BRANCHES:
-                    answers = [
-                        self.client.submit(_joined, answers[k : k + BRANCHES], pure=False)
-                        for k in range(0, len(answers), BRANCHES)
-                    ]
+                answers, self._next = self._next, []
+                if not answers:
+                    # unlike what is scattered, a result survives
+                    sent = self.client.submit(_same, (news, replay), pure=False)
+                    answers = self._submit(task, self.rounds, sent)
+                if task is _play and (self.rounds + 1) % self.per_epoch:
+                    self._next = self._submit(task, self.rounds + 1, answers)
                 each, changes = _joined(gathered(self.client, answers))
                 self._home = [worker for _, worker in each]
                 if all(answer is not None for answer, _ in each):
                     return [answer for answer, _ in each], changes
             except LOST:
                 self._move()
-            replay = (*self._snapshot, self._since)
+            replay, self._next = (*self._snapshot, self._since), []
         raise RuntimeError(f"workers died {ATTEMPTS} times in a row; give them more memory or less data each")
 
     def _move(self) -> None:
@@ -266,11 +279,21 @@ class DaskLaRank:
             home if home in workers else workers[k % len(workers)] for k, home in enumerate(self._home)
         ]
 
-    def _submit(self, task: Callable[..., Any], k: int, sent: Future) -> Future:
-        return self.client.submit(
-            _on_shard, task, self.key, k, self._make[k], self.data[k], self.rounds, sent,
-            pure=False, workers=[self._home[k]], allow_other_workers=True,
-        )  # fmt: skip
+    def _submit(self, task: Callable[..., Any], rounds: int, sent: Any) -> list[Future]:
+        """Run a task on all shards after so many rounds; the futures of the answers, joined to a few."""
+        answers = [
+            self.client.submit(
+                _on_shard, task, self.key, k, self._make[k], self.data[k], rounds, sent,
+                pure=False, workers=[self._home[k]], allow_other_workers=True,
+            )
+            for k in range(len(self.data))
+        ]  # fmt: skip
+        while len(answers) > BRANCHES:
+            answers = [
+                self.client.submit(_joined, answers[k : k + BRANCHES], pure=False)
+                for k in range(0, len(answers), BRANCHES)
+            ]
+        return answers
 
 
 class Checkpoint:
@@ -284,13 +307,14 @@ class Checkpoint:
         folder.mkdir(parents=True, exist_ok=True)
 
     def save_round(self, learner: DaskLaRank) -> None:
-        indices, values, rates = learner._since[-1]
+        indices, change, rates = learner._since[-1]
         self._save(f"round-{learner.rounds:06}.npz", {
-            "indices": indices, "values": values, "rates": rates, "progress": learner.progress(),
+            "indices": indices, "change": change, "rates": rates, "progress": learner.progress(),
         })  # fmt: skip
 
     def save_pass(self, learner: DaskLaRank) -> None:
         states, weights = learner._snapshot
+        assert weights is not None  # the snapshot of a whole pass
         arrays = {f"shard.{k}.{name}": a for k, state in enumerate(states or []) for name, a in state.items()}
         arrays |= {f"note.{name}": note for name, note in learner.notes.items()}
         old = sorted(self.folder.glob("*.npz"))
@@ -313,7 +337,9 @@ class Checkpoint:
         for path in rounds:
             if _number(path) == done + len(since) + 1:
                 arrays = self._load(path)
-                since.append((arrays["indices"], arrays["values"], arrays["rates"]))
+                if "change" not in arrays:
+                    raise ModelFileError(f"{path} has another layout; delete the folder to start again")
+                since.append((arrays["indices"], arrays["change"], arrays["rates"]))
                 progress = arrays["progress"]
         try:
             learner.continue_from(states, weights, since, done + len(since), progress)
@@ -412,10 +438,18 @@ def _on_shard(
 ) -> tuple[list[tuple[Any, str]], Any]:
     """Run a task on a shard after `rounds` rounds; return its answer, its worker and its changes.
 
-    The answer is None if the shard is not on this worker and cannot be rebuilt from `sent`.
+    sent: the answers of all shards in the last round; or its news from the driver, with what is needed to
+    rebuild a shard. The answer is None if the shard is not on this worker and cannot be rebuilt from `sent`.
     """
-    news, replay = sent[0], copy.deepcopy(sent[1])  # what the network delivers is not aligned
     worker = get_worker().address
+    if isinstance(sent, list):
+        each, changes = _joined(sent)
+        played = [answer for answer, _ in each]
+        if any(answer is None for answer in played):
+            return [(None, worker)], None
+        news, replay = (*changes, _mean_rates(played)), None
+    else:
+        news, replay = sent[0], copy.deepcopy(sent[1])  # what the network delivers is not aligned
     shard: Any = _SHARDS.pop((key, k), None)  # an error or a second copy of this task finds no half of it
     repeated = shard is not None and task is _play and shard.played == rounds + 1
     if not repeated and (shard is None or shard.played != rounds):
@@ -423,12 +457,18 @@ def _on_shard(
             return [(None, worker)], None
         shard = _rebuilt(make, data, *(replay or (None, None, [])))
     answer = shard.last if repeated else task(shard, news)
-    _SHARDS[key, k] = shard
+    if key not in _CLOSED:
+        _SHARDS[key, k] = shard
     if task is not _play:
         return [(answer, worker)], None
     indices, change = answer["indices"], answer["change"]
     few = {name: value for name, value in answer.items() if name not in ("indices", "change")}
     return [(few | {"bytes": indices.nbytes + change.nbytes}, worker)], (indices, change)
+
+
+def _mean_rates(played: list[dict[str, Any]]) -> np.ndarray:
+    rates: np.ndarray = np.mean([one["rates"] for one in played], axis=0)
+    return rates
 
 
 def _joined(answers: Sequence[tuple[list[Any], Any]]) -> tuple[list[Any], Any]:
@@ -475,5 +515,6 @@ def _same(data: Any) -> Any:
 
 
 def _forget(key: str) -> None:
+    _CLOSED.add(key)
     for name in [name for name in _SHARDS if name[0] == key]:
         del _SHARDS[name]

@@ -90,7 +90,8 @@ def encode(
 
     if len(parts) == 1:
         extract(0)
-        return Sequences(*parts[0], columns.sentence_ptr)
+        ((rows, token_ptr),) = parts
+        return Sequences(rows, token_ptr, columns.sentence_ptr)
     with StoppablePool(len(parts)) as pool:
         list(pool.map(extract, range(len(parts))))
         ends = np.cumsum([len(own) for own, _ in parts])
