@@ -280,7 +280,7 @@ class DaskLaRank:
         ]
 
     def _submit(self, task: Callable[..., Any], rounds: int, sent: Any) -> list[Future]:
-        """Run a task on all shards after so many rounds; the futures of the answers, joined to a few."""
+        """Run a task on all shards after `rounds` rounds; return a few futures that join their answers."""
         answers = [
             self.client.submit(
                 _on_shard, task, self.key, k, self._make[k], self.data[k], rounds, sent,
