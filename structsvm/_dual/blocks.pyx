@@ -110,12 +110,12 @@ cdef class Blocks:
 
         dtype: that of the cells. Rows that w does not have are empty.
         """
+        if n_rows < 0 or stride < 1 or not 0 <= width <= stride or stride % BLOCK:
+            raise ValueError(f"{n_rows} rows of {stride} weights cannot have {width} labels")
         cdef Py_ssize_t row, n = min(n_rows, self.n_weights // stride)
         ptr = np.zeros(n_rows + 1, np.uint32)
         cdef uint32_t[::1] at = ptr
         cdef Cell[::1] to
-        if not 0 <= width <= stride or stride % BLOCK:
-            raise ValueError(f"rows of {stride} weights cannot have {width} labels")
         with nogil:
             for row in range(n):
                 at[row + 1] = at[row] + <uint32_t>self.copy_row(row * stride, width, NULL)

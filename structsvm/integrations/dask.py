@@ -44,6 +44,7 @@ REPLAY = 2  # times the size of w: if the changes since a snapshot take more mem
 LOST = (KilledWorker, CancelledError, OSError, TimeoutError)
 
 _SHARDS: dict[tuple[str, int], ShardLaRank] = {}  # of this worker, by training and number
+NOTHING_BEGUN: tuple[int, list[Future]] = (-1, [])
 _CLOSED: set[str] = set()  # trainings, whose last tasks may still run
 
 
@@ -154,7 +155,7 @@ class DaskLaRank:
         # the shards, and w unless they had learned nothing
         self._snapshot: tuple[list[dict[str, np.ndarray]] | None, np.ndarray | None] = (None, None)
         self._since: list[Any] = []  # the changes of w and rates that shards have adopted since the snapshot
-        self._next: list[Future] = []  # the answers of the next round, if it has begun
+        self._begun: tuple[int, list[Future]] = NOTHING_BEGUN  # a round and its answers
         self._checkpoint: Checkpoint | None = None
 
     @property
@@ -242,7 +243,7 @@ class DaskLaRank:
 
     def close(self) -> None:
         """Remove the shards from the workers."""
-        self._next = []
+        self._begun = NOTHING_BEGUN
         run_everywhere(self.client, _forget, self.key)
 
     def _ask(self, task: Callable[..., Any]) -> tuple[list[Any], Any]:
@@ -251,20 +252,20 @@ class DaskLaRank:
         replay: Any = None
         for _ in range(ATTEMPTS):
             try:
-                answers, self._next = self._next, []
-                if not answers:
+                (begun, answers), self._begun = self._begun, NOTHING_BEGUN
+                if task is not _play or begun != self.rounds:
                     # unlike what is scattered, a result survives
                     sent = self.client.submit(_same, (news, replay), pure=False)
                     answers = self._submit(task, self.rounds, sent)
                 if task is _play and (self.rounds + 1) % self.per_epoch:
-                    self._next = self._submit(task, self.rounds + 1, answers)
+                    self._begun = self.rounds + 1, self._submit(task, self.rounds + 1, answers)
                 each, changes = _joined(gathered(self.client, answers))
                 self._home = [worker for _, worker in each]
                 if all(answer is not None for answer, _ in each):
                     return [answer for answer, _ in each], changes
             except LOST:
                 self._move()
-            replay, self._next = (*self._snapshot, self._since), []
+            replay, self._begun = (*self._snapshot, self._since), NOTHING_BEGUN
         raise RuntimeError(f"workers died {ATTEMPTS} times in a row; give them more memory or less data each")
 
     def _move(self) -> None:

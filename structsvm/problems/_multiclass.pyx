@@ -82,10 +82,16 @@ cdef class MulticlassOracle(SparseInputs):
         self.found.pair = &self.pair
 
     cdef int recall(self, Py_ssize_t slot) except -1 nogil:
-        cdef Input* x = &self.inputs[slot]
-        cdef Py_ssize_t c = -1, k, y = x.target[0]
+        """Turn a restored output into a pair again; refuse one that is not of this pattern."""
+        cdef Input* x
+        cdef Py_ssize_t c = -1, k, y
         if not self.makes_pairs():
             return 0
+        if not 0 <= slot < self.n_slots or self.inputs[slot].value == NULL:
+            with gil:
+                raise ValueError("the saved training state is inconsistent: a support pattern is not stored")
+        x = &self.inputs[slot]
+        y = x.target[0]
         for k in range(self.found.n):
             if self.found.index[k] % self.width != y:
                 c = self.found.index[k] % self.width
@@ -95,5 +101,24 @@ cdef class MulticlassOracle(SparseInputs):
         if c < 0:
             with gil:
                 raise ValueError("the saved training state is inconsistent: a support output has no class")
+        if not self.is_found(x, c):
+            with gil:
+                raise ValueError("the training state belongs to another data set")
         self.set_pair(x, c)
         return 0
+
+    cdef bint is_found(self, Input* x, Py_ssize_t c) noexcept nogil:
+        """Whether the entries of `found` are those of the pair of x and class c."""
+        cdef Py_ssize_t k, n = 0, y = x.target[0]
+        cdef double value
+        for k in range(x.n):
+            if x.value[k] == 0:
+                continue
+            value = x.value[k] if y < c else -x.value[k]
+            if n + 2 > self.found.n or (
+                self.found.index[n] != x.index[k] + min(y, c) or self.found.value[n] != value
+                or self.found.index[n + 1] != x.index[k] + max(y, c) or self.found.value[n + 1] != -value
+            ):
+                return False
+            n += 2
+        return n == self.found.n

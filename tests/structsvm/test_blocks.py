@@ -84,6 +84,14 @@ def test_rows_of_weights_are_those_of_the_whole_array(kind):
         assert len(found) == n_rows
 
 
+def test_rows_of_no_weights_are_refused():
+    optimizer = LaRank(SequenceProblem(LABELS))
+    optimizer.fit(*some_data(np.random.default_rng(4), 30, valued=False))
+    for asked in ((1, 0, 0), (-1, optimizer.problem.stride, LABELS)):
+        with pytest.raises(ValueError, match="cannot have"):
+            optimizer.weight_rows(*asked)
+
+
 def test_features_that_differ_only_in_the_fourth_byte_of_their_number_are_two_features():
     near, far = 5, 2**24 + 5
     X = Sequences(np.array([near, far], np.int32), np.array([0, 1, 2]), np.array([0, 1, 2]))

@@ -104,6 +104,30 @@ def test_a_local_cluster_has_as_many_processes_as_asked_for(monkeypatch):
     assert asked["threads_per_worker"] == 1
 
 
+def test_an_interrupted_round_is_repeated(client, monkeypatch):
+    calm, stopped = new(client), new(client)
+    calm.epoch()
+    stopped.round()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(module, "gathered", interrupt)
+        stopped.round()
+    stopped.epoch()
+    assert stopped.weights_.tobytes() == calm.weights_.tobytes()
+    assert stopped.dual_ == calm.dual_
+
+
+def test_the_gap_can_be_computed_between_two_rounds(client):
+    calm, asked = new(client), new(client)
+    calm.epoch()
+    asked.epoch(lambda optimizer: optimizer.gap())
+    assert asked.weights_.tobytes() == calm.weights_.tobytes()
+    assert asked.gap() == pytest.approx(calm.gap())
+
+
 def test_two_trainings_share_a_cluster(client):
     one, two = new(client), new(client, shards=2)
     one.epoch()
