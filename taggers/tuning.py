@@ -62,7 +62,8 @@ class Trial:
 class Tuning:
     """The tagger with the options chosen for it (`tune` has trained it), these options, and all trials.
 
-    score: the score of the best trial of the last round. score_name: accuracy or F1.
+    score: the score of the best trial of the last complete round. score_name: accuracy or F1. rounds: the
+    number of complete rounds; if there are fewer than `ROUNDS`, only a part of the data chose the options.
     """
 
     tagger: SequenceTagger
@@ -70,6 +71,7 @@ class Tuning:
     trials: list[Trial]
     score: float
     score_name: str
+    rounds: int
 
 
 def tune(tagger: SequenceTagger, X: Any, y: Any, **search: Any) -> Tuning:
@@ -139,6 +141,7 @@ def find_options(
     left = list(itertools.islice(_candidates(tagger, data), trials or TRIALS))
     done: list[Trial] = []
     best: list[Trial] = []
+    rounds = 0
     for number in range(ROUNDS):
         ranked: list[Trial] = []
         for options in left:
@@ -151,12 +154,13 @@ def find_options(
         done += ranked
         if len(ranked) == len(left) or not best:  # otherwise the time ran out in this round
             best = sorted(ranked, key=lambda trial: -trial.score)  # stable: earlier candidates win ties
+        rounds += len(ranked) == len(left)
         kept = [trial.options for trial in best[: math.ceil(len(left) / KEPT)]]
         left = kept if {} in kept else [{}, *kept]  # the defaults stay, for comparison
     chosen = dict(best[0].options)
     if X_dev is None and not data.progressive and tagger.epochs is None:
         chosen["epochs"] = best[0].epochs
-    return Tuning(_changed(tagger, chosen), chosen, done, best[0].score, data.score_name)
+    return Tuning(_changed(tagger, chosen), chosen, done, best[0].score, data.score_name, rounds)
 
 
 def _candidates(tagger: SequenceTagger, data: Data) -> Iterator[Values]:

@@ -53,6 +53,7 @@ def tune(
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
         from taggers.formats.registry import column_number
+        from taggers.tuning import ROUNDS
 
         if budget is not None and trials is not None:
             raise ValueError("--budget and --trials exclude each other; leave one out")
@@ -77,6 +78,12 @@ def tune(
             )  # fmt: skip
         if not quiet:
             print(f"best {tuned.tuning.score_name} {100 * tuned.tuning.score:.2f}", file=sys.stderr)
+            if tuned.tuning.rounds < ROUNDS:
+                print(
+                    f"the search completed {tuned.tuning.rounds} of {ROUNDS} rounds, so only a part of "
+                    "the data chose these options; raise --budget",
+                    file=sys.stderr,
+                )
             print(progress.summary(tuned.tagger, output), file=sys.stderr)
         print(tuned.command)
 

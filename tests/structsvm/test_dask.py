@@ -112,9 +112,10 @@ def test_an_interrupted_round_is_repeated(client, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(module, "gathered", interrupt)
+    monkeypatch.setattr(module, "gathered", interrupt)
+    with pytest.raises(KeyboardInterrupt):
         stopped.round()
+    monkeypatch.undo()
     stopped.epoch()
     assert stopped.weights_.tobytes() == calm.weights_.tobytes()
     assert stopped.dual_ == calm.dual_

@@ -196,7 +196,7 @@ def test_a_state_of_other_data_of_the_same_size_is_refused():
     X, y = noisy_classes(40)
     trained = LaRank(Multiclass(), C=0.5).fit(X, y)
     for other in ((X[::-1], y[::-1]), (2 * X, y), (X, (y + 1) % 3)):
-        with pytest.raises(ValueError, match="belongs to another data set|inconsistent"):
+        with pytest.raises(ValueError, match=r"belongs to another data set|inconsistent"):
             LaRank(trained.problem, C=0.5).resume(trained.state(), *other)
 
 

@@ -129,12 +129,19 @@ def test_the_printed_command_makes_the_same_model(tmp_path):
                "--template", "w[0], p[0]", "-o", "a b.ssvm", cwd=tmp_path)  # fmt: skip
     assert b"(defaults)" in done.stderr
     assert b"best F1" in done.stderr
+    assert b"raise --budget" not in done.stderr
     model = (tmp_path / "a b.ssvm").read_bytes()
     words = shlex.split(done.stdout.decode())
     assert words[:4] == ["structsvm", "train", "chunk", "train.txt"]
     (tmp_path / "a b.ssvm").unlink()
     run(*words[1:], "-q", cwd=tmp_path)
     assert (tmp_path / "a b.ssvm").read_bytes() == model
+
+
+def test_a_search_that_ends_early_says_so(tmp_path):
+    (tmp_path / "train.txt").write_bytes(as_columns(60))
+    done = run("tune", "chunk", "train.txt", "--budget", "0.001s", "-o", "m.ssvm", cwd=tmp_path)
+    assert b"of 3 rounds, so only a part of the data chose these options; raise --budget" in done.stderr
 
 
 def test_bad_input_gets_a_sentence(tmp_path):
