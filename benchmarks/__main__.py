@@ -71,7 +71,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="use small data sets and few repeats")
     parser.add_argument("--record", action="store_true", help="guard only: replace the reference")
     parser.add_argument(
-        "--tasks", nargs="+", default=[], help="peers, reach: measure these tasks, keep the other results"
+        "--tasks",
+        nargs="+",
+        default=[],
+        help="peers, presets, reach: measure these tasks, keep the other results",
     )
     parser.add_argument(
         "--resume", action="store_true", help="continue an interrupted run; finished measurements are reused"
@@ -82,8 +85,8 @@ def main() -> None:
         parser.error("--record needs guard and no other benchmark")
     if options.quick and (whole := [name for name in options.names if name in WHOLE]):
         parser.error(f"--quick has no effect on {', '.join(whole)}; leave it out")
-    if options.tasks and options.names not in (["peers"], ["reach"]):
-        parser.error("--tasks needs peers or reach, and no other benchmark")
+    if options.tasks and options.names not in (["peers"], ["presets"], ["reach"]):
+        parser.error("--tasks needs peers, presets or reach, and no other benchmark")
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
     try:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import statistics
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import cpu_timed, in_own_process, publish, spread, table
+from benchmarks.harness import cpu_timed, in_own_process, kept_figures, publish, spread, table
 
 SEEDS = 3
 # preset, corpus, training and test file, options; ner with those that `--dev esp.testa` chooses
@@ -49,13 +50,14 @@ def measure(name: str, seed: int) -> dict[str, Any]:
         }
 
 
-def main(*, quick: bool = False) -> None:
-    runs: dict[str, list[dict[str, Any]]] = {}
+def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
+    """tasks: measure only these rows, and keep the other results."""
+    title = "presets-quick" if quick else "presets"
+    runs: dict[str, list[dict[str, Any]]] = dict(kept_figures(title)) if tasks else {}
+    runs |= {name: [] for name in TASKS if not tasks or name in tasks}
     for seed in range(1 if quick else SEEDS):
-        for name in TASKS:
-            runs.setdefault(name, []).append(
-                in_own_process("benchmarks.presets", {"name": name, "seed": seed})
-            )
+        for name in tasks or TASKS:
+            runs[name].append(in_own_process("benchmarks.presets", {"name": name, "seed": seed}))
             print(name, seed, runs[name][-1], file=sys.stderr)
     rows = [
         [
@@ -72,4 +74,4 @@ def main(*, quick: bool = False) -> None:
         "training, CPU s",
         "tagging, tokens/CPU s",
     ]
-    publish("presets-quick" if quick else "presets", table([*header, "model MB", "peak MB"], rows), runs)
+    publish(title, table([*header, "model MB", "peak MB"], rows), runs)

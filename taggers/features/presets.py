@@ -26,15 +26,18 @@ NAMED = {
         lower[0], suffix3[0], shape[0], is_title[0], has_hyphen[0], bias
     """,
     "ner": """
-        w[-2..2], lower[-2..2], w[-1]|w[0], w[0]|w[1], lower[-1]|lower[0], lower[0]|lower[1],
+        w[-1..1], lower[-2..2], w[-1]|w[0], w[0]|w[1], lower[-1]|lower[0], lower[0]|lower[1],
         lower[-2]|lower[-1], lower[1]|lower[2], lower[-1]|lower[1],
         prefix1[0], prefix2[0], prefix3[0], prefix4[0], suffix1[0], suffix2[0], suffix3[0], suffix4[0],
-        suffix3[-1], suffix3[1], shape[-2..2], short_shape[-2..2], short_shape[-1]|short_shape[0],
+        lower_prefix2[0], lower_prefix3[0], lower_prefix4[0], lower_prefix5[0], lower_prefix6[0],
+        lower_suffix2[0], lower_suffix3[0], lower_suffix4[0], lower_suffix5[0], lower_suffix6[0],
+        lower_prefix3[0]|lower_suffix3[0],
+        suffix3[-1], suffix3[1], shape[-1..1], short_shape[-2..2], short_shape[-1]|short_shape[0],
         short_shape[0]|short_shape[1], short_shape[-1]|short_shape[0]|short_shape[1], w[-1]|short_shape[0],
         lower[1]|short_shape[0], lower[-2]|short_shape[0], lower[2]|short_shape[0],
         lower[-2]|lower[-1]|short_shape[0], lower[-1]|short_shape[0]|short_shape[1],
         short_shape[-2]|lower[-1]|short_shape[0], short_shape[0]|lower[1]|short_shape[2],
-        is_title[-1..1], is_upper[0], has_digit[0], has_hyphen[0], digits[0],
+        is_title[-1..1], is_upper[0], has_digit[0], has_hyphen[0],
         p[-2..2], p[-1]|p[0], p[0]|p[1], p[-1]|p[0]|p[1], p[0]|short_shape[0], bias
     """,
     "label": """
