@@ -60,7 +60,8 @@ def as_conllu(columns: str) -> str:
     sentences = [[line.split() for line in part.split("\n")] for part in columns.strip().split("\n\n")]
     return "".join(
         "".join(
-            f"{number}\t{word}\t{word.lower()}\t{upos.get(tag[0], 'X')}\t{tag}\t_\t_\t_\t_\t_\n"
+            f"{number}\t{word}\t{word.lower()}\t{upos.get(tag[0], 'X')}\t{tag}\t"
+            f"{'Number=Sing' if tag[0] == 'N' else '_'}\t_\t_\t_\t_\n"
             for number, (word, tag, *_) in enumerate(sentence, 1)
         )
         + "\n"
