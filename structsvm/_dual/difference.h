@@ -15,47 +15,6 @@ typedef struct {
     const double *value;  /* of the others */
 } Difference;
 
-/* A pair is x (x) (e_a - e_b), for a sparse x that somebody else owns: n counts the entries of x, `index` says where the
-   row of each begins in w, `plus` is a and `minus` is ~b, which is negative. All outputs of a pattern share x. */
-static inline int is_pair(const Difference *x) { return x->minus < 0; }
-
-static inline Difference pair_of(const int32_t *rows, const double *value, ptrdiff_t n, int32_t a, int32_t b) {
-    return (Difference){n, a, ~b, (int32_t *)rows, value};
-}
-
-static inline double pair_dot(const double *w, const Difference *x) {
-    const double *up = w + x->plus, *down = w + ~x->minus;
-    const int32_t *index = x->index;
-    const double *value = x->value;
-    double a = 0, b = 0, c = 0, d = 0;
-    ptrdiff_t k = 0;
-    for (; k + 4 <= x->n; k += 4) {
-        a += (up[index[k]] - down[index[k]]) * value[k];
-        b += (up[index[k + 1]] - down[index[k + 1]]) * value[k + 1];
-        c += (up[index[k + 2]] - down[index[k + 2]]) * value[k + 2];
-        d += (up[index[k + 3]] - down[index[k + 3]]) * value[k + 3];
-    }
-    for (; k < x->n; k++) a += (up[index[k]] - down[index[k]]) * value[k];
-    return (a + b) + (c + d);
-}
-
-static inline void pair_add(double *w, double scale, const Difference *x) {
-    double *up = w + x->plus, *down = w + ~x->minus;
-    for (ptrdiff_t k = 0; k < x->n; k++) {
-        const double change = scale * x->value[k];
-        up[x->index[k]] += change;
-        down[x->index[k]] -= change;
-    }
-}
-
-/* <a, b> of two pairs with the same x. */
-static inline double pair_inner(const Difference *a, const Difference *b) {
-    const int factor = (a->plus == b->plus) + (a->minus == b->minus) - (a->plus == ~b->minus) - (~a->minus == b->plus);
-    double total = 0;
-    for (ptrdiff_t k = 0; k < a->n; k++) total += a->value[k] * a->value[k];
-    return factor * total;
-}
-
 /* Four sums: one would wait for each addition to end before the next begins. */
 static inline double sum_at(const double *w, const int32_t *index, ptrdiff_t n) {
     double a = 0, b = 0, c = 0, d = 0;
@@ -84,7 +43,6 @@ static inline double dot_at(const double *w, const int32_t *index, const double 
 }
 
 static inline double difference_dot(const double *w, const Difference *x) {
-    if (is_pair(x)) return pair_dot(w, x);
     return sum_at(w, x->index, x->plus) - sum_at(w, x->index + x->plus, x->minus - x->plus)
         + dot_at(w, x->index + x->minus, x->value, x->n - x->minus);
 }
@@ -92,17 +50,12 @@ static inline double difference_dot(const double *w, const Difference *x) {
 /* w += scale x */
 static inline void difference_add(double *w, double scale, const Difference *x) {
     ptrdiff_t k = 0;
-    if (is_pair(x)) {
-        pair_add(w, scale, x);
-        return;
-    }
     for (; k < x->plus; k++) w[x->index[k]] += scale;
     for (; k < x->minus; k++) w[x->index[k]] -= scale;
     for (; k < x->n; k++) w[x->index[k]] += scale * x->value[k - x->minus];
 }
 
 static inline double difference_norm(const Difference *x) {
-    if (is_pair(x)) return pair_inner(x, x);
     double total = (double)x->minus;
     for (ptrdiff_t k = 0; k < x->n - x->minus; k++) total += x->value[k] * x->value[k];
     return total;
@@ -142,7 +95,6 @@ static inline double others_times(const Difference *a, const Difference *b, ptrd
 }
 
 static inline double difference_inner(const Difference *a, const Difference *b) {
-    if (is_pair(a)) return pair_inner(a, b);
     const int32_t *a_minus = a->index + a->plus, *b_minus = b->index + b->plus;
     const ptrdiff_t n_a = a->minus - a->plus, n_b = b->minus - b->plus;
     double total = (double)(common(a->index, a->plus, b->index, b->plus) + common(a_minus, n_a, b_minus, n_b)
@@ -158,9 +110,9 @@ static inline double difference_inner(const Difference *a, const Difference *b) 
 }
 
 static inline int difference_equal(const Difference *a, const Difference *b) {
-    return a->n == b->n && a->plus == b->plus && a->minus == b->minus && (is_pair(a) || (
-        (a->n == 0 || memcmp(a->index, b->index, (size_t)a->n * sizeof(int32_t)) == 0)
-        && (a->n == a->minus || memcmp(a->value, b->value, (size_t)(a->n - a->minus) * sizeof(double)) == 0)));
+    return a->n == b->n && a->plus == b->plus && a->minus == b->minus
+        && (a->n == 0 || memcmp(a->index, b->index, (size_t)a->n * sizeof(int32_t)) == 0)
+        && (a->n == a->minus || memcmp(a->value, b->value, (size_t)(a->n - a->minus) * sizeof(double)) == 0);
 }
 
 /* Sort by merging the runs that are there: tokens come with their features in order. Of many entries, `poll` is asked
@@ -249,21 +201,8 @@ static inline void difference_renumber(Difference *x, const int32_t *row_of, ptr
     x->n = n, x->plus = (int32_t)plus, x->minus = (int32_t)minus;
 }
 
-/* The number of entries that `unpack` writes, at most. */
-static inline ptrdiff_t difference_size(const Difference *x) { return is_pair(x) ? 2 * x->n : x->n; }
-
-/* All entries in order of index; returns their number. */
-static inline ptrdiff_t unpack(const Difference *x, int32_t *index, double *value) {
-    if (is_pair(x)) {
-        const int32_t a = x->plus, b = ~x->minus;
-        ptrdiff_t n = 0;
-        for (ptrdiff_t k = 0; k < x->n; k++) {
-            if (x->value[k] == 0 || a == b) continue;
-            index[n] = x->index[k] + (a < b ? a : b), value[n++] = a < b ? x->value[k] : -x->value[k];
-            index[n] = x->index[k] + (a < b ? b : a), value[n++] = a < b ? -x->value[k] : x->value[k];
-        }
-        return n;
-    }
+/* All entries in order of index. */
+static inline void unpack(const Difference *x, int32_t *index, double *value) {
     ptrdiff_t i = 0, j = x->plus, k = x->minus;
     for (ptrdiff_t n = 0; n < x->n; n++) {
         int32_t at = INT32_MAX;
@@ -275,7 +214,6 @@ static inline ptrdiff_t unpack(const Difference *x, int32_t *index, double *valu
         else if (j < x->minus && x->index[j] == at) value[n] = -1, j++;
         else value[n] = x->value[k++ - x->minus];
     }
-    return x->n;
 }
 
 #endif

@@ -87,10 +87,6 @@ cdef class Oracle:
         self.found.cost = 0
         return 0
 
-    cdef int recall(self, Py_ssize_t slot) except -1 nogil:
-        """Bring `found`, with the entries of a saved output of a pattern, to the form of find()."""
-        return 0
-
     cdef int drop(self, Py_ssize_t slot) except -1 nogil:
         return 0
 

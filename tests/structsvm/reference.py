@@ -48,26 +48,14 @@ def dot(a, b) -> float:
     return total
 
 
-def margin(w, d, n_classes) -> float:
-    """<w, d> for d = x (x) (e_y - e_c), feature by feature, in the four sums that the compiled code keeps."""
-    products = []
-    for at in range(0, len(d), n_classes):
-        used = [k for k in range(at, at + n_classes) if d[k] != 0]
-        if used:
-            y, c = used
-            products.append((w[y] - w[c]) * d[y])
+def margin(w, d) -> float:
+    """<w, d> over the entries of d that are not zero, in the four sums that the compiled code keeps."""
+    products = [u * v for u, v in zip(w, d, strict=True) if v != 0]
     whole = len(products) // 4 * 4
     sums = [0.0] * 4
     for k, product in enumerate(products):
         sums[k % 4 if k < whole else 0] += product
     return (sums[0] + sums[1]) + (sums[2] + sums[3])
-
-
-def inner(a, b, n_classes) -> float:
-    """<a, b>, summed feature by feature."""
-    starts = range(0, len(a), n_classes)
-    parts = [dot(a[at : at + n_classes], b[at : at + n_classes]) for at in starts]
-    return dot(parts, [1.0] * len(parts))
 
 
 def nonzeros(d) -> int:
@@ -122,7 +110,7 @@ class NaiveLaRank:
     def process_new(self, i: int) -> None:
         if self.position(i) is None and self.upper[i] > 0:
             loss, d = self.look(i)
-            v = loss - margin(self.w, d, self.data.n_classes)
+            v = loss - margin(self.w, d)
             if v > self.tau:
                 self.support.append([i, [[0.0, loss, d]]])
                 self.smo_step(len(self.support) - 1, TRUE, 0, v)
@@ -132,7 +120,7 @@ class NaiveLaRank:
         v = self.violations(outputs)
         a, b = self.giver(i, outputs, v), self.taker(v)
         loss, d = self.look(i)
-        found = loss - margin(self.w, d, self.data.n_classes)
+        found = loss - margin(self.w, d)
         if a is None:
             return
         va, vb = self.value(v, a), self.value(v, b)
@@ -157,10 +145,9 @@ class NaiveLaRank:
         i, outputs = self.support[p]
         zero = [0.0] * len(self.w)
         da, db = (zero if k == TRUE else outputs[k][2] for k in (a, b))
-        k = self.data.n_classes
-        curvature = inner(da, da, k) + inner(db, db, k)
+        curvature = dot(da, da) + dot(db, db)
         if a != TRUE and b != TRUE:
-            curvature -= 2 * inner(da, db, k)
+            curvature -= 2 * dot(da, db)
             self.cost += nonzeros(da) + nonzeros(db)
         room = self.upper[i] - self.beta(outputs) if a == TRUE else outputs[a][0]
         step = min(gap / curvature, room) if curvature > 0 else room
@@ -197,7 +184,7 @@ class NaiveLaRank:
 
     def violations(self, outputs) -> list[float]:
         self.cost += sum(nonzeros(d) for _, _, d in outputs)
-        return [loss - margin(self.w, d, self.data.n_classes) for _, loss, d in outputs]
+        return [loss - margin(self.w, d) for _, loss, d in outputs]
 
     @staticmethod
     def value(v, k: int) -> float:

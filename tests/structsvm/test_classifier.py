@@ -87,8 +87,7 @@ def test_a_model_saved_without_training_state_is_smaller_and_predicts_the_same(t
     light = LaRankClassifier.load(tmp_path / "light.ssvm")
     np.testing.assert_array_equal(light.predict(X), model.predict(X))
     before = light.coef_
-    # One more pass without the old support patterns: far above chance, but below the optimum.
-    assert light.partial_fit(X, y).score(X, y) > 0.7
+    assert light.partial_fit(X, y).score(X, y) > 0.8
     assert not np.array_equal(light.coef_, before)
 
 
