@@ -42,7 +42,67 @@ static inline double dot_at(const double *w, const int32_t *index, const double 
     return (a + b) + (c + d);
 }
 
+/* A pair is x (x) (e_a - e_b), for a sparse x that is owned elsewhere. n is the number of entries of x, `index` is where
+   the row of each entry begins in w, `plus` is a, and `minus` is ~b, which is negative. All outputs of a pattern share x.
+   Its entries are sorted by index, none is 0 or -1, and entries equal to 1 come last. A pair is summed in the same order
+   as its unpacked entries after packing. Both forms therefore round alike, and training breaks ties alike. */
+static inline int is_pair(const Difference *x) { return x->minus < 0; }
+
+static inline Difference pair_of(int32_t *rows, const double *value, ptrdiff_t n, int32_t a, int32_t b) {
+    return (Difference){n, a, ~b, rows, value};
+}
+
+/* The number of entries of x that are not 1. */
+static inline ptrdiff_t pair_others(const Difference *x) {
+    ptrdiff_t n = x->n;
+    while (n && x->value[n - 1] == 1) n--;
+    return n;
+}
+
+static inline double pair_dot(const double *w, const Difference *x) {
+    const double *up = w + x->plus, *down = w + ~x->minus, *value = x->value;
+    const double *low = up < down ? up : down, *high = up < down ? down : up;
+    const int32_t *index = x->index;
+    const ptrdiff_t n = pair_others(x);
+    double a = 0, b = 0, c = 0, d = 0;
+    ptrdiff_t k = 0;
+    for (; k + 2 <= n; k += 2) {
+        a += low[index[k]] * value[k];
+        b += high[index[k]] * value[k];
+        c += low[index[k + 1]] * value[k + 1];
+        d += high[index[k + 1]] * value[k + 1];
+    }
+    if (k < n) {
+        a += low[index[k]] * value[k];
+        a -= high[index[k]] * value[k];
+    }
+    a = (a - b) + (c - d);
+    return sum_at(up, index + n, x->n - n) - sum_at(down, index + n, x->n - n) + (up < down ? a : -a);
+}
+
+static inline void pair_add(double *w, double scale, const Difference *x) {
+    double *up = w + x->plus, *down = w + ~x->minus;
+    for (ptrdiff_t k = 0; k < x->n; k++) {
+        const double change = scale * x->value[k];
+        up[x->index[k]] += change;
+        down[x->index[k]] -= change;
+    }
+}
+
+/* <a, b> of two pairs with the same x and plus; their minus may be the same or different. */
+static inline double pair_inner(const Difference *a, const Difference *b) {
+    const ptrdiff_t n = pair_others(a);
+    const int same = a->minus == b->minus;
+    double total = (double)((1 + same) * (a->n - n));
+    for (ptrdiff_t k = 0; k < n; k++) {
+        total += a->value[k] * a->value[k];
+        if (same) total += a->value[k] * a->value[k];
+    }
+    return total;
+}
+
 static inline double difference_dot(const double *w, const Difference *x) {
+    if (is_pair(x)) return pair_dot(w, x);
     return sum_at(w, x->index, x->plus) - sum_at(w, x->index + x->plus, x->minus - x->plus)
         + dot_at(w, x->index + x->minus, x->value, x->n - x->minus);
 }
@@ -50,12 +110,17 @@ static inline double difference_dot(const double *w, const Difference *x) {
 /* w += scale x */
 static inline void difference_add(double *w, double scale, const Difference *x) {
     ptrdiff_t k = 0;
+    if (is_pair(x)) {
+        pair_add(w, scale, x);
+        return;
+    }
     for (; k < x->plus; k++) w[x->index[k]] += scale;
     for (; k < x->minus; k++) w[x->index[k]] -= scale;
     for (; k < x->n; k++) w[x->index[k]] += scale * x->value[k - x->minus];
 }
 
 static inline double difference_norm(const Difference *x) {
+    if (is_pair(x)) return pair_inner(x, x);
     double total = (double)x->minus;
     for (ptrdiff_t k = 0; k < x->n - x->minus; k++) total += x->value[k] * x->value[k];
     return total;
@@ -95,6 +160,7 @@ static inline double others_times(const Difference *a, const Difference *b, ptrd
 }
 
 static inline double difference_inner(const Difference *a, const Difference *b) {
+    if (is_pair(a)) return pair_inner(a, b);
     const int32_t *a_minus = a->index + a->plus, *b_minus = b->index + b->plus;
     const ptrdiff_t n_a = a->minus - a->plus, n_b = b->minus - b->plus;
     double total = (double)(common(a->index, a->plus, b->index, b->plus) + common(a_minus, n_a, b_minus, n_b)
@@ -110,9 +176,9 @@ static inline double difference_inner(const Difference *a, const Difference *b) 
 }
 
 static inline int difference_equal(const Difference *a, const Difference *b) {
-    return a->n == b->n && a->plus == b->plus && a->minus == b->minus
-        && (a->n == 0 || memcmp(a->index, b->index, (size_t)a->n * sizeof(int32_t)) == 0)
-        && (a->n == a->minus || memcmp(a->value, b->value, (size_t)(a->n - a->minus) * sizeof(double)) == 0);
+    return a->n == b->n && a->plus == b->plus && a->minus == b->minus && (is_pair(a) || (
+        (a->n == 0 || memcmp(a->index, b->index, (size_t)a->n * sizeof(int32_t)) == 0)
+        && (a->n == a->minus || memcmp(a->value, b->value, (size_t)(a->n - a->minus) * sizeof(double)) == 0)));
 }
 
 /* Sort by merging the runs that are there: tokens come with their features in order. Of many entries, `poll` is asked
@@ -201,8 +267,20 @@ static inline void difference_renumber(Difference *x, const int32_t *row_of, ptr
     x->n = n, x->plus = (int32_t)plus, x->minus = (int32_t)minus;
 }
 
+/* The number of entries that `unpack` writes. */
+static inline ptrdiff_t difference_size(const Difference *x) { return is_pair(x) ? 2 * x->n : x->n; }
+
 /* All entries in order of index. */
 static inline void unpack(const Difference *x, int32_t *index, double *value) {
+    if (is_pair(x)) {
+        const int up_first = x->plus < ~x->minus;
+        for (ptrdiff_t k = 0; k < x->n; k++) {
+            const int32_t up = x->index[k] + x->plus, down = x->index[k] + ~x->minus;
+            index[2 * k] = up_first ? up : down, value[2 * k] = up_first ? x->value[k] : -x->value[k];
+            index[2 * k + 1] = up_first ? down : up, value[2 * k + 1] = -value[2 * k];
+        }
+        return;
+    }
     ptrdiff_t i = 0, j = x->plus, k = x->minus;
     for (ptrdiff_t n = 0; n < x->n; n++) {
         int32_t at = INT32_MAX;

@@ -10,6 +10,9 @@ cdef extern from "structsvm/_dual/difference.h" nogil:
         int32_t* index
         const double* value     # of the others
 
+    bint is_pair(const Difference* x)
+    Difference pair_of(
+        int32_t* rows, const double* value, Py_ssize_t n, int32_t a, int32_t b)
     double difference_dot(const double* w, const Difference* x)
     void difference_add(double* w, double scale, const Difference* x)
     double difference_norm(const Difference* x)
@@ -20,4 +23,5 @@ cdef extern from "structsvm/_dual/difference.h" nogil:
         int (*poll)() noexcept nogil)
     void pack_sorted(Difference* to, const int32_t* index, double* value, Py_ssize_t n, int32_t* room)
     void difference_renumber(Difference* x, const int32_t* row_of, Py_ssize_t stride)
+    Py_ssize_t difference_size(const Difference* x)
     void unpack(const Difference* x, int32_t* index, double* value)

@@ -23,6 +23,7 @@ from structsvm.kernels.kept_values import KeptValues
 
 cdef extern from "structsvm/_dual/block.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
+    void prefetch_line(const void* at)
     void turned_single(char* columns, char** rows, Py_ssize_t width, Py_ssize_t n)
     void turned_double(char* columns, char** rows, Py_ssize_t width, Py_ssize_t n)
     void weighed_single(double* sums, const double* beta, Py_ssize_t n_classes, const char* columns,
@@ -138,11 +139,17 @@ cdef class KernelDual(Dual):
 
     cdef Py_ssize_t best_of_ten(self, bint all_classes) noexcept nogil:
         """Where OPTIMIZE or PROCESSOLD gains most in gradient, or -1; far cheaper than a step."""
-        cdef Py_ssize_t p, best = -1
+        cdef Py_ssize_t k, p, best = -1
+        cdef Py_ssize_t[OPTIMIZE_BURST] drawn
         cdef double gap, largest = self.tau
-        cdef int _
-        for _ in range(OPTIMIZE_BURST if self.n_patterns else 0):
-            p = self.pick()
+        if self.n_patterns == 0:
+            return -1
+        for k in range(OPTIMIZE_BURST):     # prefetch their coefficients while the others are drawn
+            drawn[k] = self.pick()
+            prefetch_lines(self.beta + drawn[k] * self.n_classes, self.n_classes * sizeof(double))
+            prefetch_line(&self.upper[drawn[k]])
+        for k in range(OPTIMIZE_BURST):
+            p = drawn[k]
             gap = self.gap_of(p, all_classes)
             if gap > largest:
                 best, largest = p, gap

@@ -29,8 +29,7 @@ from structsvm.signals cimport check_signals
 from structsvm._dual.blocks cimport Blocks
 from structsvm._dual.difference cimport (
     Difference, difference_add, difference_dot, difference_equal, difference_inner, difference_norm,
-    difference_renumber,
-    pack_sorted, pack_units, unpack)
+    difference_renumber, difference_size, is_pair, pack_sorted, pack_units, unpack)
 from structsvm._dual.dual cimport Dual
 from structsvm._dual.oracle cimport Found, Oracle
 from structsvm._dual.sparse cimport canonical, dot_dense
@@ -47,6 +46,7 @@ cdef extern from "structsvm/_dual/vector.h" nogil:
 cdef Py_ssize_t TRUE_OUTPUT = -1
 cdef Py_ssize_t NOBODY = -2
 cdef double CLOSE = 1e-6            # far above what rounding makes of a violation
+cdef Py_ssize_t LINE = 8            # weights in a cache line
 cdef Py_ssize_t FETCHED = 64        # entries of a difference to fetch beforehand
 cdef Py_ssize_t MOST_PRODUCTS = 64  # outputs of a pattern whose inner products are kept
 cdef Py_ssize_t LOOKS_PER_POLL = 256
@@ -67,6 +67,7 @@ cdef class LinearDual(Dual):
         bint dense=False,
     ):
         self.oracle = oracle
+        oracle.pairs = True
         self.blocks = None if dense or oracle.pinned < 0 else Blocks(oracle.pinned)
         self.C, self.tau, self.kappa = C, tau, kappa
         if C == INFINITY:       # hard margin: a bound that no step reaches, and a limit on the dual
@@ -149,7 +150,7 @@ cdef class LinearDual(Dual):
 
     cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
         cdef Pattern* p = &self.patterns[position]
-        cdef Py_ssize_t k, j
+        cdef Py_ssize_t k, j, start
         if stage == 0:
             prefetch_lines(p, sizeof(Pattern))
         elif stage == 1:
@@ -157,10 +158,18 @@ cdef class LinearDual(Dual):
         elif stage == 2:
             for k in range(p.n):
                 prefetch_lines(p.outputs[k].d.index, min(p.outputs[k].d.n, FETCHED) * sizeof(int32_t))
+                if is_pair(&p.outputs[k].d):    # all outputs have the same entries
+                    prefetch_lines(p.outputs[k].d.value, min(p.outputs[k].d.n, FETCHED) * sizeof(double))
+                    break
         else:
             for k in range(p.n):
+                start = 0
+                if is_pair(&p.outputs[k].d):
+                    start = ~p.outputs[k].d.minus
+                    if k and start // LINE == ~p.outputs[0].d.minus // LINE:
+                        continue    # probably in the same cache line as the weight of the first output
                 for j in range(min(p.outputs[k].d.n, FETCHED)):
-                    prefetch_line(self.w + p.outputs[k].d.index[j])
+                    prefetch_line(self.w + p.outputs[k].d.index[j] + start)
 
     # -- SMOSTEP and what it needs --------------------------------------------------------------
 
@@ -174,7 +183,7 @@ cdef class LinearDual(Dual):
         curvature = self.norm(p, a) + self.norm(p, b)
         if a != TRUE_OUTPUT and b != TRUE_OUTPUT:
             curvature -= 2 * self.sigma * self.product(p, a, b)
-            self.cost += p.outputs[a].d.n + p.outputs[b].d.n
+            self.cost += difference_size(&p.outputs[a].d) + difference_size(&p.outputs[b].d)
         if a != TRUE_OUTPUT:
             room = p.outputs[a].alpha
         else:
@@ -184,12 +193,12 @@ cdef class LinearDual(Dual):
             out = &p.outputs[a]
             out.alpha = 0 if step == room else out.alpha - step
             self.shift(-step, out)
-            self.cost += out.d.n
+            self.cost += difference_size(&out.d)
         if b != TRUE_OUTPUT:
             out = &p.outputs[b]
             out.alpha += step
             self.shift(step, out)
-            self.cost += out.d.n
+            self.cost += difference_size(&out.d)
         self.dual += step * gap - 0.5 * step * step * curvature
         self.n_steps += 1
         p.beta = 0
@@ -222,6 +231,11 @@ cdef class LinearDual(Dual):
             self.cost += found.cost
             self.poll()
         found.loss = self.oracle.scaled_loss(found.loss)
+        if found.pair != NULL:
+            self.pack()
+            v = found.loss - difference_dot(self.w, &self.looked)
+            self.pause(self.looked.n)
+            return v
         if self.oracle.slack_rescaling:
             for k in range(found.n):
                 found.value[k] *= found.loss
@@ -271,6 +285,10 @@ cdef class LinearDual(Dual):
         cdef Found* found = &self.oracle.found
         cdef int32_t* grown
         cdef int units
+        self.packed = found.pair != NULL
+        if self.packed:
+            self.looked = found.pair[0]
+            return 0
         if found.n > self.packable or self.room == NULL:
             grown = <int32_t*>realloc(self.room, (5 * found.n + 1) * sizeof(int32_t))
             if grown == NULL:
@@ -300,7 +318,7 @@ cdef class LinearDual(Dual):
         for k in range(p.n):
             out = &p.outputs[k]
             out.v = out.loss - difference_dot(self.w, &out.d)
-            self.cost += out.d.n
+            self.cost += difference_size(&out.d)
             self.pause(out.d.n)
         return 0
 
@@ -392,8 +410,7 @@ cdef class LinearDual(Dual):
         cdef char* block
         short_of_memory = not self.spare_for(2 * n)     # for products
         short_of_memory = short_of_memory or p.n == p.capacity and not self.widen(p)
-        if not short_of_memory:
-            out = &p.outputs[p.n]
+        if not short_of_memory and not is_pair(&self.looked):
             # One block: the values, if any, behind the indices and aligned.
             capacity = (n + n % 2) * sizeof(int32_t)
             n_values = n - self.looked.minus
@@ -404,15 +421,17 @@ cdef class LinearDual(Dual):
                 self.remove_pattern(self.position[p.slot])
             with gil:
                 raise MemoryError(f"no memory for a support output of {n} entries")
+        out = &p.outputs[p.n]
         out.d = self.looked
-        out.d.index = <int32_t*>block
-        if n:
-            memcpy(out.d.index, self.looked.index, n * sizeof(int32_t))
-        if self.blocks is not None:
-            self.blocks.settle(out.d.index, n)
-        out.d.value = <double*>(block + capacity)
-        if n_values:
-            memcpy(block + capacity, self.looked.value, n_values * sizeof(double))
+        if not is_pair(&out.d):
+            out.d.index = <int32_t*>block
+            if n:
+                memcpy(out.d.index, self.looked.index, n * sizeof(int32_t))
+            if self.blocks is not None:
+                self.blocks.settle(out.d.index, n)
+            out.d.value = <double*>(block + capacity)
+            if n_values:
+                memcpy(block + capacity, self.looked.value, n_values * sizeof(double))
         out.alpha, out.loss, out.round = 0, self.oracle.found.loss, 0
         out.norm = self.inner(&out.d, &out.d)
         if self.limit > 0:
@@ -428,7 +447,8 @@ cdef class LinearDual(Dual):
     cdef void remove_output(self, Pattern* p, Py_ssize_t k) noexcept nogil:
         """The last output takes its place."""
         cdef Py_ssize_t j, last = p.n - 1
-        free(p.outputs[k].d.index)
+        if not is_pair(&p.outputs[k].d):
+            free(p.outputs[k].d.index)
         p.outputs[k] = p.outputs[last]
         if p.products != NULL:
             for j in range(last):
@@ -620,7 +640,7 @@ cdef class LinearDual(Dual):
             for k in range(p.n):
                 alpha.append(p.outputs[k].alpha)
                 loss.append(p.outputs[k].loss)
-                n = p.outputs[k].d.n
+                n = difference_size(&p.outputs[k].d)
                 lengths.append(n)
                 indices.append(np.empty(n, np.int32))
                 values.append(np.empty(n))
@@ -667,6 +687,7 @@ cdef class LinearDual(Dual):
                 found.n, found.loss = lengths[entry], loss[entry]
                 for k in range(lengths[entry]):
                     found.index[k], found.value[k] = indices[at + k], values[at + k]
+                self.oracle.recall(slots[i])
                 self.pack()
                 self.insert_output(p)
                 p.outputs[j].alpha = alpha[entry]

@@ -87,6 +87,10 @@ cdef class Oracle:
         self.found.cost = 0
         return 0
 
+    cdef int recall(self, Py_ssize_t slot) except -1 nogil:
+        """Convert `found`, which has the entries of a saved output, to the form that find() produces."""
+        return 0
+
     cdef int drop(self, Py_ssize_t slot) except -1 nogil:
         return 0
 

@@ -16,7 +16,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from structsvm._dual.blocks cimport BLOCK, SHIFT
-from structsvm._dual.difference cimport Difference, difference_add
+from structsvm._dual.difference cimport Difference, difference_add, is_pair
 from structsvm._dual.linear cimport LinearDual, Output
 from structsvm._dual.oracle cimport Oracle
 
@@ -109,14 +109,19 @@ cdef class LinearShard(LinearDual):
     cdef void touch(self, const Difference* d) noexcept nogil:
         """Note the blocks of a difference, in which this round is about to change w."""
         cdef Py_ssize_t k
-        cdef uint32_t place
-        cdef uint64_t* touched = &self.touched[0]
         for k in range(d.n):
-            place = <uint32_t>d.index[k] >> SHIFT
-            if not touched[place >> 6] >> (place & 63) & 1:     # a store after each load would wait for it
-                touched[place >> 6] |= <uint64_t>1 << (place & 63)
-                if self.saved != NULL:
-                    self.save_block(place)
+            if is_pair(d):
+                self.touch_block(<uint32_t>(d.index[k] + d.plus) >> SHIFT)
+                self.touch_block(<uint32_t>(d.index[k] + ~d.minus) >> SHIFT)
+            else:
+                self.touch_block(<uint32_t>d.index[k] >> SHIFT)
+
+    cdef inline void touch_block(self, uint32_t place) noexcept nogil:
+        cdef uint64_t* touched = &self.touched[0]
+        if not touched[place >> 6] >> (place & 63) & 1:     # a store after each load would wait for it
+            touched[place >> 6] |= <uint64_t>1 << (place & 63)
+            if self.saved != NULL:
+                self.save_block(place)
 
     cdef void save_block(self, Py_ssize_t place) noexcept nogil:
         self.saved_places[self.n_saved] = <int32_t>place

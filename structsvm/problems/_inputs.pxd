@@ -8,8 +8,9 @@ cdef struct Input:
     Py_ssize_t n
     Py_ssize_t n_targets
     double* value           # one block: values, indices, targets
-    int32_t* index
+    int32_t* index          # where the weights of each feature begin: feature * width
     int32_t* target
+    bint paired             # whether differences can be pairs of this input; see difference.h
 
 
 cdef class SparseInputs(Oracle):

@@ -8,6 +8,11 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
+cdef extern from "structsvm/problems/project.h" nogil:
+    void projected(
+        double* scores, const double* w, const int32_t* index, const double* value, Py_ssize_t n,
+        Py_ssize_t width)
+
 import numpy as np
 
 
@@ -102,7 +107,7 @@ cdef class SparseInputs(Oracle):
             sizes.append(x.n)
             counts.append(x.n_targets)
             if x.n:
-                indices.append(np.array(<int32_t[:x.n]>x.index))
+                indices.append(np.array(<int32_t[:x.n]>x.index) // np.int32(self.width))
                 data.append(np.array(<double[:x.n]>x.value))
             if x.n_targets:
                 targets.append(np.array(<int32_t[:x.n_targets]>x.target))
@@ -134,7 +139,7 @@ cdef class SparseInputs(Oracle):
         const int32_t* target, Py_ssize_t n_targets
     ) except -1:
         cdef Input* x = &self.inputs[slot]
-        cdef Py_ssize_t size = n * sizeof(double) + (n + n_targets) * sizeof(int32_t)
+        cdef Py_ssize_t k, size = n * sizeof(double) + (n + n_targets) * sizeof(int32_t)
         cdef double* block = <double*>malloc(size + 1)
         if block == NULL:
             raise MemoryError(f"no memory for a pattern of {n} features")
@@ -142,7 +147,13 @@ cdef class SparseInputs(Oracle):
         x.index = <int32_t*>(block + n)
         x.target = x.index + n
         memcpy(x.value, value, n * sizeof(double))
-        memcpy(x.index, index, n * sizeof(int32_t))
+        x.paired = n > 0
+        for k in range(n):
+            x.index[k] = <int32_t>(index[k] * self.width)
+            if value[k] == 0 or value[k] == -1 or k and (
+                index[k] <= index[k - 1] or value[k - 1] == 1 and value[k] != 1
+            ):
+                x.paired = False
         memcpy(x.target, target, n_targets * sizeof(int32_t))
         return 0
 
@@ -155,18 +166,8 @@ cdef class SparseInputs(Oracle):
 
     cdef void project(self, Input* x, const double* w) noexcept nogil:
         """scores[r] = sum over features of x_f w[f * width + r]."""
-        cdef Py_ssize_t k, r, width = self.width
-        cdef double value
-        cdef const double* row
-        cdef double* scores = self.scores
-        for r in range(width):
-            scores[r] = 0
-        for k in range(x.n):
-            row = w + <Py_ssize_t>x.index[k] * width
-            value = x.value[k]
-            for r in range(width):
-                scores[r] += value * row[r]
-        self.found.cost = x.n * width
+        projected(self.scores, w, x.index, x.value, x.n, self.width)
+        self.found.cost = x.n * self.width
 
     cdef int emit(self, Input* x, const double* q) except -1 nogil:
         """Fill `found` with the difference q (x) x, in order of index."""
@@ -177,7 +178,7 @@ cdef class SparseInputs(Oracle):
         for k in range(x.n):
             for r in range(self.width):
                 if q[r] != 0:
-                    self.found.index[at] = <int32_t>(x.index[k] * self.width + r)
+                    self.found.index[at] = <int32_t>(x.index[k] + r)
                     self.found.value[at] = x.value[k] * q[r]
                     at += 1
         self.found.n = at

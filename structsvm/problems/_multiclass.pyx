@@ -1,7 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """The multiclass oracle: Phi(x, y) = Lambda(y) (x) x, all classes tried."""
+from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
+from structsvm._dual.difference cimport Difference, pair_of
 from structsvm.problems._inputs cimport Input, SparseInputs
 
 import numpy as np
@@ -14,6 +16,7 @@ cdef class MulticlassOracle(SparseInputs):
     cdef const double[:, ::1] loss
     cdef const double[:, ::1] output_features     # Lambda, a row per class
     cdef bint orthogonal                    # Lambda is the identity
+    cdef Difference pair                    # of the output found last
     cdef double* class_scores
     cdef double* q
 
@@ -62,9 +65,51 @@ cdef class MulticlassOracle(SparseInputs):
         if self.unseen:
             self.tally(self.loss[y, plain])
         self.found.loss = self.loss[y, best] if augmented else 0
-        self.found.n = 0
-        if best != y:
+        self.found.n, self.found.pair = 0, NULL
+        if best != y and augmented and self.makes_pairs(x):
+            self.set_pair(x, best)
+        elif best != y:
             for r in range(self.width):
                 self.q[r] = self.output_features[y, r] - self.output_features[best, r]
             self.emit(x, self.q)
         return 0
+
+    cdef bint makes_pairs(self, Input* x) noexcept nogil:
+        return self.pairs and self.orthogonal and not self.slack_rescaling and x.paired
+
+    cdef void set_pair(self, Input* x, Py_ssize_t c) noexcept nogil:
+        self.pair = pair_of(x.index, x.value, x.n, x.target[0], <int32_t>c)
+        self.found.pair = &self.pair
+
+    cdef int recall(self, Py_ssize_t slot) except -1 nogil:
+        """Turn a restored output into a pair again; refuse one that belongs to another pattern."""
+        cdef Input* x
+        cdef Py_ssize_t first, second
+        if not 0 <= slot < self.n_slots or self.inputs[slot].value == NULL:
+            with gil:
+                raise ValueError("the saved training state is inconsistent: a support pattern is not stored")
+        x = &self.inputs[slot]
+        self.found.pair = NULL
+        if not self.makes_pairs(x):
+            return 0
+        if self.found.n == 2 * x.n:
+            first, second = self.found.index[0] % self.width, self.found.index[1] % self.width
+            self.set_pair(x, second if first == x.target[0] else first)
+        if self.found.pair == NULL or not self.is_found():
+            with gil:
+                raise ValueError("the training state belongs to another data set")
+        return 0
+
+    cdef bint is_found(self) noexcept nogil:
+        """Whether the entries of `found` are those of its pair."""
+        cdef Py_ssize_t k, up, down
+        cdef bint up_first = self.pair.plus < ~self.pair.minus
+        for k in range(self.pair.n):
+            up, down = 2 * k + (not up_first), 2 * k + up_first
+            if (
+                self.found.index[up] != self.pair.index[k] + self.pair.plus
+                or self.found.index[down] != self.pair.index[k] + ~self.pair.minus
+                or self.found.value[up] != self.pair.value[k] or self.found.value[down] != -self.pair.value[k]
+            ):
+                return False
+        return self.pair.plus != ~self.pair.minus

@@ -192,6 +192,23 @@ def test_a_state_resumes_on_its_data_or_without_them(kind, problem):
             kind(whole.problem).resume(state, X[:7], y[:7])
 
 
+def test_a_state_of_other_data_of_the_same_size_is_refused():
+    X, y = noisy_classes(40)
+    trained = LaRank(Multiclass(), C=0.5).fit(X, y)
+    for other in ((X[::-1], y[::-1]), (2 * X, y), (X, (y + 1) % 3)):
+        with pytest.raises(ValueError, match=r"belongs to another data set|inconsistent"):
+            LaRank(trained.problem, C=0.5).resume(trained.state(), *other)
+
+
+def test_a_state_without_the_places_of_its_patterns_is_refused():
+    X, y = noisy_classes(40)
+    trained = LaRank(Multiclass(), C=0.5).fit(X, y)
+    state = {name: array for name, array in trained.state().items() if name != "place"}
+    state["dual.slots"] = np.arange(trained.n_support_patterns_) + 1000
+    with pytest.raises(ValueError, match="a support pattern is not stored"):
+        LaRank(trained.problem, C=0.5).resume(state)
+
+
 def test_a_refused_state_leaves_the_optimizer_as_it_was():
     X, y = noisy_classes(20)
     state = LaRank(Multiclass(), schedule="adaptive").fit(X, y)
