@@ -532,7 +532,8 @@ class SequenceTagger(Estimator):
     def model_(self) -> TaggerModel:
         """The model; after `partial_fit` its weights are those of the last call of predict, tag or save.
 
-        Use the methods of the tagger instead while another thread may train it.
+        While another thread trains the tagger, use the tagger's own methods instead. The model labels with
+        its old weights, and raises ValueError for features learned since.
         """
         return self._fitted().model
 

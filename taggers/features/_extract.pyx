@@ -249,20 +249,23 @@ cdef class Extractor:
         if given != self.plan.n_document or given and document.shape[0] != columns.n_tokens:
             raise ValueError(f"every token needs {self.plan.n_document} values of its document, got {given}")
         cdef const uint64_t* document_at = &document[0, 0] if given and columns.n_tokens else NULL
-        table.ready()
         cdef Py_ssize_t end = columns.n_sentences if stop is None else stop
         n = columns.sentence_at[end] - columns.sentence_at[start]
         rows, token_ptr = np.empty(n * self.plan.n_patterns + 1, np.int32), np.zeros(n + 1, np.int64)
         cdef int32_t[::1] row_view = rows
         cdef int64_t[::1] ptr_view = token_ptr
         cdef uint64_t* scratch = self._scratch(columns)
+        cdef KeyTable opened = None
         try:
+            opened = table.open(grow)
             with nogil:
                 n = self._fill(
-                    columns, table, lexicon, document_at, scratch, grow, fixed, start, end, &row_view[0],
+                    columns, opened, lexicon, document_at, scratch, grow, fixed, start, end, &row_view[0],
                     &ptr_view[0] - columns.sentence_at[start])
         finally:
             free(scratch)
+            if opened is not None:
+                opened.close(grow)
         del row_view
         rows.resize(n, refcheck=False)
         self.idle.append(lexicon)

@@ -73,7 +73,8 @@ cdef class Gazetteer:
     """
 
     def __init__(self, keys=(), ends=(), *, bint folded=False):
-        self.table = keys if isinstance(keys, KeyTable) else KeyTable(keys)
+        cdef KeyTable table = keys if isinstance(keys, KeyTable) else KeyTable(keys)
+        self.table = table.open(grow=False)     # matchers point into its arrays
         self.ends = np.ascontiguousarray(ends, np.uint8)
         self.folded = folded
         if self.ends.shape != (len(self.table),) or self.ends.max(initial=0) > 1:

@@ -254,9 +254,10 @@ cdef class Lexicon:
         """Make a recipe look up word classes."""
         cdef Recipe* recipe = &self.recipes[at]
         cdef KeyTable table = word_classes.table
+        table = table.open(grow=False)
         cdef const int32_t[::1] classes = word_classes.known[1]
         cdef const uint64_t[::1] values = word_classes.values(bits)
-        self.classes.append(word_classes)
+        self.classes += word_classes, table
         recipe.again = at > 0 and self.recipes[at - 1].slots == table.slots_at
         recipe.kind, recipe.slots, recipe.mask = WORD_CLASS, table.slots_at, table.mask
         recipe.keys = NULL if table.short else table.keys_at

@@ -1,5 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Features given as strings with values: files of CRFsuite, and dicts and lists of python-crfsuite."""
+cimport cython
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -17,8 +18,9 @@ import numpy as np
 from structsvm.files.errors import DataError
 
 
+@cython.no_gc
 cdef class Items:
-    """Collects rows and values, token by token."""
+    """Collects rows and values, token by token; with `grow`, nothing else may grow the table meanwhile."""
     cdef KeyTable table
     cdef bint grow
     cdef bint plain                 # all values so far are 1
@@ -30,12 +32,13 @@ cdef class Items:
     cdef Py_ssize_t text_room
 
     def __init__(self, KeyTable table not None, bint grow):
-        table.ready()
-        self.table = table
+        self.table = table.open(grow)
         self.grow = grow
         self.plain = True
 
     def __dealloc__(self):
+        if self.table is not None:
+            self.table.close(self.grow)
         free(self.rows)
         free(self.values)
         free(self.text)

@@ -39,6 +39,10 @@ cdef class KeyTable:
     cdef Py_ssize_t room        # rows that fit before the arrays grow; 0 for borrowed arrays
     cdef readonly Py_ssize_t n_rows
     cdef readonly bint short    # only the upper halves of the keys are known
+    cdef bint taken             # a caller of `open` adds keys, or this is a view
+
+    cdef KeyTable open(self, bint grow)
+    cdef int close(self, bint grow) except -1
 
     cdef inline int32_t find(self, uint64_t key) noexcept nogil:
         return find(self.slots_at, NULL if self.short else self.keys_at, self.mask, key)
@@ -48,6 +52,6 @@ cdef class KeyTable:
         prefetch(self.slots_at + (key >> 32 & self.mask))
 
     cdef int32_t add(self, uint64_t key) except -2 nogil
-    cdef int _grow(self) except -1
-    cdef int _place(self) except -1
+    cdef int _grow(self, Py_ssize_t room=*) except -1
+    cdef int _place(self, keys, slots) except -1
     cdef int ready(self) except -1

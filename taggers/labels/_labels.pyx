@@ -49,13 +49,15 @@ cdef class Labels:
         cdef uint64_t key
         result = np.empty(columns.n_tokens, np.int32)
         cdef int32_t[::1] out = result
+        cdef KeyTable table = self.table.open(grow=False)
         with nogil:
             for token in range(columns.n_tokens):
                 key = columns.key(token * columns.width + column)
-                label = self.table.find(key)
+                label = table.find(key)
                 if label < 0 and grow and key != 0:
                     with gil:
                         label = self._add(columns.text(token, column))
+                        table = self.table.open(grow=False)
                 out[token] = label
         return result
 

@@ -182,3 +182,80 @@ def test_a_tagger_that_is_trained_in_two_threads_refuses_the_second():
     assert set(errors) == {
         "this SequenceTagger is being trained; wait until training ends, or use another one"
     }
+
+
+HELD = textwrap.dedent("""
+    import threading
+    from taggers import SequenceTagger
+
+    def make(start):
+        return [[f"word{start + 20 * s + k}" for k in range(20)] for s in range(100)]
+
+    labels = [[f"L{k % 3}" for k in range(20)] for _ in range(100)]
+    tagger = SequenceTagger(epochs=1).fit(make(0), labels)
+    model, known, stop, counts = tagger.model_, make(0), threading.Event(), [0, 0]
+    expected = model.tag(model.features(known))
+
+    def read():
+        while not stop.is_set():
+            assert (model.tag(model.features(known)) == expected).all()
+            counts[0] += 1
+
+    def pack():  # as training does
+        while not stop.is_set():
+            model.release()
+            counts[1] += 1
+
+    failed = []
+    threading.excepthook = lambda info: failed.append(info.exc_value)
+    threads = [threading.Thread(target=work) for work in (read, read, read, pack)]
+    for thread in threads:
+        thread.start()
+    for n in range(1, 12):
+        tagger.partial_fit(make(2000 * n), labels)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failed, failed
+    assert all(counts), counts
+""")
+
+
+def test_a_model_taken_from_a_tagger_labels_while_the_tagger_learns():
+    arguments = [sys.executable, "-c", HELD]
+    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # freed memory cannot be read by accident
+    result = subprocess.run(
+        arguments, capture_output=True, text=True, timeout=120, check=False, env=environment
+    )
+    assert result.returncode == 0, (result.returncode, result.stderr[-1000:])
+
+
+PACKED = textwrap.dedent("""
+    from taggers.features._table import KeyTable
+    from taggers.features.extract import encode_dicts
+
+    table = KeyTable()
+    encode_dicts([[{"a": 1}, {"b": 1}]], table, grow=True)
+
+    def tokens(grow):
+        yield {"a": 1}
+        table.pack()
+        table.rows([2 << 40, 3 << 40], grow=grow)
+        table.truncate(2)
+        yield {"b": 1}
+
+    print(encode_dicts([tokens(True)], table).rows.tolist())
+    print(encode_dicts([[{"a": 1}, {"b": 1}]], table).rows.tolist())
+    try:
+        encode_dicts([tokens(True)], table, grow=True)
+    except RuntimeError as error:
+        print(error)
+    print(encode_dicts([tokens(True)], table).rows.tolist())
+""")
+
+
+def test_lookups_keep_the_table_that_they_began_with():
+    arguments = [sys.executable, "-c", PACKED]
+    result = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
+    said = "another thread is adding features to this table; wait until training ends"
+    assert result.stdout.splitlines() == ["[0, 1]", "[0, 1]", said, "[0, 1]"], result.stderr[-1000:]
