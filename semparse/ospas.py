@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Self
 
@@ -30,6 +30,7 @@ ALGORITHMS = tuple(DEFAULTS)
 SOLVERS = ("pa", "larank")
 EMPTY_BAGS = ("skip", "nothing")
 MOST_CLAUSES = 8
+LARGEST = {"C": 1e6, "unnamed": 1, "salience": 1, "prior": 1e6, "nothing": 1e6}
 STRATEGIES = ("random", "left-right", "order-free")
 ONLY = {  # options that only one of the algorithms has
     "latent": (
@@ -124,6 +125,7 @@ class Ospas(Estimator):
                 X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
             model, rng = self._new_model()
             self._check_used()
+            self._check_bounds()
             if self.algorithm == "latent" and self.solver == "larank" and not self.average:
                 what = "average=False has no effect on fit with solver='larank'"
                 raise ValueError(f"{what}; leave it out, or use solver='pa'")
@@ -144,6 +146,7 @@ class Ospas(Estimator):
             fresh = not hasattr(self, "model_")
             model, rng = self._new_model() if fresh else (self.model_, self._rng)
             self._check_used()
+            self._check_bounds()
             x = checked_tokens(sentence, "the sentence")
             bag = checked_bag(candidates, "the sentence", model.given)
             if bag or self.empty_bags == "nothing":
@@ -191,13 +194,11 @@ class Ospas(Estimator):
         )
         if self.C is not None:
             check_positive(C=self.C)
-        check_count(iterations=self.iterations, low=1)
-        check_count(reprocess=self.reprocess, low=0)
-        check_count(clauses=self.clauses, low=1)
-        if self.clauses > MOST_CLAUSES:
-            raise ValueError(f"clauses must be at most {MOST_CLAUSES}, got {self.clauses}")
+        check_count(iterations=self.iterations, low=1, high=1000)
+        check_count(reprocess=self.reprocess, low=0, high=1000)
+        check_count(clauses=self.clauses, low=1, high=MOST_CLAUSES)
         if self.passes is not None:
-            check_count(passes=self.passes, low=1)
+            check_count(passes=self.passes, low=1, high=10_000)
         if self.unnamed is not None:
             check_positive(unnamed=self.unnamed)
         unknown = set(self.features) - set(FEATURES)
@@ -208,6 +209,13 @@ class Ospas(Estimator):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < np.inf:
                 raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
+
+    def _check_bounds(self, names: Iterable[str] = tuple(LARGEST)) -> None:
+        """Refuse absurd values that the caller chose; a saved parser that has them can still be loaded."""
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and value > LARGEST[name]:
+                raise ValueError(f"{name} must be at most {LARGEST[name]:g}, got {value!r}")
 
     def _adopt(self, model: LatentParser | ThesisParser, rng: np.random.Generator) -> None:
         self.model_ = model
@@ -299,10 +307,12 @@ class Ospas(Estimator):
 
     def with_options(self, *, threshold: float | None = None, salience: float | None = None) -> Self:
         """A parser with this model and different options for selecting answers."""
-        chosen = {"threshold": threshold, "salience": salience}
+        given = {"threshold": threshold, "salience": salience}
+        chosen = {name: value for name, value in given.items() if value is not None}
         parameters = self._trained_with | {"threshold": self.threshold, "salience": self.salience}
-        parser = type(self)(**(parameters | {k: v for k, v in chosen.items() if v is not None}))
+        parser = type(self)(**(parameters | chosen))
         parser._check_options()
+        parser._check_bounds(chosen.keys() & LARGEST.keys())
         parser._adopt(self._fitted(), self._rng)
         return parser
 

@@ -13,7 +13,7 @@ from structsvm.files.budget import check_budget, padding
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.optimizers.kernel import KernelLaRank
-from structsvm.validation import LARGEST, LARGEST_COUNT, check_class_weight, check_positive
+from structsvm.validation import LARGEST, LARGEST_COUNT, check_class_weight, check_positive, check_sparse
 
 KIND = "larank-classifier"
 PAIR = 32  # bytes for each pair of classes: the losses and the features of the outputs, and their copies
@@ -226,9 +226,7 @@ def support_matrix(arrays: dict[str, np.ndarray], n: int, n_features: int) -> An
     else:
         parts = (arrays["support.data"], arrays["support.indices"], arrays["support.indptr"])
         matrix = sparse.csr_array(parts, shape=(len(parts[2]) - 1, n_features))
-        matrix.check_format(full_check=True)
-        if matrix.indices.size and not 0 <= matrix.indices.min() <= matrix.indices.max() < n_features:
-            raise ValueError("support.indices are outside the features")
+        check_sparse(matrix, "support")
     if matrix.dtype not in (np.float32, np.float64) or matrix.shape != (n, n_features) or n == 0:
         raise ValueError(f"support has type {matrix.dtype} and shape {matrix.shape}")
     return matrix

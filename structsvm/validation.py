@@ -85,7 +85,7 @@ def check_ranges(owner: Any, ranges: Mapping[str, Any]) -> None:
 
 def n_threads(jobs: Any) -> int:
     """The number of threads for a number of jobs: 0 stands for all cores that this process may use."""
-    check_count(jobs=jobs)
+    check_count(jobs=jobs, high=1024)
     if jobs:
         return int(jobs)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -150,17 +150,32 @@ def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
     return loss
 
 
+def check_sparse(X: Any, name: str = "X") -> None:
+    """Reject a CSR or CSC matrix that points outside its arrays; SciPy and compiled code would read there."""
+    by_row, ends = X.format == "csr", X.indptr
+    if ends[0] != 0 or ends[-1] > min(len(X.indices), len(X.data)) or np.any(ends[1:] < ends[:-1]):
+        raise ValueError(
+            f"the sparse matrix {name} is invalid: its indptr must grow from 0 to the number of values"
+        )
+    indices, size = X.indices[: ends[-1]], X.shape[1 if by_row else 0]
+    if indices.size and not 0 <= indices.min() <= indices.max() < size:
+        kind = "column" if by_row else "row"
+        raise ValueError(f"the sparse matrix {name} is invalid: it has {kind} indices outside 0..{size - 1}")
+
+
 def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this problem") -> Any:
     """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
+    if sparse.issparse(X) and X.format in ("csr", "csc"):
+        check_sparse(X)
     X = sparse.csr_array(X) if sparse.issparse(X) else np.require(np.asarray(X), requirements=["A"])
+    if sparse.issparse(X):
+        check_sparse(X)  # SciPy converts other formats without looking at their indices
     if sparse.issparse(X) and not all(part.flags.aligned for part in (X.data, X.indices, X.indptr)):
         X = X.copy()  # compiled code needs aligned numbers; a view into a buffer may not be aligned
     if X.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must contain real numbers")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
-    if sparse.issparse(X) and X.nnz and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
-        raise ValueError(f"the sparse matrix X is invalid: it has column indices outside 0..{X.shape[1] - 1}")
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()  # the caller's arrays are shared, and may be read only
         X.sum_duplicates()

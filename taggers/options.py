@@ -35,7 +35,7 @@ class Option:
     task chooses. None if all tasks have the same default.
     greedy: the default with greedy inference, if it differs.
     flag: its name on the command line; "" if it exists only in Python.
-    low: the smallest allowed value. choices: the allowed values.
+    low, high: the smallest and the largest allowed value. choices: the allowed values.
     kept: whether model files contain it. fixed_on_resume: whether resumed training must use the same value.
     algorithms: the algorithms that use it. needs: without one of these options, it has no effect.
     repeatable: whether its flag can be given several times.
@@ -52,6 +52,7 @@ class Option:
     metavar: str | None = None
     choices: tuple[str, ...] = ()
     low: int | None = None
+    high: float | None = None
     kept: bool = True
     fixed_on_resume: bool = False
     algorithms: tuple[str, ...] = ALGORITHMS
@@ -86,6 +87,8 @@ class Option:
             raise ValueError(f"{self.name} must be an integer of at least {self.low}, got {value!r}")
         if value is not None and not self.fits(value):
             raise ValueError(f"{self.name} must be {KINDS[self.type]}, got {value!r}")
+        if self.high is not None and value is not None and value > self.high:
+            raise ValueError(f"{self.name} must be at most {self.high:,}, got {value!r}")
 
 
 OPTIONS = (
@@ -135,6 +138,7 @@ OPTIONS = (
         "Keep only this many words of each file of word classes, the most frequent ones.",
         flag="--class-words",
         low=1,
+        high=10**9,
         kept=False,
         fixed_on_resume=True,
         needs=("classes",),
@@ -146,6 +150,7 @@ OPTIONS = (
         "The number of classes into which the words of --text or word vectors are clustered.",
         flag="--n-classes",
         low=2,
+        high=1_000_000,
         kept=False,
         fixed_on_resume=True,
         needs=("text", "classes"),
@@ -202,6 +207,7 @@ OPTIONS = (
         "newdoc). Templates use documents in doc_form and doc_label, as in 'ner + doc_form[0]'.",
         flag="--documents",
         low=1,
+        high=10**9,
         fixed_on_resume=True,
     ),
     Option(
@@ -245,6 +251,7 @@ OPTIONS = (
         tasks={},
         flag="--epochs",
         low=1,
+        high=10_000,
     ),
     Option(
         "C",
@@ -253,6 +260,7 @@ OPTIONS = (
         "The C of the SVM: a larger value fits the training data more closely.",
         tasks={"pos": 0.07, "chunk": 0.05, "ner": 0.05},
         flag="-C",
+        high=1_000_000,
         algorithms=("larank", "pa", "svmstruct"),
         search=(0.02, 0.05, 0.1, 0.2),
     ),
@@ -265,6 +273,7 @@ OPTIONS = (
         greedy=1,
         flag="--reprocess",
         low=0,
+        high=1_000,
         algorithms=("larank",),
     ),
     Option(
@@ -275,6 +284,7 @@ OPTIONS = (
         tasks={},
         flag="--cutoff",
         low=1,
+        high=10**9,
         fixed_on_resume=True,
         search=(1, 2),
     ),
@@ -358,6 +368,7 @@ OPTIONS = (
         "cores.",
         flag="--jobs",
         low=0,
+        high=1_024,
         kept=False,
     ),
     Option(
@@ -368,6 +379,7 @@ OPTIONS = (
         "for a small data set. Set it to get the same model, bit for bit, with any number of threads.",
         flag="--shards",
         low=1,
+        high=10_000,
         algorithms=("larank",),
     ),
     Option(

@@ -11,7 +11,7 @@ from structsvm.cli.errors import Output, told_in_one_sentence
 
 def simulate(
     what: Annotated[str, typer.Argument(help="home, house, child-world or sportscast.")],
-    n: Annotated[int, typer.Option("-n", min=1, help="Number of sentences.")] = 1000,
+    n: Annotated[int, typer.Option("-n", min=1, max=10**7, help="Number of sentences.")] = 1000,
     level: Annotated[
         int | None,
         typer.Option(

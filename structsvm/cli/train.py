@@ -139,7 +139,7 @@ def train_layers(
 
     seed = options.pop("random_state", None)
     flags = {option.name: option.flag for option in OPTIONS}
-    given = [flags[name] for name, value in options.items() if value]
+    given = [flags[name] for name, value in options.items() if value not in (None, [])]
     given += [flag for flag, value in other.items() if value is not None]
     if given:
         raise ValueError(f"{given[0]} has no effect on train {task}; leave it out")

@@ -19,6 +19,7 @@ from taggers.labels.parts import JOINT
 
 OUTSIDE = schemes.OUTSIDE
 PHRASES = "phrases"  # in by_label: all labels but O
+LARGEST_FACTOR = 1_000_000  # by which a loss is multiplied
 
 
 @dataclass(frozen=True)
@@ -316,8 +317,8 @@ def loss_matrix(
     if not weight:
         return None
     factor = by_label("label_weight", weight, labels, outer, inner, 1.0)
-    if not all(0 < value < np.inf for value in factor):
-        raise ValueError("label_weight must contain numbers above 0")
+    if not all(0 < value <= LARGEST_FACTOR for value in factor):
+        raise ValueError(f"label_weight must contain numbers above 0 and at most {LARGEST_FACTOR:,}")
     return factor[:, None] * (1 - np.eye(len(labels)))
 
 

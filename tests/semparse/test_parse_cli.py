@@ -217,13 +217,14 @@ def test_averaging_is_refused_where_it_has_no_effect(option, folder):
 
 
 def test_answers_can_be_selected_after_training(folder):
-    for command, option in (("apply", "--threshold"), ("match", "--salience")):
-        done = run("parse", command, "game.ssvm", "test.jsonl", option, 1e9, cwd=folder)
+    for command, option, value in (("apply", "--threshold", 1e9), ("match", "--salience", 1)):
+        done = run("parse", command, "game.ssvm", "test.jsonl", option, value, cwd=folder)
         assert (done.returncode, done.stderr) == (0, "")
         assert all(line.endswith("\t") for line in done.stdout.splitlines())
     done = run("parse", "evaluate", "game.ssvm", "test.jsonl", "--threshold", 1e9, "--json", cwd=folder)
     assert json.loads(done.stdout)["parsing"]["answered"] == 0
     refused(run("parse", "apply", "game.ssvm", "test.jsonl", "--threshold", -1, cwd=folder), 2, "threshold")
+    refused(run("parse", "match", "game.ssvm", "test.jsonl", "--salience", 5, cwd=folder), 2, "at most 1")
 
 
 def test_resume_goes_on_with_new_sentences(folder):

@@ -209,3 +209,25 @@ def test_arrays_that_are_not_aligned_are_copied(wrap):
     assert type(check_matrix(np.ma.masked_array(X))) is np.ndarray
     found = LaRank(Multiclass()).fit(shifted, Y).weights_
     assert np.array_equal(found, LaRank(Multiclass()).fit(rows, Y).weights_)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_array])
+@pytest.mark.parametrize(
+    ("indptr", "indices", "said"),
+    [
+        ([0, 2, 4, 0], [0, 1, 0, 1], "its indptr must grow from 0 to the number of values"),
+        ([0, 10**6, 3, 4], [0, 1, 0, 1], "its indptr must grow from 0 to the number of values"),
+        ([0, 2, 3, 4], [0, 1, 10**6, 1], "indices outside 0..2"),
+    ],
+)
+def test_a_sparse_matrix_that_points_outside_its_arrays_is_rejected(make, indptr, indices, said):
+    X = make((np.ones(4), np.array([0, 1, 0, 1]), np.array([0, 2, 3, 4])), shape=(3, 3))
+    X.indptr, X.indices = np.array(indptr), np.array(indices)
+    with pytest.raises(ValueError, match=said):
+        check_matrix(X)
+
+
+def test_indices_outside_a_block_matrix_are_rejected():
+    X = sparse.bsr_array((np.ones((3, 1, 1)), [0, 1, 10**8], [0, 1, 2, 3]), shape=(3, 3))
+    with pytest.raises(ValueError, match=r"column indices outside 0..2"):
+        check_matrix(X)

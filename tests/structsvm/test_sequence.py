@@ -1,5 +1,6 @@
 """Sequences: every inference against brute force over all label sequences, and both doors to one dual."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structsvm import LaRank, PassiveAggressive, Perceptron, SVMStruct
+from structsvm.files import SparseRows
 from structsvm.problems import SequenceLabels, SequenceProblem, Sequences
 from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.resize import wider_state, wider_weights
@@ -261,3 +263,27 @@ def test_the_features_of_a_token_are_stored_in_order_however_many_there_are(n, v
     assert stored["rows"].tolist() == list(range(n))
     if valued:
         assert stored["values"].tolist() == (np.arange(n) / 7 + 1).astype(np.float32).tolist()
+
+
+def test_n_best_compares_few_paths_at_a_time():
+    """Its memory follows labels x n, not labels x labels x n."""
+    n_labels, n = 300, 60
+    rng = np.random.default_rng(0)
+    rows = SparseRows.from_dense(rng.normal(size=(n_labels + 3, n_labels)).astype(np.float32))
+    decoder = Decoder(SequenceProblem(n_labels), rows)
+    X = Sequences(np.array([0, 1, 0], np.int32), np.arange(4), np.array([0, 3]))
+    tracemalloc.start()
+    try:
+        found = decoder.n_best(X, 0, n)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 48 << 20
+    lattice, last = decoder.lattice(X, 0), np.asarray(rows.dense(n_labels), np.float64)
+    first = lattice[0] + last[n_labels]
+    scores = first[:, None, None] + last[:n_labels][:, :, None] + lattice[1][None, :, None]
+    scores = scores + last[:n_labels][None] + lattice[2][None, None]
+    best = np.argsort(-scores.ravel(), kind="stable")[:n]
+    np.testing.assert_allclose([score for score, _ in found], scores.ravel()[best])
+    paths = np.stack(np.unravel_index(best, scores.shape), axis=1)
+    assert [path.tolist() for _, path in found] == paths.tolist()

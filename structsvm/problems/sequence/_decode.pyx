@@ -17,6 +17,7 @@ import numpy as np
 from structsvm.files.sparse_weights import SparseRows
 
 cdef float FORBIDDEN = -1e30
+MOST_EXTENDED = 1 << 20     # extended paths that `n_best` compares at a time
 WIDE = 0.125    # rows with weights for a greater share of the labels are added eight labels at a time
 SPAN = np.dtype([("start", np.uint32), ("count", np.int32)])
 
@@ -570,18 +571,22 @@ cdef class Decoder:
         if length == 0:
             return [(0.0, np.zeros(0, np.int32))]
         lattice = self.lattice(X, sentence, forced)
-        plain = np.asarray(self.history)[:, :self.n_labels].astype(np.float64)
+        plain = np.asarray(self.history)[:, :self.n_labels]
         scores = (lattice[0] + self.with_bigrams(plain, X, first)[self.n_labels])[:, None]  # labels x paths
         backs = []
         for t in range(1, length):
             paths = scores.shape[1]
             transitions = self.with_bigrams(plain, X, first + t)
-            # every (label before, path) for every label
-            extended = scores[:, :, None] + transitions[:self.n_labels][:, None, :]
-            extended = extended.reshape(-1, self.n_labels)
-            kept = min(n, extended.shape[0])
-            order = np.argsort(-extended, axis=0, kind="stable")[:kept]
-            scores = np.take_along_axis(extended, order, axis=0).T + lattice[t][:, None]
+            kept = min(n, scores.size)
+            order = np.empty((kept, self.n_labels), np.int64)
+            best = np.empty((self.n_labels, kept))
+            width = max(1, MOST_EXTENDED // scores.size)
+            for y in range(0, self.n_labels, width):    # extend every (previous label, path) by some labels
+                extended = scores[:, :, None] + transitions[:self.n_labels, None, y:y + width]
+                extended = extended.reshape(scores.size, -1)
+                order[:, y:y + width] = np.argsort(-extended, axis=0, kind="stable")[:kept]
+                best[y:y + width] = np.take_along_axis(extended, order[:, y:y + width], axis=0).T
+            scores = best + lattice[t][:, None]
             backs.append((order // paths, order % paths))
         final = (scores + np.asarray(self.last)[:, None]).ravel()
         result = []
@@ -601,6 +606,7 @@ cdef class Decoder:
         """The transitions to a token, (n_labels + 1) x n_labels, with what its bigrams add to them."""
         if X.bigrams is None:
             return transitions
+        transitions = transitions.astype(np.float64)
         for number in X.bigrams.ids[token]:
             rows = X.bigrams.rows[number] if number >= 0 else np.full(self.n_labels + 1, -1)
             known = (rows >= 0)[:, None]
