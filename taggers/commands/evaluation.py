@@ -19,6 +19,9 @@ from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
+from taggers.formats.conllu import COLUMN
+from taggers.formats.conllu import FORMAT as CONLLU
+from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import read_all
 from taggers.labels import schemes
 from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold, warn_of_unknown
@@ -120,6 +123,8 @@ def _read_labelled(
         return [label_column(model, format, name, label)]
 
     (columns,) = read_inputs(model, file, format, gold, encoding=encoding, chunk_size=None)
+    if columns.format is CONLLU and columns.wanted[-1] == COLUMN["feats"]:
+        check_conllu(columns.data, columns.name)
     return columns
 
 

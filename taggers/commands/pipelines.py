@@ -109,6 +109,7 @@ def evaluate_columns(
     tokens with a gold value in every column.
     """
     columns = _read(file, encoding)
+    check_conllu(columns.data, columns.name)
     if isinstance(model, Pipeline):
         inputs = selected(columns, model.inputs)
         if model.upos is None:
@@ -125,7 +126,7 @@ def evaluate_columns(
             answers = [one.names[k] for k in one.ids.tolist()]
             if name in ("upos", "xpos"):
                 warn_of_unknown(columns, 1 + COLUMNS.index(name), one.names, phrases=False)
-            pairs[name] = (_in_order(gold), _in_order(answers)) if name == "feats" else (gold, answers)
+            pairs[name] = gold, answers
     if not pairs:
         raise DataError("has no gold labels in the columns of this model", columns.name)
     counted = {name: annotated(columns, name) for name in pairs}
@@ -144,12 +145,6 @@ def _compared(columns: Columns, pair: Pair, counted: list[bool], known: Callable
         for values in (*pair, columns.texts(0))
     )
     return replace(compare(gold, answers, words=words, known=known), types={})  # -LRB- is a tag, not a phrase
-
-
-def _in_order(column: list[str]) -> list[str]:
-    """FEATS with their features sorted: the order has no meaning, and not every treebank keeps it."""
-    order = {text: "|".join(sorted(text.split("|"))) for text in set(column)}
-    return [order[text] for text in column]
 
 
 def tag_pipeline(

@@ -89,7 +89,7 @@ def read_docs(
             raise ValueError(
                 f"no token has {name}, which the features need; add a component that sets it before "
                 "this one (in training, also name it in annotating_components of spacy train or annotates of "
-                "nlp.update), or choose other columns"
+                "nlp.update; for nlp.rehearse, run it on the docs first), or choose other columns"
             )
     found = Columns.from_keys(keys, ptr, text_of(strings), name="<docs>")
     found.documents = np.searchsorted(tokens[ptr[:-1]], bounds[:-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
 from taggers.features.template import parse_template
+from taggers.labels.parts import values
 from taggers.lemmas import TEMPLATE, Lemmatizer, edited, is_script, script
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline
@@ -46,6 +48,16 @@ class StructSVMMorphologizer(StructSVMTagger):
             return "POS|MORPH"
         target = "|".join(ATTRIBUTES[part] for part in self.model.model_.parts if part in ATTRIBUTES)
         return target if target in self.TARGETS else "MORPH"
+
+    def _all(self, labels: list[str]) -> list[str]:
+        names = self.attributes
+        if labels and "MORPH" in names and {values(label, len(names))[-1] for label in labels} <= {"", "_"}:
+            warnings.warn(
+                f"no token of the examples has a gold MORPH with features, so the component {self.name!r} "
+                "never predicts any; use a treebank with FEATS, or structsvm_tagger",
+                stacklevel=2,
+            )
+        return super()._all(labels)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         examples = list(examples)
@@ -97,6 +109,9 @@ class StructSVMLemmatizer(StructSVMTagger):
 
     def _target_of_file(self) -> str:
         return "LEMMA"
+
+    def _without_gold(self) -> str:
+        return "use a treebank with lemmas, or remove the component from the pipeline"
 
     def _learn(self, examples: list[Example]) -> float:
         if self.memory is not None:

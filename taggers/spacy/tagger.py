@@ -114,9 +114,16 @@ class StructSVMTagger(SequencePipe):
             names = " and ".join(self.attributes)
             raise ValueError(
                 f"no token of the examples has a gold {names}, so the component {self.name!r} cannot learn; "
-                "choose another target (for a treebank without XPOS: POS)"
+                + self._without_gold()
             )
         return labels
+
+    def _without_gold(self) -> str:
+        """Return advice for when no example has a gold label."""
+        return (
+            "choose another target; for a treebank without XPOS, pass "
+            f"--components.{self.name}.target POS to spacy train"
+        )
 
     def _gold(self, example: Example) -> Gold:
         return attribute_gold(example, self.attributes)

@@ -2,6 +2,11 @@
 
 import contextlib
 import json
+import sys
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
 
 from benchmarks import harness, ud
 
@@ -51,3 +56,64 @@ def test_scores_count_words_and_those_unknown(tmp_path):
         "UPOS": 50, "FEATS": 100, "UPOS+FEATS": 50, "LEMMA": 50,
         "UPOS unknown": 100, "FEATS unknown": 100, "UPOS+FEATS unknown": 100, "LEMMA unknown": 0,
     }  # fmt: skip
+
+
+def test_udpipe_gets_its_defaults_and_held_out_data(tmp_path, monkeypatch):
+    given = []
+
+    class Model:
+        DEFAULT = ""
+
+        def tag(self, sentence, options):
+            pass
+
+    class Trainer:
+        @staticmethod
+        def train(*arguments):
+            given.append(arguments)
+            return b"model"
+
+    udpipe = SimpleNamespace(
+        Model=SimpleNamespace(load=lambda path: Model()), Trainer=Trainer,
+        ProcessingError=lambda: SimpleNamespace(occurred=lambda: False),
+        OutputFormat=SimpleNamespace(newConlluOutputFormat=lambda: None),
+    )  # fmt: skip
+    monkeypatch.setitem(sys.modules, "ufal", SimpleNamespace(udpipe=udpipe))
+    monkeypatch.setitem(sys.modules, "ufal.udpipe", udpipe)
+    monkeypatch.setattr(ud, "udpipe_sentences", lambda path: [] if path.stem == "test" else path.stem)
+    monkeypatch.setattr(ud, "cpu_timed", lambda call: (call(), 1.0))
+    ud.udpipe(tmp_path, 0, tmp_path / "tagged.conllu")
+    ((_, data, held_out, tokenizer, tagger, parser, _),) = given
+    assert (data, held_out) == ("train", "dev")
+    assert (tokenizer, tagger, parser) == ("none", "", "none")  # "": the defaults
+
+
+def test_spacy_gets_the_training_settings_of_its_own_config(tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    from spacy.cli.init_config import init_config
+    from spacy.util import load_config
+
+    rows = (1, "cat", "cat", "NOUN", "Number=Sing"), (2, "ran", "run", "VERB", "_")
+    for part in ("train", "dev", "test"):
+        (tmp_path / f"{part}.conllu").write_text("".join(ROW.format(*row) for row in rows))
+    given = []
+
+    class Trained(Exception):
+        pass
+
+    def train(path, output, overrides):
+        given.append((load_config(path), overrides))
+        raise Trained
+
+    monkeypatch.setattr(import_module("spacy.cli.train"), "train", train)
+    (tmp_path / "scratch").mkdir()
+    with pytest.raises(Trained):
+        ud.spacy(tmp_path, 0, tmp_path / "scratch" / "tagged.conllu")
+    ((config, overrides),) = given
+    assert config["nlp"]["pipeline"] == ["tok2vec", "morphologizer", "trainable_lemmatizer"]  # no XPOS
+    own = init_config(lang="xx", pipeline=["morphologizer", "trainable_lemmatizer"], gpu=False, silent=True)
+    for side in (config, own):
+        del side["training"]["logger"]
+    assert config["training"] == own["training"]
+    assert config["components"] == own["components"]
+    assert set(overrides) == {"system.seed", "paths.train", "paths.dev"}

@@ -277,7 +277,7 @@ def test_ctrl_c_while_modules_are_imported_is_one_line(folder, arguments, module
 
 def test_interrupted_training_leaves_no_file(folder):
     process = subprocess.Popen(
-        [*COMMAND, "train", "chunk", "train.txt", "--epochs", "1000000", "-o", "never.ssvm"],
+        [*COMMAND, "train", "chunk", "train.txt", "--epochs", "10000", "-o", "never.ssvm"],
         cwd=folder, stderr=subprocess.PIPE,
     )  # fmt: skip
     maps = Path(f"/proc/{process.pid}/maps")

@@ -112,7 +112,8 @@ def test_tokens_without_a_gold_value_do_not_count(folder):
             assert one.accuracy > 0.95
             assert (one.tokens.total < whole[other] / 2) == (other in (name, "all"))
     (folder / "some.conllu").write_bytes(with_changes(data, without(5)))
-    found = commands.evaluate_any(folder / "ud.ssvm", folder / "some.conllu")["feats"]
+    with pytest.warns(UserWarning, match="no word of this sentence has FEATS"):
+        found = commands.evaluate_any(folder / "ud.ssvm", folder / "some.conllu")["feats"]
     assert found.tokens.total == whole["feats"]  # no features is a value
     assert found.accuracy < 0.95
 
@@ -488,18 +489,6 @@ def test_any_form_has_a_script_to_any_lemma(form, lemma):
 
 
 @pytest.mark.filterwarnings("ignore:.*every token is followed by a space")
-def test_evaluation_ignores_the_order_of_features(tmp_path):
-    rows = [f"1\t{word}\t_\tNOUN\t_\t{feats}\t_\t_\t_\t_\n\n" for word, feats in
-            (("Haus", "Case=Nom|Number=Sing"), ("Hause", "Case=Dat|Number=Sing"))]  # fmt: skip
-    (tmp_path / "a.conllu").write_text("".join(rows) * 3)
-    with pytest.warns(UserWarning, match="no token has xpos or lemma"):
-        pipeline = commands.train_ud(tmp_path / "a.conllu", tmp_path / "m")
-    turned = "".join(rows).replace("Case=Nom|Number=Sing", "Number=Sing|Case=Nom")
-    (tmp_path / "b.conllu").write_text(turned)
-    assert commands.evaluate_any(pipeline, tmp_path / "b.conllu")["feats"].accuracy == 1
-
-
-@pytest.mark.filterwarnings("ignore:.*every token is followed by a space")
 def test_a_known_word_keeps_its_lemma_with_other_features():
     words = {(stem + "s" * (number == "Plur"), "NOUN", f"Number={number}"): stem
              for stem in ("cat", "lamp", "house", "stone", "dog") for number in ("Sing", "Plur")}  # fmt: skip
@@ -597,6 +586,23 @@ def test_broken_conllu_is_refused_with_its_line(tmp_path, ids, feats, line, mess
             start(tmp_path / "broken.conllu", tmp_path / "m")
         assert f"broken.conllu:{line}" in str(told.value)
         assert not (tmp_path / "m").exists()
+
+
+def test_evaluation_refuses_features_out_of_order_as_training_does(folder):
+    commands.train("morph", folder / "train.conllu", folder / "feats.ssvm", label=5)
+    row = "1\tw\tw\tNOUN\tNN\t{}\t_\t_\t_\t_\n\n"
+    rows = "".join(map(row.format, ("Case=Nom|Number=Sing", "Number=Sing|Case=Nom")))
+    (folder / "order.conllu").write_text(rows)
+    for name in ("ud.ssvm", "feats.ssvm"):
+        with pytest.raises(DataError, match=r"order.conllu:3: FEATS .* is out of order"):
+            commands.evaluate_any(folder / name, folder / "order.conllu")
+
+
+def test_an_amount_of_pruning_above_every_float32_only_warns_that_nothing_is_left(folder):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        commands.train_lemma(folder / "train.conllu", folder / "none.ssvm", prune=1e308)
+    assert [str(one.message) for one in told] == ["prune=1e+308 drops the weights of all features; lower it"]
 
 
 @pytest.mark.parametrize("column", [1, 2, 3, 4, 5, 9])

@@ -284,3 +284,47 @@ def test_a_splitter_does_not_learn_from_examples(layers):
     examples = list(make_reader(str(layers / "train.conllu"))(nlp))[:2]
     with pytest.raises(ValueError, match="cannot learn from examples; add it to frozen_components"):
         nlp.update(examples)
+
+
+def without(column, folder, nlp):
+    """Write a treebank whose column is empty, and return its examples."""
+    rows = [line.split("\t") for line in with_lemmas(20, 0).decode().split("\n")]
+    for fields in rows:
+        if len(fields) > column:
+            fields[column] = "_"
+    (folder / "without.conllu").write_text("\n".join(map("\t".join, rows)))
+    return list(make_reader(str(folder / "without.conllu"))(nlp))
+
+
+@pytest.mark.parametrize(
+    ("factory", "column", "hint"),
+    [
+        ("structsvm_tagger", 4, "pass --components.mine.target POS to spacy train"),
+        ("structsvm_lemmatizer", 2, "use a treebank with lemmas, or remove the component"),
+    ],
+)
+def test_a_treebank_without_gold_labels_is_refused_with_what_to_do(tmp_path, factory, column, hint):
+    nlp = spacy.blank("en")
+    examples = without(column, tmp_path, nlp)
+    nlp.add_pipe(factory, name="mine")
+    with pytest.raises(ValueError, match=hint):
+        nlp.initialize(lambda: examples)
+
+
+def test_the_target_of_a_treebank_without_xpos_is_chosen_on_the_command_line(tmp_path):
+    without(4, tmp_path, spacy.blank("en"))
+    (tmp_path / "config.cfg").write_text(config("pos"), encoding="utf-8")
+    paths = {f"paths.{name}": str(tmp_path / "without.conllu") for name in ("train", "dev")}
+    overrides = paths | {"components.structsvm_tagger.target": "POS"}
+    spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides=overrides)
+    nlp = spacy.load(tmp_path / "out" / "model-best")
+    assert nlp.meta["performance"]["pos_acc"] > 0.9
+    assert nlp.config["training"]["score_weights"] == {"pos_acc": 1.0}
+
+
+def test_a_morphologizer_warns_of_a_treebank_without_features(tmp_path):
+    nlp = spacy.blank("en")
+    examples = without(5, tmp_path, nlp)
+    nlp.add_pipe("structsvm_morphologizer")
+    with pytest.warns(UserWarning, match="never predicts any; use a treebank with FEATS"):
+        nlp.initialize(lambda: examples)

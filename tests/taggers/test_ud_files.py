@@ -88,7 +88,7 @@ def test_spacy_reads_features_and_wants_a_name_for_each_column(folder):
 
 
 def test_train_ud_and_lemma_refuse_the_flags_of_single_taggers(tmp_path):
-    for flag in (("--fit-bias",), ("--calibrate",), ("--cluster", "local:1")):
+    for flag in (("--fit-bias",), ("--calibrate",), ("--cluster", "local:1"), ("-C", "0")):
         for task in ("ud", "lemma"):
             told = f"{flag[0]} has no effect on train {task}"
             refused(run("train", task, "x.conllu", *flag, "-o", "m.ssvm", cwd=tmp_path), 2, told)
