@@ -23,6 +23,7 @@ BENCHMARKS = {
     "instructions": ("instructions", ("conll2000",)),
     "pages": ("pages", ()),
     "default-epochs": ("default_epochs", ("uci_letter", "usps", "reuters_r8", "trec_questions")),
+    "kernel-choice": ("kernel_choice", ("uci_letter",)),
     "picture": ("picture", ()),
     "tagging": ("tagging", ("conll2000",)),
     "presets": ("presets", ("conll2000", "ud_english_ewt", "conll2002")),

@@ -20,7 +20,7 @@ from taggers.model_file import FOLDER
 from taggers.pipeline import Pipeline
 from taggers.splitter import Splitter
 
-PRUNE = (0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04)
+PRUNE = (0.0, 0.001, 0.002, 0.003, 0.004, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04)
 MOST_LOST = 0.1
 MOST_MB = 4.0
 CARD = Path(__file__).with_name("card_ud.md")
