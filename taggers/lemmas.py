@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 
 from taggers.features.extract import Extractor, KeyTable
 from taggers.features.template import parse_template
+from taggers.features.word_classes import word_keys
 from taggers.formats._columns import Columns
 from taggers.labels.parts import JOINT
 from taggers.model import TaggerModel
@@ -173,7 +174,8 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
     for size in sorted({*map(len, remembered)}, reverse=True):  # in the order of `remembered`
         same = [token for token in remembered if len(token) == size]
         keys.rows(WHOLE[size].keys(Columns.from_sentences([same]))[:, 0], grow=True)
-    return Lemmatizer(tagger.model_, keys, list(remembered.values()))
+    words = np.unique(word_keys([token[0] for token in wanted]))  # also those that are only remembered
+    return Lemmatizer(replace(tagger.model_, words=words), keys, list(remembered.values()))
 
 
 def _wrong(tagger: MorphTagger, wanted: Mapping[Token, str]) -> dict[Token, str]:

@@ -47,7 +47,7 @@ from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.label_bigrams import LabelBigrams
 from taggers.features.real_values import called, real_features, real_names
 from taggers.features.template import Template
-from taggers.features.word_classes import WORDS
+from taggers.features.word_classes import word_keys
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import by_label
@@ -252,8 +252,7 @@ class TaggerModel:
     def knows(self, words: list[str]) -> set[str]:
         """Those of the words that occurred in the training data."""
         distinct = sorted(set(words))
-        keys = WORDS.keys(Columns.from_sentences([distinct]))[:, 0] >> np.uint64(32)
-        return {word for word, known in zip(distinct, np.isin(keys, self.words), strict=True) if known}
+        return set(compress(distinct, np.isin(word_keys(distinct), self.words).tolist()))
 
     @property
     def parts(self) -> list[str]:

@@ -122,7 +122,10 @@ class Pipeline:
         """This pipeline without small weights, see `TaggerModel.save`."""
 
         def small(layer: TaggerModel) -> TaggerModel:
-            return layer.compact(prune or 0.0, dtype)
+            layer = layer.compact(prune or 0.0, dtype)
+            return layer if layer.words is known else replace(layer, words=known[:0])
+
+        known = self.first.words  # the words of the other layers are not used
 
         morph, lemmas, splitter = self.morph, self.lemmatizer, self.splitter
         return Pipeline(

@@ -50,7 +50,7 @@ def evaluate(
             print(f"{'':10}{'accuracy':>10}{'known words':>14}{'unknown':>10}")
             for name, one in result.items():
                 three = (one.tokens, one.known, one.unknown)
-                shown = [f"{100 * share.accuracy:.2f}%" if share.total else "-" for share in three]
+                shown = [f"{100 * share.accuracy:.2f}%" if share and share.total else "-" for share in three]
                 print(f"{name:10}{shown[0]:>10}{shown[1]:>14}{shown[2]:>10}")
             return
         if as_json:

@@ -53,7 +53,7 @@ def train_ud(
         if one is not None:
             check_conllu(one.data, one.name)
             warn_of_upos(one, WANTED.index(COLUMN["upos"]))
-    absent = [name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) <= {"_"}]
+    absent = _absent(columns)
     if "upos" in absent:
         raise DataError("the column upos is empty; use a treebank with parts of speech", columns.name)
     if absent:
@@ -89,11 +89,25 @@ def train_lemma(
     check_saving(output, (file,), dtype, prune, False)
     columns = _read(file, encoding)
     check_conllu(columns.data, columns.name)
-    if set(columns.texts(4)) <= {"_"}:
+    absent = _absent(columns)
+    if "lemma" in absent:
         raise DataError("the column lemma is empty; use a treebank with lemmas", columns.name)
+    if {"feats", "xpos"} & {*COLUMNS} - {*absent}:  # one of them is enough
+        absent = [name for name in absent if name == "upos"]
+    if absent:
+        warnings.warn(
+            f"{columns.name}: no token has {' or '.join(absent)}, so the model learns lemmas without; expect "
+            "lower accuracy",
+            stacklevel=2,
+        )
     pipeline = train_lemmas(columns, random_state=random_state)
     pipeline.save(output, dtype=dtype, prune=prune)
     return pipeline
+
+
+def _absent(columns: Columns) -> list[str]:
+    """The columns that are empty for all tokens."""
+    return [name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) <= {"_"}]
 
 
 def _read(path: str | Path, encoding: str) -> Columns:
@@ -118,7 +132,7 @@ def evaluate_columns(
     else:
         ids, tagger = model.tag(columns, jobs=jobs), model
         found = {part: Found(ids, model.part_names(part)) for part in model.parts}
-    known = tagger.knows(columns.texts(0)).__contains__
+    known = tagger.knows(columns.texts(0)).__contains__ if len(tagger.words) else None
     pairs: dict[str, Pair] = {}
     for name, one in found.items():
         gold = columns.texts(1 + COLUMNS.index(name))
@@ -137,14 +151,17 @@ def evaluate_columns(
     return {name: _compared(columns, pair, counted[name], known) for name, pair in pairs.items()}
 
 
-def _compared(columns: Columns, pair: Pair, counted: list[bool], known: Callable[[str], bool]) -> Evaluation:
+def _compared(
+    columns: Columns, pair: Pair, counted: list[bool], known: Callable[[str], bool] | None
+) -> Evaluation:
     """Compare gold values with predictions on the tokens that count."""
     ptr = columns.sentence_ptr.tolist()
     gold, answers, words = (
         [list(compress(values[a:b], counted[a:b])) for a, b in pairwise(ptr)]
         for values in (*pair, columns.texts(0))
     )
-    return replace(compare(gold, answers, words=words, known=known), types={})  # -LRB- is a tag, not a phrase
+    found = compare(gold, answers, words=words if known else None, known=known)
+    return replace(found, types={})  # -LRB- is a tag, not a phrase
 
 
 def tag_pipeline(

@@ -44,6 +44,11 @@ EDGE = np.array([-1], np.int32)  # between sentences
 WORDS = Extractor(parse_template("w[0]"))
 
 
+def word_keys(words: list[str]) -> np.ndarray:
+    """The keys of the words that a model has seen, see `TaggerModel.words`."""
+    return (WORDS.keys(Columns.from_sentences([words]))[:, 0] >> np.uint64(32)).astype(np.uint32)
+
+
 @dataclass(frozen=True)
 class WordClasses:
     """The class of each word, by the hash of the word; words without a class are left out.

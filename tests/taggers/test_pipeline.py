@@ -512,6 +512,48 @@ def test_exceptions_are_remembered(tmp_path):
     assert [found["lemma"], *(one["lemma"] for (one,) in rest)] == list(words.values())
 
 
+def test_no_word_of_the_training_file_is_unknown_to_a_lemma_model(tmp_path):
+    words = {"went": "go", "walks": "walk", "talks": "talk"}  # the script of went occurs once
+    rows = [f"1\t{form}\t{lemma}\tVERB\tV\t_\t_\t_\t_\t_\n\n" for form, lemma in words.items()]
+    (tmp_path / "a.conllu").write_text("".join(rows))
+    commands.train_lemma(tmp_path / "a.conllu", tmp_path / "m")
+    found = commands.evaluate_any(tmp_path / "m", tmp_path / "a.conllu")["lemma"]
+    assert (found.known.total, found.unknown.total) == (3, 0)
+    shown = run("evaluate", "m", "a.conllu", cwd=tmp_path).stdout.decode()
+    assert shown.split()[-4:] == ["lemma", "100.00%", "100.00%", "-"]
+
+
+def test_only_the_first_layer_of_a_file_keeps_the_words_that_it_has_seen(folder):
+    saved = Pipeline.load(folder / "ud.ssvm")
+    assert [len(layer.words) > 0 for layer in saved.layers.values()] == [True, False, False]
+    Pipeline(None, lemmatizer=saved.lemmatizer).save(folder / "copy.ssvm")  # as spaCy saves a component
+    shown = run("evaluate", "copy.ssvm", "dev.conllu", cwd=folder).stdout.decode()
+    assert shown.split()[-2:] == ["-", "-"]
+    assert float(shown.split()[-3].rstrip("%")) > 90
+
+
+@pytest.mark.parametrize(
+    ("empty", "told"),
+    [
+        ((3,), "no token has upos, so"),
+        ((3, 4, 5), "no token has upos or xpos or feats, so"),
+        ((4, 5), "no token has xpos or feats, so"),
+        ((4,), ""),
+        ((5,), ""),  # XPOS stands in for FEATS
+    ],
+)
+def test_training_of_lemmas_says_which_columns_are_empty(folder, empty, told):
+    lines = [line.split("\t") for line in (folder / "train.conllu").read_text().split("\n")]
+    for fields in lines:
+        for column in empty if len(fields) == 10 else ():
+            fields[column] = "_"
+    (folder / "less.conllu").write_text("\n".join("\t".join(fields) for fields in lines))
+    done = run("train", "lemma", "less.conllu", "-o", "less.ssvm", cwd=folder)
+    assert done.returncode == 0
+    assert ("less.conllu: no token" in done.stderr.decode()) == bool(told)
+    assert told in done.stderr.decode()
+
+
 def test_single_taggers_say_what_a_pipeline_is(folder):
     with pytest.raises(ModelFileError, match="several layers"):
         TaggerModel.load(folder / "ud.ssvm")
