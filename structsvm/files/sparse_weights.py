@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 import numpy as np
 
+from structsvm.files.budget import check_budget, padding
 from structsvm.files.quantise import dequantise, quantise
 
 CELL = np.dtype([("label", np.uint32), ("value", np.float32)])
 MOST_CELLS = 2**32 - 1
+ROWS = "rows"  # in a file: for each row its place among the distinct rows
+MOST_PLACES = 1 << 16
 BLOCK = 1 << 18  # weights converted at a time, to keep copies small
 
 
@@ -52,10 +56,37 @@ class SparseRows:
         for name in ("counts", "labels"):
             if arrays[name].ndim != 1 or arrays[name].dtype not in (np.uint8, np.uint16):
                 raise ValueError(f"the {name} of the weights have the type {arrays[name].dtype}")
-        return cls.of(arrays["counts"], arrays["labels"], dequantise(arrays), n_labels)
+        found = cls.of(arrays["counts"], arrays["labels"], dequantise(arrays), n_labels)
+        rows = arrays.get(ROWS)
+        if rows is None:
+            return found
+        if rows.ndim != 1 or rows.dtype != np.uint16 or int(rows.max(initial=0)) >= max(len(found), 1):
+            raise ValueError("the rows of the weights do not match")
+        check_budget(dict(arrays), CELL.itemsize * int(found.counts[rows].sum()))
+        return found.taken(rows)
 
     def packed(self, dtype: str) -> dict[str, np.ndarray]:
-        """Arrays for a file: the number of weights in each row, and the label and value of each weight."""
+        """Arrays for a file: the number of weights in each row, and the label and value of each weight.
+
+        Features that occur with the same words have the same weights. Types smaller than float32 store equal
+        rows once, and for each row its place among them, if this saves space.
+        """
+        plain = self._arrays(dtype)
+        if dtype == "float32":
+            return plain
+        places: dict[bytes, int] = {}
+        data, ends = self.cells.tobytes(), (self.ptr.astype(np.int64) * CELL.itemsize).tolist()
+        equal = [places.setdefault(data[start:end], len(places)) for start, end in pairwise(ends)]
+        if len(places) > MOST_PLACES:
+            return plain
+        rows = np.array(equal, np.int64)
+        first = np.diff(np.maximum.accumulate(rows), prepend=-1) > 0
+        shared = self.kept(first)._arrays(dtype) | {ROWS: rows.astype(np.uint16)}
+        if padding(shared, CELL.itemsize * len(self.cells)):
+            return plain
+        return min(plain, shared, key=lambda arrays: sum(array.nbytes for array in arrays.values()))
+
+    def _arrays(self, dtype: str) -> dict[str, np.ndarray]:
         small = np.uint8 if self.n_labels < 256 else np.uint16
         counts, labels = self.counts.astype(small), self.cells["label"].astype(small)
         return quantise(self.cells["value"], dtype) | {"counts": counts, "labels": labels}
@@ -108,13 +139,14 @@ class SparseRows:
     def __getitem__(self, places: slice | np.ndarray | list[int]) -> np.ndarray:
         """Some rows as an array, places x labels."""
         rows = np.arange(len(self))[places] if isinstance(places, slice) else np.asarray(places, np.int64)
-        starts = self.ptr[rows].astype(np.int64)
-        counts = self.ptr[rows + 1] - starts
+        return self.taken(rows).dense(self.n_labels)
+
+    def taken(self, rows: np.ndarray) -> SparseRows:
+        """Some of the rows; a row may occur several times."""
+        starts, counts = self.ptr[rows].astype(np.int64), self.counts[rows].astype(np.int64)
         first = np.cumsum(counts) - counts  # of each row among the cells found
         found = self.cells[np.repeat(starts - first, counts) + np.arange(counts.sum())]
-        dense = np.zeros((len(rows), self.n_labels), np.float32)
-        dense[np.repeat(np.arange(len(rows)), counts), found["label"]] = found["value"]
-        return dense
+        return self._of_counts(counts, found)
 
     def dense(self, stride: int) -> np.ndarray:
         """All rows as an array, rows x stride."""

@@ -113,7 +113,7 @@ def test_it_is_small_and_holds_numbers_labels_and_template_only():
     assert {array.dtype.kind for array in arrays.values()} <= {"u", "f"}
     assert arrays.keys() == {
         "classes.brown.keys", "classes.brown.numbers", "clusters.keys", "clusters.numbers", "counts", "keys",
-        "labels", "levels", "values", "words",
+        "labels", "levels", "rows", "values", "words",
     }  # fmt: skip
     model = TaggerModel.load(MODEL)
     told = {"labels", "template", "kind", "layout", "hashing", "outer", "inner", "constrained", "inference"}
@@ -173,7 +173,7 @@ def test_it_is_not_gone_on_with(tmp_path):
         train("pos", tmp_path / "train", tmp_path / "model", resume="en-pos")
 
 
-@pytest.mark.parametrize(("name", "most"), [("en", 4.0), ("af", 4.0)])
+@pytest.mark.parametrize(("name", "most"), [("en", 3.584), ("af", 3.584)])
 def test_pipelines_are_small_and_have_cards(name, most):
     path = FOLDER / f"{name}.ssvm"
     assert path.stat().st_size < most * 1e6
@@ -181,7 +181,7 @@ def test_pipelines_are_small_and_have_cards(name, most):
     assert f"{path.stat().st_size / 1e6:.2f} MB" in card
     assert "CC BY-SA 4.0" in card
     arrays, meta = load_model(path)
-    assert {array.dtype.kind for array in arrays.values()} <= {"u", "f"}
+    assert {array.dtype.kind for array in arrays.values()} <= {"u", "i", "f"}
     assert meta.keys() == {"kind", "layout", "layers", "scripts", "multiword"}
     assert len(meta["multiword"]["exceptions"]) < 10  # most words follow from endings
     assert Pipeline.load(name).parts == ["upos", "xpos", "feats", "lemma"]
