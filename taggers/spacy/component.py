@@ -233,14 +233,18 @@ class SequencePipe(EstimatorPipe):
             validate_get_examples(get_examples, method)  # raises the error
         examples = list(get_examples())  # once: a corpus creates new docs each time
         validate_get_examples(lambda: examples, method)
+        self.source = model or self.source
+        self.start_over()
+        self._adapt(examples, nlp)
         if labels is None:
             seen = {name for example in examples for name in self._gold(example) if name is not None}
             labels = self._shown(sorted(seen))
-        self.source = model or self.source
-        self.start_over()
         if labels or not self.trained:
             names = self._all(sorted({*self.labels, *labels}))
             self.model.declare(names, width=len(self.columns), X=self._words(examples))
+
+    def _adapt(self, examples: list[Example], nlp: Language | None) -> None:
+        """Choose settings that depend on the examples."""
 
     def _words(self, examples: list[Example]) -> Columns | None:
         """Return the words of the examples, to learn features from plain text; None if not set yet."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from spacy.attrs import IDS
-from spacy.language import FactoryMeta
+from spacy.language import FactoryMeta, Language
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
@@ -40,8 +40,9 @@ class Predicted(list[np.ndarray]):
 class StructSVMTagger(SequencePipe):
     """Sets the attribute `target`: TAG, POS, or POS|TAG for labels such as NOUN|NN.
 
-    With target=None it is the attribute that the model was trained for, or TAG without a model. From a file
-    of `structsvm train ud`, it uses the layer of UPOS; `structsvm_morphologizer` sets the other columns.
+    With target=None it is the attribute that the model was trained for. Without a model it is TAG, or POS if
+    the examples for `initialize` have only that. From a file of `structsvm train ud`, it uses the layer of
+    UPOS; `structsvm_morphologizer` sets the other columns.
     """
 
     TAGGER: ClassVar[Any] = PosTagger
@@ -53,6 +54,7 @@ class StructSVMTagger(SequencePipe):
         if target is not None and target not in self.TARGETS:
             raise ValueError(f"target must be one of {', '.join(self.TARGETS)}, got {target!r}")
         self.target = target
+        self.usual = "TAG"  # the target without a model
         super().__init__(*args, **options)
 
     def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
@@ -98,7 +100,7 @@ class StructSVMTagger(SequencePipe):
     def _target_of_file(self) -> str:
         """Return the attribute that the labels of a model file stand for."""
         if self.source is None or not self.trained:
-            return "TAG"
+            return self.usual
         model = self.model.model_
         if _label_columns(model) == ["xpos"]:
             return "TAG"
@@ -124,6 +126,13 @@ class StructSVMTagger(SequencePipe):
             "choose another target; for a treebank without XPOS, pass "
             f"--components.{self.name}.target POS to spacy train"
         )
+
+    def _adapt(self, examples: list[Example], nlp: Language | None) -> None:
+        tags, parts = (any(any(attribute_gold(one, [name])) for one in examples) for name in ("TAG", "POS"))
+        self.usual = "POS" if parts and not tags else "TAG"
+        if nlp is not None and self.target is None and self.attributes == ["POS"]:
+            # Otherwise `spacy train` would count a score that does not exist.
+            nlp.config["training"]["score_weights"].pop("tag_acc", None)
 
     def _gold(self, example: Example) -> Gold:
         return attribute_gold(example, self.attributes)

@@ -155,6 +155,7 @@ def test_a_file_without_the_layer_of_a_component_is_refused(layers, component, m
         spacy.blank("xx").add_pipe(f"structsvm_{component}", config=model | config)
 
 
+@pytest.mark.filterwarnings("ignore:.*the model learns lemmas without")
 @pytest.mark.parametrize("columns", [[5], [4], [4, 5]])
 def test_files_without_some_columns_are_used_too(layers, tmp_path, columns):
     """Without FEATS the morphologizer sets tags, and lemmas depend on tags, or on parts of speech alone."""
@@ -297,29 +298,33 @@ def without(column, folder, nlp):
 
 
 @pytest.mark.parametrize(
-    ("factory", "column", "hint"),
+    ("factory", "target", "column", "hint"),
     [
-        ("structsvm_tagger", 4, "pass --components.mine.target POS to spacy train"),
-        ("structsvm_lemmatizer", 2, "use a treebank with lemmas, or remove the component"),
+        ("structsvm_tagger", "TAG", 4, "pass --components.mine.target POS to spacy train"),
+        ("structsvm_lemmatizer", "LEMMA", 2, "use a treebank with lemmas, or remove the component"),
     ],
 )
-def test_a_treebank_without_gold_labels_is_refused_with_what_to_do(tmp_path, factory, column, hint):
+def test_a_treebank_without_gold_labels_is_refused_with_what_to_do(tmp_path, factory, target, column, hint):
     nlp = spacy.blank("en")
     examples = without(column, tmp_path, nlp)
-    nlp.add_pipe(factory, name="mine")
+    nlp.add_pipe(factory, name="mine", config={"target": target})
     with pytest.raises(ValueError, match=hint):
         nlp.initialize(lambda: examples)
 
 
-def test_the_target_of_a_treebank_without_xpos_is_chosen_on_the_command_line(tmp_path):
-    without(4, tmp_path, spacy.blank("en"))
+@pytest.mark.parametrize(("column", "attribute"), [(4, "pos"), (3, "tag")])
+def test_the_pos_config_learns_upos_if_a_treebank_has_no_xpos(tmp_path, column, attribute):
+    without(column, tmp_path, spacy.blank("en"))
     (tmp_path / "config.cfg").write_text(config("pos"), encoding="utf-8")
     paths = {f"paths.{name}": str(tmp_path / "without.conllu") for name in ("train", "dev")}
-    overrides = paths | {"components.structsvm_tagger.target": "POS"}
-    spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides=overrides)
+    spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides=paths)
     nlp = spacy.load(tmp_path / "out" / "model-best")
-    assert nlp.meta["performance"]["pos_acc"] > 0.9
-    assert nlp.config["training"]["score_weights"] == {"pos_acc": 1.0}
+    assert nlp.meta["performance"][f"{attribute}_acc"] > 0.9
+    assert nlp.config["training"]["score_weights"] == {f"{attribute}_acc": 1.0}
+    doc = nlp("the old cats")
+    assert [bool(token.pos_) for token in doc] == [attribute == "pos"] * 3
+    assert [bool(token.tag_) for token in doc] == [attribute == "tag"] * 3
+    assert nlp.analyze_pipes()["summary"]["structsvm_tagger"]["assigns"] == [f"token.{attribute}"]
 
 
 def test_a_morphologizer_warns_of_a_treebank_without_features(tmp_path):

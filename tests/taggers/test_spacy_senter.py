@@ -116,9 +116,10 @@ def test_pipe_analysis_follows_the_settings(tmp_path):
     assert spacy.load(tmp_path).analyze_pipes()["summary"][tagger]["assigns"] == ["token.pos"]
 
 
-def test_a_model_file_can_be_given_under_initialize(folder):
+@pytest.mark.parametrize("target", ['"POS"', "null"])
+def test_a_model_file_can_be_given_under_initialize(folder, target):
     commands.train("pos", folder / "train.conllu", folder / "pos.ssvm", label=3, keep_state=True)
-    text = config("pos").replace('target = "TAG"', 'target = "POS"')
+    text = config("pos").replace("target = null", f"target = {target}")
     text += f'[initialize.components.structsvm_tagger]\nmodel = "{folder / "pos.ssvm"}"\n'
     (folder / "pos.cfg").write_text(text, encoding="utf-8")
     paths = {f"paths.{part}": str(folder / "dev.conllu") for part in ("train", "dev")}

@@ -63,7 +63,7 @@ def test_training_goes_on_from_a_pipeline(tmp_path):
     overrides = prepared("pos", tmp_path)
     spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides={**overrides, "training.max_epochs": 1})
     text = config("pos").replace(
-        'factory = "structsvm_tagger"\ntarget = "TAG"', f'source = "{tmp_path}/out/model-last"'
+        'factory = "structsvm_tagger"\ntarget = null', f'source = "{tmp_path}/out/model-last"'
     )
     (tmp_path / "again.cfg").write_text(text, encoding="utf-8")
     with pytest.warns(UserWarning, match="from its weights alone"):
