@@ -21,6 +21,7 @@ from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import CHUNK, read_columns
+from taggers.formats.registry import AUTO
 from taggers.labels.checks import (
     check_scheme,
     warn_of_gold,
@@ -220,6 +221,8 @@ def read_labelled_parts(
     chunk_size: int | None = CHUNK,
 ) -> Iterator[Columns]:
     """Read such a file in parts of whole sentences, so that memory does not grow with it."""
+    if len(labels) > 1 and format == AUTO:  # errors then name the line
+        format = CONLLU.name
 
     def wanted(format: Format, n_columns: int) -> list[int]:
         if n_columns < 2 and not format.ready:

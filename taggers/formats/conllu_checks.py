@@ -1,4 +1,4 @@
-"""Check what the reader of CoNLL-U does not need: the numbers of words, ranges, and the order of FEATS."""
+"""Check what the reader of CoNLL-U does not need: numbers of words and nodes, ranges, the order of FEATS."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ def check_conllu(data: bytes, name: str) -> None:
     is known to have ten columns and a number.
     """
     checked = {"_"}
-    last = reach = reach_line = with_features = 0
+    last = empty = reach = reach_line = with_features = 0
     long, bare = 0, list[int]()  # the number of long sentences, and a line of each one without features
     for number, line in enumerate([*data.decode().removeprefix("\ufeff").split("\n"), ""], 1):
         if not line[:1].isdigit():
             if not line.strip() and last:
+                empty = 0
                 _check_reach(reach, last, name, reach_line)
                 if last >= LONG:
                     long += 1
@@ -35,6 +36,10 @@ def check_conllu(data: bytes, name: str) -> None:
             what = f"{FORMAT.names[fields.index('')].upper()} is empty; write _ for no value"
             raise DataError(what, name, number)
         if "." in fields[0]:
+            empty += 1
+            if fields[0] != f"{last}.{empty}":
+                what = f"number {fields[0]} instead of {last}.{empty}; an empty node follows its word"
+                raise DataError(what, name, number)
             continue
         first, _, end = fields[0].partition("-")
         if int(first) != last + 1:
@@ -45,7 +50,7 @@ def check_conllu(data: bytes, name: str) -> None:
                 raise DataError(f"the range {fields[0]} is empty or overlaps another one", name, number)
             reach, reach_line = int(end), number
             continue
-        last += 1
+        last, empty = last + 1, 0
         with_features += fields[FEATS] != "_"
         if fields[FEATS] not in checked:
             _check_features(fields[FEATS], name, number)

@@ -608,6 +608,21 @@ def test_explanations_and_inspection_of_shared_labels_add_up(folder):
     refused(done, 2, "--html does not show labels")
 
 
+def test_empty_nodes_are_skipped(tmp_path):
+    ids = ("0.1", "1", "1.1", "1.2", "2-3", "2", "3", "3.1")
+    rows = "".join(f"{one}\tw\tw\tNOUN\t_\tCase=Nom\t_\t_\t_\t_\n" for one in ids)
+    (tmp_path / "nodes.conllu").write_text(f"{rows}\n" * 2)
+    tagger = commands.train("morph", tmp_path / "nodes.conllu", tmp_path / "m")
+    assert tagger.model_.report["tokens"] == 6
+
+
+def test_joint_labels_name_the_line_of_a_broken_file(tmp_path):
+    (tmp_path / "a.conllu").write_text("# text = w\n1\tw\tw\tNOUN _\tCase=Nom\t_\t_\t_\t_\n\n")
+    for task, label in (("morph", None), ("pos", [3, 4])):
+        with pytest.raises(DataError, match=r"a\.conllu:2: 9 columns instead of 10"):
+            commands.train(task, tmp_path / "a.conllu", tmp_path / "m", label=label)
+
+
 @pytest.mark.parametrize(
     ("ids", "feats", "line", "message"),
     [
@@ -615,6 +630,8 @@ def test_explanations_and_inspection_of_shared_labels_add_up(folder):
         (["1", "2-3", "2"], "Case=Nom", 2, "the range ends at 3, but its sentence has 2 words"),
         (["1-2", "1", "2-3", "2", "3"], "Case=Nom", 3, "overlaps"),
         (["1", "2-1", "2"], "Case=Nom", 2, "is empty or overlaps"),
+        (["1", "5.1", "2"], "Case=Nom", 2, "number 5.1 instead of 1.1; an empty node"),
+        (["0.1", "0.1", "1"], "Case=Nom", 2, "number 0.1 instead of 0.2"),
         (["1"], "Number=Sing|Case=Nom", 1, "out of order"),
         (["1"], "Case=Nom|Case=Acc", 1, "a feature twice"),
         (["1"], "Plural", 1, "must be pairs"),
