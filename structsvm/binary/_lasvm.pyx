@@ -15,22 +15,22 @@ import numpy as np
 
 from structsvm.binary._machine cimport Machine
 
+from structsvm.kernels.kernel_cache import longer
+
 cdef extern from "structsvm/binary/_smo.h" nogil:
     ctypedef struct Extremes:
         double highest, lowest
         Py_ssize_t i, j
     Py_ssize_t last_blatant(const double* alpha, const double* y, const double* f, double g_i, double g_j,
                             Py_ssize_t n)
-    void extremes_single(Extremes* found, const double* alpha, const double* upper, const double* y,
-                         double* f, double step, const char* x, const char* z, Py_ssize_t n)
-    void extremes_double(Extremes* found, const double* alpha, const double* upper, const double* y,
-                         double* f, double step, const char* x, const char* z, Py_ssize_t n)
-    Py_ssize_t partner_single(const char* row, const double* diagonal, const double* alpha,
-                              const double* upper, const double* y, const double* f, double g_i,
-                              double k_ii, Py_ssize_t n)
-    Py_ssize_t partner_double(const char* row, const double* diagonal, const double* alpha,
-                              const double* upper, const double* y, const double* f, double g_i,
-                              double k_ii, Py_ssize_t n)
+    void extremes_single(Extremes* found, const float* rise, const float* fall, double* f, double step,
+                         const char* x, const char* z, Py_ssize_t n)
+    void extremes_double(Extremes* found, const float* rise, const float* fall, double* f, double step,
+                         const char* x, const char* z, Py_ssize_t n)
+    Py_ssize_t partner_single(const char* row, const double* diagonal, const float* fall, const double* f,
+                              double g_i, double k_ii, Py_ssize_t n)
+    Py_ssize_t partner_double(const char* row, const double* diagonal, const float* fall, const double* f,
+                              double g_i, double k_ii, Py_ssize_t n)
     void axpy_single(double* y, double a, const float* x, Py_ssize_t n)
     void axpy_double(double* y, double a, const double* x, Py_ssize_t n)
 
@@ -46,11 +46,13 @@ cdef class LaSVM(Machine):
     cdef double tau, delta_max
     cdef Py_ssize_t i, j                    # the extreme pair in S, or -1
     cdef double g_i, g_j                    # infinite where there is none
+    cdef float[::1] rise, fall              # y where alpha may rise, else -inf; where it may fall, else inf
     cdef Py_ssize_t n_active                # the first of S, which steps are taken among; the others rest
 
     def __init__(self, inputs, *, double tau, double delta_max, double cache_mb, uint64_t seed):
         super().__init__(inputs, cache_mb=cache_mb, seed=seed)
         self.tau, self.delta_max, self.n_active = tau, delta_max, ALL
+        self.rise = self.fall = np.zeros(0, np.float32)
         self.extremes()
 
     cdef int visit(self, Py_ssize_t slot) except -1 nogil:
@@ -77,6 +79,7 @@ cdef class LaSVM(Machine):
         if (g - self.g_j if self.labels[k] > 0 else self.g_i - g) <= self.tau:
             return 0
         p = self.insert(k, f)
+        self.limit(p)
         if self.y[p] > 0 and self.j >= 0:
             return self.search(p, self.j)
         if self.y[p] < 0 and self.i >= 0:
@@ -113,9 +116,31 @@ cdef class LaSVM(Machine):
         # Bounds are reached exactly: what is zero leaves S, what is at C can move one way only.
         self.alpha[i] = (self.upper[i] if self.y[i] > 0 else 0) if step == up else self.alpha[i] + step
         self.alpha[j] = (0 if self.y[j] > 0 else -self.upper[j]) if step == down else self.alpha[j] - step
+        self.limit(i)
+        self.limit(j)
         self.dual += step * gap - 0.5 * step * step * curvature
         self.n_steps += 1
         return self.moved(step, row_i, row_j)
+
+    cdef void limit(self, Py_ssize_t p) noexcept nogil:
+        """Which ways alpha_p may move."""
+        cdef double y = self.y[p], alpha = self.alpha[p], upper = self.upper[p]
+        self.rise[p] = <float>y if alpha < (upper if y > 0 else 0) else -INFINITY
+        self.fall[p] = <float>y if alpha > (0 if y > 0 else -upper) else INFINITY
+
+    cdef void limit_all(self) noexcept:
+        cdef Py_ssize_t p
+        for p in range(self.rows.n):
+            self.limit(p)
+
+    cdef int remove(self, Py_ssize_t p) except -1 nogil:
+        Machine.remove(self, p)
+        self.limit(p)
+        return 0
+
+    cdef void reserve(self, Py_ssize_t capacity):
+        Machine.reserve(self, capacity)
+        self.rise, self.fall = longer(self.rise, capacity), longer(self.fall, capacity)
 
     cdef int extremes(self) noexcept nogil:
         """i = argmax g with alpha < B, j = argmin g with alpha > A; the bias lies between their gradients."""
@@ -128,11 +153,9 @@ cdef class LaSVM(Machine):
         self.i = self.j = -1
         if n:
             if self.rows.single:
-                extremes_single(&found, &self.alpha[0], &self.upper[0], &self.y[0], &self.f[0],
-                                step, row_i, row_j, n)
+                extremes_single(&found, &self.rise[0], &self.fall[0], &self.f[0], step, row_i, row_j, n)
             else:
-                extremes_double(&found, &self.alpha[0], &self.upper[0], &self.y[0], &self.f[0],
-                                step, row_i, row_j, n)
+                extremes_double(&found, &self.rise[0], &self.fall[0], &self.f[0], step, row_i, row_j, n)
             self.i, self.j, self.g_i, self.g_j = found.i, found.j, found.highest, found.lowest
         # Without a partner any example violates.
         if self.i < 0:
@@ -166,6 +189,7 @@ cdef class LaSVM(Machine):
             self.wake(np.asarray(self.alpha)[:self.n_active] - alpha)
         except BaseException:       # of a kernel row, without which f is not known
             np.asarray(self.alpha)[:len(alpha)], np.asarray(self.f)[:len(f)], self.dual = alpha, f, dual
+            self.limit_all()
             raise
         finally:
             self.n_active = ALL
@@ -179,11 +203,11 @@ cdef class LaSVM(Machine):
         cdef double k_ii = self.rows.diagonal[self.i]
         cdef Py_ssize_t j
         if self.rows.single:
-            j = partner_single(row, &self.rows.diagonal[0], &self.alpha[0], &self.upper[0],
-                               &self.y[0], &self.f[0], self.g_i, k_ii, self.n_active)
+            j = partner_single(row, &self.rows.diagonal[0], &self.fall[0], &self.f[0], self.g_i, k_ii,
+                               self.n_active)
         else:
-            j = partner_double(row, &self.rows.diagonal[0], &self.alpha[0], &self.upper[0],
-                               &self.y[0], &self.f[0], self.g_i, k_ii, self.n_active)
+            j = partner_double(row, &self.rows.diagonal[0], &self.fall[0], &self.f[0], self.g_i, k_ii,
+                               self.n_active)
         return j if j >= 0 else self.j
 
     def rest(self):
@@ -199,6 +223,7 @@ cdef class LaSVM(Machine):
         if len(moving) < SHRINK * last:
             last = len(moving)
             self.reorder(np.concatenate([moving, np.flatnonzero(idle & (alpha != 0))]))
+            self.limit_all()
         self.n_active = last
 
     def wake(self, const double[::1] steps):
@@ -231,4 +256,5 @@ cdef class LaSVM(Machine):
 
     def take_scalars(self, values):
         self.dual = values[0]
+        self.limit_all()
         self.extremes()

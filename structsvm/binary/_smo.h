@@ -1,6 +1,6 @@
-/* Passes of SMO over a working set: g = y - f is the gradient, and alpha lies between 0 and upper, or -upper and 0,
-   by the sign of y. They go through it in parts that fit into the fastest cache. Extremes are computed in lanes,
-   several at once, then located: the first of equals is found. */
+/* Passes of SMO over a working set. g = y - f is the gradient; rise = y where alpha may rise, else -inf, and fall = y
+   where it may fall, else inf, so that rise - f and fall - f need no look at alpha and its bounds. Extremes are kept
+   by lane, k modulo WIDTH, which a compiler does many of at once; then the first of equals is located. */
 #ifndef STRUCTSVM_SMO_H
 #define STRUCTSVM_SMO_H
 
@@ -8,7 +8,7 @@
 
 #include "structsvm/_dual/vector.h"
 
-#define STRUCTSVM_WIDTH 8
+#define STRUCTSVM_WIDTH 16
 #define STRUCTSVM_PART 256
 
 typedef struct {
@@ -16,33 +16,13 @@ typedef struct {
     ptrdiff_t i, j;             /* where, or -1 */
 } Extremes;
 
-/* Of a part of the working set: the gradients only. */
-STRUCTSVM_INLINE void smo_part(const double *restrict alpha, const double *restrict upper, const double *restrict y,
-                               const double *restrict f, ptrdiff_t n, double *restrict highest,
-                               double *restrict lowest) {
-    double high[STRUCTSVM_WIDTH], low[STRUCTSVM_WIDTH];
-    for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) high[lane] = -INFINITY, low[lane] = INFINITY;
-    ptrdiff_t k = 0;
-    for (; k + STRUCTSVM_WIDTH <= n; k += STRUCTSVM_WIDTH)
-        for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) {
-            const double g = y[k + lane] - f[k + lane], a = alpha[k + lane], u = upper[k + lane];
-            const double most = y[k + lane] > 0 ? u : 0.0, least = y[k + lane] > 0 ? 0.0 : -u;
-            const double up = a < most ? g : -INFINITY, down = a > least ? g : INFINITY;
-            high[lane] = up > high[lane] ? up : high[lane];
-            low[lane] = down < low[lane] ? down : low[lane];
-        }
-    for (; k < n; k++) {
-        const double g = y[k] - f[k];
-        const double up = alpha[k] < (y[k] > 0 ? upper[k] : 0.0) ? g : -INFINITY;
-        const double down = alpha[k] > (y[k] > 0 ? 0.0 : -upper[k]) ? g : INFINITY;
-        high[0] = up > high[0] ? up : high[0];
-        low[0] = down < low[0] ? down : low[0];
-    }
-    *highest = -INFINITY, *lowest = INFINITY;
-    for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) {
-        *highest = high[lane] > *highest ? high[lane] : *highest;
-        *lowest = low[lane] < *lowest ? low[lane] : *lowest;
-    }
+/* The first k with bound[k] - f[k] == value, which is in the lanes that have it; -1 if value is infinite. */
+static ptrdiff_t first_equal(const float *bound, const double *f, const double *lanes, double value, ptrdiff_t n) {
+    ptrdiff_t found = n;
+    for (ptrdiff_t lane = 0; lane < STRUCTSVM_WIDTH; lane++)
+        for (ptrdiff_t k = lane; lanes[lane] == value && k < found; k += STRUCTSVM_WIDTH)
+            if ((double)bound[k] - f[k] == value) found = k;
+    return isinf(value) ? -1 : found;
 }
 
 /* The last of the first n that is a blatant non-support vector, alpha = 0 and g beyond the extremes, or -1. */
@@ -66,64 +46,70 @@ STRUCTSVM_CLONES static ptrdiff_t last_blatant(const double *restrict alpha, con
 
    PARTNER: argmax (g_i - g_k)^2 / (k_ii + k_kk - 2 k_ik) of those that may fall and are below g_i, or -1; `row` is
    that of i. Any of them is a legal partner, so the precision of the row is enough. */
-#define STRUCTSVM_SMO(EXTREMES, GAINS, PARTNER, TYPE)                                                           \
-    STRUCTSVM_CLONES static void EXTREMES(                                                                      \
-            Extremes *found, const double *restrict alpha, const double *restrict upper, const double *restrict y, \
-            double *restrict f, double step, const char *restrict x, const char *restrict z, ptrdiff_t n) {     \
-        ptrdiff_t high_part = n, low_part = n;                                                                  \
-        double highest = -INFINITY, lowest = INFINITY, high, low;                                               \
-        for (ptrdiff_t k = 0; k < n; k += STRUCTSVM_PART) {                                                     \
-            const ptrdiff_t end = n - k < STRUCTSVM_PART ? n : k + STRUCTSVM_PART;                              \
-            for (ptrdiff_t q = k; q < (x ? end : k); q++)                                                       \
-                f[q] += step * ((double)((const TYPE *)x)[q] - (double)((const TYPE *)z)[q]);                   \
-            smo_part(alpha + k, upper + k, y + k, f + k, end - k, &high, &low);                                 \
-            if (high > highest) highest = high, high_part = k;                                                  \
-            if (low < lowest) lowest = low, low_part = k;                                                       \
+#define STRUCTSVM_SMO(EXTREMES, SOME, GAIN, GAINS, PARTNER, TYPE)                                               \
+    STRUCTSVM_INLINE void SOME(double *restrict high, double *restrict low, const float *restrict rise,         \
+                               const float *restrict fall, double *restrict f, double step,                     \
+                               const TYPE *restrict x, const TYPE *restrict z, ptrdiff_t n) {                   \
+        for (ptrdiff_t k = 0; k < n; k++) {                                                                     \
+            const double now = x ? f[k] + step * ((double)x[k] - (double)z[k]) : f[k];                          \
+            const double up = (double)rise[k] - now, down = (double)fall[k] - now;                              \
+            high[k] = up > high[k] ? up : high[k];                                                              \
+            low[k] = down < low[k] ? down : low[k];                                                             \
+            f[k] = now;                                                                                         \
         }                                                                                                       \
-        found->highest = highest, found->lowest = lowest, found->i = found->j = -1;                             \
-        for (ptrdiff_t k = high_part; k < n && found->i < 0; k++)                                               \
-            if (y[k] - f[k] == highest && alpha[k] < (y[k] > 0 ? upper[k] : 0.0)) found->i = k;                 \
-        for (ptrdiff_t k = low_part; k < n && found->j < 0; k++)                                                \
-            if (y[k] - f[k] == lowest && alpha[k] > (y[k] > 0 ? 0.0 : -upper[k])) found->j = k;                 \
     }                                                                                                           \
-    STRUCTSVM_INLINE void GAINS(TYPE *restrict gain, const TYPE *restrict row, const double *restrict diagonal, \
-                                const double *restrict alpha, const double *restrict upper,                     \
-                                const double *restrict y, const double *restrict f, double g_i, double k_ii,    \
+    STRUCTSVM_CLONES static void EXTREMES(                                                                      \
+            Extremes *found, const float *restrict rise, const float *restrict fall, double *restrict f,        \
+            double step, const char *restrict x, const char *restrict z, ptrdiff_t n) {                         \
+        const TYPE *a = (const TYPE *)x, *b = (const TYPE *)z;                                                  \
+        double high[STRUCTSVM_WIDTH], low[STRUCTSVM_WIDTH];                                                     \
+        ptrdiff_t k = 0;                                                                                        \
+        for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) high[lane] = -INFINITY, low[lane] = INFINITY;        \
+        if (a)                                                                                                  \
+            for (; k + STRUCTSVM_WIDTH <= n; k += STRUCTSVM_WIDTH)                                              \
+                SOME(high, low, rise + k, fall + k, f + k, step, a + k, b + k, STRUCTSVM_WIDTH);                \
+        else                                                                                                    \
+            for (; k + STRUCTSVM_WIDTH <= n; k += STRUCTSVM_WIDTH)                                              \
+                SOME(high, low, rise + k, fall + k, f + k, step, NULL, NULL, STRUCTSVM_WIDTH);                  \
+        SOME(high, low, rise + k, fall + k, f + k, step, a ? a + k : a, b ? b + k : b, n - k);                  \
+        found->highest = -INFINITY, found->lowest = INFINITY;                                                   \
+        for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) {                                                    \
+            found->highest = high[lane] > found->highest ? high[lane] : found->highest;                         \
+            found->lowest = low[lane] < found->lowest ? low[lane] : found->lowest;                              \
+        }                                                                                                       \
+        found->i = first_equal(rise, f, high, found->highest, n);                                               \
+        found->j = first_equal(fall, f, low, found->lowest, n);                                                 \
+    }                                                                                                           \
+    STRUCTSVM_INLINE TYPE GAIN(TYPE k_ij, double k_jj, float fall, double f, double g_i, double k_ii) {         \
+        const double gap = g_i - ((double)fall - f);                                                            \
+        const TYPE c = (TYPE)(k_ii + k_jj) - 2 * k_ij, up = (TYPE)(gap > 0 ? gap : 0.0);                        \
+        return up * up / (c > (TYPE)1e-12 ? c : (TYPE)1e-12);                                                   \
+    }                                                                                                           \
+    STRUCTSVM_INLINE void GAINS(TYPE *restrict best, const TYPE *restrict row, const double *restrict diagonal, \
+                                const float *restrict fall, const double *restrict f, double g_i, double k_ii,  \
                                 ptrdiff_t n) {                                                                  \
         for (ptrdiff_t k = 0; k < n; k++) {                                                                     \
-            const double gap = g_i - (y[k] - f[k]), least = y[k] > 0 ? 0.0 : -upper[k];                         \
-            const double falls = alpha[k] > least ? gap : 0.0;                                                  \
-            const TYPE c = (TYPE)(k_ii + diagonal[k]) - 2 * row[k], up = (TYPE)(falls > 0 ? falls : 0.0);       \
-            gain[k] = up * up / (c > (TYPE)1e-12 ? c : (TYPE)1e-12);                                            \
+            const TYPE gain = GAIN(row[k], diagonal[k], fall[k], f[k], g_i, k_ii);                              \
+            best[k] = gain > best[k] ? gain : best[k];                                                          \
         }                                                                                                       \
     }                                                                                                           \
     STRUCTSVM_CLONES static ptrdiff_t PARTNER(                                                                  \
-            const char *restrict row, const double *restrict diagonal, const double *restrict alpha,            \
-            const double *restrict upper, const double *restrict y, const double *restrict f, double g_i,       \
-            double k_ii, ptrdiff_t n) {                                                                         \
-        TYPE gain[STRUCTSVM_PART], most = 0;                                                                    \
-        ptrdiff_t found = -1;                                                                                   \
-        for (ptrdiff_t k = 0; k < n; k += STRUCTSVM_PART) {                                                     \
-            const ptrdiff_t size = n - k < STRUCTSVM_PART ? n - k : STRUCTSVM_PART;                             \
-            TYPE best[STRUCTSVM_WIDTH] = {0}, highest = 0;                                                      \
-            ptrdiff_t q = 0;                                                                                    \
-            GAINS(gain, (const TYPE *)row + k, diagonal + k, alpha + k, upper + k, y + k, f + k, g_i, k_ii, size); \
-            for (; q + STRUCTSVM_WIDTH <= size; q += STRUCTSVM_WIDTH)                                           \
-                for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++)                                              \
-                    best[lane] = gain[q + lane] > best[lane] ? gain[q + lane] : best[lane];                     \
-            for (; q < size; q++) best[0] = gain[q] > best[0] ? gain[q] : best[0];                              \
-            for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) highest = best[lane] > highest ? best[lane] : highest; \
-            if (highest > most)                                                                                 \
-                for (most = highest, q = 0; q < size; q++)                                                      \
-                    if (gain[q] == most) {                                                                      \
-                        found = k + q;                                                                          \
-                        break;                                                                                  \
-                    }                                                                                           \
-        }                                                                                                       \
-        return found;                                                                                           \
+            const char *restrict row, const double *restrict diagonal, const float *restrict fall,              \
+            const double *restrict f, double g_i, double k_ii, ptrdiff_t n) {                                   \
+        const TYPE *k_i = (const TYPE *)row;                                                                    \
+        TYPE best[STRUCTSVM_WIDTH] = {0}, most = 0;                                                             \
+        ptrdiff_t found = n, k = 0;                                                                             \
+        for (; k + STRUCTSVM_WIDTH <= n; k += STRUCTSVM_WIDTH)                                                  \
+            GAINS(best, k_i + k, diagonal + k, fall + k, f + k, g_i, k_ii, STRUCTSVM_WIDTH);                    \
+        GAINS(best, k_i + k, diagonal + k, fall + k, f + k, g_i, k_ii, n - k);                                  \
+        for (int lane = 0; lane < STRUCTSVM_WIDTH; lane++) most = best[lane] > most ? best[lane] : most;        \
+        for (ptrdiff_t lane = 0; lane < (most > 0 ? STRUCTSVM_WIDTH : 0); lane++)                               \
+            for (k = lane; best[lane] == most && k < found; k += STRUCTSVM_WIDTH)                               \
+                if (GAIN(k_i[k], diagonal[k], fall[k], f[k], g_i, k_ii) == most) found = k;                     \
+        return found < n ? found : -1;                                                                          \
     }
 
-STRUCTSVM_SMO(extremes_single, gains_single, partner_single, float)
-STRUCTSVM_SMO(extremes_double, gains_double, partner_double, double)
+STRUCTSVM_SMO(extremes_single, some_single, gain_single, gains_single, partner_single, float)
+STRUCTSVM_SMO(extremes_double, some_double, gain_double, gains_double, partner_double, double)
 
 #endif

@@ -208,8 +208,8 @@ class Inputs:
     def row(self, position: int) -> np.ndarray:
         """Kernels of one support pattern with all of them."""
         self.move()
-        others, norms = self.others(), self.support_norms[: self.n]
-        values = self.kernel(others[[position]], others, norms[[position]], norms)
+        others, norms, one = self.others(), self.support_norms[: self.n], slice(position, position + 1)
+        values = self.kernel(others[one], others, norms[one], norms)
         return self.checked(values, (1, self.n))[0]
 
     def with_support(self, rows: Any, norms: np.ndarray, chosen: Any = ALL) -> np.ndarray:

@@ -240,6 +240,28 @@ def test_a_stream_may_begin_with_one_class_only():
     assert model.finish().score(X, y) > 0.8
 
 
+def test_a_finishing_step_that_a_kernel_stops_leaves_the_model_as_it_was():
+    X, y = curved(300)
+    calls = []
+
+    def kernel(a, b):
+        calls.append(len(a))
+        if len(calls) == stop:
+            raise MemoryError("no kernel values today")
+        return np.exp(-((a[:, None] - b) ** 2).sum(axis=2))
+
+    stop = -1
+    model = LaSVMClassifier(5.0, kernel=kernel, cache_size=0.05, finish_fit=False).fit(X, y)
+    twin = copy.deepcopy(model)
+    before = model.delta_, model.dual_
+    stop = len(calls) + 30
+    with pytest.raises(MemoryError, match="no kernel values"):
+        model.finish()
+    assert (model.delta_, model.dual_) == before
+    assert model.finish().delta_ <= model.tau
+    assert model.dual_ == pytest.approx(twin.finish().dual_, rel=1e-4)
+
+
 def test_a_finishing_step_that_does_not_end_warns(monkeypatch):
     monkeypatch.setattr("structsvm.binary.lasvm.MOST_STEPS", 1000)
     rng = np.random.default_rng(0)
