@@ -34,6 +34,8 @@ class BinaryClassifier(Estimator, ABC):
     _free: tuple[str, ...] = ("class_weight", "epochs", "probability", "random_state", "warm_start")
     class_weight: Any = None
     warm_start: bool = False
+    epochs: int
+    n_iter_: int
     _rows: str | None = None  # the fingerprint of the rows that a fit with warm_start can continue on
 
     @with_calibration
@@ -51,10 +53,12 @@ class BinaryClassifier(Estimator, ABC):
         with training(self):
             if rows is not None and can_continue(self, rows, self._free):
                 self._prepared(X, classes)._fit_again(X, labels, weight)
+                self.n_iter_ += self.epochs
                 return self
             trained = type(self)(**self.get_params())._prepared(X, classes)
             with training(trained):  # a callback may show it to other threads
                 trained._fit(X, labels, weight)
+            trained.n_iter_ = self.epochs
             vars(self).update({k: v for k, v in vars(trained).items() if k != "_guard"})
             self._rows = rows
         return self
@@ -93,6 +97,7 @@ class BinaryClassifier(Estimator, ABC):
         self._rows = None
         model._continue(X, self._encoded(y, known), weight, first)
         vars(self).update(vars(model))
+        self.n_iter_ = 1 + (0 if first else getattr(self, "n_iter_", 0))  # old files have none
         forget_calibration(self)
         return self
 

@@ -17,7 +17,7 @@ from structsvm.classifier_file import (
 )
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
-from structsvm.validation import LARGEST, NUMBERS, check_class_weight, check_positive
+from structsvm.validation import LARGEST, NUMBERS, check_class_weight, check_count, check_positive
 
 KIND = "binary-classifier"
 KERNELS = ("linear", "rbf", "poly")  # kernels that a file can name
@@ -61,6 +61,7 @@ def save(
         "estimator": type(model).__name__,
         "parameters": parameters,
         "n_features_in": model.n_features_in_,
+        "n_iter": model.n_iter_,
         **saved_calibration(model),
     }
     save_model(path, {"classes": model.classes_, **arrays}, {**meta, **extra})
@@ -95,6 +96,9 @@ def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> 
     model = cls(**parameters)
     model._checked_classes(classes)
     model._check_parameters()
+    if "n_iter" in meta:  # files of earlier versions have none
+        check_count(n_iter=meta["n_iter"], low=1)
+        model.n_iter_ = meta["n_iter"]
     return model._prepared(np.zeros((0, meta["n_features_in"])), classes)
 
 

@@ -7,13 +7,13 @@
 g_i = y_i - sum_s alpha_s k(x_s, x_i) is its gradient; (i, j) is a tau-violating pair if alpha_i < B_i,
 alpha_j > A_j and g_i - g_j > tau. The pair with the greatest difference is kept at hand.
 """
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
 
 import numpy as np
 
 from structsvm.binary._machine cimport Machine
+from structsvm.signals cimport check_signals
 
 from structsvm.kernels.kernel_cache import longer
 
@@ -37,7 +37,7 @@ cdef extern from "structsvm/binary/_smo.h" nogil:
 cdef Py_ssize_t ALL = 2**62
 cdef int MOST_REPROCESS = 100_000       # after one example, should delta_max be out of reach
 cdef int STEPS_PER_POLL = 1000          # between two checks for Ctrl-C
-SHRINK = 0.8                            # S is put in another order when no more than this share has to move
+SHRINK = 0.6                            # S is put in another order when no more than this share has to move
 
 
 cdef class LaSVM(Machine):
@@ -64,7 +64,7 @@ cdef class LaSVM(Machine):
                 break
             if n % STEPS_PER_POLL == 0:
                 with gil:
-                    PyErr_CheckSignals()
+                    check_signals()
         return 0
 
     cdef int process(self, Py_ssize_t k) except -1 nogil:
@@ -175,6 +175,7 @@ cdef class LaSVM(Machine):
         is at C, and would have to leave it by more than the present gap, rests until the end.
         """
         cdef Py_ssize_t _
+        check_signals()
         if self.delta <= self.tau:
             return True
         self.rest()

@@ -4,6 +4,8 @@
 Each algorithm says in `visit` what it does with an example. What they share is here: the set S of support
 patterns with alpha, f and y, batches and blocks of examples, and the state as arrays.
 """
+from structsvm.signals cimport check_signals
+
 import numpy as np
 
 from structsvm.kernels.kernel_cache import longer
@@ -73,6 +75,7 @@ cdef class Machine:
         """Visit a block of examples, a few dozen, in order; Ctrl-C can interrupt between two of them."""
         cdef const Py_ssize_t[::1] order = np.ascontiguousarray(slots, dtype=np.intp)
         cdef Py_ssize_t k
+        check_signals()
         self.rows.begin_block(slots)
         if len(self.alpha) < self.rows.capacity:
             self.reserve(self.rows.capacity)

@@ -71,8 +71,8 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     More than two classes are trained one against the rest. A pass costs a small multiple of the non-zeros of
     X. Training stops after the given number of epochs; there is no other stopping rule.
 
-    After fit: classes_, coef_, intercept_, t0_ and curvature_ (1 / B, between lam and 100 lam for "sgdqn"), a
-    row for each machine.
+    After fit: classes_, n_iter_ (passes over data), coef_, intercept_, t0_ and curvature_ (1 / B, between lam
+    and 100 lam for "sgdqn"), a row for each machine.
     """
 
     _multiclass = True

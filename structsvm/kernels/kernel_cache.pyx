@@ -347,17 +347,21 @@ cdef class KernelRows:
         cdef char[::1] whole = np.empty(self.n * self.size, dtype=np.int8)
         cdef char** rows = <char**>allocated(calloc(n + SPARE, sizeof(char*)))
         cdef char* row
+        cdef char* old
         self.clear_block()
         for p in range(self.n):     # in order: only rows before p can miss values of row p
             row = <char*>malloc((n + SPARE) * self.size) if self.rows[p] != NULL and target[p] >= 0 else NULL
             if row != NULL:
                 rows[target[p]] = row
-                memcpy(&whole[0], self.rows[p], self.filled[p] * self.size)
-                self.complete(&whole[0], p)
+                old = self.rows[p]
+                if self.filled[p] < self.n:
+                    old = &whole[0]
+                    memcpy(old, self.rows[p], self.filled[p] * self.size)
+                    self.complete(old, p)
                 if self.single:
-                    gather_single(row, &whole[0], &source[0], n)
+                    gather_single(row, old, &source[0], n)
                 else:
-                    gather_double(row, &whole[0], &source[0], n)
+                    gather_double(row, old, &source[0], n)
             self.drop(p)
             if self.slot[p] >= 0:
                 self.position[self.slot[p]] = -1

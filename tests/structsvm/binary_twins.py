@@ -126,7 +126,7 @@ class LaSVMTwin:
 
         moving, resting = [s for s in self.S if not idle(s)], [s for s in self.S if idle(s)]
         last = self.S.index(moving[-1]) + 1
-        if len(moving) < 0.8 * last:
+        if len(moving) < 0.6 * last:
             self.S = moving + [s for s in resting if self.alpha[s] != 0]
             last = len(moving)
         self.n_active = last

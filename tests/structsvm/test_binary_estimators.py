@@ -149,6 +149,24 @@ def test_a_seed_repeats_to_the_bit_and_another_one_differs(name):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
+def test_n_iter_counts_the_passes_over_data(name, tmp_path):
+    X, y = data()
+    model = fresh(name, epochs=3)
+    assert not hasattr(model, "n_iter_")
+    assert model.fit(X, y).n_iter_ == 3
+    assert model.partial_fit(X, y).n_iter_ == 4
+    model.save(tmp_path / "model.ssvm")
+    assert type(model).load(tmp_path / "model.ssvm").partial_fit(X, y).n_iter_ == 5
+    if "warm_start" in model.get_params():
+        again = fresh(name, epochs=3, warm_start=True).fit(X, y)
+        assert again.set_params(epochs=2).fit(X, y).n_iter_ == 5
+    arrays, meta = load_model(tmp_path / "model.ssvm")
+    del meta["n_iter"]  # as files of earlier versions
+    save_model(tmp_path / "old.ssvm", arrays, meta)
+    assert type(model).load(tmp_path / "old.ssvm").partial_fit(X, y).n_iter_ == 1
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
 def test_prediction_is_pure_and_classes_keep_their_names(name):
     X, y = data()
     model = fresh(name).fit(X, y)
