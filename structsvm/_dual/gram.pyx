@@ -67,7 +67,7 @@ cdef class GramDual(LinearDual):
         self.A = &view[0] if len(view) else NULL
         super().__init__(
             oracle, C=C, tau=tau, kappa=kappa, seed=seed, n_weights=len(self.sums), dense=True)
-        oracle.pairs = False
+        self.takes_pairs = False
 
     cdef void shift(self, double step, Output* out) noexcept nogil:
         cdef const Difference* d = &out.d

@@ -30,6 +30,7 @@ cdef class LinearDual(Dual):
     cdef object array                       # w, or
     cdef readonly Blocks blocks             # w if it is in blocks, otherwise None
     cdef readonly double sigma              # factor of the squared norms
+    cdef bint takes_pairs                   # whether outputs can be pairs; see difference.h
     cdef double* w
     cdef Pattern* patterns
     cdef Py_ssize_t capacity

@@ -67,7 +67,7 @@ cdef class LinearDual(Dual):
         bint dense=False,
     ):
         self.oracle = oracle
-        oracle.pairs = True
+        self.takes_pairs = True
         self.blocks = None if dense or oracle.pinned < 0 else Blocks(oracle.pinned)
         self.C, self.tau, self.kappa = C, tau, kappa
         if C == INFINITY:       # hard margin: a bound that no step reaches, and a limit on the dual
@@ -225,7 +225,10 @@ cdef class LinearDual(Dual):
         cdef Py_ssize_t k
         cdef double v
         self.packed = False
-        self.oracle.find(slot, self.w, True)
+        if self.takes_pairs:
+            self.oracle.find_pair(slot, self.w)
+        else:
+            self.oracle.find(slot, self.w, True)
         if counted:
             self.n_argmax += 1
             self.cost += found.cost
@@ -687,7 +690,7 @@ cdef class LinearDual(Dual):
                 found.n, found.loss = lengths[entry], loss[entry]
                 for k in range(lengths[entry]):
                     found.index[k], found.value[k] = indices[at + k], values[at + k]
-                self.oracle.recall(slots[i])
+                self.oracle.recall(slots[i], self.takes_pairs)
                 self.pack()
                 self.insert_output(p)
                 p.outputs[j].alpha = alpha[entry]

@@ -11,7 +11,7 @@ cdef struct Found:
     int32_t* index      # borrowed from the oracle until its next call; any order, repeats are added up
     double* value
     double cost         # multiply-adds spent
-    const Difference* pair      # instead of entries, if the dual takes pairs; otherwise NULL
+    const Difference* pair      # instead of entries, after find_pair(); otherwise NULL
 
 
 cdef class Oracle:
@@ -22,7 +22,6 @@ cdef class Oracle:
     cdef const int32_t* places              # the others by their blocks' places; NULL, or pinned -1: an array
     cdef public bint slack_rescaling
     cdef public bint squared                # quadratic slacks: sqrt(loss) takes the place of the loss
-    cdef bint pairs                         # whether the dual takes pairs
     cdef bint watching                      # whether predictions made before learning are counted,
     cdef bint unseen                        # whether the next call of find() makes one,
     cdef double n_looks, looks_loss         # how many there were, and the sum of their losses
@@ -30,7 +29,8 @@ cdef class Oracle:
     cdef void expect(self, bint new) noexcept nogil
     cdef void tally(self, double loss) noexcept nogil
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil
-    cdef int recall(self, Py_ssize_t slot) except -1 nogil
+    cdef int find_pair(self, Py_ssize_t slot, const double* w) except -1 nogil
+    cdef int recall(self, Py_ssize_t slot, bint pair) except -1 nogil
     cdef int drop(self, Py_ssize_t slot) except -1 nogil
     cdef int reserve(self, Py_ssize_t n) except -1 nogil
     cdef double scaled_loss(self, double loss) noexcept nogil

@@ -87,8 +87,12 @@ cdef class Oracle:
         self.found.cost = 0
         return 0
 
-    cdef int recall(self, Py_ssize_t slot) except -1 nogil:
-        """Convert `found`, which has the entries of a saved output, to the form that find() produces."""
+    cdef int find_pair(self, Py_ssize_t slot, const double* w) except -1 nogil:
+        """The same, augmented, for a dual that takes pairs: a pair may take the place of the entries."""
+        return self.find(slot, w, True)
+
+    cdef int recall(self, Py_ssize_t slot, bint pair) except -1 nogil:
+        """Check `found`, which has the entries of a saved output; make it a pair where find_pair() does."""
         return 0
 
     cdef int drop(self, Py_ssize_t slot) except -1 nogil:

@@ -103,8 +103,8 @@ cdef class PerceptronWeights:
     def grow(self, Py_ssize_t n_weights):
         """Make w at least this long; new entries are zero."""
         if n_weights > len(self.last):
-            self.last = lengthened(self.last, n_weights)
-            self.moments = lengthened(self.moments, n_weights)
+            # Together: without memory for the second one, the first must stay as it was.
+            self.last, self.moments = lengthened(self.last, n_weights), lengthened(self.moments, n_weights)
             self.oracle.attach(self.last)
 
     def start_from(self, weights):
@@ -117,9 +117,10 @@ cdef class PerceptronWeights:
         self.grow(self.oracle.n_weights)
         missing = max(slots, default=-1) + 1 - len(self.wrong)
         if missing > 0:
-            self.sample_weight = np.append(self.sample_weight, np.zeros(missing))
-            self.wrong = np.append(self.wrong, np.zeros(missing, dtype=np.uint8))
-            self.held = np.append(self.held, np.zeros(missing, dtype=np.uint8))
+            more = np.zeros(missing, dtype=np.uint8)
+            # Together: Ctrl-C may come within np.append, and all three must have the same length.
+            self.sample_weight, self.wrong, self.held = (
+                np.append(self.sample_weight, more), np.append(self.wrong, more), np.append(self.held, more))
         self.sample_weight[slots] = sample_weight
         self.wrong[slots] = 0
         self.held[slots] = 1

@@ -44,6 +44,18 @@ cdef class MulticlassOracle(SparseInputs):
             raise ValueError("each stored pattern must have one target")
 
     cdef int find(self, Py_ssize_t slot, const double* w, bint augmented) except -1 nogil:
+        return self.set_entries(slot, self.best(slot, w, augmented))
+
+    cdef int find_pair(self, Py_ssize_t slot, const double* w) except -1 nogil:
+        cdef Input* x = &self.inputs[slot]
+        cdef Py_ssize_t best = self.best(slot, w, True)
+        if best == x.target[0] or not self.makes_pairs(x):
+            return self.set_entries(slot, best)
+        self.set_pair(x, best)
+        return 0
+
+    cdef Py_ssize_t best(self, Py_ssize_t slot, const double* w, bint augmented) noexcept nogil:
+        """The class found, with its loss and no difference in `found` yet."""
         cdef Input* x = &self.inputs[slot]
         cdef Py_ssize_t c, r, best = 0, plain = 0, y = x.target[0]
         cdef double value, best_value = 0
@@ -66,22 +78,25 @@ cdef class MulticlassOracle(SparseInputs):
             self.tally(self.loss[y, plain])
         self.found.loss = self.loss[y, best] if augmented else 0
         self.found.n, self.found.pair = 0, NULL
-        if best != y and augmented and self.makes_pairs(x):
-            self.set_pair(x, best)
-        elif best != y:
+        return best
+
+    cdef int set_entries(self, Py_ssize_t slot, Py_ssize_t c) except -1 nogil:
+        cdef Input* x = &self.inputs[slot]
+        cdef Py_ssize_t r, y = x.target[0]
+        if c != y:
             for r in range(self.width):
-                self.q[r] = self.output_features[y, r] - self.output_features[best, r]
+                self.q[r] = self.output_features[y, r] - self.output_features[c, r]
             self.emit(x, self.q)
         return 0
 
     cdef bint makes_pairs(self, Input* x) noexcept nogil:
-        return self.pairs and self.orthogonal and not self.slack_rescaling and x.paired
+        return self.orthogonal and not self.slack_rescaling and x.paired
 
     cdef void set_pair(self, Input* x, Py_ssize_t c) noexcept nogil:
         self.pair = pair_of(x.index, x.value, x.n, x.target[0], <int32_t>c)
         self.found.pair = &self.pair
 
-    cdef int recall(self, Py_ssize_t slot) except -1 nogil:
+    cdef int recall(self, Py_ssize_t slot, bint pair) except -1 nogil:
         """Turn a restored output into a pair again; refuse one that belongs to another pattern."""
         cdef Input* x
         cdef Py_ssize_t first, second
@@ -90,7 +105,7 @@ cdef class MulticlassOracle(SparseInputs):
                 raise ValueError("the saved training state is inconsistent: a support pattern is not stored")
         x = &self.inputs[slot]
         self.found.pair = NULL
-        if not self.makes_pairs(x):
+        if not (pair and self.makes_pairs(x)):
             return 0
         if self.found.n == 2 * x.n:
             first, second = self.found.index[0] % self.width, self.found.index[1] % self.width

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from structsvm import LaRank, Multiclass, Problem
+from structsvm._dual.gram import GramDual
+from structsvm._dual.linear import LinearDual
+from structsvm.optimizers import ParallelLaRank
 from tests.structsvm.helpers import (
     DUAL_OPTIMIZERS,
     OPTIMIZERS,
@@ -155,3 +158,38 @@ def test_labels_come_back_as_they_were_given(labels):
     labels = np.array(labels)
     optimizer = LaRank(Multiclass(), epochs=5).fit(X, labels[y])
     assert np.array_equal(optimizer.predict(X), labels[y])
+
+
+def test_two_duals_over_one_oracle_each_take_the_differences_they_know():
+    X, y = noisy_classes(30, width=5, seed=3, noise=2.0)
+    problem = Multiclass(fit_intercept=False)
+    problem.prepare(X, y)
+    steps = {"C": 0.05, "tau": 1e-3, "kappa": 0.1, "seed": 0}
+
+    def trained(one, other):
+        linear = LinearDual(one, **steps)
+        linear.admit(slots, np.ones(30))
+        linear.visit(slots)
+        gram = GramDual(other, np.eye(5), offset=0, stride=4, eta=1.0, **steps)
+        gram.admit(slots, np.ones(30))
+        for dual in (gram, linear, gram, linear):
+            dual.visit(slots)
+        return linear, gram
+
+    one, other = problem.oracle(), problem.oracle()
+    slots = one.add(X, y)
+    other.add(X, y)
+    for together, alone in zip(trained(one, one), trained(one, other), strict=True):
+        assert_same_bytes(together.state(), alone.state())
+        assert together.slacks(slots).tobytes() == alone.slacks(slots).tobytes()
+
+
+@pytest.mark.parametrize("kind", ["normal", "counts"])
+def test_shards_round_shared_inputs_as_copied_ones(kind):
+    X, y = noisy_classes(60, width=9, seed=6)
+    X = np.where(np.abs(X) < 0.5, 0, X if kind == "normal" else np.clip(np.round(X), 0, 3))
+    fast, slow = (
+        ParallelLaRank(problem(), C=0.5, epochs=3, shards=3, jobs=2).fit(sparse.csr_array(X), y)
+        for problem in (Multiclass, SlowMulticlass)
+    )
+    assert_same_bytes(state_of(fast), state_of(slow), but=("objective",))

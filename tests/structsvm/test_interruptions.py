@@ -4,11 +4,13 @@ import gc
 import signal
 import sys
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
 
 from structsvm import AmbiguousBags, KernelLaRank, LaRank, Multiclass, PassiveAggressive, Perceptron
+from structsvm._dual.perceptron import PerceptronWeights
 from structsvm.kernels.functions import Inputs, SparseInputs
 
 
@@ -19,13 +21,13 @@ def data(n=60, seed=0):
 
 
 class Interruption:
-    """Raises KeyboardInterrupt at the k-th line that structsvm's own Python code runs."""
+    """Raises KeyboardInterrupt at the k-th line that the Python code of a package runs."""
 
-    def __init__(self, k):
-        self.left = k
+    def __init__(self, k, package="structsvm"):
+        self.left, self.package = k, package
 
     def __call__(self, frame, event, arg):
-        if "structsvm" not in frame.f_code.co_filename:
+        if frame.f_globals.get("__name__", "").partition(".")[0] != self.package:
             return None
         if event == "line":
             self.left -= 1
@@ -70,6 +72,21 @@ def test_interrupted_anywhere_a_learner_still_predicts_and_goes_on(make):
         rows, norms = machine.inputs.vectors(), machine.inputs.support_norms[: machine.inputs.n]
         kernel = machine.inputs.with_support(rows, norms)
         np.testing.assert_allclose(machine.support_scores(), kernel @ machine.coefficients(), atol=1e-8)
+
+
+def test_interrupted_within_numpy_a_perceptron_still_takes_data():
+    X, y = data(5)
+    problem = Multiclass(classes=range(3))
+    problem.prepare(X, y)
+    oracle = problem.oracle()
+    slots, weight = oracle.add(X, y), np.ones(5)
+    interrupted, k = True, 0
+    while interrupted:
+        machine, k = PerceptronWeights(oracle, average=True), k + 1
+        interrupted = Interruption(k, "numpy").during(partial(machine.admit, slots, weight))
+        machine.admit(slots, weight)
+        machine.visit(slots)
+    assert k > 5
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs real timers")
