@@ -6,7 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 
+from structsvm.validation import MOST, check_number
+
 NO_SYMBOL = "-"
+MOST_WRONG = 1000  # meanings per sentence that simulators add on average
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,7 @@ def windows(
     said. A text without an event gets a bag without candidates. Events may come in any order, and so may
     texts; candidates keep the order of the events.
     """
-    for name, value in (("before", before), ("after", after)):
-        if not value >= 0:
-            raise ValueError(f"{name} must be at least 0, got {value}")
+    check_number(before=before, after=after, high=MOST)
     timed = sorted(enumerate(events), key=lambda pair: pair[1].start)
     for number, event in timed:
         if not event.end >= event.start:

@@ -20,7 +20,13 @@ from semparse.thesis import EMPTIES, ThesisParser
 from structsvm.files import ModelFileError, consistent, load_model, save_model
 from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
-from structsvm.validation import MOST_BEST, check_choice, check_count, check_positive, check_seed
+from structsvm.validation import (
+    MOST_BEST,
+    check_choice,
+    check_count,
+    check_positive,
+    check_seed,
+)
 
 KIND, FORMAT = "ospas", 2  # format 1 had no chart
 # Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
@@ -30,7 +36,7 @@ ALGORITHMS = tuple(DEFAULTS)
 SOLVERS = ("pa", "larank")
 EMPTY_BAGS = ("skip", "nothing")
 MOST_CLAUSES = 8
-LARGEST = {"C": 1e6, "unnamed": 1, "salience": 1, "prior": 1e6, "nothing": 1e6}
+LARGEST = {"C": 1e6, "threshold": 1e9, "unnamed": 1, "salience": 1, "prior": 1e6, "nothing": 1e6}
 STRATEGIES = ("random", "left-right", "order-free")
 ONLY = {  # options that only one of the algorithms has
     "latent": (
@@ -193,7 +199,7 @@ class Ospas(Estimator):
             empty_bags=(self.empty_bags, EMPTY_BAGS),
         )
         if self.C is not None:
-            check_positive(C=self.C)
+            check_positive(C=self.C, high=np.inf)  # `_check_bounds` checks what the caller chose
         check_count(iterations=self.iterations, low=1, high=1000)
         check_count(reprocess=self.reprocess, low=0, high=1000)
         check_count(clauses=self.clauses, low=1, high=MOST_CLAUSES)

@@ -19,8 +19,11 @@ from structsvm.optimizers.parallel import ParallelLaRank, n_shards
 from structsvm.problems.multiclass import Multiclass, plain_labels
 from structsvm.scored import ScoredClassifier, forget_calibration, with_calibration
 from structsvm.validation import (
-    NUMBERS,
+    LARGEST,
+    check_count,
     check_matrix,
+    check_number,
+    check_positive,
     check_sample_weight,
     check_targets,
     class_factors,
@@ -156,8 +159,11 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
 
     def _check_options(self) -> None:
         """Check the options that no optimizer checks."""
-        if isinstance(self.coef0, bool) or not isinstance(self.coef0, NUMBERS) or not np.isfinite(self.coef0):
-            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
+        check_number(coef0=self.coef0, low=-LARGEST)
+        check_positive(cache_size=self.cache_size)
+        check_count(degree=self.degree, low=1)
+        if not isinstance(self.gamma, str):
+            check_positive(gamma=self.gamma)
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, got {self.callback!r}")
         n_shards(self.shards, self.jobs, 0)

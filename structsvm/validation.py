@@ -18,14 +18,29 @@ SMALLEST = 1e-100
 LARGEST = 1e100  # squares of features, and sums of them, must stay finite
 HARD = 1e50  # the bound of coefficients for C = infinity: larger than any that training reaches
 MOST_BEST = 1000  # labellings or meanings of one sentence; each takes time and memory
+MOST = 10**9  # of anything that an option counts, unless it has a smaller bound of its own
 LARGEST_COUNT = 2**53  # of a counter in a file, so that it stays far from overflow
 
 
-def check_positive(**values: Any) -> None:
-    """Each value must be a finite number above zero."""
+def check_positive(*, high: float = LARGEST, **values: Any) -> None:
+    """Each value must be a number above zero, and at most `high`."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, NUMBERS) or not 0 < value < np.inf:
             raise ValueError(f"{name} must be a number above 0, got {value!r}")
+        if plain(value) > high:
+            raise ValueError(f"{name} must be at most {high:g}, got {value!r}")
+
+
+def plain(number: Any) -> Any:
+    """A number of NumPy as one of Python: np.float32 cannot be compared with a large bound."""
+    return number.item() if isinstance(number, np.generic) else number
+
+
+def check_number(*, low: float = 0, high: float = LARGEST, **values: Any) -> None:
+    """Each value must be a number from `low` to `high`; NaN and infinity are refused."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, NUMBERS) or not low <= plain(value) <= high:
+            raise ValueError(f"{name} must be a number from {low:g} to {high:g}, got {value!r}")
 
 
 def meant(name: str, known: Iterable[str]) -> str:
@@ -53,12 +68,12 @@ def check_flag(**values: Any) -> None:
             raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
-def check_count(*, low: int = 0, high: int | None = None, **values: Any) -> None:
-    """Each value must be an integer of at least `low` and, if `high` is given, at most `high`."""
+def check_count(*, low: int = 0, high: int = MOST, **values: Any) -> None:
+    """Each value must be an integer from `low` to `high`."""
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
             raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
-        if high is not None and value > high:
+        if value > high:
             raise ValueError(f"{name} must be at most {high}, got {value!r}")
 
 

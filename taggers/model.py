@@ -22,7 +22,7 @@ from structsvm.problems.sequence import (
     Sequences,
 )
 from structsvm.threads import StoppablePool
-from structsvm.validation import MOST_BEST, check_count
+from structsvm.validation import MOST, MOST_BEST, check_count, check_number
 from taggers.features.class_files import read_classes
 from taggers.features.documents import (
     FORM,
@@ -523,8 +523,8 @@ class TaggerModel:
                 "training_state=True requires a model with a training state, float32 weights and no pruning"
             )
         self._check_first_round()
-        if prune is not None and not prune >= 0:
-            raise ValueError(f"prune must be at least 0, got {prune}")
+        if prune is not None:
+            check_number(prune=prune, high=MOST)
         write_model(path, self if training_state else self.compact(prune or 0.0, dtype), dtype)
 
     @staticmethod

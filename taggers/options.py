@@ -87,7 +87,7 @@ class Option:
             raise ValueError(f"{self.name} must be an integer of at least {self.low}, got {value!r}")
         if value is not None and not self.fits(value):
             raise ValueError(f"{self.name} must be {KINDS[self.type]}, got {value!r}")
-        if self.high is not None and value is not None and value > self.high:
+        if self.high is not None and value is not None and not value <= self.high:
             raise ValueError(f"{self.name} must be at most {self.high:,}, got {value!r}")
 
 
@@ -340,6 +340,7 @@ OPTIONS = (
         "For streams: the maximum number of features that partial_fit keeps. It forgets those whose weights "
         "are all zero, then those not seen for longest.",
         low=4,
+        high=10**9,
     ),
     Option(
         "max_support",
@@ -348,9 +349,17 @@ OPTIONS = (
         "For streams: the most support patterns (sentences, or tokens if greedy) that partial_fit keeps for "
         "reprocessing; what the older ones taught stays in the weights.",
         low=4,
+        high=10**9,
         algorithms=("larank", "pa", "svmstruct"),
     ),
-    Option("patience", int, 2, "Stop after this many passes without a better score on held-out data.", low=0),
+    Option(
+        "patience",
+        int,
+        2,
+        "Stop after this many passes without a better score on held-out data.",
+        low=0,
+        high=10_000,
+    ),
     Option(
         "random_state",
         int,
@@ -449,7 +458,10 @@ def checked_settings(tagger: Any) -> dict[str, Any]:
     values, table = settings(tagger), tagger.OPTIONS.values()
     for option in table:
         if option.name != "random_state":
-            option.check(values[option.name])
+            try:
+                option.check(values[option.name])
+            except ValueError as error:
+                raise ValueError(f"{error}{_remedy(tagger, option)}") from None
     function = values.get("features")
     if function is not None and not callable(function):
         raise ValueError(f"features must be a function of tokens and a position, got {function!r}"[:300])
@@ -458,6 +470,15 @@ def checked_settings(tagger: Any) -> dict[str, Any]:
         raise ValueError(f"callback must be a function of one TrainingPoint, got {callback!r}")
     check_used({name: getattr(tagger, name) for name in tagger.OPTIONS}, values["algorithm"], table)
     return values
+
+
+def _remedy(tagger: Any, option: Option) -> str:
+    """Say what to do about a value out of range from a model file, which may be older than the bound."""
+    saved = {} if tagger._trainer is None else tagger._trainer.model.parameters
+    if option.name not in saved or saved[option.name] != getattr(tagger, option.name):
+        return ""
+    flag = f" ({option.flag} on the command line)" if option.flag else ""
+    return f"; the model was saved with this value, so load it with another {option.name}{flag}"
 
 
 def check_used(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from structsvm.files import ModelFileError, check_budget, consistent, padding, save_model
+from structsvm.validation import MOST, check_number
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
@@ -139,6 +140,8 @@ class Pipeline:
         self, path: str | os.PathLike[str], *, prune: float | None = None, dtype: str = "float32"
     ) -> None:
         """Write a model file, completely or not at all; the options are those of `TaggerModel.save`."""
+        if prune is not None:
+            check_number(prune=prune, high=MOST)
         small = self.compact(prune, dtype)
         simple = small.splitter is None and small.upos is not None
         meta: dict[str, Any] = {"kind": KIND, "layout": SIMPLE if simple else LAYOUT, "layers": {}}

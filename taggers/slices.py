@@ -22,6 +22,7 @@ import numpy as np
 from structsvm.files import DataError
 from structsvm.optimizers.parallel import ShardLaRank
 from structsvm.problems.sequence import SequenceLabels, Sequences
+from structsvm.validation import check_positive
 from taggers import metrics
 from taggers.commands.training import read_labelled, read_labelled_parts
 from taggers.features._extract import count_rows, remap
@@ -34,6 +35,7 @@ from taggers.options import checked_settings
 from taggers.trainer import Trainer, TrainingPoint
 
 BUCKETS = 64  # ranges of feature keys that are counted one after the other
+MOST_MEMORY = 1e15  # bytes
 COPIES = 3  # of w: the slice's, the common one, and the model's
 USUAL_PEAK = 100_000_000  # bytes, after a file has been read in parts
 PER_TOKEN, PER_FEATURE = 400, 24  # bytes of a token and of each of its features, as a support pattern
@@ -44,7 +46,9 @@ def parse_memory(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG])B?", text.strip(), re.IGNORECASE)
     if found is None or not float(found[1]):
         raise ValueError(f"--memory must be a size such as 200M or 2G, got {text!r}")
-    return int(float(found[1]) * 1000 ** ("KMG".index(found[2].upper()) + 1))
+    size = float(found[1]) * 1000 ** ("KMG".index(found[2].upper()) + 1)
+    check_positive(high=MOST_MEMORY, **{"--memory": size})
+    return int(size)
 
 
 def needs_more_than_columns(model: TaggerModel) -> bool:

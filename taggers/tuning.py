@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.problems.sequence import SequenceLabels
-from structsvm.validation import check_count
+from structsvm.validation import MOST, check_count, check_positive
 from taggers import metrics
 from taggers.conlleval import Counts
 from taggers.features.extract import cut, has_ready_features
@@ -38,6 +38,7 @@ FEW = 500  # with fewer sentences, compare predictions before learning
 FOLDS = KEPT ** (ROUNDS - 1)
 PASSES = 4  # the passes of a trial; the best number of passes is kept
 TRIALS = 27  # candidates of the first round, if the time allows
+MOST_TRIALS = 10_000
 TUNING = 0.6  # the share of the time for the rounds; the rest is for training the best
 
 Values = dict[str, Any]
@@ -131,10 +132,10 @@ def find_options(
     """
     if (budget is None) == (trials is None):
         raise ValueError("set either budget, in seconds, or trials")
-    if budget is not None and not budget > 0:
-        raise ValueError(f"the budget must be positive, got {budget}")
+    if budget is not None:
+        check_positive(budget=budget, high=MOST)
     if trials is not None:
-        check_count(trials=trials, low=1)
+        check_count(trials=trials, low=1, high=MOST_TRIALS)
     checked_settings(tagger)
     deadline = math.inf if budget is None else time.perf_counter() + TUNING * budget
     data = Data(tagger, X, y, X_dev, y_dev)

@@ -25,7 +25,7 @@ PACKAGES = ("structsvm", "taggers", "semparse", "corpora")
 ALLOWED: dict[str, tuple[str, ...]] = {
     "structsvm": (),
     "structsvm.cli": ("taggers", "semparse", "corpora"),
-    "corpora": ("structsvm.files",),
+    "corpora": ("structsvm.files", "structsvm.validation"),
     "taggers": ("structsvm", "corpora"),
     "semparse": ("structsvm", "corpora"),
 }

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from corpora.bags import NO_SYMBOL, Bag, meaning_text
+from corpora.bags import MOST_WRONG, NO_SYMBOL, Bag, meaning_text
+from structsvm.validation import check_count
 
 PEOPLE = {
     "mother": ("mommy", "mother"), "father": ("daddy", "father"), "mary": ("mary",), "john": ("john",),
@@ -87,8 +88,7 @@ def simulate_child_world(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     right meaning is always included, so there are 1 + level on average. Between two sentences, 0 to `level`
     meanings happen that no sentence describes. A context lasts 10 to 20 sentences.
     """
-    if level < 0:
-        raise ValueError(f"level is {level}; give 0 for no ambiguity, or more")
+    check_count(level=level, high=MOST_WRONG)
     rng = Random(f"child world {seed}")
     bags: list[Bag] = []
     while len(bags) < n:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from random import Random
 
-from corpora.bags import Bag, meaning_text
+from corpora.bags import MOST_WRONG, Bag, meaning_text
 from corpora.simulators import home_language as language
 from corpora.simulators.home_language import COMMENTS, HERE, NUMBERS, RELATIONS, TYPES
+from structsvm.validation import check_count, check_number
 
 OPEN = tuple(rel for rel, slots in RELATIONS.items() if {"music", "person", *NUMBERS} & set(slots))
 WITH_ROOM = tuple(rel for rel, slots in RELATIONS.items() if "room" in slots)
@@ -119,11 +120,8 @@ def simulate_home(
         "missing": missing, "off_topic": off_topic, "two_clauses": two_clauses, "conditions": conditions,
         "omitted": omitted, "unseen": unseen, "misspelt": misspelt,
     }  # fmt: skip
-    for name, share in shares.items():
-        if not 0 <= share <= 1:
-            raise ValueError(f"{name} must be between 0 and 1, got {share}")
-    if level < 0:
-        raise ValueError(f"level is {level}; give 0 for no ambiguity, or more")
+    check_number(high=1, **shares)
+    check_count(level=level, high=MOST_WRONG)
     rng = Random(f"home {seed}")
     home = Home(rng, multiword=multiword, numbers=numbers, order=order)
     bags = []

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from itertools import islice, product
 from random import Random
 
-from corpora.bags import Bag, meaning_text
+from corpora.bags import MOST_WRONG, Bag, meaning_text
 from corpora.simulators.house_language import Describer, pronoun
+from structsvm.validation import check_count
 
 VERBS = (
     "move", "get", "give", "put", "sleep", "wake_up", "play", "drink", "eat", "bring", "drop", "sit",
@@ -234,8 +235,7 @@ def simulate_house(n: int, *, level: int = 1, seed: int = 0) -> list[Bag]:
     The others are actions that are coherent in the same universe. There are 0 to 2 * level of them, or fewer
     if there are not enough.
     """
-    if level < 0:
-        raise ValueError(f"level is {level}; give 0 for no ambiguity, or more")
+    check_count(level=level, high=MOST_WRONG)
     world = House(seed=seed)
     bags = []
     for scene in islice(world.scenes(), n):

@@ -22,7 +22,14 @@ from structsvm.kernels.functions import (
     squared_norms,
 )
 from structsvm.optimizers.base import in_slices
-from structsvm.validation import NUMBERS, check_bounds, check_count, check_positive, check_seed
+from structsvm.validation import (
+    LARGEST,
+    check_bounds,
+    check_count,
+    check_number,
+    check_positive,
+    check_seed,
+)
 
 BLOCK = 32  # examples whose kernel rows are computed by one matrix product
 
@@ -71,8 +78,7 @@ class KernelMachine(BinaryClassifier):
         check_count(degree=self.degree, low=1)
         if not isinstance(self.gamma, str):
             check_positive(gamma=self.gamma)
-        if isinstance(self.coef0, bool) or not isinstance(self.coef0, NUMBERS) or not np.isfinite(self.coef0):
-            raise ValueError(f"coef0 must be a finite number, got {self.coef0!r}")
+        check_number(coef0=self.coef0, low=-LARGEST)
 
     # -- training -------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.binary._perceptrons import OnlinePerceptron
 from structsvm.kernels.functions import Inputs
-from structsvm.validation import NUMBERS, check_count, check_positive
+from structsvm.validation import check_count, check_number, check_positive
 
 
 @dataclass(eq=False, repr=False)
@@ -33,9 +33,7 @@ class KernelPerceptron(KernelMachine):
             check_count(budget=self.budget, low=1)
             if self.average:
                 raise ValueError("average does not support a budget; set budget=None or average=False")
-        number = isinstance(self.margin, NUMBERS) and not isinstance(self.margin, bool)
-        if not number or not 0 <= self.margin < 1e100:
-            raise ValueError(f"margin must be a number of at least 0, got {self.margin!r}")
+        check_number(margin=self.margin)
 
     def _machine(self, inputs: Inputs, seed: int) -> OnlinePerceptron:
         return OnlinePerceptron(

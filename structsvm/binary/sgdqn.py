@@ -161,7 +161,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
         self.skip_ = self.skip or max(1, round(DENSITY / rows.density))
         part = rng.permutation(len(weight))[: max(FEWEST, len(weight) // 10)]
         squares, share = rows.squares(part), weight[part] / max(weight[part].sum(), 1e-12)
-        start = np.full(rows.width, self.lam)
+        start = np.full(rows.width, float(self.lam))
         if self.algorithm == "rescaled" and not blind:
             mean = np.asarray(squares.T @ weight[part]) / len(part)
             typical = squares.sum() / max((squares != 0).sum(), 1)

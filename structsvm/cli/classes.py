@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Encoding, Quiet, told_in_one_sentence
+from structsvm.cli.errors import Encoding, Quiet, number, told_in_one_sentence
 
 
 def classes(
     files: Annotated[list[str], typer.Argument(help="Plain or gzipped text; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The file of word classes to write.")],
-    n_classes: Annotated[int, typer.Option(min=2, max=60000, help="The number of classes.")] = 500,
+    n_classes: Annotated[int, number(low=2, high=60_000, help="The number of classes.")] = 500,
     encoding: Encoding = "utf-8",
     quiet: Quiet = False,
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import typer
+from typing import Annotated
 
-from structsvm.cli.errors import told_in_one_sentence
+from structsvm.cli.errors import SEEDS, number, told_in_one_sentence
 
 
-def demo(seed: int = typer.Option(0, min=0, help="Random seed for the data and the training.")) -> None:
+def demo(
+    seed: Annotated[int, number(high=SEEDS, help="Random seed for the data and the training.")] = 0,
+) -> None:
     """Tag a text; train a tagger and a parser on generated data."""
     for part in ("tagging", "parsing"):
         with told_in_one_sentence(f"structsvm.cli.demo_{part}") as work:

@@ -15,6 +15,24 @@ import typer
 
 from structsvm.cli.entry import stop
 
+MOST = 10**9  # of anything that an option counts, unless it has a smaller bound of its own
+SEEDS = 2**63 - 1  # the largest seed
+
+
+def number(*flags: str, low: float = 0, high: float = MOST, **information: Any) -> Any:
+    """An option whose value is a number from `low` to `high`; every numeric option is made here.
+
+    Typer's own `max` lets NaN pass, and would show large bounds in the help.
+    """
+
+    def check(value: Any) -> Any:
+        if value is not None and not value <= high:
+            raise typer.BadParameter(f"must be a number of at most {high:,}, got {value}")
+        return value
+
+    return typer.Option(*flags, min=low, callback=check, **information)
+
+
 # `structsvm.cli.app` replaces FORMATS by the names of the formats when the help is shown.
 Format = Annotated[
     str, typer.Option(help="File format: FORMATS or auto, which detects it from the first lines.")
@@ -30,7 +48,7 @@ Columns = Annotated[
     str | None, typer.Option(help="Input columns, such as 0,1; by default all columns except the labels.")
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only errors.")]
-Jobs = Annotated[int, typer.Option(min=0, help="Number of threads; 0: all cores.")]
+Jobs = Annotated[int, number(high=1024, help="Number of threads; 0: all cores.")]
 Bias = Annotated[
     list[str] | None,
     typer.Option(
@@ -40,7 +58,7 @@ Bias = Annotated[
 ]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free port.")]
+Port = Annotated[int, number(high=65535, help="Port to listen on; 0 for any free port.")]
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(help="Name that clients may use for this machine, such as host.docker.internal."),

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from structsvm.cli.errors import told_in_one_sentence
+from structsvm.cli.errors import number, told_in_one_sentence
 
 
 def inspect(
     model: Annotated[str, typer.Argument(help="Model file.")],
-    top: Annotated[int, typer.Option(min=0, help="Number of transitions and features to show.")] = 20,
+    top: Annotated[int, number(help="Number of transitions and features to show.")] = 20,
     names: Annotated[
         str | None,
         typer.Option(help="File with the features, such as the training data, to recover their names."),

@@ -12,7 +12,16 @@ from typing import Annotated, Any
 import typer
 
 from structsvm.cli import parse_inspect
-from structsvm.cli.errors import AllowHost, Host, Port, Quiet, service_token, told_in_one_sentence
+from structsvm.cli.errors import (
+    SEEDS,
+    AllowHost,
+    Host,
+    Port,
+    Quiet,
+    number,
+    service_token,
+    told_in_one_sentence,
+)
 from structsvm.cli.parse_options import Format, Model, Output, Parts, Salience, Threshold
 from structsvm.cli.teach import Annotator, Journal, Merge, NoBrowser, Random, run
 
@@ -55,10 +64,12 @@ def train(
             help="latent (default), or paper: OSPAS of Bordes' thesis (as printed with random and last)."
         ),
     ] = None,
-    passes: Annotated[int | None, typer.Option(min=1, help="Number of passes over the sentences.")] = None,
-    c: Annotated[float | None, typer.Option("-C", help="The C of the SVM: the largest step.")] = None,
+    passes: Annotated[
+        int | None, number(low=1, high=10_000, help="Number of passes over the sentences.")
+    ] = None,
+    c: Annotated[float | None, number("-C", high=1e6, help="The C of the SVM: the largest step.")] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Return no meaning if the best one leads by less than this.")
+        float | None, number(help="Return no meaning if the best one leads by less than this.")
     ] = None,
     schema: Annotated[
         str | None,
@@ -67,21 +78,24 @@ def train(
     solver: Annotated[str | None, typer.Option(help="For latent: larank (default) or pa.")] = None,
     unnamed: Annotated[
         float | None,
-        typer.Option(
+        number(
+            high=1,
             show_default="0.5",
             help="For latent: allow constants that no word names in this share of their sentences.",
         ),
     ] = None,
     clauses: Annotated[
         int | None,
-        typer.Option(
-            min=1, show_default="1", help="For latent: the largest number of meanings of a sentence."
+        number(
+            low=1, high=8, show_default="1", help="For latent: the largest number of meanings of a sentence."
         ),
     ] = None,
     nothing: Annotated[
         float | None,
-        typer.Option(
-            show_default="0.4", help="For latent: least odds that a sentence means nothing; 0 for never."
+        number(
+            high=1e6,
+            show_default="0.4",
+            help="For latent: least odds that a sentence means nothing; 0 for never.",
         ),
     ] = None,
     empty_bags: Annotated[
@@ -101,16 +115,16 @@ def train(
     ] = None,
     iterations: Annotated[
         int | None,
-        typer.Option(min=1, show_default="8", help="For latent: EM iterations of the alignment."),
+        number(low=1, high=1000, show_default="8", help="For latent: EM iterations of the alignment."),
     ] = None,
     prior: Annotated[
         float | None,
-        typer.Option(show_default="0.001", help="For latent: weight of the alignment in scores."),
+        number(high=1e6, show_default="0.001", help="For latent: weight of the alignment in scores."),
     ] = None,
     reprocess: Annotated[
         int | None,
-        typer.Option(
-            min=0, show_default="2", help="For latent: number of old sentences to revisit after each one."
+        number(
+            high=1000, show_default="2", help="For latent: number of old sentences to revisit after each one."
         ),
     ] = None,
     on_topic: Annotated[
@@ -121,7 +135,8 @@ def train(
     ] = None,
     salience: Annotated[
         float | None,
-        typer.Option(
+        number(
+            high=1,
             show_default="0.3",
             help="Do not match relations that are meant in a smaller share of the bags that contain them.",
         ),
@@ -137,7 +152,9 @@ def train(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, show_default="0", help="Random seed; the same seed gives the same model."),
+        number(
+            high=SEEDS, show_default="0", help="Random seed; the same seed gives the same model."
+        ),
     ] = None,
     resume: Annotated[str | None, typer.Option(help="Resume the training of this model.")] = None,
     format: Format = None,
@@ -182,7 +199,7 @@ def apply(
         str, typer.Argument(help="Sentences, one per line, or JSONL; - for standard input.")
     ] = "-",
     output: Output = "-",
-    n: Annotated[int, typer.Option("-n", min=1, help="Number of meanings per sentence.")] = 1,
+    n: Annotated[int, number("-n", low=1, high=1000, help="Number of meanings per sentence.")] = 1,
     show: Annotated[
         str,
         typer.Option(help="Output: mr (text TAB mr;mr), json, picture (for the terminal) or html (a page)."),

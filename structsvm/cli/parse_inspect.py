@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Quiet, told_in_one_sentence
+from structsvm.cli.errors import Quiet, number, told_in_one_sentence
 from structsvm.cli.parse_options import Format, Model, Output
 
 
@@ -17,8 +17,8 @@ def windows(
         str, typer.Argument(help="Events with times: CSV or JSONL with time (or start and end) and meaning.")
     ],
     output: Output = "-",
-    before: Annotated[float, typer.Option(help="Seconds before a text that its window includes.")] = 5,
-    after: Annotated[float, typer.Option(help="Seconds after a text that its window includes.")] = 2,
+    before: Annotated[float, number(help="Seconds before a text that its window includes.")] = 5,
+    after: Annotated[float, number(help="Seconds after a text that its window includes.")] = 2,
     quiet: Quiet = False,
 ) -> None:
     """Join texts and events by their timestamps into sentences with candidates.
@@ -55,7 +55,7 @@ def schema(
 def lexicon(
     model: Model,
     output: Output = "-",
-    least: Annotated[float, typer.Option(min=0, help="Leave out smaller shares or weights.")] = 0.1,
+    least: Annotated[float, number(help="Leave out smaller shares or weights.")] = 0.1,
 ) -> None:
     """List the symbols that each word may stand for, with their shares: word TAB symbol TAB share.
 
@@ -69,7 +69,7 @@ def explain(
     model: Model,
     sentence: Annotated[str, typer.Argument(help="The sentence.")],
     meaning: Annotated[str | None, typer.Option(help="Explain this meaning instead of the best one.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Number of weights to show.")] = 20,
+    top: Annotated[int, number(low=1, help="Number of weights to show.")] = 20,
 ) -> None:
     """Show the weights behind the score of a meaning, largest first.
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from structsvm.cli.errors import number
+
 Model = Annotated[str, typer.Argument(help="Model file.")]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
 Format = Annotated[
@@ -14,18 +16,19 @@ Format = Annotated[
 ]
 Parts = Annotated[
     int | None,
-    typer.Option(
-        min=2,
+    number(
+        low=2,
         help="Split the file into this many parts; match each part with a parser trained on the others.",
     ),
 ]
 Threshold = Annotated[
     float | None,
-    typer.Option(help="Return no meaning if the best one leads by less than this; default: as trained."),
+    number(help="Return no meaning if the best one leads by less than this; default: as trained."),
 ]
 Salience = Annotated[
     float | None,
-    typer.Option(
-        help="Do not match relations that are meant in a smaller share of their bags; default: as trained."
+    number(
+        high=1,
+        help="Do not match relations that are meant in a smaller share of their bags; default: as trained.",
     ),
 ]

@@ -6,32 +6,32 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Output, told_in_one_sentence
+from structsvm.cli.errors import SEEDS, Output, number, told_in_one_sentence
 
 
 def simulate(
     what: Annotated[str, typer.Argument(help="home, house, child-world or sportscast.")],
-    n: Annotated[int, typer.Option("-n", min=1, max=10**7, help="Number of sentences.")] = 1000,
+    n: Annotated[int, number("-n", low=1, high=10**7, help="Number of sentences.")] = 1000,
     level: Annotated[
         int | None,
-        typer.Option(
-            min=0,
+        number(
+            high=1000,
             show_default="1; home: 2",
             help="Average number of wrong meanings per sentence; not for sportscast.",
         ),
     ] = None,
     missing: Annotated[
         float | None,
-        typer.Option(show_default="0.2", help="For home: share of sentences without their right meaning."),
+        number(high=1, show_default="0.2", help="For home: share of sentences without their right meaning."),
     ] = None,
     off_topic: Annotated[
-        float | None, typer.Option(help="For home: share of sentences that mean nothing.")
+        float | None, number(high=1, help="For home: share of sentences that mean nothing.")
     ] = None,
     two_clauses: Annotated[
-        float | None, typer.Option(help="For home: share of sentences with two meanings.")
+        float | None, number(high=1, help="For home: share of sentences with two meanings.")
     ] = None,
     conditions: Annotated[
-        float | None, typer.Option(help="For home: share of sentences with a condition (nested meanings).")
+        float | None, number(high=1, help="For home: share of sentences with a condition (nested meanings).")
     ] = None,
     order: Annotated[
         str | None,
@@ -41,12 +41,12 @@ def simulate(
         ),
     ] = None,
     omitted: Annotated[
-        float | None, typer.Option(help="For home: share of commands that do not mention their room.")
+        float | None, number(high=1, help="For home: share of commands that do not mention their room.")
     ] = None,
     unseen: Annotated[
         float | None,
-        typer.Option(
-            help="For home: share of sentences with names or numbers that never occur in the others."
+        number(
+            high=1, help="For home: share of sentences with names or numbers that never occur in the others."
         ),
     ] = None,
     multiword: Annotated[
@@ -55,8 +55,8 @@ def simulate(
     numbers: Annotated[
         str | None, typer.Option(show_default="digits", help="For home: digits, words or mixed.")
     ] = None,
-    misspelt: Annotated[float | None, typer.Option(help="For home: share of misspelt words.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed; the same seed gives the same file.")] = 0,
+    misspelt: Annotated[float | None, number(high=1, help="For home: share of misspelt words.")] = None,
+    seed: Annotated[int, number(high=SEEDS, help="Random seed; the same seed gives the same file.")] = 0,
     output: Output = "-",
 ) -> None:
     """Generate sentences with candidate meanings, as JSONL.

@@ -13,6 +13,7 @@ from structsvm.cli.errors import (
     Format,
     Jobs,
     Output,
+    number,
     numbers_of,
     told_in_one_sentence,
 )
@@ -26,8 +27,9 @@ def tag(
     output: Output = "-",
     nbest: Annotated[
         int,
-        typer.Option(
-            min=1,
+        number(
+            low=1,
+            high=1000,
             help="Append the n best labellings, one after the other; needs a model with exact inference.",
         ),
     ] = 1,

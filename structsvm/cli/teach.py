@@ -9,7 +9,16 @@ from typing import Annotated, Any
 
 import typer
 
-from structsvm.cli.errors import Encoding, Format, Host, Port, counted, service_token, told_in_one_sentence
+from structsvm.cli.errors import (
+    Encoding,
+    Format,
+    Host,
+    Port,
+    counted,
+    number,
+    service_token,
+    told_in_one_sentence,
+)
 from structsvm.cli.train import with_flags
 from taggers.options import OPTIONS
 
@@ -23,7 +32,7 @@ Annotator = Annotated[str, typer.Option(help="Your name, for the journal.")]
 NoBrowser = Annotated[
     bool, typer.Option("--no-browser", help="Print the address, but do not open a browser.")
 ]
-Random = Annotated[float, typer.Option(min=0, max=1, help="Share of random questions, for an honest score.")]
+Random = Annotated[float, number(high=1, help="Share of random questions, for an honest score.")]
 
 
 def teach(

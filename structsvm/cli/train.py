@@ -11,7 +11,18 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from structsvm.cli.errors import Column, Columns, Encoding, Format, Quiet, numbers_of, told_in_one_sentence
+from structsvm.cli.errors import (
+    MOST,
+    SEEDS,
+    Column,
+    Columns,
+    Encoding,
+    Format,
+    Quiet,
+    number,
+    numbers_of,
+    told_in_one_sentence,
+)
 from taggers.options import OPTIONS, TASKS, Option
 
 
@@ -56,8 +67,8 @@ def train(
     ] = "float32",
     prune: Annotated[
         float | None,
-        typer.Option(
-            min=0, help="Drop weights of this magnitude or less, and features left without weights."
+        number(
+            help="Drop weights of this magnitude or less, and features left without weights."
         ),
     ] = None,
     calibrate: Annotated[
@@ -193,11 +204,13 @@ def _flag(option: Option) -> Any:
     """The annotation from which typer builds a flag; an absent flag is None: the tagger chooses."""
     name: Any = str if option.type is object else option.type
     name = list[str] if option.repeatable else name
-    information = typer.Option(
-        option.flag, min=option.low, metavar=option.metavar, help=option.help,
-        show_default=str(option.initial) if option.type is int and option.initial is not None else False,
-    )  # fmt: skip
-    return Annotated[name | None, information]
+    told: dict[str, Any] = {"metavar": option.metavar, "help": option.help, "show_default": False}
+    if option.type is int and option.initial is not None:
+        told["show_default"] = str(option.initial)
+    if option.type not in (int, float):
+        return Annotated[name | None, typer.Option(option.flag, **told)]
+    high = SEEDS if option.name == "random_state" else option.high or MOST
+    return Annotated[name | None, number(option.flag, low=option.low or 0, high=high, **told)]
 
 
 

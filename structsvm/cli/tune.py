@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structsvm.cli.errors import Column, Columns, Encoding, Format, told_in_one_sentence
+from structsvm.cli.errors import Column, Columns, Encoding, Format, number, told_in_one_sentence
 from structsvm.cli.train import given, with_flags
 
 
@@ -29,8 +29,9 @@ def tune(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(
-            min=1,
+        number(
+            low=1,
+            high=10_000,
             help="Number of combinations in the first round, instead of a time; the same seed then gives the "
             "same result.",
         ),

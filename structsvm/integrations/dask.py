@@ -52,7 +52,7 @@ def connect(address: str) -> Client:
     """A client for `tcp://host:port`, or for `local:N`, a new cluster of N processes on this machine."""
     kind, _, count = address.partition(":")
     if kind == "local":
-        if not count.isdecimal() or not int(count):
+        if not count.isdecimal() or not 0 < len(count.lstrip("0")) < 5:
             raise ValueError(f"a local cluster is given as local:N, such as local:4, got {address!r}")
         cluster = LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)
         client = Client(cluster)

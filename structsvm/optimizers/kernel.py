@@ -21,7 +21,14 @@ from structsvm.problem import Problem
 from structsvm.problems.joint import JointKernelProblem
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence.problem import SequenceProblem
-from structsvm.validation import check_count, check_matrix, check_positive, check_targets
+from structsvm.validation import (
+    LARGEST,
+    check_count,
+    check_matrix,
+    check_number,
+    check_positive,
+    check_targets,
+)
 
 COARSE = 0.03  # of the gap on support patterns: with more of it left, looking at other patterns is too early
 NO_BATCHES = "the kernel values between two batches are missing; pass all data to fit"
@@ -142,6 +149,7 @@ class _Kernels:
     def _check_kernel(self) -> None:
         """Reject options and problems that kernels do not support."""
         check_positive(gamma=self.gamma, eta=self.eta, cache_size=self.cache_size)
+        check_number(coef0=self.coef0, low=-LARGEST)
         check_count(degree=self.degree, low=1)
         problem = self.problem
         if isinstance(problem, SequenceProblem):

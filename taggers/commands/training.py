@@ -14,6 +14,7 @@ from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
 from structsvm.files.quantise import DTYPES
+from structsvm.validation import MOST, check_number
 from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
@@ -31,7 +32,7 @@ from taggers.labels.checks import (
 )
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
-from taggers.options import check_resumed, check_used
+from taggers.options import check_resumed, check_used, checked_settings
 from taggers.tagger import TASKS, SequenceTagger
 from taggers.trainer import TrainingPoint
 from taggers.tuning import fit_rivals, rival_settings
@@ -324,6 +325,10 @@ def new_tagger(
                 f"{resume} cannot be resumed: its labels come from several columns ({', '.join(parts)}), "
                 "and train reads one label column"
             )
+        try:
+            checked_settings(tagger)
+        except ValueError as error:
+            raise ValueError(f"{resume}: {error}") from None
         was = tagger.model_.files.get("task", task)
         if was != task:
             raise ValueError(f"{resume} is a model for the task {was}, not {task}; use train {was}")
@@ -356,5 +361,7 @@ def check_saving(
         raise ValueError(f"{output} is not a regular file; choose another name for the model")
     if dtype not in DTYPES:
         raise ValueError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+    if prune is not None:
+        check_number(prune=prune, high=MOST)
     if keep_state and (prune is not None or dtype != "float32"):
         raise ValueError("--keep-state saves all weights exactly; leave out --prune and --dtype")

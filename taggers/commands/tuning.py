@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from structsvm.validation import MOST, check_positive
 from taggers.commands.training import check_ready, check_saving, new_tagger, read_alike, read_labelled, train
 from taggers.labels.label_encoding import GoldLabels
 from taggers.options import OPTIONS
@@ -77,7 +78,9 @@ def seconds(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", text.strip())
     if match is None or not float(match[1]):
         raise ValueError(f"--budget must be a time such as 120s or 5m, got {text!r}")
-    return float(match[1]) * UNITS[match[2] or ""]
+    time = float(match[1]) * UNITS[match[2] or ""]
+    check_positive(high=MOST, **{"--budget": time})
+    return time
 
 
 def flags(options: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ from spacy.training import Example, validate_examples, validate_get_examples
 from spacy.vocab import Vocab
 
 from structsvm.integrations.spacy import EstimatorPipe
-from structsvm.validation import check_count
+from structsvm.validation import MOST, MOST_BEST, check_count, check_number
 from taggers.formats._columns import Columns
 from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
@@ -88,7 +88,8 @@ class SequencePipe(EstimatorPipe):
         scorer: Callable[..., Any] | None = None,
     ) -> None:
         attribute_ids(columns or ())
-        check_count(nbest=nbest)
+        check_count(nbest=nbest, high=MOST_BEST)
+        check_number(prune=prune, high=MOST)
         if margins or nbest:
             register()
         self.margins, self.nbest = margins, nbest

@@ -79,5 +79,5 @@ def test_a_seed_repeats_and_another_differs(bags):
 
 
 def test_a_negative_level_is_refused():
-    with pytest.raises(ValueError, match="level is -2"):
+    with pytest.raises(ValueError, match="level must be"):
         simulate_child_world(5, level=-2)

@@ -106,5 +106,5 @@ def test_more_candidates_than_there_are_actions_come_to_an_end():
 
 
 def test_a_negative_level_is_refused():
-    with pytest.raises(ValueError, match="level is -1"):
+    with pytest.raises(ValueError, match="level must be"):
         simulate_house(5, level=-1)

@@ -100,7 +100,7 @@ def test_the_command_writes_bags_that_train_reads(folder):
     assert run("train", "bags.jsonl", "-o", "m.ssvm", cwd=folder).returncode == 0
     done = run("windows", "texts.csv", "events.jsonl", "--after", -1, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "after must be at least 0" in done.stderr
+    assert "Invalid value for '--after'" in done.stderr
     done = run("windows", "texts.csv", "texts.csv", cwd=folder)
     assert (done.returncode, done.stdout) == (1, "")
     done = run("windows", "texts.csv", "events.jsonl", "-o", "texts.csv", cwd=folder)

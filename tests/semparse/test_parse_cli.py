@@ -223,8 +223,9 @@ def test_answers_can_be_selected_after_training(folder):
         assert all(line.endswith("\t") for line in done.stdout.splitlines())
     done = run("parse", "evaluate", "game.ssvm", "test.jsonl", "--threshold", 1e9, "--json", cwd=folder)
     assert json.loads(done.stdout)["parsing"]["answered"] == 0
-    refused(run("parse", "apply", "game.ssvm", "test.jsonl", "--threshold", -1, cwd=folder), 2, "threshold")
-    refused(run("parse", "match", "game.ssvm", "test.jsonl", "--salience", 5, cwd=folder), 2, "at most 1")
+    done = run("parse", "match", "game.ssvm", "test.jsonl", "--salience", 5, cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Invalid value for '--salience': must be a number of at most 1, got 5" in done.stderr
 
 
 def test_resume_goes_on_with_new_sentences(folder):

@@ -181,7 +181,7 @@ def test_prediction_is_pure_and_classes_keep_their_names(name):
     ("name", "change", "message"),
     [
         ("lasvm", {"C": -1}, "C must be"),
-        ("lasvm", {"C": 1e200}, "C times the sample weight"),
+        ("lasvm", {"C": 1e200}, "C must be at most"),
         ("lasvm", {"tau": 0}, "tau must be"),
         ("lasvm", {"kernel": "other"}, "kernel must be"),
         ("lasvm", {"gamma": "wide"}, "gamma must be"),

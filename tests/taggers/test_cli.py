@@ -175,7 +175,7 @@ def test_wrong_use(folder):
     refused(run("tag", "missing.ssvm", "test.txt", cwd=folder), 2, "missing.ssvm does not exist")
     refused(run("tag", "train.txt", "test.txt", cwd=folder), 2, "not a structsvm model")
     refused(run("tag", "chunk.ssvm", "missing.txt", cwd=folder), 1, "missing.txt: cannot be read")
-    refused(run("train", "chunk", "train.txt", "-C", "-3", "-o", "x.ssvm", cwd=folder), 2, "C must be")
+    refused(run("train", "chunk", "train.txt", "-C", "-3", "-o", "x.ssvm", cwd=folder), 2, "-C")
     refused(run("train", "chunk", "train.txt", cwd=folder), 2)
     refused(run("tag", "chunk.ssvm", "--format", "text", cwd=folder, stdin=b"A cat."), 1, "needs 2 columns")
     wrong = run("train", "chunk", "train.txt", "--column", "x", "-o", "x.ssvm", cwd=folder)

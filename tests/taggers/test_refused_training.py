@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from structsvm import ConvergenceWarning
+from structsvm.files import load_model, save_model
 from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
 from taggers.options import OPTIONS, Option, with_options
 from taggers.trainer import Trainer
-from tests.taggers.sentences import chunk_data
+from tests.taggers.command_line import refused, run
+from tests.taggers.sentences import as_columns, chunk_data
 
 pytestmark = pytest.mark.filterwarnings("ignore:some new labels are not of the scheme")
 X, Y = chunk_data(20)
@@ -287,3 +289,19 @@ def test_a_copy_of_a_tagger_remembers_its_settings():
     tagger = copy.deepcopy(SequenceTagger().fit(WORDS, Y))
     with pytest.raises(ValueError, match="cutoff cannot change"):
         tagger.set_params(cutoff=2).partial_fit(WORDS, Y)
+
+
+def test_a_model_older_than_a_bound_predicts_and_says_how_to_train_it(tmp_path):
+    path = tmp_path / "old.ssvm"
+    SequenceTagger(C=0.5).fit(WORDS, Y).save(path, training_state=True)
+    arrays, meta = load_model(path)
+    meta["parameters"]["C"] = 1e7
+    save_model(path, arrays, meta)
+    old = SequenceTagger.load(path)
+    assert len(old.predict(WORDS)) == len(WORDS)
+    with pytest.raises(ValueError, match=r"at most 1,000,000, got 1.*with this value.*another C \(-C on"):
+        old.partial_fit(WORDS, Y)
+    SequenceTagger.load(path, C=0.5).partial_fit(WORDS, Y)
+    (tmp_path / "t.txt").write_bytes(as_columns(5))
+    train = ("train", "label", "t.txt", "--resume", "old.ssvm", "-o", "new.ssvm")
+    refused(run(*train, cwd=tmp_path), 2, "old.ssvm: C must be at most", "-C on the command line")
