@@ -15,7 +15,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from corpora.bags import Bag
 from corpora.readers.robocup import YEARS, Game, read_game
@@ -23,6 +23,7 @@ from semparse.meaning import MeaningError, as_mr, parse_mrs
 from structsvm.files import DataError, file_name, open_input
 
 FORMATS = ("jsonl", "tab", "robocup")
+LONGEST_LINE = 16 << 20  # bytes, so that a small compressed file without line ends does not fill the memory
 KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
 
 
@@ -164,10 +165,21 @@ def read_lines(path: str | os.PathLike[str]) -> list[str]:
     name = file_name(path)
     try:
         with open_input(path) as file:
-            data = file.read()
+            data = b"".join(_bounded(file, name))
         return list(io.StringIO(data.decode("utf-8-sig"), newline=None))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError("not valid UTF-8; convert the file to UTF-8", name, line) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}; is the file complete?", name) from None
+
+
+def _bounded(file: BinaryIO, name: str) -> Iterator[bytes]:
+    """The lines of a file; raise DataError for one that is too long."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            what = f"a line of more than {LONGEST_LINE >> 20} MB; is this the right file?"
+            raise DataError(what, name, number)
+        yield line

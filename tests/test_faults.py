@@ -1,6 +1,7 @@
 """Kills, full and read-only disks, several writers and links: the old file or the new one, never neither.
 
-`python -m tests.faults` kills 200 times; here it is a few times.
+`python -m tests.faults` kills 200 times at random moments, and `python -m tests.aimed` 300 times while a file
+is written; here it is a few times.
 """
 
 import os
@@ -13,6 +14,7 @@ import sys
 import pytest
 
 from structsvm.files import load_model, save_model
+from tests.aimed import WINDOW, aim
 from tests.faults import kill, kill_journals, start, wait
 from tests.taggers.command_line import COMMAND, refused, run
 from tests.taggers.sentences import as_columns
@@ -51,6 +53,14 @@ def test_a_killed_command_leaves_the_old_file_or_the_new_one(number, tmp_path):
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_killed_process_leaves_all_acknowledged_records_in_a_journal(tmp_path):
     assert kill_journals(tmp_path, 5, seed=0)["records"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="watches processes in /proc")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_writers_killed_while_they_write_leave_the_old_file_or_the_new_one(tmp_path):
+    names = ("train --curve", "tag -o", "serve --journal", "teach")
+    found = aim(tmp_path, 8, seed=0, names=names)
+    assert sum(count for name, count in found.items() if name.split(": ")[1] in WINDOW) > 4
 
 
 @pytest.mark.skipif(not MOUNTS, reason="a file system cannot be mounted here")

@@ -182,6 +182,7 @@ class LocalService:
             await send(message)
 
         response: Response | None = None
+        path = ""  # without the token, which must not be logged
         try:
             path = self._checked_path(scope)
             if path == "":  # without the slash, the relative links of a page would lose the token
@@ -196,7 +197,7 @@ class LocalService:
             response = JSONResponse({"error": f"{scope['method']} {scope['path']}: {error.detail}"},
                                     error.status_code, error.headers)  # fmt: skip
         except Exception:
-            log.exception("internal error in %r", scope["path"])
+            log.exception("internal error in %r", path)
             response = JSONResponse({"error": "internal error; the service has logged it"}, 500)
         if response is not None:
             if response.status_code == 413:

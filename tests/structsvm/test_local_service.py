@@ -216,6 +216,15 @@ def test_errors_are_json_with_one_sentence(port: int, caplog: pytest.LogCaptureF
     assert "secret details" in caplog.text
 
 
+def test_the_token_is_not_logged_with_an_error(caplog: pytest.LogCaptureFixture) -> None:
+    service = LocalService(ROUTES, token=TOKEN)
+    service.max_bytes = None  # type: ignore[assignment]  # any fault of the service itself, before the routes
+    with running(service) as port:
+        assert call(port, f"/{TOKEN}/echo", body=b"{}")[0] == 500
+    assert "internal error in '/echo'" in caplog.text
+    assert TOKEN not in caplog.text
+
+
 def test_a_used_port_and_bad_addresses_give_one_sentence(port: int) -> None:
     with pytest.raises(ValueError, match=f"port {port} is in use; stop the program"):
         LocalService(ROUTES, port=port)

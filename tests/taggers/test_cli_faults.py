@@ -112,6 +112,8 @@ def test_an_endless_line_is_refused_before_it_fills_the_memory(folder):
     for command in ("tag", "evaluate"):
         done = run(command, "en-pos", "endless.gz", "--format", "text", cwd=folder)
         refused(done, 1, "endless.gz:1: a sentence or line of more than 16 MB")
+    done = run("parse", "train", "endless.gz", "-o", "m.ssvm", cwd=folder)
+    refused(done, 1, "endless.gz:1: a line of more than 16 MB")
 
 
 @pytest.mark.parametrize("name", FORMATS)
