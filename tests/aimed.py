@@ -230,6 +230,7 @@ def aim(folder: Path, kills: int, seed: int, names: Sequence[str] = ()) -> Count
     old = (folder / "old.txt").read_bytes()  # any other file of the user's
     events, new, sizes = {}, {}, {}
     for name, writer in known.items():
+        restore(folder, writer, old)
         events[name] = fire(writer, folder).events
         new |= {output: content(folder / output) for output in writer.outputs}
         sizes[name] = min([(folder / output).stat().st_size for output in writer.outputs], default=0)
