@@ -67,9 +67,12 @@ def environment(folder: Path) -> Path:
     site = next((folder / "venv/lib").glob("python*/site-packages"))
     borrowed = [path for path in sys.path if path.endswith("site-packages")]
     (site / "checked.pth").write_text("\n".join([str(folder / "tree"), *borrowed]) + "\n")
-    command = python.with_name("structsvm")
-    command.write_text(f"#!{python}\nfrom structsvm.cli.entry import main\n\nmain()\n")
-    command.chmod(0o755)
+    commands = {"structsvm": f"#!{python}\nfrom structsvm.cli.entry import main\n\nmain()\n"}
+    if (curl := shutil.which("curl")) is not None:  # with ASan preloaded it hangs in setlocale now and then
+        commands["curl"] = f'#!/bin/sh\nexec env -u LD_PRELOAD {curl} "$@"\n'
+    for name, text in commands.items():
+        python.with_name(name).write_text(text)
+        python.with_name(name).chmod(0o755)
     return python
 
 

@@ -69,6 +69,8 @@ def as_conllu(columns: str) -> str:
     )
 
 
+# Of a block that fails half way: a server would keep the pipes open, and the test would wait forever.
+STOP_SERVERS = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n"
 SIMULATED = re.compile(r"(simulate .*-n )[0-9]{3,}")
 
 
@@ -91,7 +93,7 @@ def test_page_runs_from_its_beginning_to_its_end(
         code = SIMULATED.sub(r"\g<1>150", code)
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         done = subprocess.run(
-            ["bash", "-euc", code],
+            ["bash", "-euc", STOP_SERVERS + code],
             env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, (code, done.stderr)
