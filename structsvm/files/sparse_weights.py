@@ -162,7 +162,7 @@ class SparseRows:
         least: the magnitude up to which weights are dropped; the others are rounded as in files of `dtype`.
         needed: rows to keep even if they are empty.
         """
-        keep = np.abs(self.cells["value"]) > np.float64(least)  # least may be too large for a float32
+        keep = np.abs(self.cells["value"]) > least
         keep[: self.ptr[min(first, len(self))]] = True
         large = self._kept_cells(keep)
         cells = large.cells.copy()
