@@ -186,7 +186,7 @@ def test_two_duals_over_one_oracle_each_take_the_differences_they_know():
 
 @pytest.mark.parametrize("kind", ["normal", "counts"])
 def test_shards_round_shared_inputs_as_copied_ones(kind):
-    X, y = noisy_classes(60, width=9, seed=6)
+    X, y = noisy_classes(60, k=20, width=20, seed=6)  # the classes of a feature fill several blocks of w
     X = np.where(np.abs(X) < 0.5, 0, X if kind == "normal" else np.clip(np.round(X), 0, 3))
     fast, slow = (
         ParallelLaRank(problem(), C=0.5, epochs=3, shards=3, jobs=2).fit(sparse.csr_array(X), y)
