@@ -661,7 +661,7 @@ def test_an_amount_of_pruning_above_every_weight_only_warns_that_nothing_is_left
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         commands.train_lemma(folder / "train.conllu", folder / "none.ssvm", prune=1e9)
-    assert [str(one.message) for one in told] == ["prune=1000000000.0 drops the weights of all features; lower it"]
+    assert [str(one.message) for one in told] == ["prune=1e+09 drops the weights of all features; lower it"]
 
 
 @pytest.mark.parametrize("column", [1, 2, 3, 4, 5, 9])
