@@ -13,7 +13,7 @@ from structsvm.guard import reads
 from structsvm.kernels.functions import Inputs
 from structsvm.validation import check_count, check_positive
 
-MOST_STEPS = 1_000_000  # K
+MOST_STEPS = 1_000_000  # K; Ctrl-C waits for K steps
 
 
 @dataclass(eq=False, repr=False)
@@ -46,9 +46,7 @@ class TrackingClassifier(KernelMachine):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_positive(C=self.C)
-        check_count(K=self.K, low=1)
-        if self.K > MOST_STEPS:
-            raise ValueError(f"K must be at most {MOST_STEPS:,}, got {self.K:,}; Ctrl-C waits for K steps")
+        check_count(K=self.K, low=1, high=MOST_STEPS)
 
     def _bound(self) -> float:
         return self.C

@@ -100,7 +100,7 @@ def test_mistakes_are_refused_in_one_sentence(folder):
         (1, ("teach", "ner", "raw.txt", "--merge", "other.jsonl"), "other.jsonl:1: is a journal of pos"),
         (1, ("teach", "ner", "raw.txt", "--begin", "raw.txt"), "has only one column"),
         (2, ("teach", "ner", "raw.txt", "--journal", "raw.txt"), "would be overwritten"),
-        (2, ("teach", "ner", "raw.txt", "-C", "-1"), "C must be"),
+        (2, ("teach", "ner", "raw.txt", "-C", "-1"), "Invalid value for '-C'"),
         (2, ("teach", "ner", "raw.txt", "--export", "a.txt", "--export", "a.tsv"), "an export must end in"),
         (1, ("teach", "ner", "raw.txt", "--export", "a.txt"), "no answers yet, so there is nothing"),
         (1, ("train", "ner", "none.conllu", "--format", "conllu"), "the column upos has no labels"),
