@@ -16,6 +16,9 @@ from structsvm.files.errors import DataError
 from structsvm.validation import check_count
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
+from taggers.formats.conllu import FORMAT as CONLLU
+from taggers.formats.conllu_checks import check_conllu
+from taggers.formats.files import CHUNK as PART
 from taggers.formats.files import read_columns
 from taggers.labels import schemes
 
@@ -54,7 +57,10 @@ def make_reader(
         if name not in TOKEN:
             raise ValueError(f"inputs must be among {', '.join(TOKEN)}, got {name!r}")
 
+    checked = False
+
     def read(nlp: Language) -> Iterator[Example]:
+        nonlocal checked
         scheme: dict[str, str] = {}
         count = 0
 
@@ -67,13 +73,17 @@ def make_reader(
                 )  # fmt: skip
             return list(found.values())
 
-        for chunk in read_columns(path, format, wanted=wanted, encoding=encoding):
+        size = PART if checked else None  # the whole file at first, for the check
+        for chunk in read_columns(path, format, wanted=wanted, encoding=encoding, chunk_size=size):
+            if chunk.format is CONLLU and not checked:
+                check_conllu(chunk.data, chunk.name)
             names = list(places(chunk.format, columns))
             for example in examples(nlp.vocab, chunk, names, inputs, spans_key, scheme):
                 yield example
                 count += 1
                 if count == limit:
                     return
+        checked = True  # `spacy train` reads the file many times
 
     def corpus(nlp: Language) -> Iterator[Example]:
         found = read(nlp)
@@ -98,7 +108,8 @@ def places(format: Format, columns: list[str] | None) -> dict[str, int]:
         return {name: format.names.index(column) for name, column in NAMED.items()}
     if columns is None or columns.count(WORD) != 1:
         raise ValueError(
-            f'the columns of the file are unknown; name them, as in columns = ["{WORD}", "TAG", "{CHUNK}"]'
+            f'the columns of the file are unknown; name them, as in columns = ["{WORD}", "TAG", "{CHUNK}"], '
+            'or set format = "conllu" for CoNLL-U'
         )
     return {name: place for place, name in enumerate(columns) if name != SKIP}
 

@@ -87,6 +87,20 @@ def test_spacy_reads_features_and_wants_a_name_for_each_column(folder):
         list(make_reader(str(folder / "three.txt"), columns=["ORTH", "NER"])(nlp))
 
 
+def test_spacy_refuses_a_broken_treebank_with_its_line(folder):
+    spacy = pytest.importorskip("spacy")
+    from taggers.spacy.reader import make_reader
+
+    data = (folder / "train.conllu").read_bytes()
+    at = data.index(b"\n3\t", len(data) // 2)
+    (folder / "broken.conllu").write_bytes(data[:at] + data[at:].replace(b"\n3\t", b"\n7\t", 1))
+    line = 2 + data[:at].count(b"\n")
+    with pytest.raises(DataError, match=rf"broken\.conllu:{line}: number 7 instead of 3"):
+        list(make_reader(str(folder / "broken.conllu"))(spacy.blank("en")))
+    corpus = make_reader(str(folder / "train.conllu"))
+    assert len(list(corpus(spacy.blank("en")))) == len(list(corpus(spacy.blank("en")))) == 80
+
+
 def test_train_ud_and_lemma_refuse_the_flags_of_single_taggers(tmp_path):
     for flag in (("--fit-bias",), ("--calibrate",), ("--cluster", "local:1"), ("-C", "0")):
         for task in ("ud", "lemma"):
