@@ -42,6 +42,8 @@ EPOCHS = 4
 USUAL = 10  # how many of the most common features of its part of speech to test each word with
 MOST_SEEN = 1 << 17  # lemmas to remember
 
+# The case; what to replace by what at the beginning; how much to remove at the end, and what to put there.
+Edits = tuple[Callable[[str], str], str, str, int, str]
 Token = tuple[str, ...]  # form, part of speech and, if there are any, features
 
 
@@ -73,6 +75,24 @@ def is_script(text: str) -> bool:
     return whole and bool(arrow) and last.isascii() and last.isdigit()
 
 
+@lru_cache(maxsize=1 << 12)
+def _parsed(script: str) -> Edits:
+    """The edits of a script, for `_changed`."""
+    case, begin, end = script.split(JOINT)
+    (first, prefix), (last, suffix) = begin.split(">", 1), end.split(">", 1)
+    return CASES[case], first, prefix, int(last), suffix
+
+
+def _changed(form: str, edits: Edits) -> str:
+    case, first, prefix, last, suffix = edits
+    word = case(form)
+    if last > len(word):
+        return form
+    if last or suffix:
+        word = word[: len(word) - last] + suffix
+    return (prefix + word[len(first) :] if word.startswith(first) else word) or form
+
+
 @lru_cache(maxsize=1 << 17)
 def edited(form: str, script: str) -> str:
     """The form after a script; what does not fit the form is left out.
@@ -80,13 +100,7 @@ def edited(form: str, script: str) -> str:
     >>> edited("gespeelde", script("gewerkte", "werk"))
     'speel'
     """
-    case, begin, end = script.split(JOINT)
-    (first, prefix), (last, suffix) = begin.split(">", 1), end.split(">", 1)
-    word = CASES[case](form)
-    if int(last) > len(word):
-        return form
-    word = word[: len(word) - int(last)] + suffix
-    return (prefix + word.removeprefix(first) if word.startswith(first) else word) or form
+    return _changed(form, _parsed(script))
 
 
 @dataclass
@@ -142,7 +156,8 @@ class Lemmatizer:
 
     def _lemmas(self, columns: Columns) -> list[str]:
         ids, scripts = self.corrected(columns, self.model.tag(columns), self.model.names)
-        return [edited(word, scripts[k]) for word, k in zip(columns.texts(0), ids.tolist(), strict=True)]
+        edits = {k: _parsed(scripts[k]) for k in set(ids.tolist())}  # faster than a cache of `edited`
+        return [_changed(word, edits[k]) for word, k in zip(columns.texts(0), ids.tolist(), strict=True)]
 
 
 def _taken(columns: Columns, tokens: np.ndarray) -> Columns:

@@ -263,8 +263,9 @@ class TaggerModel:
         """The values that labels have for one of these columns; None: the labels themselves."""
         if part is None:
             return self.names
-        at = self.parts.index(part)
-        return [values(name, len(self.parts))[at] for name in self.names]
+        parts = self.parts
+        at = parts.index(part)
+        return [values(name, len(parts))[at] for name in self.names]
 
     @property
     def n_features(self) -> int:
