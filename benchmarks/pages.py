@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.experiment import experiments
 from benchmarks.harness import RESULTS, table
 from benchmarks.peers.measuring import median
-from benchmarks.peers.reporting import tables
+from benchmarks.peers.reporting import machines, tables
 from benchmarks.peers.tasks import TASKS, TITLES
 from benchmarks.reproduce import difference, kept_rows, markdown, verdict
 
@@ -62,11 +62,10 @@ def readme_row(task: str, entry: dict[str, Any]) -> list[str]:
 
 def peers_of(task: str) -> str:
     """All programs on one task."""
-    record = peers()
-    entries = [entry for entry in record["entries"] if entry["task"] == task]
+    entries = [entry for entry in peers()["entries"] if entry["task"] == task]
     versions = {entry["method"].split()[0]: entry["version"] for entry in entries if entry["version"]}
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return f"{tables(entries)}\n\n{record['machine']}; {named}"
+    return f"{tables(entries)}\n\n{machines(entries)}; {named}"
 
 
 def papers() -> str:

@@ -99,7 +99,7 @@ def collect(
                 }
                 entry = results.setdefault((task, method.name), start)
                 entry |= {"version": install.installed(method.package).get("version", "")}
-                entry |= {"options": method.tasks[task]}
+                entry |= {"options": method.tasks[task], "machine": machine()}
                 failed = entry.get("failed") or obstacle(method)
                 if failed is None:
                     try:
@@ -128,7 +128,6 @@ def median(entry: dict[str, Any], key: str) -> float:
 def keep(name: str, record: dict[str, Any], *, history: bool = True) -> None:
     """The last run as JSON, and all runs as lines of a history."""
     RESULTS.mkdir(exist_ok=True)
-    record = {**record, "machine": machine()}
     (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if not history:
         return

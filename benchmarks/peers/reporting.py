@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness import RESULTS, figure, machine, table
+from benchmarks.harness import RESULTS, figure, table
 from benchmarks.peers.measuring import median
 from benchmarks.peers.tasks import TASKS, TITLES
 
@@ -62,6 +62,16 @@ def cells(entry: dict[str, Any], fastest: float) -> list[str]:
     ]  # fmt: skip
 
 
+def machines(entries: list[dict[str, Any]]) -> str:
+    """The machines and dates of the measurements, the tasks first if they differ."""
+    tasks: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        tasks.setdefault(entry["machine"], {})[entry["task"]] = None
+    if len(tasks) == 1:
+        return entries[0]["machine"]
+    return "; ".join(f"{', '.join(names)}: {name}" for name, names in tasks.items())
+
+
 def legend(entries: list[dict[str, Any]]) -> str:
     versions = {e["method"].split()[0]: e["version"] for e in entries if e["version"]}
     told = ", ".join(f"{name} {version}" for name, version in versions.items())
@@ -71,7 +81,7 @@ def legend(entries: list[dict[str, Any]]) -> str:
         "wall-clock time. Figures are medians, with minimum and maximum in brackets. Each program runs in "
         "its own process, in turn, on one core; starting Python and imports are not timed. All use the same "
         "template; for programs that take strings, Python makes the features, as is usual for them.\n\n"
-        f"{machine()}; {told}"
+        f"{machines(entries)}; {told}"
     )
 
 

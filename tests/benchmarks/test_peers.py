@@ -117,7 +117,8 @@ def test_the_guard_ends_with_an_error_where_something_is_worse(monkeypatch, tmp_
 def test_pages_hold_what_was_measured_last(monkeypatch, tmp_path):
     runs = [{"train": 2.0, "model_mb": 1.0, "peak_mb": 9.0, "load": 0.1, "rate": 10.0, "score": 90.0}]
     entry = {"task": "chunking", "method": "peer", "version": "1.2", "template": "its own", "runs": runs}
-    (tmp_path / "peers.json").write_text(json.dumps({"entries": [entry], "machine": "a machine"}))
+    entries = [entry | {"machine": "a machine"}, entry | {"task": "pos", "machine": "yesterday"}]
+    (tmp_path / "peers.json").write_text(json.dumps({"entries": entries}))
     (tmp_path / "other.md").write_text("| new |\n")
     shown = {"name": "LaRank", "measure": "dual", "digits": 1, "relative": False}
     rows = [{"paper": 200.0, "ours": [198.0]}, {"paper": None, "ours": [3.0]}]
@@ -133,5 +134,7 @@ def test_pages_hold_what_was_measured_last(monkeypatch, tmp_path):
     assert "| CoNLL-2000 chunking | F1 |" in filled
     assert "| peer | 90.00 | 2.00 |" in filled
     assert "a machine; peer 1.2" in filled
+    assert "yesterday" not in filled
+    assert reporting.machines(entries) == "chunking: a machine; pos: yesterday"
     assert re.search(r"\[table-5.7\].* \| 1 \|  \| 1 \| 1.0% \|", filled)
     assert pages.filled(filled) == filled
