@@ -36,7 +36,10 @@ ALGORITHMS = tuple(DEFAULTS)
 SOLVERS = ("pa", "larank")
 EMPTY_BAGS = ("skip", "nothing")
 MOST_CLAUSES = 8
-LARGEST = {"C": 1e6, "threshold": 1e9, "unnamed": 1, "salience": 1, "prior": 1e6, "nothing": 1e6}
+LARGEST = {
+    "C": 1e6, "threshold": 1e9, "unnamed": 1, "salience": 1, "prior": 1e6, "nothing": 1e6, "iterations": 1000,
+    "reprocess": 1000, "passes": 10_000,
+}  # fmt: skip
 STRATEGIES = ("random", "left-right", "order-free")
 ONLY = {  # options that only one of the algorithms has
     "latent": (
@@ -200,11 +203,11 @@ class Ospas(Estimator):
         )
         if self.C is not None:
             check_positive(C=self.C, high=np.inf)  # `_check_bounds` checks what the caller chose
-        check_count(iterations=self.iterations, low=1, high=1000)
-        check_count(reprocess=self.reprocess, low=0, high=1000)
+        check_count(iterations=self.iterations, low=1)
+        check_count(reprocess=self.reprocess, low=0)
         check_count(clauses=self.clauses, low=1, high=MOST_CLAUSES)
         if self.passes is not None:
-            check_count(passes=self.passes, low=1, high=10_000)
+            check_count(passes=self.passes, low=1)
         if self.unnamed is not None:
             check_positive(unnamed=self.unnamed)
         unknown = set(self.features) - set(FEATURES)

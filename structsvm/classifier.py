@@ -108,6 +108,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         keeps what it has learned.
         """
         self._check_options()
+        self._check_kernel()
         X, y = self._checked(X, y)
         weight = self._weights(y, sample_weight, self.class_weight, np.unique(y))
         rows = fingerprint(X, y, weight) if self.warm_start else None
@@ -130,6 +131,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         epochs, tol, random_state, callback, jobs and class_weight may change between calls.
         """
         self._check_options()
+        self._check_kernel()
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
                 "class_weight 'balanced' is not supported by partial_fit, which does not see all data; "
@@ -157,13 +159,15 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         optimizer.partial_fit(X, y, weight)
         return self._adopt(optimizer, X)
 
-    def _check_options(self) -> None:
-        """Check the options that no optimizer checks."""
+    def _check_kernel(self) -> None:
         check_number(coef0=self.coef0, low=-LARGEST)
         check_positive(cache_size=self.cache_size)
         check_count(degree=self.degree, low=1)
         if not isinstance(self.gamma, str):
             check_positive(gamma=self.gamma)
+
+    def _check_options(self) -> None:
+        """Check the options that no optimizer checks."""
         if self.callback is not None and not callable(self.callback):
             raise ValueError(f"callback must be a function or None, got {self.callback!r}")
         n_shards(self.shards, self.jobs, 0)

@@ -144,6 +144,8 @@ def with_saved_calibration(classifier: Any, meta: dict[str, Any]) -> Any:
 def check_arrays(classifier: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
     """Reject arrays that would crash or hang compiled code; the linear dual and its rows check themselves."""
     classifier._check_options()
+    if classifier.kernel != "linear":
+        classifier._check_kernel()
     for name in ("n_features_in", "epochs_done", "seed"):
         if type(meta[name]) is not int or not 0 <= meta[name] < 2**63:
             raise ValueError(f"{name} is {meta[name]!r}")

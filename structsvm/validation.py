@@ -166,25 +166,50 @@ def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
 
 
 def check_sparse(X: Any, name: str = "X") -> None:
-    """Reject a CSR or CSC matrix that points outside its arrays; SciPy and compiled code would read there."""
-    by_row, ends = X.format == "csr", X.indptr
-    if ends[0] != 0 or ends[-1] > min(len(X.indices), len(X.data)) or np.any(ends[1:] < ends[:-1]):
-        raise ValueError(
-            f"the sparse matrix {name} is invalid: its indptr must grow from 0 to the number of values"
-        )
-    indices, size = X.indices[: ends[-1]], X.shape[1 if by_row else 0]
-    if indices.size and not 0 <= indices.min() <= indices.max() < size:
-        kind = "column" if by_row else "row"
-        raise ValueError(f"the sparse matrix {name} is invalid: it has {kind} indices outside 0..{size - 1}")
+    """Reject a sparse matrix that points outside its arrays; SciPy and compiled code would read there."""
+    if X.format in ("csr", "csc", "bsr"):
+        blocks = X.blocksize if X.format == "bsr" else (1, 1)
+        sizes, ends = [X.shape[0] // blocks[0], X.shape[1] // blocks[1]], X.indptr
+        n, size, kind = (*sizes, "column") if X.format != "csc" else (*sizes[::-1], "row")
+        if (
+            ends.dtype.kind != "i" or len(ends) != n + 1 or ends[0] != 0 or np.any(ends[1:] < ends[:-1])
+            or ends[-1] > min(len(X.indices), len(X.data))
+        ):  # fmt: skip
+            raise ValueError(
+                f"the sparse matrix {name} is invalid: its indptr must have {n + 1} integers that start at 0, "
+                "never decrease and do not exceed the number of values"
+            )
+        pointers = [(X.indices[: ends[-1]], size, kind)]
+    elif X.format == "coo":
+        if not len(X.row) == len(X.col) == len(X.data):
+            raise ValueError(f"the sparse matrix {name} is invalid: row, col and data differ in length")
+        pointers = [(X.row, X.shape[0], "row"), (X.col, X.shape[1], "column")]
+    elif X.format == "dia" and len(X.offsets) != len(X.data):
+        raise ValueError(f"the sparse matrix {name} is invalid: offsets and data differ in length")
+    else:
+        return
+    for indices, size, kind in pointers:
+        inside = not indices.size or 0 <= indices.min() <= indices.max() < size
+        if indices.dtype.kind != "i" or not inside:
+            raise ValueError(
+                f"the sparse matrix {name} is invalid: it has {kind} indices outside 0..{size - 1}"
+            )
 
 
 def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this problem") -> Any:
     """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
-    if sparse.issparse(X) and X.format in ("csr", "csc"):
-        check_sparse(X)
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.require(np.asarray(X), requirements=["A"])
+    X = X if sparse.issparse(X) else np.require(np.asarray(X), requirements=["A"])
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: "
+            "X.reshape(-1, 1) if it has a single feature or X.reshape(1, -1) if it is a single sample"
+        )
     if sparse.issparse(X):
-        check_sparse(X)  # SciPy converts other formats without looking at their indices
+        check_sparse(X)
+        converted = sparse.csr_array(X)
+        if X.format != "csr":
+            check_sparse(converted)  # SciPy converts LIL and DOK without looking at their indices
+        X = converted
     if sparse.issparse(X) and not all(part.flags.aligned for part in (X.data, X.indices, X.indptr)):
         X = X.copy()  # compiled code needs aligned numbers; a view into a buffer may not be aligned
     if X.dtype.kind == "c":
@@ -195,11 +220,6 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
         X = X.copy()  # the caller's arrays are shared, and may be read only
         X.sum_duplicates()
     values = X.data if sparse.issparse(X) else X
-    if X.ndim != 2:
-        raise ValueError(
-            f"Expected 2D array, got {X.ndim}D array instead. Reshape your data: "
-            "X.reshape(-1, 1) if it has a single feature or X.reshape(1, -1) if it is a single sample"
-        )
     if X.shape[0] == 0:
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}): the data set is empty")
     if X.shape[1] == 0:

@@ -53,12 +53,12 @@ class BinaryClassifier(Estimator, ABC):
         with training(self):
             if rows is not None and can_continue(self, rows, self._free):
                 self._prepared(X, classes)._fit_again(X, labels, weight)
-                self.n_iter_ += self.epochs
+                self._count_passes(self.epochs)
                 return self
             trained = type(self)(**self.get_params())._prepared(X, classes)
             with training(trained):  # a callback may show it to other threads
                 trained._fit(X, labels, weight)
-            trained.n_iter_ = self.epochs
+            trained._count_passes(self.epochs)
             vars(self).update({k: v for k, v in vars(trained).items() if k != "_guard"})
             self._rows = rows
         return self
@@ -97,9 +97,13 @@ class BinaryClassifier(Estimator, ABC):
         self._rows = None
         model._continue(X, self._encoded(y, known), weight, first)
         vars(self).update(vars(model))
-        self.n_iter_ = 1 + (0 if first else getattr(self, "n_iter_", 0))  # old files have none
+        self._count_passes(1)
         forget_calibration(self)
         return self
+
+    def _count_passes(self, n: int) -> None:
+        for one in (self, *getattr(self, "estimators_", ())):
+            one.n_iter_ = getattr(one, "n_iter_", 0) + n
 
     @reads
     def predict(self, X: Any) -> np.ndarray:

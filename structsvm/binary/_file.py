@@ -61,7 +61,7 @@ def save(
         "estimator": type(model).__name__,
         "parameters": parameters,
         "n_features_in": model.n_features_in_,
-        "n_iter": model.n_iter_,
+        "n_iter": getattr(model, "n_iter_", 0),  # none in pickles of earlier versions
         **saved_calibration(model),
     }
     save_model(path, {"classes": model.classes_, **arrays}, {**meta, **extra})
@@ -96,9 +96,8 @@ def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> 
     model = cls(**parameters)
     model._checked_classes(classes)
     model._check_parameters()
-    if "n_iter" in meta:  # files of earlier versions have none
-        check_count(n_iter=meta["n_iter"], low=1)
-        model.n_iter_ = meta["n_iter"]
+    model.n_iter_ = meta.get("n_iter", 0)  # files of earlier versions have none
+    check_count(n_iter=model.n_iter_)
     return model._prepared(np.zeros((0, meta["n_features_in"])), classes)
 
 
@@ -112,6 +111,7 @@ def rebuilt_kernel_machine(model: Any, arrays: dict[str, np.ndarray], meta: dict
         prefix = f"{number}."
         own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         one = model._against_the_rest(width)
+        one.n_iter_ = model.n_iter_
         model.estimators_.append(rebuilt_machine(one, own, meta | {"n_labels": None}))
     if meta["n_labels"] is not None:
         model.n_labels_ = checked_count(meta["n_labels"])

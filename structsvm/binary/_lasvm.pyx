@@ -139,8 +139,8 @@ cdef class LaSVM(Machine):
         return 0
 
     cdef void reserve(self, Py_ssize_t capacity):
-        Machine.reserve(self, capacity)
         self.rise, self.fall = longer(self.rise, capacity), longer(self.fall, capacity)
+        Machine.reserve(self, capacity)
 
     cdef int extremes(self) noexcept nogil:
         """i = argmax g with alpha < B, j = argmin g with alpha > A; the bias lies between their gradients."""

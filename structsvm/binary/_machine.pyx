@@ -54,8 +54,10 @@ cdef class Machine:
         return 0
 
     cdef void reserve(self, Py_ssize_t capacity):
-        self.alpha, self.f = longer(self.alpha, capacity), longer(self.f, capacity)
-        self.y, self.upper = longer(self.y, capacity), longer(self.upper, capacity)
+        """Lengthen all arrays, alpha last: its length tells whether the others were lengthened."""
+        self.f, self.y = longer(self.f, capacity), longer(self.y, capacity)
+        self.upper = longer(self.upper, capacity)
+        self.alpha = longer(self.alpha, capacity)
 
     # -- from Python ----------------------------------------------------------------------------
 

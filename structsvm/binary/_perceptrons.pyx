@@ -65,8 +65,8 @@ cdef class OnlinePerceptron(Machine):
         return best
 
     cdef void reserve(self, Py_ssize_t capacity):
-        Machine.reserve(self, capacity)
         self.missed = longer(self.missed, capacity)
+        Machine.reserve(self, capacity)
 
     @property
     def coefficients(self) -> np.ndarray:

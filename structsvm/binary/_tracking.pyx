@@ -93,8 +93,8 @@ cdef class Tracker(Machine):
             self.primals.extend(np.asarray(self.primal_room)[:self.n_primals].tolist())
 
     cdef void reserve(self, Py_ssize_t capacity):
-        Machine.reserve(self, capacity)
         self.mean_alpha, self.mean_f = longer(self.mean_alpha, capacity), longer(self.mean_f, capacity)
+        Machine.reserve(self, capacity)
 
     @property
     def coefficients(self):

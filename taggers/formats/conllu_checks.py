@@ -23,8 +23,9 @@ def check_conllu(data: bytes, name: str) -> None:
     long, bare = 0, list[int]()  # the number of long sentences, and a line of each one without features
     for number, line in enumerate([*data.decode().removeprefix("\ufeff").split("\n"), ""], 1):
         if not line[:1].isdigit():
-            if not line.strip() and last:
+            if not line.strip():
                 empty = 0
+            if not line.strip() and last:
                 _check_reach(reach, last, name, reach_line)
                 if last >= LONG:
                     long += 1

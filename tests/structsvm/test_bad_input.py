@@ -215,9 +215,13 @@ def test_arrays_that_are_not_aligned_are_copied(wrap):
 @pytest.mark.parametrize(
     ("indptr", "indices", "said"),
     [
-        ([0, 2, 4, 0], [0, 1, 0, 1], "its indptr must grow from 0 to the number of values"),
-        ([0, 10**6, 3, 4], [0, 1, 0, 1], "its indptr must grow from 0 to the number of values"),
+        ([0, 2, 4, 0], [0, 1, 0, 1], "its indptr must have 4 integers"),
+        ([0, 10**6, 3, 4], [0, 1, 0, 1], "its indptr must have 4 integers"),
+        ([0, 4], [0, 1, 0, 1], "its indptr must have 4 integers"),
+        ([], [0, 1, 0, 1], "its indptr must have 4 integers"),
+        ([0.0, 2.0, 3.0, 4.0], [0, 1, 0, 1], "its indptr must have 4 integers"),
         ([0, 2, 3, 4], [0, 1, 10**6, 1], "indices outside 0..2"),
+        ([0, 2, 3, 4], [0.0, 1.0, 0.0, 1.0], "indices outside 0..2"),
     ],
 )
 def test_a_sparse_matrix_that_points_outside_its_arrays_is_rejected(make, indptr, indices, said):
@@ -227,7 +231,30 @@ def test_a_sparse_matrix_that_points_outside_its_arrays_is_rejected(make, indptr
         check_matrix(X)
 
 
-def test_indices_outside_a_block_matrix_are_rejected():
-    X = sparse.bsr_array((np.ones((3, 1, 1)), [0, 1, 10**8], [0, 1, 2, 3]), shape=(3, 3))
-    with pytest.raises(ValueError, match=r"column indices outside 0..2"):
+def broken(**parts):
+    """A matrix of another format, with arrays replaced; SciPy would read outside them when it converts it."""
+    X = {
+        "bsr": sparse.bsr_array((np.ones((3, 1, 1)), [0, 1, 2], [0, 1, 2, 3]), shape=(3, 3)),
+        "coo": sparse.coo_array((np.ones(3), ([0, 1, 2], [0, 1, 2])), shape=(3, 3)),
+        "dia": sparse.dia_array((np.ones((1, 3)), [0]), shape=(3, 3)),
+    }[parts.pop("format")]
+    for name, values in parts.items():
+        setattr(X, name, values)
+    return X
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        (broken(format="bsr", indices=np.array([0, 1, 10**8])), "column indices outside 0..2"),
+        (broken(format="bsr", indptr=np.array([0, 10**7, 2, 3])), "its indptr must have 4 integers"),
+        (broken(format="bsr", indptr=np.array([0, 1])), "its indptr must have 4 integers"),
+        (broken(format="coo", coords=(np.array([0, 10**7, 2]), np.arange(3))), "row indices outside 0..2"),
+        (broken(format="coo", coords=(np.arange(3), np.array([0, -1, 2]))), "column indices outside 0..2"),
+        (broken(format="coo", data=np.ones(2)), "row, col and data differ in length"),
+        (broken(format="dia", offsets=np.arange(3)), "offsets and data differ in length"),
+    ],
+)
+def test_a_matrix_of_another_format_is_checked_before_it_is_converted(X, said):
+    with pytest.raises(ValueError, match=said):
         check_matrix(X)

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from structsvm import LaRankClassifier, NotFittedError
-from structsvm.files.persist import ModelFileError
+from structsvm.files.persist import ModelFileError, load_model, save_model
 
 BY_NATURE = dict.fromkeys(
     ["check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"],
@@ -276,6 +276,17 @@ def test_a_file_holds_the_parameters_of_the_training(tmp_path):
     loaded = LaRankClassifier.load(tmp_path / "model.ssvm")
     assert loaded.get_params() == before
     np.testing.assert_array_equal(loaded.decision_function(X), expected)
+
+
+@pytest.mark.parametrize("unused", [{"gamma": 0.0}, {"degree": 3.0}, {"cache_size": 0}])
+def test_a_linear_file_loads_whatever_the_options_of_kernels_are(unused, tmp_path):
+    X, y = blobs()
+    model = LaRankClassifier().fit(X, y)
+    model.save(tmp_path / "model.ssvm")
+    arrays, meta = load_model(tmp_path / "model.ssvm")
+    save_model(tmp_path / "model.ssvm", arrays, {**meta, "parameters": meta["parameters"] | unused})
+    loaded = LaRankClassifier.load(tmp_path / "model.ssvm")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 """LASVM against its definition, against libsvm, and as an active learner."""
 
 import copy
+import itertools
 import threading
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from structsvm.binary import LaSVMClassifier
+from structsvm.binary import LaSVMClassifier, _lasvm, _machine
 from structsvm.binary._lasvm import LaSVM
 from structsvm.kernels.functions import PrecomputedInputs
 from structsvm.optimizers.base import ConvergenceWarning, in_slices
@@ -324,6 +325,42 @@ def test_any_number_of_threads_trains_the_same_models(options):
             for name, values in a.machine_.state().items():
                 np.testing.assert_array_equal(values, b.machine_.state()[name], err_msg=name)
         assert one.n_labels_ == many.n_labels_
+
+
+def test_the_models_of_several_classes_count_passes_and_can_be_saved(tmp_path):
+    X, y = three_classes()
+    model = LaSVMClassifier(gamma=0.5, epochs=2).fit(X, y).partial_fit(X, y)
+    model.save(tmp_path / "all.ssvm")
+    for kept in (model, LaSVMClassifier.load(tmp_path / "all.ssvm")):
+        kept.estimators_[1].save(tmp_path / "one.ssvm")
+        one = LaSVMClassifier.load(tmp_path / "one.ssvm")
+        assert (one.n_iter_, kept.n_iter_) == (3, 3)
+        np.testing.assert_array_equal(one.decision_function(X), model.decision_function(X)[:, 1])
+
+
+@pytest.mark.parametrize(("module", "n"), [(_lasvm, 0), (_lasvm, 1), *((_machine, n) for n in range(4))])
+def test_training_continues_after_an_allocation_that_failed(module, n, monkeypatch):
+    X, y = curved(600)
+    model = LaSVMClassifier(1.0, gamma=1.0, finish_fit=False).partial_fit(X[:20], y[:20])
+    parts = list(in_slices(np.arange(20, 600), 20))
+    allocate, calls = module.longer, itertools.count()
+
+    def failing(array, size):
+        if next(calls) == n:
+            raise MemoryError
+        return allocate(array, size)
+
+    def learn():
+        for part in parts:
+            model.partial_fit(X[part], y[part])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "longer", failing)
+        with pytest.raises(MemoryError):
+            learn()
+    learn()
+    K = rbf(np.asarray(model.support_vectors_), 1.0)
+    np.testing.assert_allclose(model.machine_.state()["f"], K @ model.dual_coef_, atol=1e-8)
 
 
 def test_the_models_of_several_classes_are_trained_in_different_threads():

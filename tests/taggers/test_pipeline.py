@@ -611,7 +611,8 @@ def test_explanations_and_inspection_of_shared_labels_add_up(folder):
 def test_empty_nodes_are_skipped(tmp_path):
     ids = ("0.1", "1", "1.1", "1.2", "2-3", "2", "3", "3.1")
     rows = "".join(f"{one}\tw\tw\tNOUN\t_\tCase=Nom\t_\t_\t_\t_\n" for one in ids)
-    (tmp_path / "nodes.conllu").write_text(f"{rows}\n" * 2)
+    alone = rows[: rows.index("\n") + 1]  # a sentence of an empty node
+    (tmp_path / "nodes.conllu").write_text(f"{rows}\n{alone}\n{rows}\n")
     tagger = commands.train("morph", tmp_path / "nodes.conllu", tmp_path / "m")
     assert tagger.model_.report["tokens"] == 6
 
