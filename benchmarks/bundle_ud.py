@@ -1,8 +1,8 @@
 """Train the bundled pipelines, en and af, and write their cards: `python -m benchmarks bundle-ud`.
 
-The pruning of each layer is chosen on the development file: `chosen_pruning` raises it as long as no column
-loses more than 0.1 points. The whole file must not exceed 3,500 KiB. The test file is only read at the
-end.
+The amount of pruning of each layer is chosen on the development file: `chosen_pruning` raises it as long as
+no column loses more than 0.1 points. The whole file must not exceed 3,500 KiB. The test file is only read at
+the end.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def split_scores(pipeline: Pipeline, path: Path) -> Scores:
 def chosen_pruning(
     layers: Iterable[str], aim: Scores, scores: Callable[[dict[str, float]], Scores]
 ) -> dict[str, float]:
-    """The pruning of each layer. It is raised in turn, so that each layer gets its share of the loss.
+    """Choose the amount of pruning of each layer, raised in turn, so that each gets its share of the loss.
 
-    aim: the development scores of the model as trained. scores: those of the model with a given pruning.
+    aim: the development scores of the model as trained. scores: those of the model with given amounts.
     """
     found = dict.fromkeys(layers, 0.0)
     for amount in PRUNE:
@@ -80,7 +80,7 @@ def chosen_pruning(
 
 
 def pruned(full: Pipeline, amounts: dict[str, float]) -> Pipeline:
-    """The pipeline with a pruning for each layer, and weights of 8 bits."""
+    """The pipeline with these amounts of pruning, by layer, and 8-bit weights."""
     small = {name: layer.compact(amounts[name], "int8") for name, layer in full.layers.items()}
     assert full.lemmatizer is not None
     assert full.splitter is not None
@@ -107,7 +107,7 @@ def bundled(name: str, *, write: bool) -> None:
         pruned(full, amounts).save(small, dtype="int8")
         size = small.stat().st_size / 1e6
         if size > MOST_MB:
-            raise ValueError(f"{name} has {size:.2f} MB, more than {MOST_MB}")
+            raise ValueError(f"{name} takes {size:.2f} MB, more than {MOST_MB} MB")
         if not write:
             return
         path = FOLDER / f"{name}.ssvm"

@@ -15,19 +15,19 @@ import typer
 
 from structsvm.cli.entry import stop
 
-MOST = 10**9  # of anything that an option counts, unless it has a smaller bound of its own
+MOST = 10**9  # the upper bound of options that do not set their own
 SEEDS = 2**63 - 1  # the largest seed
 
 
 def number(*flags: str, low: float = 0, high: float = MOST, **information: Any) -> Any:
-    """An option whose value is a number from `low` to `high`; every numeric option is made here.
+    """An option whose value is a number from `low` to `high`; every numeric option is defined with it.
 
-    Typer's own `max` lets NaN pass, and would show large bounds in the help.
+    Typer's own `max` accepts NaN, and would show large bounds in the help.
     """
 
     def check(value: Any) -> Any:
         if value is not None and not value <= high:
-            raise typer.BadParameter(f"must be a number of at most {high:,}, got {value}")
+            raise typer.BadParameter(f"must be at most {high:,}, got {value}")
         return value
 
     return typer.Option(*flags, min=low, callback=check, **information)

@@ -12,7 +12,7 @@ from structsvm.files.quantise import dequantise, quantise
 
 CELL = np.dtype([("label", np.uint32), ("value", np.float32)])
 MOST_CELLS = 2**32 - 1
-ROWS = "rows"  # in a file: for each row its place among the distinct rows
+ROWS = "rows"  # in a file: the index of each row among the distinct rows
 MOST_PLACES = 1 << 16
 BLOCK = 1 << 18  # weights converted at a time, to keep copies small
 
@@ -61,15 +61,15 @@ class SparseRows:
         if rows is None:
             return found
         if rows.ndim != 1 or rows.dtype != np.uint16 or int(rows.max(initial=0)) >= max(len(found), 1):
-            raise ValueError("the rows of the weights do not match")
+            raise ValueError("the row indices of the weights are invalid")
         check_budget(dict(arrays), CELL.itemsize * int(found.counts[rows].sum()))
         return found.taken(rows)
 
     def packed(self, dtype: str) -> dict[str, np.ndarray]:
         """Arrays for a file: the number of weights in each row, and the label and value of each weight.
 
-        Features that occur with the same words have the same weights. Types smaller than float32 store equal
-        rows once, and for each row its place among them, if this saves space.
+        Features that always occur together have the same weights. With types smaller than float32, equal
+        rows are stored once, with the index of each row among the distinct rows, if this saves space.
         """
         plain = self._arrays(dtype)
         if dtype == "float32":

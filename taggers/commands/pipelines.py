@@ -96,8 +96,8 @@ def train_lemma(
         absent = [name for name in absent if name == "upos"]
     if absent:
         warnings.warn(
-            f"{columns.name}: no token has {' or '.join(absent)}, so the model learns lemmas without; expect "
-            "lower accuracy",
+            f"{columns.name}: no token has {' or '.join(absent)}; the model learns lemmas from the other "
+            "columns, so expect lower accuracy",
             stacklevel=2,
         )
     pipeline = train_lemmas(columns, random_state=random_state)

@@ -1,4 +1,4 @@
-"""Check what the reader of CoNLL-U does not need: numbers of words and nodes, ranges, the order of FEATS."""
+"""Check what the CoNLL-U reader does not: numbers of words and empty nodes, ranges, the order of FEATS."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def check_conllu(data: bytes, name: str) -> None:
         if "." in fields[0]:
             empty += 1
             if fields[0] != f"{last}.{empty}":
-                what = f"number {fields[0]} instead of {last}.{empty}; an empty node follows its word"
+                what = f"number {fields[0]} instead of {last}.{empty}; an empty node takes the number of "
+                what += "the word before it, or 0 before the first word"
                 raise DataError(what, name, number)
             continue
         first, _, end = fields[0].partition("-")

@@ -53,8 +53,8 @@ class StructSVMMorphologizer(StructSVMTagger):
         names = self.attributes
         if labels and "MORPH" in names and {values(label, len(names))[-1] for label in labels} <= {"", "_"}:
             warnings.warn(
-                f"no token of the examples has a gold MORPH with features, so the component {self.name!r} "
-                "never predicts any; use a treebank with FEATS, or structsvm_tagger",
+                f"no token of the examples has features in its gold MORPH, so the component {self.name!r} "
+                "will never predict any; use a treebank with FEATS, or use structsvm_tagger instead",
                 stacklevel=2,
             )
         return super()._all(labels)

@@ -1,4 +1,4 @@
-"""The bundled pipelines: pruning is chosen by its loss, and the whole file has a limit."""
+"""The bundled pipelines: pruning is chosen by its loss, and the size of the whole file is limited."""
 
 import pytest
 
@@ -38,6 +38,6 @@ def test_the_limit_holds_for_the_whole_file(tmp_path, monkeypatch):
     small = (tmp_path / "layers.ssvm").stat().st_size
     assert small < size
     monkeypatch.setattr(bundle_ud, "MOST_MB", (small + size) / 2e6)
-    with pytest.raises(ValueError, match=r"af has 0\.\d\d MB, more than 0\.\d+"):
+    with pytest.raises(ValueError, match=r"af takes 0\.\d\d MB, more than 0\.\d+ MB"):
         bundle_ud.bundled("af", write=True)
     assert not path.exists()

@@ -30,7 +30,7 @@ def test_lines_are_objects_and_seeds_repeat(name, tmp_path):
         (["farm"], "simulator must be one of home, house, child-world, sportscast, got 'farm'"),
         (["sportscast", "--level", 2], "leave it out"),
         (["house", "--off-topic", 0.2], "off_topic has no effect on the simulator house; leave it out"),
-        (["home", "--off-topic", 1.2], "must be a number of at most 1, got 1.2"),
+        (["home", "--off-topic", 1.2], "must be at most 1, got 1.2"),
         (["home", "--order", "within"], "order must be one of before, after, mixed, got 'within'"),
         (["house", "--level", -1], "--level"),
         (["house", "-n", 0], "-n"),

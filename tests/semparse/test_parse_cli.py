@@ -225,7 +225,7 @@ def test_answers_can_be_selected_after_training(folder):
     assert json.loads(done.stdout)["parsing"]["answered"] == 0
     done = run("parse", "match", "game.ssvm", "test.jsonl", "--salience", 5, cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "Invalid value for '--salience': must be a number of at most 1, got 5" in done.stderr
+    assert "Invalid value for '--salience': must be at most 1, got 5" in done.stderr
 
 
 def test_resume_goes_on_with_new_sentences(folder):

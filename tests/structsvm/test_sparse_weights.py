@@ -1,4 +1,4 @@
-"""Rows of weights in files: equal rows are stored once, and come back as they were."""
+"""Rows of weights in files: equal rows are stored once, and are restored exactly."""
 
 import numpy as np
 import pytest
@@ -41,9 +41,9 @@ def test_rows_are_stored_one_by_one_where_sharing_does_not_pay(monkeypatch):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (np.array([20], np.uint16), "do not match"),
-        (np.zeros((1, 1), np.uint16), "do not match"),
-        (np.zeros(1, np.int64), "do not match"),
+        (np.array([20], np.uint16), "row indices"),
+        (np.zeros((1, 1), np.uint16), "row indices"),
+        (np.zeros(1, np.int64), "row indices"),
         (np.zeros(1 << 20, np.uint16), "times the size of the file"),
     ],
 )

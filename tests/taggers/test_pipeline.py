@@ -535,9 +535,9 @@ def test_only_the_first_layer_of_a_file_keeps_the_words_that_it_has_seen(folder)
 @pytest.mark.parametrize(
     ("empty", "told"),
     [
-        ((3,), "no token has upos, so"),
-        ((3, 4, 5), "no token has upos or xpos or feats, so"),
-        ((4, 5), "no token has xpos or feats, so"),
+        ((3,), "no token has upos; the model"),
+        ((3, 4, 5), "no token has upos or xpos or feats; the model"),
+        ((4, 5), "no token has xpos or feats; the model"),
         ((4,), ""),
         ((5,), ""),  # XPOS stands in for FEATS
     ],

@@ -155,7 +155,7 @@ def test_a_file_without_the_layer_of_a_component_is_refused(layers, component, m
         spacy.blank("xx").add_pipe(f"structsvm_{component}", config=model | config)
 
 
-@pytest.mark.filterwarnings("ignore:.*the model learns lemmas without")
+@pytest.mark.filterwarnings("ignore:.*the model learns lemmas from the other columns")
 @pytest.mark.parametrize("columns", [[5], [4], [4, 5]])
 def test_files_without_some_columns_are_used_too(layers, tmp_path, columns):
     """Without FEATS the morphologizer sets tags, and lemmas depend on tags, or on parts of speech alone."""
@@ -288,7 +288,7 @@ def test_a_splitter_does_not_learn_from_examples(layers):
 
 
 def without(column, folder, nlp):
-    """Write a treebank whose column is empty, and return its examples."""
+    """Write a treebank with one column empty, and return its examples."""
     rows = [line.split("\t") for line in with_lemmas(20, 0).decode().split("\n")]
     for fields in rows:
         if len(fields) > column:
@@ -331,5 +331,5 @@ def test_a_morphologizer_warns_of_a_treebank_without_features(tmp_path):
     nlp = spacy.blank("en")
     examples = without(5, tmp_path, nlp)
     nlp.add_pipe("structsvm_morphologizer")
-    with pytest.warns(UserWarning, match="never predicts any; use a treebank with FEATS"):
+    with pytest.warns(UserWarning, match="will never predict any; use a treebank with FEATS"):
         nlp.initialize(lambda: examples)
