@@ -1,9 +1,9 @@
 """LETTER with C and gamma tuned for each method: `python -m benchmarks kernel-choice`.
 
-Three random splits of all rows, 16,000 to train and 4,000 to test. Each method takes the pair of C and gamma
-with the highest accuracy on a held-out fifth of the training rows, averaged over the splits. It then trains
-on all training rows and is tested once a split, with this pair and with the pair of the thesis. Methods take
-turns. Times are CPU seconds on one core.
+All rows are split at random three times, into 16,000 training and 4,000 test rows. Each method uses the pair
+of C and gamma with the highest accuracy on a held-out fifth of the training rows, averaged over the splits.
+It then trains on all training rows and is tested once per split, with this pair and with the pair of the
+thesis. Methods take turns. Times are CPU seconds on one core.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def build(method: str, C: float, gamma: float, seed: int) -> Any:
 
 
 def runs(wanted: list[tuple[str, Pair]], part: str, quick: bool) -> Runs:
-    """A run a split of each method with each pair; methods take turns, so that noise affects all of them."""
+    """One run per split of each method and pair; methods take turns, so that noise affects all alike."""
     found: Runs = {key: [] for key in wanted}
     for split in SPLITS[: 1 if quick else None]:
         for method, (C, gamma) in wanted:
@@ -72,7 +72,7 @@ def mean(some: list[dict[str, Any]], key: str) -> float:
 
 
 def draw(pairs: list[dict[str, Any]]) -> None:
-    """All pairs, and the front of each method: pairs that no other is better than in both respects."""
+    """Plot all pairs, and the Pareto front of each method."""
     with figure("kernel-choice", "training, CPU seconds", "held-out accuracy, %") as axes:
         for number, method in enumerate(METHODS):
             points = [(pair["seconds"], pair["accuracy"]) for pair in pairs if pair["method"] == method]

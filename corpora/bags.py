@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from structsvm.validation import MOST, check_number
 
 NO_SYMBOL = "-"
-MOST_WRONG = 1000  # meanings per sentence that simulators add on average
+MOST_WRONG = 1000  # the largest average number of wrong meanings per sentence in a simulation
 
 
 @dataclass(frozen=True)

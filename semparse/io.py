@@ -23,7 +23,7 @@ from semparse.meaning import MeaningError, as_mr, parse_mrs
 from structsvm.files import DataError, file_name, open_input
 
 FORMATS = ("jsonl", "tab", "robocup")
-LONGEST_LINE = 16 << 20  # bytes, so that a small compressed file without line ends does not fill the memory
+LONGEST_LINE = 16 << 20  # bytes, so that a small compressed file without line breaks does not fill the memory
 KEYS = ("text", "tokens", "candidates", "gold", "time", "id", "symbols")
 
 

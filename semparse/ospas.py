@@ -220,7 +220,7 @@ class Ospas(Estimator):
                 raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
 
     def _check_bounds(self, names: Iterable[str] = tuple(LARGEST)) -> None:
-        """Refuse absurd values that the caller chose; a saved parser that has them can still be loaded."""
+        """Refuse values above `LARGEST`; loading does not check them, so that older parsers still load."""
         for name in names:
             value = getattr(self, name)
             if value is not None and value > LARGEST[name]:

@@ -144,10 +144,10 @@ def jobs_of(name: str, method: str, quick: bool, **more: Any) -> list[dict[str, 
 
 
 def runs_in_turns(name: str, *methods: str, quick: bool) -> list[list[dict[str, Any]]]:
-    """The runs of each method; methods take turns, so that other work on the machine disturbs all alike."""
+    """The runs of each method; methods take turns, so that other work on the machine affects all alike."""
     for turn in zip(*(jobs_of(name, method, quick) for method in methods), strict=True):
         measurements(__name__, turn)
-    return [runs_of(name, method, quick) for method in methods]  # measured already
+    return [runs_of(name, method, quick) for method in methods]  # already measured
 
 
 # Why numbers of table 4.3 differ.
@@ -192,7 +192,7 @@ def table_4_3(quick: bool) -> Outcome:
 
 
 NOTES = (
-    "Both have 40 MB of cache. Times are CPU times of training; modules are imported before. The kernel "
+    "Both have 40 MB of cache. Times are CPU times of training, without imports. The kernel "
     "calls of libsvm are those of its rule "
     f"with an unlimited cache (SMO). ADULT has {ADULT_ROWS:,} of its 32,561 training examples, so that the "
     "run takes minutes: with all, the thesis has 11,327 and 11,268 support vectors, 1,760 and 626 million "

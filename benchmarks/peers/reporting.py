@@ -63,7 +63,7 @@ def cells(entry: dict[str, Any], fastest: float) -> list[str]:
 
 
 def machines(entries: list[dict[str, Any]]) -> str:
-    """The machines and dates of the measurements, the tasks first if they differ."""
+    """The machine and date of the measurements; if they differ between tasks, preceded by the tasks."""
     tasks: dict[str, dict[str, None]] = {}
     for entry in entries:
         tasks.setdefault(entry["machine"], {})[entry["task"]] = None
