@@ -42,10 +42,10 @@ static inline double dot_at(const double *w, const int32_t *index, const double 
     return (a + b) + (c + d);
 }
 
-/* A pair is x (x) (e_a - e_b), for a sparse x that is owned elsewhere. n is the number of entries of x, `index` is where
-   the row of each entry begins in w, `plus` is a, and `minus` is ~b, which is negative. All outputs of a pattern share x.
-   Its entries are sorted by index, none is 0 or -1, and entries equal to 1 come last. A pair is summed in the same order
-   as its unpacked entries after packing. Both forms therefore round alike, and training breaks ties alike. */
+/* A pair is x (x) (e_a - e_b), for a sparse x that is owned elsewhere. n is the number of entries of x, `index` holds
+   where the row of each entry begins in w, `plus` is a, and `minus` is ~b, which is negative. All outputs of a pattern
+   share x. Its entries are sorted by index, none is 0 or -1, and entries equal to 1 come last. A pair is summed in the
+   same order as the equivalent packed entries, so both forms round alike and training breaks ties alike. */
 static inline int is_pair(const Difference *x) { return x->minus < 0; }
 
 static inline Difference pair_of(int32_t *rows, const double *value, ptrdiff_t n, int32_t a, int32_t b) {
@@ -89,7 +89,7 @@ static inline void pair_add(double *w, double scale, const Difference *x) {
     }
 }
 
-/* <a, b> of two pairs with the same x and plus; their minus may be the same or different. */
+/* <a, b> of two pairs with the same x and `plus`; their `minus` may differ. */
 static inline double pair_inner(const Difference *a, const Difference *b) {
     const ptrdiff_t n = pair_others(a);
     const int same = a->minus == b->minus;

@@ -144,7 +144,7 @@ cdef class KernelDual(Dual):
         cdef double gap, largest = self.tau
         if self.n_patterns == 0:
             return -1
-        for k in range(OPTIMIZE_BURST):     # prefetch their coefficients while the others are drawn
+        for k in range(OPTIMIZE_BURST):     # prefetch the coefficients of each while drawing the others
             drawn[k] = self.pick()
             prefetch_lines(self.beta + drawn[k] * self.n_classes, self.n_classes * sizeof(double))
             prefetch_line(&self.upper[drawn[k]])

@@ -158,7 +158,7 @@ cdef class LinearDual(Dual):
         elif stage == 2:
             for k in range(p.n):
                 prefetch_lines(p.outputs[k].d.index, min(p.outputs[k].d.n, FETCHED) * sizeof(int32_t))
-                if is_pair(&p.outputs[k].d):    # all outputs have the same entries
+                if is_pair(&p.outputs[k].d):    # all outputs share their entries
                     prefetch_lines(p.outputs[k].d.value, min(p.outputs[k].d.n, FETCHED) * sizeof(double))
                     break
         else:

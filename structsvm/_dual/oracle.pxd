@@ -11,7 +11,7 @@ cdef struct Found:
     int32_t* index      # borrowed from the oracle until its next call; any order, repeats are added up
     double* value
     double cost         # multiply-adds spent
-    const Difference* pair      # instead of entries, after find_pair(); otherwise NULL
+    const Difference* pair      # set by find_pair() instead of entries; otherwise NULL
 
 
 cdef class Oracle:

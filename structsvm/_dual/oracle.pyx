@@ -88,11 +88,11 @@ cdef class Oracle:
         return 0
 
     cdef int find_pair(self, Py_ssize_t slot, const double* w) except -1 nogil:
-        """The same, augmented, for a dual that takes pairs: a pair may take the place of the entries."""
+        """Loss-augmented `find` for a dual that takes pairs: `found` may hold a pair instead of entries."""
         return self.find(slot, w, True)
 
     cdef int recall(self, Py_ssize_t slot, bint pair) except -1 nogil:
-        """Check `found`, which has the entries of a saved output; make it a pair where find_pair() does."""
+        """Check `found`, the entries of a saved output; turn it into a pair if find_pair() would."""
         return 0
 
     cdef int drop(self, Py_ssize_t slot) except -1 nogil:

@@ -103,7 +103,7 @@ cdef class PerceptronWeights:
     def grow(self, Py_ssize_t n_weights):
         """Make w at least this long; new entries are zero."""
         if n_weights > len(self.last):
-            # Together: without memory for the second one, the first must stay as it was.
+            # Assigned together: if memory runs out for the second array, the first must not change.
             self.last, self.moments = lengthened(self.last, n_weights), lengthened(self.moments, n_weights)
             self.oracle.attach(self.last)
 
@@ -118,7 +118,7 @@ cdef class PerceptronWeights:
         missing = max(slots, default=-1) + 1 - len(self.wrong)
         if missing > 0:
             more = np.zeros(missing, dtype=np.uint8)
-            # Together: Ctrl-C may come within np.append, and all three must have the same length.
+            # Assigned together: Ctrl-C may interrupt np.append, and all three must keep the same length.
             self.sample_weight, self.wrong, self.held = (
                 np.append(self.sample_weight, more), np.append(self.wrong, more), np.append(self.held, more))
         self.sample_weight[slots] = sample_weight

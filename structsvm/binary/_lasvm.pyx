@@ -46,7 +46,7 @@ cdef class LaSVM(Machine):
     cdef double tau, delta_max
     cdef Py_ssize_t i, j                    # the extreme pair in S, or -1
     cdef double g_i, g_j                    # infinite where there is none
-    cdef float[::1] rise, fall              # y where alpha may rise, else -inf; where it may fall, else inf
+    cdef float[::1] rise, fall              # y where alpha may rise (fall), else -inf (inf)
     cdef Py_ssize_t n_active                # the first of S, which steps are taken among; the others rest
 
     def __init__(self, inputs, *, double tau, double delta_max, double cache_mb, uint64_t seed):
@@ -123,7 +123,7 @@ cdef class LaSVM(Machine):
         return self.moved(step, row_i, row_j)
 
     cdef void limit(self, Py_ssize_t p) noexcept nogil:
-        """Which ways alpha_p may move."""
+        """Set `rise` and `fall` of alpha_p."""
         cdef double y = self.y[p], alpha = self.alpha[p], upper = self.upper[p]
         self.rise[p] = <float>y if alpha < (upper if y > 0 else 0) else -INFINITY
         self.fall[p] = <float>y if alpha > (0 if y > 0 else -upper) else INFINITY

@@ -1,6 +1,6 @@
 /* Passes of SMO over a working set. g = y - f is the gradient; rise = y where alpha may rise, else -inf, and fall = y
-   where it may fall, else inf, so that rise - f and fall - f need no look at alpha and its bounds. Extremes are kept
-   by lane, k modulo WIDTH, which a compiler does many of at once; then the first of equals is located. */
+   where it may fall, else inf, so that rise - f and fall - f need neither alpha nor its bounds. Extremes are kept per
+   lane (k modulo WIDTH), so that compilers can vectorize; then the first of several equal extremes is located. */
 #ifndef STRUCTSVM_SMO_H
 #define STRUCTSVM_SMO_H
 
@@ -16,7 +16,7 @@ typedef struct {
     ptrdiff_t i, j;             /* where, or -1 */
 } Extremes;
 
-/* The first k with bound[k] - f[k] == value, which is in the lanes that have it; -1 if value is infinite. */
+/* The first k with bound[k] - f[k] == value, or -1 if value is infinite; only lanes with this extreme are searched. */
 static ptrdiff_t first_equal(const float *bound, const double *f, const double *lanes, double value, ptrdiff_t n) {
     ptrdiff_t found = n;
     for (ptrdiff_t lane = 0; lane < STRUCTSVM_WIDTH; lane++)

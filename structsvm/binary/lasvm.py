@@ -73,7 +73,7 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
     `estimators_` holds these models, in the order of classes_; the callback gets the one that is trained.
 
     jobs: the number of threads that train these models in `fit` and `finish`, 0 for all cores. Any number
-    gives the same model. With more than one, callbacks of several models can run at the same time.
+    gives the same model. With more than one, `callback` may run for several models at the same time.
 
     After fit: classes_, n_iter_ (passes over data), support_vectors_, dual_coef_ and intercept_ (two
     classes), estimators_ (more classes), dual_, delta_, n_labels_ (examples taken), n_kernels_, n_steps_,

@@ -13,7 +13,7 @@ from structsvm.guard import reads
 from structsvm.kernels.functions import Inputs
 from structsvm.validation import check_count, check_positive
 
-MOST_STEPS = 1_000_000  # K; Ctrl-C waits for K steps
+MOST_STEPS = 1_000_000  # the largest K; Ctrl-C waits for K steps
 
 
 @dataclass(eq=False, repr=False)

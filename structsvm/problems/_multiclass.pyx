@@ -55,7 +55,7 @@ cdef class MulticlassOracle(SparseInputs):
         return 0
 
     cdef Py_ssize_t best(self, Py_ssize_t slot, const double* w, bint augmented) noexcept nogil:
-        """The class found, with its loss and no difference in `found` yet."""
+        """Return the class found; set its loss in `found`, but no difference yet."""
         cdef Input* x = &self.inputs[slot]
         cdef Py_ssize_t c, r, best = 0, plain = 0, y = x.target[0]
         cdef double value, best_value = 0

@@ -1,4 +1,4 @@
-/* Scores of a sparse input. Each score is summed in the order of the entries, so every width rounds alike. */
+/* Scores of a sparse input. Each is summed in the order of the entries, so rounding does not depend on the width. */
 #ifndef STRUCTSVM_PROJECT_H
 #define STRUCTSVM_PROJECT_H
 
