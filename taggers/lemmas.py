@@ -42,7 +42,7 @@ EPOCHS = 4
 USUAL = 10  # how many of the most common features of its part of speech to test each word with
 MOST_SEEN = 1 << 17  # lemmas to remember
 
-# The case; what to replace by what at the beginning; how much to remove at the end, and what to put there.
+# The case; what to replace at the beginning, and with what; how much to remove at the end; what to put there.
 Edits = tuple[Callable[[str], str], str, str, int, str]
 Token = tuple[str, ...]  # form, part of speech and, if there are any, features
 
@@ -156,7 +156,7 @@ class Lemmatizer:
 
     def _lemmas(self, columns: Columns) -> list[str]:
         ids, scripts = self.corrected(columns, self.model.tag(columns), self.model.names)
-        edits = {k: _parsed(scripts[k]) for k in set(ids.tolist())}  # faster than a cache of `edited`
+        edits = {k: _parsed(scripts[k]) for k in set(ids.tolist())}  # faster than the cache of `edited`
         return [_changed(word, edits[k]) for word, k in zip(columns.texts(0), ids.tolist(), strict=True)]
 
 
@@ -189,7 +189,7 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
     for size in sorted({*map(len, remembered)}, reverse=True):  # in the order of `remembered`
         same = [token for token in remembered if len(token) == size]
         keys.rows(WHOLE[size].keys(Columns.from_sentences([same]))[:, 0], grow=True)
-    words = np.unique(word_keys([token[0] for token in wanted]))  # also those that are only remembered
+    words = np.unique(word_keys([token[0] for token in wanted]))  # including those that are only remembered
     return Lemmatizer(replace(tagger.model_, words=words), keys, list(remembered.values()))
 
 

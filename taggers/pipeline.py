@@ -126,7 +126,7 @@ class Pipeline:
             layer = layer.compact(prune or 0.0, dtype)
             return layer if layer.words is known else replace(layer, words=known[:0])
 
-        known = self.first.words  # the words of the other layers are not used
+        known = self.first.words  # those of the other layers are never read
 
         morph, lemmas, splitter = self.morph, self.lemmatizer, self.splitter
         return Pipeline(

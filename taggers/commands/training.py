@@ -222,7 +222,7 @@ def read_labelled_parts(
     chunk_size: int | None = CHUNK,
 ) -> Iterator[Columns]:
     """Read such a file in parts of whole sentences, so that memory does not grow with it."""
-    if len(labels) > 1 and format == AUTO:  # errors then name the line
+    if len(labels) > 1 and format == AUTO:  # joint labels require CoNLL-U; its errors name the line
         format = CONLLU.name
 
     def wanted(format: Format, n_columns: int) -> list[int]:

@@ -39,7 +39,7 @@ cdef class KeyTable:
     cdef Py_ssize_t room        # rows that fit before the arrays grow; 0 for borrowed arrays
     cdef readonly Py_ssize_t n_rows
     cdef readonly bint short    # only the upper halves of the keys are known
-    cdef bint taken             # a caller of `open` adds keys, or this is a view
+    cdef bint taken             # a caller of `open` is adding keys, or this is a view
 
     cdef KeyTable open(self, bint grow)
     cdef int close(self, bint grow) except -1

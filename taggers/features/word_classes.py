@@ -45,7 +45,7 @@ WORDS = Extractor(parse_template("w[0]"))
 
 
 def word_keys(words: list[str]) -> np.ndarray:
-    """The keys of the words that a model has seen, see `TaggerModel.words`."""
+    """The keys of words, as in `TaggerModel.words`."""
     return (WORDS.keys(Columns.from_sentences([words]))[:, 0] >> np.uint64(32)).astype(np.uint32)
 
 

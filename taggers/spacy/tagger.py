@@ -41,8 +41,8 @@ class StructSVMTagger(SequencePipe):
     """Sets the attribute `target`: TAG, POS, or POS|TAG for labels such as NOUN|NN.
 
     With target=None it is the attribute that the model was trained for. Without a model it is TAG, or POS if
-    the examples for `initialize` have only that. From a file of `structsvm train ud`, it uses the layer of
-    UPOS; `structsvm_morphologizer` sets the other columns.
+    the examples passed to `initialize` have POS but no TAG. From a file of `structsvm train ud`, it uses the
+    layer of UPOS; `structsvm_morphologizer` sets the other columns.
     """
 
     TAGGER: ClassVar[Any] = PosTagger
@@ -54,7 +54,7 @@ class StructSVMTagger(SequencePipe):
         if target is not None and target not in self.TARGETS:
             raise ValueError(f"target must be one of {', '.join(self.TARGETS)}, got {target!r}")
         self.target = target
-        self.usual = "TAG"  # the target without a model
+        self.usual = "TAG"  # the target if there is no model
         super().__init__(*args, **options)
 
     def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
