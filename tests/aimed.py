@@ -1,13 +1,14 @@
 """`python -m tests.aimed --kills 300 --seed 0`: kill every writer within its write window.
 
-The window of a file begins before its temporary file is created and ends when it has its name; that of a
-journal is an append. Half of the kills are exact: a profiler in the process counts the calls and returns
-within the window, and the process kills itself at one of them. Every second one of these is near the end,
-where data reach the disk and get their name. The other half come from outside, in the middle of system calls:
-the parent kills the process when its temporary file has reached a random size.
+The window of a file begins before its temporary file is created and ends when the file gets its final name;
+that of a journal is an append. About half of the kills are exact: a profiler in the process counts the calls
+and returns within the window, and the process kills itself at one of them. About half of these hit the end
+of the window, where the data reach the disk and the file gets its name. The other kills come from outside, in
+the middle of system calls: the parent kills the process when its temporary file has reached a random size.
 
-Afterwards each file must be the old one or the new one, with nothing else in the folder. A journal must hold
-every record whose append returned, in order, and at most one more, and a session must continue with it.
+Afterwards each file must be the old one or the new one, and the folder must contain no other new files except
+hidden temporary ones. A journal must hold every record whose append returned, in order, and at most one more,
+and a session must be able to continue with it.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def temporaries(process: int, folder: Path) -> list[tuple[str, int]]:
 
 
 class Writer(NamedTuple):
-    """A job that calls a function after each append, the files that it writes, and a check of its journal."""
+    """The files that a job writes; the job, which acknowledges each append; and a check of its journal."""
 
     outputs: tuple[str, ...]
     job: Callable[[Callable[[], object]], object]
@@ -170,7 +171,7 @@ def taught(folder: Path, done: int) -> None:
 
 
 def content(path: Path) -> object:
-    """The bytes of a file; of a curve, whose points depend on the time, its head and its end."""
+    """The bytes of a file; for a curve, whose points depend on timing, only its header and its end."""
     data = path.read_bytes()
     if not data.startswith(b"seconds\t"):
         return data
@@ -214,7 +215,7 @@ def fire(writer: Writer, folder: Path, target: int = 0, size: float = 0.0) -> Sh
 
 
 def watch(child: int, folder: Path, size: float) -> bool:
-    """Kill a process when a temporary file of it has reached a size; False if it ended before that."""
+    """Kill a process when one of its temporary files has reached a size; False if it ended before that."""
     while os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
         if any(reached >= size for _, reached in temporaries(child, folder)):
             os.kill(child, signal.SIGKILL)
@@ -227,7 +228,7 @@ def aim(folder: Path, kills: int, seed: int, names: Sequence[str] = ()) -> Count
     rng, found = random.Random(seed), Counter[str]()
     known = writers(folder)
     known = {name: known[name] for name in names or known}
-    old = (folder / "old.txt").read_bytes()  # any other file of the user's
+    old = (folder / "old.txt").read_bytes()  # stands for an earlier file of the user
     events, new, sizes = {}, {}, {}
     for name, writer in known.items():
         restore(folder, writer, old)

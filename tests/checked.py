@@ -68,7 +68,7 @@ def environment(folder: Path) -> Path:
     borrowed = [path for path in sys.path if path.endswith("site-packages")]
     (site / "checked.pth").write_text("\n".join([str(folder / "tree"), *borrowed]) + "\n")
     commands = {"structsvm": f"#!{python}\nfrom structsvm.cli.entry import main\n\nmain()\n"}
-    if (curl := shutil.which("curl")) is not None:  # with ASan preloaded it hangs in setlocale now and then
+    if (curl := shutil.which("curl")) is not None:  # with ASan preloaded, it sometimes hangs in setlocale
         commands["curl"] = f'#!/bin/sh\nexec env -u LD_PRELOAD {curl} "$@"\n'
     for name, text in commands.items():
         python.with_name(name).write_text(text)

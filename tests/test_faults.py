@@ -1,7 +1,7 @@
 """Kills, full and read-only disks, several writers and links: the old file or the new one, never neither.
 
 `python -m tests.faults` kills 200 times at random moments, and `python -m tests.aimed` 300 times while a file
-is written; here it is a few times.
+is written; these tests kill only a few times.
 """
 
 import os

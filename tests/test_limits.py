@@ -1,4 +1,4 @@
-"""Every number that a user sets has a lower and an upper bound: one sentence, before any work is done."""
+"""Numbers that users set have bounds; values outside are refused in one sentence, before any work."""
 
 import inspect
 import types
@@ -123,7 +123,7 @@ LEARNERS = [
     (ConceptLabeller, lambda make, **option: make(**option).fit([["a"]], [None], [[None]])),
     (SequenceTagger, lambda make, **option: make(**option).fit([["a", "b"]] * 2, [["A", "B"]] * 2)),
 ]  # fmt: skip
-ENDLESS = {("SVMStruct", "C"), ("KernelSVMStruct", "C")}  # infinity is the hard margin
+ENDLESS = {("SVMStruct", "C"), ("KernelSVMStruct", "C")}  # infinity means a hard margin
 SIGNED = {"coef0"}
 NAMED = {"gamma", "tol", "gap_tolerance"}  # strings have their own checks
 
@@ -144,7 +144,7 @@ def test_absurd_numbers_are_refused_by_every_estimator(make, fit, name, whole):
             (name in SIGNED and value == -1)
             or (name in NAMED and value == "1")
             or ((make.__name__, name) in ENDLESS and value == float("inf"))
-            or (value == 10**12 and not whole)  # much, but a number to compute with
+            or (value == 10**12 and not whole)  # large, but usable
         ):
             continue
         with pytest.raises(ValueError, match=f"{name}|shards"):

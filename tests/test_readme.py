@@ -69,7 +69,7 @@ def as_conllu(columns: str) -> str:
     )
 
 
-# Of a block that fails half way: a server would keep the pipes open, and the test would wait forever.
+# For blocks that fail halfway: a server would keep the pipes open, and the test would wait forever.
 STOP_SERVERS = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n"
 SIMULATED = re.compile(r"(simulate .*-n )[0-9]{3,}")
 

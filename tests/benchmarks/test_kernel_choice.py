@@ -1,4 +1,4 @@
-"""The choice of C and gamma by held-out rows, with numbers in place of training."""
+"""The choice of C and gamma by held-out rows, with made-up numbers instead of training."""
 
 import json
 
@@ -11,7 +11,7 @@ SVC = "scikit-learn SVC"
 
 @pytest.fixture
 def found(monkeypatch, tmp_path, capsys):
-    """The published figures if one pair is best for SVC, and all pairs are equal for the others."""
+    """The published figures when one pair is best for SVC, and all pairs are equal for the other methods."""
 
     def measured(module, jobs):
         (job,) = jobs

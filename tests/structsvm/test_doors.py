@@ -67,7 +67,7 @@ def test_both_doors_agree_on_every_form_of_the_problem(name, rescaling, slack):
 @pytest.mark.parametrize("slack", ["l1", "l2"])
 @pytest.mark.parametrize("kind", ["normal", "counts", "binary", "signs", "empty rows"])
 def test_shared_inputs_round_as_copied_ones(kind, slack):
-    # Bytes, not tolerances: after a step violations tie, and rounding chooses the next output.
+    # Bytes, not tolerances: after a step, violations tie, and rounding decides which output is next.
     X, y = noisy_classes(40, width=9, seed=6)
     if kind == "empty rows":
         X[::5] = 0
@@ -79,7 +79,7 @@ def test_shared_inputs_round_as_copied_ones(kind, slack):
         for problem in (Multiclass, SlowMulticlass)
     ]
     for fast, slow in (models[:2], models[2:]):
-        # Their costs differ; Python stores patterns in the same slots.
+        # Their costs differ, but both store patterns in the same slots.
         assert_same_bytes(state_of(fast), state_of(slow), but=("objective",))
         assert fast.dual_ == slow.dual_
 
@@ -186,7 +186,7 @@ def test_two_duals_over_one_oracle_each_take_the_differences_they_know():
 
 @pytest.mark.parametrize("kind", ["normal", "counts"])
 def test_shards_round_shared_inputs_as_copied_ones(kind):
-    X, y = noisy_classes(60, k=20, width=20, seed=6)  # the classes of a feature fill several blocks of w
+    X, y = noisy_classes(60, k=20, width=20, seed=6)  # the weights of a feature fill several blocks of w
     X = np.where(np.abs(X) < 0.5, 0, X if kind == "normal" else np.clip(np.round(X), 0, 3))
     fast, slow = (
         ParallelLaRank(problem(), C=0.5, epochs=3, shards=3, jobs=2).fit(sparse.csr_array(X), y)

@@ -218,7 +218,7 @@ def test_errors_are_json_with_one_sentence(port: int, caplog: pytest.LogCaptureF
 
 def test_the_token_is_not_logged_with_an_error(caplog: pytest.LogCaptureFixture) -> None:
     service = LocalService(ROUTES, token=TOKEN)
-    service.max_bytes = None  # type: ignore[assignment]  # any fault of the service itself, before the routes
+    service.max_bytes = None  # type: ignore[assignment]  # an error of the service itself, before any route
     with running(service) as port:
         assert call(port, f"/{TOKEN}/echo", body=b"{}")[0] == 500
     assert "internal error in '/echo'" in caplog.text

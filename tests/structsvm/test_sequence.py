@@ -266,7 +266,7 @@ def test_the_features_of_a_token_are_stored_in_order_however_many_there_are(n, v
 
 
 def test_n_best_compares_few_paths_at_a_time():
-    """Its memory follows labels x n, not labels x labels x n."""
+    """Its memory grows with labels x n, not with labels x labels x n."""
     n_labels, n = 300, 60
     rng = np.random.default_rng(0)
     rows = SparseRows.from_dense(rng.normal(size=(n_labels + 3, n_labels)).astype(np.float32))

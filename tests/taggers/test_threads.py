@@ -223,7 +223,7 @@ HELD = textwrap.dedent("""
 
 def test_a_model_taken_from_a_tagger_labels_while_the_tagger_learns():
     arguments = [sys.executable, "-c", HELD]
-    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # freed memory cannot be read by accident
+    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # reading freed memory then crashes
     result = subprocess.run(
         arguments, capture_output=True, text=True, timeout=120, check=False, env=environment
     )
