@@ -176,8 +176,8 @@ def check_sparse(X: Any, name: str = "X") -> None:
             or ends[-1] > min(len(X.indices), len(X.data))
         ):  # fmt: skip
             raise ValueError(
-                f"the sparse matrix {name} is invalid: its indptr must have {n + 1} integers that start at 0, "
-                "never decrease and do not exceed the number of values"
+                f"the sparse matrix {name} is invalid: its indptr must have {n + 1} integers that start at "
+                "0, never decrease and do not exceed the number of values"
             )
         pointers = [(X.indices[: ends[-1]], size, kind)]
     elif X.format == "coo":
