@@ -21,6 +21,7 @@ from structsvm.files import (
     load_model,
     padding,
     save_model,
+    shared_bytes,
 )
 from structsvm.problems.sequence import Candidates
 from taggers.features._gazetteer import Gazetteer
@@ -100,7 +101,7 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
         meta["share"] = True
     if model.candidates is not None:
         arrays |= {SETS + name: value for name, value in vars(model.candidates).items()}
-    return arrays | padding(arrays, table_bytes(meta)), meta
+    return arrays | padding(arrays, memory(arrays, meta)), meta
 
 
 def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
@@ -237,7 +238,7 @@ def check_report(report: dict[str, Any]) -> None:
 
 
 def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
-    check_budget(arrays, table_bytes(meta))
+    check_budget(arrays, memory(arrays, meta))
     knowledge = _knowledge(arrays, meta)
     template = None if meta["template"] is None else parse_template(meta["template"], knowledge=knowledge)
     if template is not None and template.needs_word_classes and CLUSTER not in knowledge.classes:
@@ -328,11 +329,14 @@ def _flat(array: np.ndarray, *types: type) -> np.ndarray:
     return array
 
 
-def table_bytes(meta: dict[str, Any]) -> int:
-    """The memory of the tables for pairs of labels, of the first round too."""
+def memory(arrays: dict[str, np.ndarray], meta: dict[str, Any], prefix: str = "") -> int:
+    """The bytes of the tables for pairs of labels and of shared rows of weights, of the first round too.
+
+    prefix: of the names of the arrays.
+    """
     first = meta.get("first_round")
-    own = PAIR * _n_scores(meta["labels"], meta.get("share", False)) ** 2
-    return own if first is None else own + table_bytes(first)
+    own = PAIR * _n_scores(meta["labels"], meta.get("share", False)) ** 2 + shared_bytes(arrays, prefix)
+    return own if first is None else own + memory(arrays, first, prefix + FIRST)
 
 
 def _n_scores(labels: list[str], share: bool) -> int:

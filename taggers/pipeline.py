@@ -26,7 +26,7 @@ from taggers.formats.tokenizer import Token, split_sentences
 from taggers.labels.label_encoding import GoldLabels
 from taggers.lemmas import Lemmatizer, is_script, train_lemmatizer
 from taggers.model import TaggerModel
-from taggers.model_file import packed, read_arrays, table_bytes, unpacked
+from taggers.model_file import memory, packed, read_arrays, unpacked
 from taggers.splitter import WIDTH, Splitter, train_splitter
 from taggers.tagger import MorphTagger, PosTagger
 
@@ -154,7 +154,7 @@ class Pipeline:
         for name, model in small.layers.items():
             parts, meta["layers"][name] = packed(model, dtype)
             arrays |= {f"{name}-{key}": value for key, value in parts.items()}
-        save_model(path, arrays | padding(arrays, _table_bytes(meta)), meta)
+        save_model(path, arrays | padding(arrays, _memory(arrays, meta)), meta)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -170,7 +170,7 @@ class Pipeline:
             )
         layers: dict[str, TaggerModel] = {}
         with consistent(path, KIND):
-            check_budget(arrays, _table_bytes(meta))
+            check_budget(arrays, _memory(arrays, meta))
             for name in WIDTHS:
                 if name in meta["layers"]:
                     own = {key.removeprefix(f"{name}-"): value for key, value in arrays.items()
@@ -186,9 +186,10 @@ class Pipeline:
         return cls(layers.get("upos"), layers.get("morph"), lemmatizer, splitter)
 
 
-def _table_bytes(meta: dict[str, Any]) -> int:
-    """The memory of the tables of all layers."""
-    return sum(table_bytes(layer) for name, layer in meta["layers"].items() if name in WIDTHS)
+def _memory(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> int:
+    """The bytes of the tables and shared rows of all layers."""
+    layers = meta["layers"].items()
+    return sum(memory(arrays, layer, f"{name}-") for name, layer in layers if name in WIDTHS)
 
 
 def _keys(arrays: dict[str, np.ndarray]) -> KeyTable:

@@ -6,7 +6,7 @@ from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name, open_input
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
 from structsvm.files.quantise import DTYPES, dequantise, quantise
-from structsvm.files.sparse_weights import SparseRows
+from structsvm.files.sparse_weights import SparseRows, shared_bytes
 
 __all__ = [
     "DTYPES",
@@ -24,4 +24,5 @@ __all__ = [
     "padding",
     "quantise",
     "save_model",
+    "shared_bytes",
 ]

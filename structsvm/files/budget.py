@@ -1,8 +1,9 @@
 """A bound on the memory of a loaded model: a fixed allowance and a multiple of the size of its file.
 
-Some tables grow with the square of the number of labels, so a small file with many names can ask for
-gigabytes. If the tables of a model exceed the bound, `save` pads its file with zeros until it meets the
-bound. A file that exceeds the bound is rejected before anything is allocated.
+Some tables grow with the square of the number of labels, and a file can repeat a long row of weights at two
+bytes each time, so a small file can ask for gigabytes. The sum for all parts of a model counts. If it exceeds
+the bound, `save` pads the file with zeros until it meets the bound. A file that exceeds the bound is rejected
+before anything is allocated.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def dequantise(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
         raise ValueError("only weights of 8 bits may have levels, and they must")
     if levels is None:
         return values.astype(np.float32, copy=False)
-    if levels.ndim != 1 or levels.dtype != np.float32 or int(values.max(initial=0)) >= max(len(levels), 1):
+    if levels.ndim != 1 or levels.dtype != np.float32 or (len(values) and values.max() >= len(levels)):
         raise ValueError("the levels do not match the weights")
     return levels[values]
 

@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from structsvm.files.budget import check_budget, padding
 from structsvm.files.quantise import dequantise, quantise
 
 CELL = np.dtype([("label", np.uint32), ("value", np.float32)])
 MOST_CELLS = 2**32 - 1
 ROWS = "rows"  # in a file: the index of each row among the distinct rows
 MOST_PLACES = 1 << 16
+SHARED = 24  # bytes for each cell of shared rows: itself, where it is copied from, and what else rows take
 BLOCK = 1 << 18  # weights converted at a time, to keep copies small
 
 
@@ -52,17 +52,14 @@ class SparseRows:
 
     @classmethod
     def unpacked(cls, arrays: Mapping[str, np.ndarray], n_labels: int) -> SparseRows:
-        """Check the arrays of `packed`, and build from them."""
-        for name in ("counts", "labels"):
-            if arrays[name].ndim != 1 or arrays[name].dtype not in (np.uint8, np.uint16):
-                raise ValueError(f"the {name} of the weights have the type {arrays[name].dtype}")
+        """Check the arrays of `packed`, and build from them; see `shared_bytes` for the memory this takes."""
+        _check_small(arrays, "counts")
+        _check_small(arrays, "labels")
         found = cls.of(arrays["counts"], arrays["labels"], dequantise(arrays), n_labels)
         rows = arrays.get(ROWS)
         if rows is None:
             return found
-        if rows.ndim != 1 or rows.dtype != np.uint16 or int(rows.max(initial=0)) >= max(len(found), 1):
-            raise ValueError("the row indices of the weights are invalid")
-        check_budget(dict(arrays), CELL.itemsize * int(found.counts[rows].sum()))
+        shared_bytes(arrays)  # refuses impossible rows
         return found.taken(rows)
 
     def packed(self, dtype: str) -> dict[str, np.ndarray]:
@@ -82,8 +79,6 @@ class SparseRows:
         rows = np.array(equal, np.int64)
         first = np.diff(np.maximum.accumulate(rows), prepend=-1) > 0
         shared = self.kept(first)._arrays(dtype) | {ROWS: rows.astype(np.uint16)}
-        if padding(shared, CELL.itemsize * len(self.cells)):
-            return plain
         return min(plain, shared, key=lambda arrays: sum(array.nbytes for array in arrays.values()))
 
     def _arrays(self, dtype: str) -> dict[str, np.ndarray]:
@@ -145,8 +140,9 @@ class SparseRows:
         """Some of the rows; a row may occur several times."""
         starts, counts = self.ptr[rows].astype(np.int64), self.counts[rows].astype(np.int64)
         first = np.cumsum(counts) - counts  # of each row among the cells found
-        found = self.cells[np.repeat(starts - first, counts) + np.arange(counts.sum())]
-        return self._of_counts(counts, found)
+        places = np.repeat(starts - first, counts)
+        places += np.arange(len(places))
+        return self._of_counts(counts, self.cells[places])
 
     def dense(self, stride: int) -> np.ndarray:
         """All rows as an array, rows x stride."""
@@ -208,3 +204,30 @@ class SparseRows:
         ptr = np.zeros(len(counts) + 1, np.uint32)
         np.cumsum(counts, dtype=np.uint32, out=ptr[1:])
         return SparseRows(ptr, cells, self.n_labels)
+
+
+def shared_bytes(arrays: Mapping[str, np.ndarray], prefix: str = "") -> int:
+    """The memory for the rows that the arrays of `SparseRows.packed` share; 0 if they share none.
+
+    The arrays do not bound it, so include it in the check of a file before you unpack them.
+
+    prefix: of the names of the arrays.
+    """
+    rows = arrays.get(prefix + ROWS)
+    if rows is None:
+        return 0
+    counts = _check_small(arrays, prefix + "counts")
+    if rows.ndim != 1 or rows.dtype != np.uint16 or (len(rows) and rows.max() >= len(counts)):
+        raise ValueError(f"the rows of the weights do not match the {len(counts)} rows that they share")
+    n_cells = int(counts[rows].sum(dtype=np.int64))
+    if n_cells > MOST_CELLS:
+        raise ValueError(f"{n_cells} weights, more than {MOST_CELLS}")
+    return SHARED * n_cells
+
+
+def _check_small(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """The array of this name, if it is a list of small numbers."""
+    array = arrays[name]
+    if array.ndim != 1 or array.dtype not in (np.uint8, np.uint16):
+        raise ValueError(f"the {name} of the weights have the type {array.dtype}")
+    return array

@@ -1,9 +1,11 @@
 """Rows of weights in files: equal rows are stored once, and are restored exactly."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from structsvm.files import SparseRows, budget
+from structsvm.files import SparseRows, shared_bytes
 
 
 def repeated(n_rows, n_distinct, n_labels=5, seed=0):
@@ -38,27 +40,39 @@ def test_rows_are_stored_one_by_one_where_sharing_does_not_pay(monkeypatch):
     assert "rows" not in repeated(500, 20).packed("int8")
 
 
+DISTINCT = SparseRows.from_dense(np.repeat(np.arange(1, 21)[:, None], 200, 1)).packed("int8")
+NONE = SparseRows.from_dense(np.zeros((0, 200))).packed("int8")
+
+
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("arrays", "message"),
     [
-        (np.array([20], np.uint16), "row indices"),
-        (np.zeros((1, 1), np.uint16), "row indices"),
-        (np.zeros(1, np.int64), "row indices"),
-        (np.zeros(1 << 20, np.uint16), "times the size of the file"),
+        (DISTINCT | {"rows": np.array([20], np.uint16)}, "do not match the 20 rows"),
+        (DISTINCT | {"rows": np.zeros((1, 1), np.uint16)}, "do not match the 20 rows"),
+        (DISTINCT | {"rows": np.zeros(1, np.int64)}, "do not match the 20 rows"),
+        (NONE | {"rows": np.zeros(1, np.uint16)}, "do not match the 0 rows"),
+        (DISTINCT | {"values": DISTINCT["values"] * 0, "levels": np.zeros(0, np.float32)}, "levels do not"),
     ],
 )
-def test_damaged_rows_are_refused_before_they_take_memory(rows, message, monkeypatch):
-    monkeypatch.setattr(budget, "ALLOWANCE", 0)
-    monkeypatch.setattr(budget, "MULTIPLE", 10)
-    arrays = SparseRows.from_dense(np.ones((20, 200))).packed("int8")
+def test_damaged_rows_are_refused(arrays, message):
     with pytest.raises(ValueError, match=message):
-        SparseRows.unpacked({**arrays, "rows": rows}, 200)
+        SparseRows.unpacked(arrays, 200)
 
 
-def test_rows_that_would_exceed_the_memory_of_a_file_are_not_shared(monkeypatch):
-    monkeypatch.setattr(budget, "ALLOWANCE", 0)
-    monkeypatch.setattr(budget, "MULTIPLE", 10)
-    rows = SparseRows.from_dense(np.ones((1000, 200)))
-    arrays = rows.packed("int8")
-    assert "rows" not in arrays
-    assert SparseRows.unpacked(arrays, 200).cells.tobytes() == rows.cells.tobytes()
+def test_more_shared_cells_than_can_be_numbered_are_refused_before_they_take_memory():
+    one = SparseRows.from_dense(np.ones((1, 65_535))).packed("int8")
+    with pytest.raises(ValueError, match="4295032830 weights, more than"):
+        SparseRows.unpacked(one | {"rows": np.zeros(65_538, np.uint16)}, 65_535)
+
+
+def test_shared_rows_take_no_more_memory_than_a_file_is_charged_for():
+    arrays = DISTINCT | {"rows": np.zeros(5_000, np.uint16)}
+    tracemalloc.start()
+    try:
+        assert len(SparseRows.unpacked(arrays, 200)) == 5_000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert 16 * 200 * 5_000 < peak < shared_bytes(arrays)
+    assert shared_bytes({f"a-{name}": array for name, array in arrays.items()}, "a-") == shared_bytes(arrays)
+    assert shared_bytes(DISTINCT) == 0

@@ -238,6 +238,28 @@ def test_many_labels_in_a_small_file_are_refused_before_their_tables_are_allocat
         SequenceTagger.load(path)
 
 
+def test_shared_rows_of_two_rounds_in_a_small_file_are_refused_before_they_are_copied(tmp_path):
+    """Each round had a bound of its own, so a file of 0.4 MB took 240 MB."""
+    path, n_labels, n_rows = tmp_path / "model", 500, 31_000
+    plain = [[f"L{k}" for k in range(len(s))] for s in X]
+    SequenceTagger(template="w[0], p[0], doc_label[0]").fit(X, plain).save(path, dtype="int8")
+    arrays, meta = load_model(path)
+    for prefix, one in (("", meta), ("first.", meta["first_round"])):
+        one["labels"] = [f"L{number}" for number in range(n_labels)]
+        arrays |= {
+            f"{prefix}counts": np.array([n_labels], np.uint16),
+            f"{prefix}labels": np.arange(n_labels, dtype=np.uint16),
+            f"{prefix}values": np.zeros(n_labels, np.uint8),
+            f"{prefix}levels": np.ones(1, np.float32),
+            f"{prefix}rows": np.zeros(n_rows, np.uint16),
+            f"{prefix}keys": np.arange(n_rows - n_labels - 1, dtype=np.uint32),
+        }
+    save_model(path, arrays, meta)
+    assert path.stat().st_size < 400_000
+    with pytest.raises(ModelFileError, match="over 100 times the size of the file"):
+        SequenceTagger.load(path)
+
+
 def test_a_model_that_needs_more_than_its_file_may_ask_for_is_saved_with_padding(tmp_path, monkeypatch):
     monkeypatch.setattr(budget, "ALLOWANCE", 0)
     monkeypatch.setattr(budget, "MULTIPLE", 1)

@@ -21,7 +21,7 @@ from taggers.formats.conllu import ConlluFormat, label_in_misc
 from taggers.formats.files import read_all
 from taggers.lemmas import edited, script, train_lemmatizer
 from taggers.model import TaggerModel
-from taggers.model_file import table_bytes
+from taggers.model_file import memory
 from taggers.pipeline import Pipeline
 from taggers.trainer import Trainer
 from tests.taggers.command_line import refused, run
@@ -767,13 +767,19 @@ def test_a_treebank_without_lemmas_cannot_teach_them(tmp_path):
         commands.train_lemma(tmp_path / "a.conllu", tmp_path / "m")
 
 
-def test_the_layers_of_a_file_share_one_bound_of_memory(folder, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("charged", "size"),
+    [("taggers.model_file.PAIR", 100_000), ("structsvm.files.sparse_weights.SHARED", 1_000)],
+)
+def test_the_layers_of_a_file_share_one_bound_of_memory(charged, size, folder, tmp_path, monkeypatch):
     pipeline = Pipeline.load(folder / "ud.ssvm")
-    monkeypatch.setattr("taggers.model_file.PAIR", 100_000)
-    layers = load_model(folder / "ud.ssvm")[1]["layers"].values()
-    monkeypatch.setattr(budget, "ALLOWANCE", max(table_bytes(layer) for layer in layers))
+    pipeline.save(tmp_path / "small", dtype="int8")
+    monkeypatch.setattr(charged, size)
+    arrays, meta = load_model(tmp_path / "small")
+    largest = max(memory(arrays, layer, f"{name}-") for name, layer in meta["layers"].items())
+    monkeypatch.setattr(budget, "ALLOWANCE", largest)
     monkeypatch.setattr(budget, "MULTIPLE", 1)
     with pytest.raises(ModelFileError, match="times the size of the file"):
-        Pipeline.load(folder / "ud.ssvm")
-    pipeline.save(tmp_path / "padded")
+        Pipeline.load(tmp_path / "small")
+    pipeline.save(tmp_path / "padded", dtype="int8")
     assert Pipeline.load(tmp_path / "padded").parts == pipeline.parts
