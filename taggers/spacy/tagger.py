@@ -130,9 +130,21 @@ class StructSVMTagger(SequencePipe):
     def _adapt(self, examples: list[Example], nlp: Language | None) -> None:
         tags, parts = (any(any(attribute_gold(one, [name])) for one in examples) for name in ("TAG", "POS"))
         self.usual = "POS" if parts and not tags else "TAG"
-        if nlp is not None and self.target is None and self.attributes == ["POS"]:
-            # Otherwise `spacy train` would count a score that does not exist.
-            nlp.config["training"]["score_weights"].pop("tag_acc", None)
+        if nlp is not None and self.attributes == ["TAG"]:
+            self._weigh(nlp, "tag_acc", "pos_acc")
+        if nlp is not None and self.attributes == ["POS"]:
+            self._weigh(nlp, "pos_acc", "tag_acc")
+
+    def _weigh(self, nlp: Language, learned: str, other: str) -> None:
+        """Let a score take over the weight of the other one, unless another component has that score.
+
+        A saved config has the weight of the attribute that its pipeline learned; `spacy train` would count
+        this score, which does not exist here.
+        """
+        others = (nlp.get_pipe_meta(name) for name in nlp.component_names if name != self.name)
+        if not any(other in (meta.default_score_weights or {}) for meta in others):
+            weights = nlp.config["training"]["score_weights"]
+            weights[learned] = weights.pop(other, None) or weights.get(learned)
 
     def _gold(self, example: Example) -> Gold:
         return attribute_gold(example, self.attributes)

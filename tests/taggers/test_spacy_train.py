@@ -14,7 +14,7 @@ from taggers.commands import evaluate  # noqa: E402
 from taggers.spacy.__main__ import config  # noqa: E402
 from taggers.spacy.batches import make_batcher  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
-from tests.taggers.sentences import as_columns, as_universal, sentences  # noqa: E402
+from tests.taggers.sentences import as_columns, as_universal, sentences, with_lemmas  # noqa: E402
 from tests.taggers.spacy_docs import as_entity_columns  # noqa: E402
 
 MADE = {"pos": as_universal, "chunk": as_columns, "ner": as_entity_columns}
@@ -73,6 +73,44 @@ def test_training_goes_on_from_a_pipeline(tmp_path):
     dev = list(make_reader(overrides["paths.dev"])(second))
     assert second.evaluate(dev)["tag_acc"] > 0.95
     assert sizes[1] >= sizes[0] > 0
+
+
+def without_xpos(content):
+    lines = [line.split(b"\t") for line in content.split(b"\n")]
+    return b"\n".join(b"\t".join([*f[:4], b"_", *f[5:]] if len(f) == 10 else f) for f in lines)
+
+
+@pytest.mark.parametrize("learned", [("pos_acc", "tag_acc", "pos_acc"), ("tag_acc", "pos_acc", "tag_acc")])
+def test_a_saved_config_weighs_the_scores_of_the_next_file(learned, tmp_path):
+    overrides = prepared("pos", tmp_path) | {"training.max_epochs": 1}
+    given = tmp_path / "config.cfg"
+    for number, score in enumerate(learned):
+        for name, seed in (("train", 0), ("dev", 1)):
+            content = as_universal(100, seed)
+            (tmp_path / name).write_bytes(content if score == "tag_acc" else without_xpos(content))
+        spacy_train(given, tmp_path / str(number), overrides=overrides)
+        nlp = spacy.load(tmp_path / str(number) / "model-best")
+        assert nlp.config["training"]["score_weights"] == {score: 1.0}
+        assert nlp.meta["performance"][score] > 0.9
+        given = tmp_path / str(number) / "model-best" / "config.cfg"
+
+
+def test_the_weights_of_other_components_stay(tmp_path):
+    (tmp_path / "f").write_bytes(with_lemmas(30))
+    (tmp_path / "g").write_bytes(without_xpos(with_lemmas(30)))
+    nlp = spacy.blank("en")
+    nlp.add_pipe("structsvm_tagger")
+    nlp.add_pipe("structsvm_lemmatizer", config={"columns": ["ORTH"]})
+    for name, expected in (("f", "tag_acc"), ("g", "pos_acc"), ("f", "tag_acc")):
+        examples = list(make_reader(str(tmp_path / name))(nlp))
+        nlp.initialize(lambda examples=examples: examples)
+        assert nlp.config["training"]["score_weights"] == {expected: 0.5, "lemma_acc": 0.5}
+    nlp.add_pipe("structsvm_morphologizer")
+    weights = {"tag_acc": 0.2, "lemma_acc": 0.3, "pos_acc": 0.1, "morph_acc": 0.4}
+    nlp.config["training"]["score_weights"] |= weights
+    nlp.initialize(lambda: examples)
+    found = nlp.config["training"]["score_weights"]
+    assert {score: weight for score, weight in found.items() if weight} == weights
 
 
 @pytest.mark.parametrize("task", sorted(MADE))
