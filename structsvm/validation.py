@@ -81,7 +81,8 @@ def check_ranges(owner: Any, ranges: Mapping[str, Any]) -> None:
     """Check the attributes of an object against the values that `ranges` allows.
 
     float allows finite numbers above 0, infinity allows infinity too, an integer allows integers of at least
-    this value, and a tuple allows its elements. If a name ends in a question mark, None is allowed too.
+    this value, a range allows its integers, and a tuple allows its elements. If a name ends in a question
+    mark, None is allowed too.
     """
     for name, allowed in ranges.items():
         value = getattr(owner, name.rstrip("?"))
@@ -94,6 +95,8 @@ def check_ranges(owner: Any, ranges: Mapping[str, Any]) -> None:
             check_positive(**given)
         elif isinstance(allowed, int):
             check_count(**given, low=allowed)
+        elif isinstance(allowed, range):
+            check_count(**given, low=allowed.start, high=allowed[-1])
         else:
             check_choice(**{name: (value, allowed)})
 

@@ -34,8 +34,8 @@ class LaRank(Optimizer):
     """
 
     RANGES: ClassVar[dict[str, Any]] = Optimizer.RANGES | {
-        "schedule": ("fixed", "adaptive"), "clock": ("cost", "wall"), "n_reprocess": 0, "mu": float,
-        "epochs?": 1,
+        "schedule": ("fixed", "adaptive"), "clock": ("cost", "wall"), "n_reprocess": range(10_001),
+        "mu": float, "epochs?": 1,
     }  # fmt: skip
 
     def __init__(
