@@ -83,14 +83,8 @@ class KernelMachine(BinaryClassifier):
     # -- training -------------------------------------------------------------------------------
 
     def _fit(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
-        self._complete(labels, self._start(X, labels, weight))
-
-    def _start(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> np.random.Generator:
         rng = np.random.default_rng(self._begin(X))
         self.machine_.start(labels, self._uppers(weight))
-        return rng
-
-    def _complete(self, labels: np.ndarray, rng: np.random.Generator) -> None:
         self._train(labels, rng)
         if self.warm_start:
             self._rng = rng

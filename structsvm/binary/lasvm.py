@@ -16,16 +16,7 @@ from structsvm.guard import reads, training
 from structsvm.kernels.functions import Inputs
 from structsvm.optimizers.base import ConvergenceWarning, in_slices
 from structsvm.scored import ScoredClassifier, forget_calibration
-from structsvm.signals import Stop
-from structsvm.threads import for_each, stoppable
-from structsvm.validation import (
-    check_choice,
-    check_count,
-    check_matrix,
-    check_positive,
-    check_seed,
-    n_threads,
-)
+from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
 
 STEPS = 1000  # REPROCESS steps between two checks for Ctrl-C
 MOST_STEPS = 1_000_000  # of the finishing step, and 100 more for each support vector
@@ -72,9 +63,6 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
     With more than two classes, one model for each class separates it from the rest, and the highest f wins.
     `estimators_` holds these models, in the order of classes_; the callback gets the one that is trained.
 
-    jobs: the number of threads that train these models in `fit` and `finish`, 0 for all cores. Any number
-    gives the same model. With more than one, `callback` may run for several models at the same time.
-
     After fit: classes_, n_iter_ (passes over data), support_vectors_, dual_coef_ and intercept_ (two
     classes), estimators_ (more classes), dual_, delta_, n_labels_ (examples taken), n_kernels_, n_steps_,
     n_support_vectors_.
@@ -82,7 +70,7 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
 
     _bounded = True
     _multiclass = True
-    _free = (*KernelMachine._free, "callback", "finish_fit", "jobs", "max_labels", "sample", "selection")
+    _free = (*KernelMachine._free, "callback", "finish_fit", "max_labels", "sample", "selection")
 
     C: float = 1.0
     _: KW_ONLY
@@ -96,7 +84,6 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
     callback: Callable[[Any], Any] | None = None
     probability: bool = False
     warm_start: bool = False
-    jobs: int = 1
     estimators_: list[LaSVMClassifier] = field(init=False)
     n_labels_: int = field(init=False)
     _seen = None  # the examples that earlier calls of fit took, with warm_start
@@ -108,7 +95,6 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         check_positive(C=self.C, tau=self.tau)
         check_choice(selection=(self.selection, SELECTIONS))
         check_count(sample=self.sample, low=1)
-        n_threads(self.jobs)
         if self.max_labels is not None:
             check_count(max_labels=self.max_labels, low=1)
         if self.delta_max is not None:
@@ -133,18 +119,17 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         if labels.ndim == 1:
             super()._fit(X, labels, weight)
             return
-        models = [self._against_the_rest(X) for _ in labels]
-        rngs = [one._start(X, signs, weight) for one, signs in zip(models, labels, strict=True)]
-        self._in_threads(lambda k: models[k]._complete(labels[k], rngs[k]), len(models))
-        self.estimators_ = models
+        self.estimators_ = [self._against_the_rest(X) for _ in labels]
+        for one, signs in zip(self.estimators_, labels, strict=True):
+            KernelMachine._fit(one, X, signs, weight)
         self.n_labels_ = sum(one.n_labels_ for one in self.estimators_)
 
     def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
         if labels.ndim == 1:
             self._train(labels, self._rng)
             return
-        models = [one.set_params(**self.get_params() | {"probability": False}) for one in self.estimators_]
-        self._in_threads(lambda k: models[k]._fit_again(X, labels[k], weight), len(models))
+        for one, signs in zip(self.estimators_, labels, strict=True):
+            one.set_params(**self.get_params() | {"probability": False})._fit_again(X, signs, weight)
         self.n_labels_ = sum(one.n_labels_ for one in self.estimators_)
 
     def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
@@ -155,11 +140,6 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
             self.estimators_ = [self._against_the_rest(X) for _ in labels]
         for one, signs in zip(self.estimators_, labels, strict=True):
             one._continue(X, signs, weight, first)
-
-    def _in_threads(self, work: Callable[[int], Any], n: int) -> None:
-        """Call `work` for 0 to n - 1, in `jobs` threads."""
-        stop = Stop()
-        for_each(stoppable(work, stop), n, n_threads(self.jobs), stop)
 
     def _against_the_rest(self, X: Any) -> LaSVMClassifier:
         """An untrained model for one class."""
@@ -194,7 +174,8 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         """Make the finishing step, which partial_fit omits: repeat REPROCESS until no pair in S violates."""
         machines = self._machines()
         with training(self):
-            self._in_threads(lambda k: self._finish(machines[k]), len(machines))
+            for machine in machines:
+                self._finish(machine)
             forget_calibration(self)
         return self
 

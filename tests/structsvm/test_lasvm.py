@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import threading
 
 import numpy as np
 import pytest
@@ -311,22 +310,6 @@ def test_a_query_for_more_classes_asks_for_what_is_near_any_boundary():
     np.testing.assert_array_equal(asked, np.argsort(distance, kind="stable")[:5])
 
 
-@pytest.mark.parametrize("options", [{}, {"selection": "active"}, {"warm_start": True}])
-def test_any_number_of_threads_trains_the_same_models(options):
-    X, y = three_classes()
-    options = options | {"gamma": 0.5, "finish_fit": False}
-    one, many = (
-        LaSVMClassifier(jobs=jobs, random_state=np.random.default_rng(7), **options) for jobs in (1, 3)
-    )
-    for train in ("fit", "fit", "finish") if options.get("warm_start") else ("fit", "finish"):
-        for model in (one, many):
-            getattr(model, train)(*((X, y) if train == "fit" else ()))
-        for a, b in zip(one.estimators_, many.estimators_, strict=True):
-            for name, values in a.machine_.state().items():
-                np.testing.assert_array_equal(values, b.machine_.state()[name], err_msg=name)
-        assert one.n_labels_ == many.n_labels_
-
-
 def test_the_models_of_several_classes_count_passes_and_can_be_saved(tmp_path):
     X, y = three_classes()
     model = LaSVMClassifier(gamma=0.5, epochs=2).fit(X, y).partial_fit(X, y)
@@ -361,38 +344,3 @@ def test_training_continues_after_an_allocation_that_failed(module, n, monkeypat
     learn()
     K = rbf(np.asarray(model.support_vectors_), 1.0)
     np.testing.assert_allclose(model.machine_.state()["f"], K @ model.dual_coef_, atol=1e-8)
-
-
-def test_the_models_of_several_classes_are_trained_in_different_threads():
-    X, y = three_classes()
-    together, threads = threading.Barrier(3, timeout=60), set()
-
-    def callback(model):
-        if threading.get_ident() not in threads:
-            threads.add(threading.get_ident())
-            together.wait()  # all models have begun, and none has ended
-
-    LaSVMClassifier(gamma=0.5, jobs=3, callback=callback).fit(X, y)
-    assert len(threads) == 3
-
-
-def test_an_error_in_one_thread_ends_the_others_and_keeps_the_model():
-    X, y = three_classes(6000)
-    model = LaSVMClassifier(gamma=0.5, jobs=3).fit(X[:60], y[:60])
-    before, calls = model.decision_function(X), []
-
-    def callback(one):
-        calls.append(one)
-        if len(calls) == 5:
-            raise ValueError("no more")
-
-    model.set_params(callback=callback)
-    with pytest.raises(ValueError, match="no more"):
-        model.fit(X, y)
-    assert len(calls) < 188  # the blocks of a whole pass
-    np.testing.assert_array_equal(model.decision_function(X), before)
-
-
-def test_a_negative_number_of_threads_is_refused():
-    with pytest.raises(ValueError, match="jobs"):
-        LaSVMClassifier(jobs=-1).fit(*three_classes())
