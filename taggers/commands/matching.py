@@ -22,6 +22,11 @@ from taggers.labels import schemes
 from taggers.model import TaggerModel
 
 PLAIN = FORMATS["columns"]
+# Tasks of models that only spaCy components can use.
+IN_SPACY = {
+    "lemma": "finds lemmas only in spaCy; for the command line, use structsvm train lemma or train ud",
+    "senter": "splits sentences only in spaCy; for the command line, use structsvm train ud",
+}
 LEAST_VALUES = 20  # in a column, before a warning that the model knows none of them
 
 
@@ -45,6 +50,8 @@ def read_inputs(
     A model of ready features already knows the format. alike: check that the file looks like the training
     file of the model. reading: options of `read_columns`.
     """
+    if (task := model.files.get("task")) in IN_SPACY:
+        raise ValueError(f"this model {IN_SPACY[task]}")
     name, own = file_name(file), own_format(model)
     known = own.name if format == AUTO and model.template is None else format
 
@@ -147,7 +154,8 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
     """Look for plain text that is read as columns: there are too many of them, or no known label."""
     assert model.template is not None
     same = own_format(model) is PLAIN
-    usual = model.files.get("n_columns", columns.n_columns) if same else 1
+    usual = model.files.get("n_columns", columns.n_columns)  # unknown for a model trained in spaCy
+    usual = usual if same or "n_columns" not in model.files else 1
     odd = columns.n_columns > usual + same  # a column of predicted labels may have been added
     if same and usual <= columns.n_columns <= usual + 1 and "label" in model.files:
         values = _first_values(columns, model.files["label"])

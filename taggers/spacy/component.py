@@ -40,7 +40,7 @@ REPLACED = {
     "shards": "each update is an online pass",
 }
 # The columns of a CoNLL-U file as spaCy's attributes.
-_CONLLU = {
+CONLLU = {
     "form": "ORTH", "lemma": "LEMMA", "upos": "POS", "xpos": "TAG", "feats": "MORPH", "deprel": "DEP",
 }  # fmt: skip
 
@@ -163,7 +163,7 @@ class SequencePipe(EstimatorPipe):
         names = ["ORTH", "TAG"]
         file_columns = FORMATS[model.files.get("format", "columns")].names
         if file_columns:
-            names = [_CONLLU.get(file_columns[column], "?") for column in model.files["inputs"]]
+            names = [CONLLU.get(file_columns[column], "?") for column in model.files["inputs"]]
         if width > len(names) or "?" in names[:width]:
             raise ValueError(
                 f"the model was trained on {width} columns; name their token attributes with columns=[...]"
@@ -335,6 +335,7 @@ class SequencePipe(EstimatorPipe):
     # -- files ----------------------------------------------------------------------------------
 
     def _save(self, folder: Path) -> None:
+        self.model.model_.files = self.model.model_.files or self._files()
         srsly.write_json(folder / SETTINGS, self._settings())
         if self.keep_state:
             self.model.save(folder / FILE, training_state=True)
@@ -349,6 +350,10 @@ class SequencePipe(EstimatorPipe):
         attribute_ids(settings["columns"])
         self.saved = settings
         return self
+
+    def _files(self) -> dict[str, Any]:
+        """Return the columns that the command line reads and predicts with a model trained here."""
+        return {}
 
     def _settings(self) -> dict[str, Any]:
         """Return the settings that are saved with the model file."""

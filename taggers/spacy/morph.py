@@ -77,6 +77,7 @@ class StructSVMLemmatizer(StructSVMTagger):
     """
 
     LAYER: ClassVar[str] = "lemma"
+    TASK: ClassVar[str] = "lemma"
     memory: Lemmatizer | None = None
 
     TAGGER: ClassVar[Any] = MorphTagger

@@ -40,6 +40,7 @@ class StructSVMSenter(StructSVMTagger):
     """
 
     LAYER: ClassVar[str] = "split"
+    TASK: ClassVar[str] = "senter"
 
     TAGGER: ClassVar[Any] = SequenceTagger
     TARGETS: ClassVar[dict[str, list[str]]] = {"SENT_START": ["SENT_START"]}
@@ -118,6 +119,11 @@ class StructSVMSenter(StructSVMTagger):
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         return {} if self.scorer is None else dict(self.scorer(examples, **kwargs))
+
+    def _files(self) -> dict[str, Any]:
+        template = self.model.model_.template
+        assert template is not None
+        return {"format": "columns", "inputs": list(range(template.width)), "label": -1, "task": self.TASK}
 
 
 def _splits(model: TaggerModel) -> bool:

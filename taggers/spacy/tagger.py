@@ -18,11 +18,12 @@ from spacy.training import Example
 from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
+from taggers.formats.conllu import COLUMN, FORMAT
 from taggers.formats.registry import FORMATS
 from taggers.labels.parts import values
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline
-from taggers.spacy.component import SequencePipe
+from taggers.spacy.component import CONLLU, SequencePipe
 from taggers.spacy.gold import Gold, attribute_gold
 from taggers.tagger import PosTagger
 
@@ -46,6 +47,7 @@ class StructSVMTagger(SequencePipe):
     """
 
     TAGGER: ClassVar[Any] = PosTagger
+    TASK: ClassVar[str] = ""  # of a model that works only in spaCy
     LAYER: ClassVar[str] = "upos"
     OTHER_TASKS: ClassVar[dict[str, str]] = {"chunk": "structsvm_chunker", "ner": "structsvm_ner"}
     TARGETS: ClassVar[dict[str, list[str]]] = {"TAG": ["TAG"], "POS": ["POS"], "POS|TAG": ["POS", "TAG"]}
@@ -192,6 +194,15 @@ class StructSVMTagger(SequencePipe):
         if self.scorer is None:
             return {}
         return dict(self.scorer(examples, attributes=self.attributes, **kwargs))
+
+    def _files(self) -> dict[str, Any]:
+        column = {attribute: COLUMN[name] for name, attribute in CONLLU.items()}
+        if not column.keys() >= {*self.columns, *self.attributes}:
+            return {}
+        inputs, labels = ([column[name] for name in names] for names in (self.columns, self.attributes))
+        files = {"format": FORMAT.name, "inputs": inputs, "label": labels[0]}
+        files["task"] = self.TASK or self.TAGGER.TASK
+        return files if len(labels) == 1 else {**files, "parts": [FORMAT.names[k] for k in labels]}
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "target": "|".join(self.attributes)}

@@ -9,6 +9,7 @@ from spacy.tokens import Doc  # noqa: E402
 from spacy.training import Example  # noqa: E402
 
 from taggers import commands  # noqa: E402
+from taggers.formats.conllu import FORMAT as CONLLU  # noqa: E402
 from taggers.pipeline import Pipeline  # noqa: E402
 from taggers.spacy.__main__ import config  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
@@ -333,3 +334,50 @@ def test_a_morphologizer_warns_of_a_treebank_without_features(tmp_path):
     nlp.add_pipe("structsvm_morphologizer")
     with pytest.warns(UserWarning, match="will never predict any; use a treebank with FEATS"):
         nlp.initialize(lambda: examples)
+
+
+@pytest.mark.parametrize(
+    ("factory", "target", "columns"),
+    [
+        ("tagger", "TAG", [4]), ("tagger", "POS", [3]), ("tagger", "POS|TAG", [3, 4]),
+        ("morphologizer", "POS|MORPH", [3, 5]), ("morphologizer", "MORPH", [5]),
+    ],
+)  # fmt: skip
+def test_the_command_line_knows_the_columns_of_a_model_trained_in_spacy(tmp_path, factory, target, columns):
+    (tmp_path / "gold.conllu").write_bytes(with_lemmas(60))
+    nlp = spacy.blank("en")
+    nlp.add_pipe(f"structsvm_{factory}", name="mine", config={"target": target})
+    data = list(make_reader(str(tmp_path / "gold.conllu"))(nlp))
+    nlp.initialize(lambda: data)
+    nlp.update(data)
+    nlp.to_disk(tmp_path / "out")
+    model = tmp_path / "out" / "mine" / "model.ssvm"
+    scores = commands.evaluate_any(model, tmp_path / "gold.conllu")
+    found = [scores[CONLLU.names[k]] for k in columns] if len(columns) > 1 else [scores]
+    assert [one.tokens.accuracy for one in found] == [1.0] * len(columns)
+    rows = [line.split("\t") for line in with_lemmas(60).decode().split("\n")]
+    blank = [[value if k not in columns else "_" for k, value in enumerate(row)] for row in rows]
+    (tmp_path / "blank.conllu").write_text("\n".join(map("\t".join, blank)))
+    commands.tag(model, tmp_path / "blank.conllu", tmp_path / "tagged.conllu")
+    assert (tmp_path / "tagged.conllu").read_bytes() == with_lemmas(60)
+    (tmp_path / "words.txt").write_bytes(as_columns(60))  # words and tags still work, too
+    commands.tag(model, tmp_path / "words.txt", tmp_path / "tagged.txt")
+    lines = (tmp_path / "tagged.txt").read_text().split("\n")
+    assert lines[0].split()[3:] == [rows[1][k] for k in columns]
+
+
+def test_lemmas_and_sentences_of_spacy_are_refused_on_the_command_line(tmp_path):
+    (tmp_path / "gold.conllu").write_bytes(with_lemmas(30))
+    nlp = spacy.blank("en")
+    nlp.add_pipe("structsvm_senter")
+    nlp.add_pipe("structsvm_lemmatizer", config={"columns": ["ORTH", "POS", "MORPH"]})
+    data = list(make_reader(str(tmp_path / "gold.conllu"), inputs=["POS", "MORPH"], sentences=5)(nlp))
+    nlp.initialize(lambda: data)
+    nlp.update(data)
+    nlp.to_disk(tmp_path / "out")
+    assert spacy.load(tmp_path / "out").pipe_names == nlp.pipe_names
+    for name, hint in (("senter", "use structsvm train ud"), ("lemmatizer", "use structsvm train lemma")):
+        model = tmp_path / "out" / f"structsvm_{name}" / "model.ssvm"
+        for use in (commands.evaluate_any, commands.tag):
+            with pytest.raises(ValueError, match=f"only in spaCy; for the command line, {hint}"):
+                use(model, tmp_path / "gold.conllu")
