@@ -35,9 +35,9 @@ def evaluate(
     structsvm evaluate tagged.txt
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.formats.registry import column_number
+        from taggers.formats.registry import column_numbers
 
-        label = None if column is None else column_number(column)
+        label = None if column is None else column_numbers(column)
         models, data = (None, model) if file is None else (model, file)
         result = commands.evaluate_any(
             models, data, label=label, format=format, encoding=encoding, strict=strict, jobs=jobs,

@@ -13,7 +13,7 @@ import numpy as np
 
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
-from taggers.commands.matching import gold_names, label_column, own_format, read_inputs
+from taggers.commands.matching import chosen_column, gold_names, label_column, own_format, read_inputs
 from taggers.commands.pipelines import evaluate_columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
@@ -69,7 +69,11 @@ def evaluate_any(
     """Evaluate a model of one column or, column by column, of several columns of CoNLL-U."""
     model = None if model is None else open_model(model)
     if not isinstance(model, Pipeline):
-        several = model is not None and len(model.parts) > 1 and own_format(model).name == "conllu"
+        several = False
+        if model is not None:
+            label = options.get("label")
+            options["label"] = chosen_column(model, label)
+            several = len(model.parts) > 1 and (own_format(model) is CONLLU or label is not None)
         if not several or options.get("label") is not None:
             return evaluate(model, file, **options)
     assert model is not None

@@ -16,6 +16,7 @@ from taggers.features.extract import Extractor
 from taggers.features.template import Template
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
+from taggers.formats.conllu import COLUMN
 from taggers.formats.files import read_columns
 from taggers.formats.registry import AUTO, FORMATS
 from taggers.labels import schemes
@@ -94,6 +95,16 @@ def label_column(model: TaggerModel, format: Format, name: str, chosen: int | No
         return int(model.files["label"])
     parts = part_columns(model, format)
     return next(iter(parts.values())) if parts else format.label_elsewhere(name)
+
+
+def chosen_column(model: TaggerModel, label: int | Sequence[int] | None) -> int | None:
+    """Return the label column that a user chose; None for all columns of a joint label."""
+    if label is None or isinstance(label, int):
+        return label
+    if sorted(label) != sorted(COLUMN[part] for part in model.parts):
+        has = f"the columns {'+'.join(model.parts)}" if model.parts else "one column"
+        raise ValueError(f"--column names several columns, but the model predicts {has}; leave out --column")
+    return None
 
 
 def part_columns(model: TaggerModel, format: Format) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +17,7 @@ from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST_BEST, check_count, n_threads
-from taggers.commands.matching import read_inputs, replaced_columns
+from taggers.commands.matching import chosen_column, read_inputs, replaced_columns
 from taggers.commands.pipelines import tag_pipeline
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
@@ -36,7 +36,7 @@ def tag(
     scores: bool = False,
     probabilities: bool = False,
     replace: bool = False,
-    label: int | None = None,
+    label: int | Sequence[int] | None = None,
     classes: Any = None,
     gazetteers: Any = None,
     bias: dict[str, float] | None = None,
@@ -69,7 +69,7 @@ def tag(
             model, file, output, scores=scores, format=format, encoding=encoding, jobs=jobs,
             text_as=TextFormat(model.split) if to is None else TextAsConllu(model.split),
         )  # fmt: skip
-    text_as = None if to is None else TextAsConllu()
+    column, text_as = chosen_column(model, label), None if to is None else TextAsConllu()
     if classes or gazetteers:
         model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
     if bias:
@@ -95,7 +95,7 @@ def tag(
             raise DataError(f"--probabilities appends a column, and {format.title} has no room for it", name)
         if scores and not format.scores:
             raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
-        columns = replaced_columns(model, format, name, replace=replace, chosen=label)
+        columns = replaced_columns(model, format, name, replace=replace, chosen=column)
         if label is not None and not columns:
             raise ValueError("--column has no effect without --replace, as labels are appended; leave it out")
         parts[:] = [part for _, part in columns]

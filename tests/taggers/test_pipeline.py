@@ -277,6 +277,14 @@ def test_morph_learns_two_columns_as_one_label_with_shared_parts(folder):
     tagged = columns_of(run("tag", "morph.ssvm", "dev.conllu", cwd=folder).stdout)
     assert tagged[:3] == right[:3]
     assert np.mean(np.array(tagged[5]) == np.array(right[5])) > 0.9
+    for command in ("tag", "evaluate"):
+        plain = run(command, "morph.ssvm", "dev.conllu", cwd=folder).stdout
+        named = run(command, "morph.ssvm", "dev.conllu", "--column", "upos+feats", cwd=folder)
+        assert named.stdout == plain
+        wrong = run(command, "morph.ssvm", "dev.conllu", "--column", "upos+xpos", cwd=folder)
+        refused(wrong, 2, "the model predicts the columns upos+feats; leave out --column")
+    both = run("evaluate", "en-pos", "dev.conllu", "--column", "upos+xpos", "--json", cwd=folder)
+    assert list(json.loads(both.stdout)) == ["upos", "xpos", "all"]
 
 
 def test_training_prints_the_dev_score_of_each_layer(folder):
