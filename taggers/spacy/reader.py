@@ -75,6 +75,8 @@ def make_reader(
 
         size = PART if checked else None  # the whole file at first, for the check
         for chunk in read_columns(path, format, wanted=wanted, encoding=encoding, chunk_size=size):
+            if not chunk.n_tokens:
+                continue
             if chunk.format is CONLLU and not checked:
                 check_conllu(chunk.data, chunk.name)
             names = list(places(chunk.format, columns))

@@ -154,6 +154,10 @@ def test_the_reader_says_what_is_wrong_and_where(tmp_path):
     file.write_text("a DT\n\nb NN\n")
     with pytest.raises(DataError, match=r"f\.txt:1: .*Universal Dependencies tag"):
         list(make_reader(str(file), columns=["ORTH", "POS"])(nlp))
+    for content in ("", "\n \n\n"):
+        (tmp_path / "empty.txt").write_text(content)
+        with pytest.raises(DataError, match=r"empty\.txt: contains no tokens; is this the right file\?"):
+            list(make_reader(str(tmp_path / "empty.txt"), columns=["ORTH", "TAG"])(nlp))
     with pytest.raises(ValueError, match="name them, as in columns ="):
         list(make_reader(str(file))(nlp))
     with pytest.raises(ValueError, match=r"columns must be among .*, got 'WORD'"):
