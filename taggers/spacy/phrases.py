@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
+from spacy.language import Language
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span
 from spacy.training import Example
@@ -25,11 +27,24 @@ WORD_TASKS = {"pos": "structsvm_tagger", "morph": "structsvm_morphologizer"}
 class PhrasePipe(SequencePipe):
     """A component whose labels mark phrases."""
 
+    PHRASE: ClassVar[str]
+    COLUMN: ClassVar[str]  # of a file for `spacy train`
+
     def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
         if model.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
             raise ValueError(
                 f"the labels of {path} ({', '.join(model.names[:5])}, ...) do not mark phrases; add the "
                 "component structsvm_tagger instead"
+            )
+
+    def _adapt(self, examples: list[Example], nlp: Language | None) -> None:
+        gold = {name for example in examples for name in self._gold(example) if name is not None}
+        empty = not gold and len(examples) == 1  # what nlp.initialize() without examples passes
+        if gold <= {schemes.OUTSIDE} and not empty:
+            warnings.warn(
+                f"no token of the examples has {self.PHRASE}, so the component {self.name!r} learns none; in "
+                f"a config, use a file of columns, not CoNLL-U, and name the right column {self.COLUMN}",
+                stacklevel=2,
             )
 
     def _shown(self, names: list[str]) -> list[str]:
@@ -63,6 +78,8 @@ class PhrasePipe(SequencePipe):
 class StructSVMChunker(PhrasePipe):
     """Sets chunks in doc.spans[spans_key]; displacy.render(doc, style="span") shows spans_key="sc"."""
 
+    PHRASE: ClassVar[str] = "a chunk"
+    COLUMN: ClassVar[str] = "CHUNK"
     TAGGER: ClassVar[Any] = Chunker
     OTHER_TASKS: ClassVar[dict[str, str]] = {**WORD_TASKS, "ner": "structsvm_ner"}
     COLUMNS: ClassVar[tuple[str, ...]] = ("ORTH", "TAG")
@@ -83,6 +100,8 @@ class StructSVMChunker(PhrasePipe):
 class StructSVMNer(PhrasePipe):
     """Sets named entities in doc.ents; without `overwrite`, existing entities are kept and win."""
 
+    PHRASE: ClassVar[str] = "an entity"
+    COLUMN: ClassVar[str] = "NER"
     TAGGER: ClassVar[Any] = NerTagger
     OTHER_TASKS: ClassVar[dict[str, str]] = {**WORD_TASKS, "chunk": "structsvm_chunker"}
 

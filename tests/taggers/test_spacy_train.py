@@ -172,3 +172,17 @@ def test_an_unknown_config_is_refused():
     )
     assert done.returncode == 1
     assert "chunk, lemma, morph, ner, pos" in done.stderr
+
+
+@pytest.mark.parametrize(("task", "phrase"), [("chunk", "a chunk"), ("ner", "an entity")])
+def test_a_file_without_phrases_gives_a_warning(task, phrase, tmp_path):
+    nlp = spacy.blank("en")
+    nlp.add_pipe(COMPONENT[task])
+    (tmp_path / "f.conllu").write_bytes(as_universal(3))
+    (tmp_path / "f.txt").write_text("a DT O\nb NN O\n")
+    for name in ("f.conllu", "f.txt"):
+        read = make_reader(str(tmp_path / name), columns=["ORTH", "TAG", task.upper()], inputs=["TAG"])
+        examples = list(read(nlp))
+        with pytest.warns(UserWarning, match=f"no token of the examples has {phrase}, so the component"):
+            nlp.initialize(lambda examples=examples: examples)
+    nlp.initialize()  # to learn from updates
