@@ -49,7 +49,8 @@ FIXED = tuple(option.name for option in OPTIONS if option.fixed_on_resume)
 LEARNING = ("algorithm", "C", "reprocess", "label_weight", "shards")
 NO_STATE = (
     "this model was saved without its training state, so training continues from its weights alone and old "
-    "examples cannot be reprocessed; save models with their training state (--keep-state on the command line)"
+    "examples cannot be reprocessed; save models with their training state (--keep-state on the command line,"
+    " keep_state = true in spaCy)"
 )
 
 KEPT = 3 / 4  # of the features or support patterns, when they have become too many: so this is done seldom

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -57,6 +57,7 @@ class StructSVMTagger(SequencePipe):
             raise ValueError(f"target must be one of {', '.join(self.TARGETS)}, got {target!r}")
         self.target = target
         self.usual = "TAG"  # the target if there is no model
+        self.given: set[str] = set()  # the attributes of the examples
         super().__init__(*args, **options)
 
     def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
@@ -124,14 +125,16 @@ class StructSVMTagger(SequencePipe):
 
     def _without_gold(self) -> str:
         """Return advice for when no example has a gold label."""
-        return (
-            "choose another target; for a treebank without XPOS, pass "
-            f"--components.{self.name}.target POS to spacy train"
-        )
+        for target, names in self.TARGETS.items():
+            if self.given >= {*names}:
+                return f"choose another target: pass --components.{self.name}.target {target} to spacy train"
+        possible = dict.fromkeys(chain.from_iterable(self.TARGETS.values()))
+        return f"use examples with {' or '.join(possible)}, or remove the component from the pipeline"
 
     def _adapt(self, examples: list[Example], nlp: Language | None) -> None:
-        tags, parts = (any(any(attribute_gold(one, [name])) for one in examples) for name in ("TAG", "POS"))
-        self.usual = "POS" if parts and not tags else "TAG"
+        names = ("TAG", "POS", "MORPH")
+        self.given = {name for name in names if any(any(attribute_gold(one, [name])) for one in examples)}
+        self.usual = "POS" if "POS" in self.given and "TAG" not in self.given else "TAG"
         if nlp is not None and self.attributes == ["TAG"]:
             self._weigh(nlp, "tag_acc", "pos_acc")
         if nlp is not None and self.attributes == ["POS"]:

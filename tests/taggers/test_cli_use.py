@@ -200,7 +200,7 @@ def test_a_model_that_is_not_there_names_those_that_come_along(folder):
 
 def test_resuming_without_state_says_how_to_keep_it(folder):
     done = run("train", "chunk", "test.txt", "--resume", "chunk.ssvm", "-o", "more.ssvm", cwd=folder)
-    assert b"(--keep-state on the command line)" in done.stderr
+    assert b"(--keep-state on the command line, " in done.stderr
     assert b"training_state" not in done.stderr
 
 

@@ -288,26 +288,30 @@ def test_a_splitter_does_not_learn_from_examples(layers):
         nlp.update(examples)
 
 
-def without(column, folder, nlp):
-    """Write a treebank with one column empty, and return its examples."""
+def without(columns, folder, nlp):
+    """Write a treebank with some columns empty, and return its examples."""
     rows = [line.split("\t") for line in with_lemmas(20, 0).decode().split("\n")]
     for fields in rows:
-        if len(fields) > column:
-            fields[column] = "_"
+        if len(fields) == 10:
+            for column in columns:
+                fields[column] = "_"
     (folder / "without.conllu").write_text("\n".join(map("\t".join, rows)))
     return list(make_reader(str(folder / "without.conllu"))(nlp))
 
 
 @pytest.mark.parametrize(
-    ("factory", "target", "column", "hint"),
+    ("factory", "target", "columns", "hint"),
     [
-        ("structsvm_tagger", "TAG", 4, "pass --components.mine.target POS to spacy train"),
-        ("structsvm_lemmatizer", "LEMMA", 2, "use a treebank with lemmas, or remove the component"),
+        ("structsvm_tagger", "TAG", [4], "pass --components.mine.target POS to spacy train"),
+        ("structsvm_tagger", "POS", [3], "pass --components.mine.target TAG to spacy train"),
+        ("structsvm_tagger", None, [3, 4], "cannot learn; use examples with TAG or POS, or remove the comp"),
+        ("structsvm_morphologizer", "POS|MORPH", [3], "pass --components.mine.target MORPH to spacy train"),
+        ("structsvm_lemmatizer", "LEMMA", [2], "use a treebank with lemmas, or remove the component"),
     ],
 )
-def test_a_treebank_without_gold_labels_is_refused_with_what_to_do(tmp_path, factory, target, column, hint):
+def test_a_treebank_without_gold_labels_is_refused_with_what_to_do(tmp_path, factory, target, columns, hint):
     nlp = spacy.blank("en")
-    examples = without(column, tmp_path, nlp)
+    examples = without(columns, tmp_path, nlp)
     nlp.add_pipe(factory, name="mine", config={"target": target})
     with pytest.raises(ValueError, match=hint):
         nlp.initialize(lambda: examples)
@@ -315,7 +319,7 @@ def test_a_treebank_without_gold_labels_is_refused_with_what_to_do(tmp_path, fac
 
 @pytest.mark.parametrize(("column", "attribute"), [(4, "pos"), (3, "tag")])
 def test_the_pos_config_learns_upos_if_a_treebank_has_no_xpos(tmp_path, column, attribute):
-    without(column, tmp_path, spacy.blank("en"))
+    without([column], tmp_path, spacy.blank("en"))
     (tmp_path / "config.cfg").write_text(config("pos"), encoding="utf-8")
     paths = {f"paths.{name}": str(tmp_path / "without.conllu") for name in ("train", "dev")}
     spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides=paths)
@@ -330,7 +334,7 @@ def test_the_pos_config_learns_upos_if_a_treebank_has_no_xpos(tmp_path, column, 
 
 def test_a_morphologizer_warns_of_a_treebank_without_features(tmp_path):
     nlp = spacy.blank("en")
-    examples = without(5, tmp_path, nlp)
+    examples = without([5], tmp_path, nlp)
     nlp.add_pipe("structsvm_morphologizer")
     with pytest.warns(UserWarning, match="will never predict any; use a treebank with FEATS"):
         nlp.initialize(lambda: examples)
