@@ -27,6 +27,9 @@ def config(name: str) -> str:
 
 
 def main() -> None:
+    if sys.argv[1:] in (["--help"], ["-h"]):
+        print(__doc__)
+        return
     try:
         sys.stdout.write(config(sys.argv[1] if len(sys.argv) == 2 else ""))
     except ValueError as error:

@@ -66,7 +66,7 @@ def test_training_goes_on_from_a_pipeline(tmp_path):
         'factory = "structsvm_tagger"\ntarget = null', f'source = "{tmp_path}/out/model-last"'
     )
     (tmp_path / "again.cfg").write_text(text, encoding="utf-8")
-    with pytest.warns(UserWarning, match="from its weights alone"):
+    with pytest.warns(UserWarning, match="from its weights alone.*keep_state = true in spaCy"):
         spacy_train(tmp_path / "again.cfg", tmp_path / "more", overrides=overrides)
     first, second = (spacy.load(tmp_path / name / "model-last") for name in ("out", "more"))
     sizes = [nlp.get_pipe("structsvm_tagger").model.n_features_ for nlp in (first, second)]
@@ -186,3 +186,10 @@ def test_a_file_without_phrases_gives_a_warning(task, phrase, tmp_path):
         with pytest.warns(UserWarning, match=f"no token of the examples has {phrase}, so the component"):
             nlp.initialize(lambda examples=examples: examples)
     nlp.initialize()  # to learn from updates
+
+
+def test_help_is_not_an_error():
+    command = [sys.executable, "-m", "taggers.spacy", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "NAME is pos, morph" in done.stdout
