@@ -51,7 +51,7 @@ def query(
     if sample is not None:
         check_count(sample=sample, low=1)
         places = np.sort(rng.permutation(size)[:sample])
-    if strategy == "random" or margins_of is None:
+    if strategy == "random" or margins_of is None or not size:
         return rng.permutation(places)[:n]
     margins, ptr = margins_of(places)
     order = np.argsort(-usefulness(margins, ptr, strategy), kind="stable")

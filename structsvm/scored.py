@@ -89,7 +89,7 @@ class ScoredClassifier:
         """
         fitted = self.__sklearn_is_fitted__()
         pool = check_matrix(
-            pool, n_features=self.n_features_in_ if fitted else None, owner=type(self).__name__
+            pool, n_features=self.n_features_in_ if fitted else None, owner=type(self).__name__, empty=True
         )
 
         def margins_of(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -199,8 +199,13 @@ def check_sparse(X: Any, name: str = "X") -> None:
             )
 
 
-def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this problem") -> Any:
-    """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, not empty, of the right width."""
+def check_matrix(
+    X: Any, *, n_features: int | None = None, owner: str = "this problem", empty: bool = False
+) -> Any:
+    """X as a 2-d float array, or CSR matrix if it is sparse: real, finite, of the right width.
+
+    empty: whether X may have no rows.
+    """
     X = X if sparse.issparse(X) else np.require(np.asarray(X), requirements=["A"])
     if X.ndim != 2:
         raise ValueError(
@@ -223,7 +228,7 @@ def check_matrix(X: Any, *, n_features: int | None = None, owner: str = "this pr
         X = X.copy()  # the caller's arrays are shared, and may be read only
         X.sum_duplicates()
     values = X.data if sparse.issparse(X) else X
-    if X.shape[0] == 0:
+    if X.shape[0] == 0 and not empty:
         raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}): the data set is empty")
     if X.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")

@@ -206,13 +206,13 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         check_count(n=n, low=1)
         fitted = self.__sklearn_is_fitted__()
         width = self.n_features_in_ if fitted else None
-        pool = check_matrix(pool, n_features=width, owner=type(self).__name__)
+        pool = check_matrix(pool, n_features=width, owner=type(self).__name__, empty=True)
         rng = np.random.default_rng(check_seed(self.random_state))
         rows = np.arange(pool.shape[0])
         if sample is not None:
             check_count(sample=sample, low=1)
             rows = rng.permutation(len(rows))[:sample]
-        if not fitted:
+        if not fitted or not len(rows):
             return rng.permutation(rows)[:n]
         distances = np.abs(self._values(pool[rows])).reshape(len(rows), -1)
         room = (1 + np.array([machine.delta for machine in self._machines()]) / 2) - distances

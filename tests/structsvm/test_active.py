@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from structsvm import LaRankClassifier, active
+from structsvm.binary import LaSVMClassifier
 from taggers import NerTagger, SequenceTagger
 
 SIZES = st.lists(st.integers(0, 5), max_size=8)
@@ -57,6 +59,28 @@ def test_a_classifier_with_two_classes_or_a_kernel_can_ask():
     X, y = blobs()
     model = LaRankClassifier(kernel="rbf").fit(X, y > 0)
     assert set(model.query(X, 5)) <= set(np.flatnonzero(np.abs(model.decision_function(X)) < 1))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("Classifier", [LaRankClassifier, LaSVMClassifier])
+@pytest.mark.parametrize("as_matrix", [np.asarray, csr_array])
+def test_a_query_of_an_empty_pool_is_empty(Classifier, n_classes, as_matrix):
+    X, y = blobs()
+    nothing = as_matrix(np.zeros((0, X.shape[1])))
+    for model in (Classifier(), Classifier().fit(X, y % n_classes)):
+        for options in ({}, {"sample": 3}):
+            found = model.query(nothing, 5, **options)
+            assert (found.shape, found.dtype.kind) == ((0,), "i")
+        with pytest.raises(ValueError, match="n must be an integer of at least 1"):
+            model.query(nothing, 0)
+    with pytest.raises(ValueError, match="is expecting"):
+        model.query(np.zeros((0, 7)))
+
+
+def test_a_tagger_asks_for_nothing_if_the_pool_is_empty():
+    for tagger in (NerTagger(), NerTagger().fit([["Anna", "slept"]], [["B-PER", "O"]])):
+        assert tagger.query([], 5).tolist() == []
+        assert tagger.query([], 5).dtype.kind == "i"
 
 
 def test_nothing_is_asked_when_all_is_outside_the_margin():
