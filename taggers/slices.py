@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.files import DataError
+from structsvm.files.atomic import temporary_space
 from structsvm.optimizers.parallel import ShardLaRank
 from structsvm.problems.sequence import SequenceLabels, Sequences
 from structsvm.validation import check_positive
@@ -171,10 +172,11 @@ class SlicedTraining:
             number = np.empty(len(order), np.int32)
             number[order] = np.arange(len(order), dtype=np.int32)
             path = self.folder / f"part-{len(self.parts)}"
-            np.save(f"{path}.keys.npy", table.keys[order])
-            np.save(f"{path}.counts.npy", counts[order])
-            np.savez(f"{path}.npz", rows=number[X.rows], token_ptr=X.token_ptr,
-                     sentence_ptr=X.sentence_ptr, codes=codes)  # fmt: skip
+            with temporary_space():
+                np.save(f"{path}.keys.npy", table.keys[order])
+                np.save(f"{path}.counts.npy", counts[order])
+                np.savez(f"{path}.npz", rows=number[X.rows], token_ptr=X.token_ptr,
+                         sentence_ptr=X.sentence_ptr, codes=codes)  # fmt: skip
             self.parts.append(path)
             self._n_rows += len(X.rows)
             words.rows(WORDS.keys(columns)[:, 0], grow=True)
@@ -210,8 +212,9 @@ class SlicedTraining:
             last = number == len(self.parts) - 1
             if last or sum(map(len, codes)) + len(codes[-1]) > n_tokens:
                 whole, target = concatenate(waiting), self.folder / f"slice-{number}.npz"
-                np.savez(target, rows=whole.rows, token_ptr=whole.token_ptr, sentence_ptr=whole.sentence_ptr,
-                         codes=np.concatenate(codes))  # fmt: skip
+                with temporary_space():
+                    np.savez(target, rows=whole.rows, token_ptr=whole.token_ptr,
+                             sentence_ptr=whole.sentence_ptr, codes=np.concatenate(codes))  # fmt: skip
                 waiting, codes = [], []
                 yield Slice(target)
             for end in (".keys.npy", ".counts.npy", ".npz"):
@@ -243,7 +246,8 @@ class SlicedTraining:
                 learner.epoch()
                 self.weights = learner.weights_at(slice(len(self.weights))).copy()
                 one.losses, one.patterns, one.argmax = learner.counts()
-                np.savez(one.state, **learner.snapshot())  # type: ignore[arg-type]
+                with temporary_space():
+                    np.savez(one.state, **learner.snapshot())  # type: ignore[arg-type]
                 self._report(number, begun)
             self.epochs_done += 1
             if gold is not None:

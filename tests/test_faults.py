@@ -14,6 +14,7 @@ import sys
 import pytest
 
 from structsvm.files import load_model, save_model
+from taggers import NerTagger
 from tests.aimed import WINDOW, aim
 from tests.faults import kill, kill_journals, start, wait
 from tests.taggers.command_line import COMMAND, refused, run
@@ -65,7 +66,7 @@ def test_writers_killed_while_they_write_leave_the_old_file_or_the_new_one(tmp_p
 
 @pytest.mark.skipif(not MOUNTS, reason="a file system cannot be mounted here")
 @pytest.mark.parametrize(
-    ("options", "reason"), [("size=64k", b"No space left on device"), ("ro", b"cannot be written")]
+    ("options", "reason"), [("size=64k", b"disk/out: No space left on device"), ("ro", b"cannot be written")]
 )
 @pytest.mark.parametrize("command", ["train", "train --keep-state", "tag", "parse"])
 def test_full_and_read_only_disks_are_one_sentence_and_leave_nothing(command, options, reason, folder):
@@ -90,6 +91,36 @@ def test_full_and_read_only_disks_are_one_sentence_and_leave_nothing(command, op
     )  # fmt: skip
     assert (done.returncode in (1, 2), done.stdout, done.stderr.count(b"\n")) == (True, b"", 1), done
     assert reason in done.stderr
+
+
+@pytest.mark.skipif(not MOUNTS, reason="a file system cannot be mounted here")
+def test_a_full_folder_for_temporary_files_is_named(folder):
+    (folder / "disk").mkdir()
+    script = (
+        "mount -t tmpfs -o size=16k none disk && TMPDIR=$PWD/disk "
+        f"{shlex.join(COMMAND)} train chunk train.txt --memory 1G -q -o out"
+    )
+    done = subprocess.run(
+        ["unshare", "--mount", "--map-root-user", "sh", "-c", script],
+        cwd=folder, capture_output=True, check=False,
+    )  # fmt: skip
+    told = f"error: {folder}/disk: No space left on device; set TMPDIR to a folder with more space"
+    refused(done, 1, told)
+    assert not (folder / "out").exists()
+
+
+def test_the_error_of_a_file_that_becomes_too_large_has_its_name(tmp_path):
+    resource = pytest.importorskip("resource")
+    tagger = NerTagger().fit([["Anna", "slept"]], [["B-PER", "O"]])
+    limit, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, most))
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*m\.ssvm'") as caught:
+            tagger.save(tmp_path / "m.ssvm")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+    assert caught.value.filename == str(tmp_path / "m.ssvm")
+    assert not os.listdir(tmp_path)
 
 
 @posix

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
 import io
 import os
@@ -12,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails with these
 
 
 def check_output(path: str | Path, *sources: str | Path | None) -> None:
@@ -38,14 +41,34 @@ def atomic_write(path: str | Path, *, compress: bool | None = None) -> Iterator[
 
     ``-`` is standard output. Standard output, devices and pipes are written directly, so output before an
     error remains. A name that ends in ``.gz`` is compressed, always to the same bytes, unless `compress` is
-    False.
+    False. The error of a full disk has the path as its filename.
     """
-    with _whole(path) as file:
-        if not (str(path).endswith(".gz") if compress is None else compress):
-            yield file
-            return
-        with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-            yield packed  # type: ignore[misc]
+    try:
+        with _whole(path) as file:
+            if not (str(path).endswith(".gz") if compress is None else compress):
+                yield file
+                return
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+    except OSError as error:
+        if error.errno in FULL and error.filename is None and str(path) != "-":
+            error.filename = str(path)
+        raise
+
+
+@contextlib.contextmanager
+def temporary_space() -> Iterator[None]:
+    """Write temporary files; the error of a full disk names their folder and TMPDIR, which chooses it."""
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or errno.ENOSPC  # NumPy gives no number if it cannot write all bytes
+        if number not in FULL:
+            raise
+        what = f"{os.strerror(number)}; set TMPDIR to a folder with more space for temporary files"
+        import tempfile  # here because it takes long to import
+
+        raise OSError(number, what, tempfile.gettempdir()) from None
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from structsvm.files.atomic import temporary_space
 from taggers.features._extract import Extractor
 from taggers.features._lexicon import hash_string
 from taggers.features._table import KeyTable
@@ -149,7 +150,8 @@ class Text:
         flat = np.full(columns.n_tokens + columns.n_sentences, -1, np.int32)
         sentence = np.repeat(np.arange(columns.n_sentences), np.diff(columns.sentence_ptr))
         flat[np.arange(columns.n_tokens) + sentence] = ids[inverse]
-        self._file.write(flat.tobytes())
+        with temporary_space():
+            self._file.write(flat.tobytes())
         self.n_tokens += columns.n_tokens
         if len(self.ids) > MOST_WORDS:
             self.ids = {text: k for text, k in self.ids.items() if self.counts[k] > 1}
