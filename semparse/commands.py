@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,8 @@ from structsvm.files import DataError, atomic_write, check_output
 
 SHOWN = ("mr", "json", "picture", "html")
 EXPECTED = (
-    'write JSONL, {"text": "anna passes to bob", "candidates": ["pass(anna, bob)"]}, '
-    "or lines `text TAB mr;mr`, or a RoboCup folder"
+    'expected lines such as {"text": "anna passes to bob", "candidates": ["pass(anna, bob)"]} '
+    "or `text TAB mr;mr`, or a RoboCup folder"
 )
 
 
@@ -67,8 +68,10 @@ def training_bags(file: str | Path, format: str | None, schema: Schema | None) -
     bags = sentences(file, format)
     told = format is not None or str(file).removesuffix(".gz").endswith((".jsonl", ".json"))
     if not any(bag.candidates for bag in bags) or (not told and _are_columns(bags)):
-        what = "this does not look like a file of sentences with candidate meanings"
-        hint = "" if told else "; if it has this format, specify it with --format"
+        what, hint = "no sentence has a candidate meaning", ""
+        if not told:
+            what = "this does not look like a file of sentences with candidate meanings"
+            hint = "; if it has this format, specify it with --format"
         raise DataError(f"{what}; {EXPECTED}{hint}", str(file), bags[0].line)
     if not any(bag.candidates and as_tokens(bag.sentence) for bag in bags):
         raise DataError("no sentence with candidates has words; is this the right file?", str(file))
@@ -231,6 +234,12 @@ def windows(
     check_output(output, texts, events)
     bags = read_windows(texts, events, before=before, after=after)
     _write(output, (bag.to_jsonl() for bag in bags))
+    if not any(bag.candidates for bag in bags):
+        warnings.warn(
+            f"{texts}: no sentence has a candidate, because no event is in its window; use a larger --before "
+            "or --after, and check that the times of both files match",
+            stacklevel=2,
+        )
     return bags
 
 

@@ -18,6 +18,7 @@ from structsvm.cli.errors import (
     Host,
     Port,
     Quiet,
+    counted,
     number,
     service_token,
     told_in_one_sentence,
@@ -180,11 +181,15 @@ def train(
         if not quiet:
             known = parser.schema_
             symbols = len(set().union(known.relations, *known.types.values()))
-            seen = f"{len(bags)} sentences with {sum(len(bag.candidates) for bag in bags)} candidates"
-            counts = f"{len(known.relations)} relations, {symbols} symbols, {len(parser.lexicon())} words"
+            candidates = counted(sum(len(bag.candidates) for bag in bags), "candidate")
+            seen = f"{counted(len(bags), 'sentence')} with {candidates}"
+            counts = ", ".join([
+                counted(len(known.relations), "relation"), counted(symbols, "symbol"),
+                counted(len(parser.lexicon()), "word"),
+            ])  # fmt: skip
             empty = sum(not (bag.candidates and commands.as_tokens(bag.sentence)) for bag in bags)
-            done = "were skipped" if parser.empty_bags == "skip" else "mean nothing"
-            skipped = f"; {empty} sentences without candidates or words {done}" if empty else ""
+            done = "skipped" if parser.empty_bags == "skip" else "learned no meaning for"
+            skipped = f"; {done} {counted(empty, 'sentence')} without candidates or words" if empty else ""
             print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Quiet, number, told_in_one_sentence
+from structsvm.cli.errors import Quiet, counted, number, told_in_one_sentence
 from structsvm.cli.parse_options import Format, Model, Output
 
 
@@ -33,7 +33,7 @@ def windows(
         if not quiet:
             count = sum(len(bag.candidates) for bag in bags)
             empty = sum(not bag.candidates for bag in bags)
-            told = f"{len(bags)} sentences with {count} candidates; {empty} sentences have none"
+            told = f"{counted(len(bags), 'sentence')} with {counted(count, 'candidate')}; {empty} without any"
             print(f"{'' if output == '-' else f'{output}: '}{told}", file=sys.stderr)
 
 

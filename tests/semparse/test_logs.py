@@ -94,7 +94,7 @@ def test_wrong_rows_are_told_by_file_and_line(name, content, what, folder):
 def test_the_command_writes_bags_that_train_reads(folder):
     done = run("windows", "texts.csv", "events.jsonl", "-o", "bags.jsonl", cwd=folder)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-    assert done.stderr == "bags.jsonl: 2 sentences with 3 candidates; 0 sentences have none\n"
+    assert done.stderr == "bags.jsonl: 2 sentences with 3 candidates; 0 without any\n"
     lines = [json.loads(line) for line in (folder / "bags.jsonl").read_text().splitlines()]
     assert [line["candidates"] for line in lines] == [["turn_on(lamp)", "open(blinds)"], ["open(blinds)"]]
     assert run("train", "bags.jsonl", "-o", "m.ssvm", cwd=folder).returncode == 0
@@ -106,3 +106,17 @@ def test_the_command_writes_bags_that_train_reads(folder):
     done = run("windows", "texts.csv", "events.jsonl", "-o", "texts.csv", cwd=folder)
     assert done.returncode == 2
     assert (folder / "texts.csv").read_text() == TEXTS
+
+
+def test_windows_without_any_event_are_told_by_windows_and_by_train(folder):
+    narrow = ("--before", 0, "--after", 0)
+    done = run("windows", "texts.csv", "events.jsonl", *narrow, "-o", "bags.jsonl", cwd=folder)
+    assert done.returncode == 0
+    warning, summary = done.stderr.splitlines()
+    assert "no sentence has a candidate, because no event is in its window; use a larger --before" in warning
+    assert summary == "bags.jsonl: 2 sentences with 0 candidates; 2 without any"
+    for options in ((), ("--format", "jsonl"), ("--empty-bags", "nothing")):
+        done = run("train", "bags.jsonl", *options, "-o", "m.ssvm", cwd=folder)
+        assert done.returncode == 1
+        assert done.stderr.startswith("error: bags.jsonl:1: no sentence has a candidate meaning")
+        assert done.stderr.count("\n") == 1
