@@ -53,17 +53,16 @@ def train_ud(
         if one is not None:
             check_conllu(one.data, one.name)
             warn_of_upos(one, WANTED.index(COLUMN["upos"]))
-    absent = _absent(columns)
-    if "upos" in absent:
-        raise DataError("the column upos is empty; use a treebank with parts of speech", columns.name)
-    if absent:
+            if "upos" in _absent(one):
+                raise DataError("the column upos is empty; use a treebank with parts of speech", one.name)
+    if absent := _absent(columns):
         warnings.warn(f"{columns.name}: no token has {' or '.join(absent)}; left out", stacklevel=2)
     raw = raw_text(columns.data)
     pipeline = train_pipeline(columns, raw, dev=held_out, random_state=random_state, callback=callback)
-    if pipeline.splitter is not None and raw.strange:
+    if raw.strange:
         warnings.warn(
-            f"{columns.name}:{raw.strange[0]}: # text does not match the tokens of its sentence; the "
-            f"splitter uses SpaceAfter=No there instead (sentences with this problem: {len(raw.strange)})",
+            f"{columns.name}:{raw.strange[0]}: # text does not match the tokens of its sentence; the spaces "
+            f"there come from SpaceAfter=No instead (sentences with this problem: {len(raw.strange)})",
             stacklevel=2,
         )
     if pipeline.splitter is None:
@@ -84,6 +83,7 @@ def train_lemma(
     dtype: str = "float32",
     prune: float | None = None,
     random_state: int = 0,
+    callback: Any = None,
 ) -> Pipeline:
     """Train lemmas on a CoNLL-U file, given its UPOS and FEATS, and save one model file."""
     check_saving(output, (file,), dtype, prune, False)

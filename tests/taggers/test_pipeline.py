@@ -260,6 +260,9 @@ def test_a_treebank_without_parts_of_speech_is_refused(folder):
     lines = [line.split("\t") for line in (folder / "train.conllu").read_text().split("\n")]
     text = "\n".join("\t".join([*f[:3], "_", *f[4:]]) if len(f) == 10 else f[0] for f in lines)
     (folder / "none.conllu").write_text(text)
+    arguments = ("train", "ud", "train.conllu", "--dev", "none.conllu", "-o", "no.ssvm")
+    refused(run(*arguments, cwd=folder), 1, "error: none.conllu: the column upos is empty")
+    assert not (folder / "no.ssvm").exists()
     with pytest.raises(DataError, match="upos is empty"):
         commands.train_ud(folder / "none.conllu", folder / "no.ssvm")
 
