@@ -277,18 +277,24 @@ def train_pipeline(
 
     raw: the text of the sentences; the splitter learns from it, unless a space follows every token.
     dev: development data; with it, the layers for UPOS, XPOS and FEATS keep the weights of their best pass.
+    callback: as for taggers; its method `layer`, if it has one, gets the name of each layer that begins.
     """
     used = _used(columns)
     common = {"random_state": random_state, "callback": callback}
     held_out = {} if dev is None else {"X_dev": _part(dev), "y_dev": _labelled(dev, 1)[1]}
     # The splitter needs the most memory, so it comes before the other layers take theirs.
-    splitter = train_splitter(raw, random_state=random_state) if raw.joined else None
+    splitter = None
+    if raw.joined:
+        _begin("split", callback)
+        splitter = train_splitter(raw, **common)
+    _begin("upos", callback)
     # Keep only the model of each layer: the state of its training takes more memory than all models.
     upos = PosTagger(**common).fit(*_labelled(columns, 1), **held_out).model_
     upos.files = {"format": "conllu", "inputs": [1], "label": 3, "n_columns": 10}
     pipeline = Pipeline(upos, splitter=splitter)
     parts = [name for name in ("xpos", "feats") if name in used]
     if parts:
+        _begin("morph", callback)
         places = [1, *(COLUMNS.index(name) + 1 for name in parts)]
         if dev is not None:
             tagged = extended(dev, [pipeline.tag(dev)["upos"]])
@@ -301,21 +307,29 @@ def train_pipeline(
             "parts": parts,
         }  # fmt: skip
     if "lemma" in used:
-        pipeline.lemmatizer = _lemmatizer(columns, used, random_state)
+        pipeline.lemmatizer = _lemmatizer(columns, used, **common)
     return pipeline
 
 
-def train_lemmas(columns: Columns, *, random_state: int = 0) -> Pipeline:
+def train_lemmas(columns: Columns, *, random_state: int = 0, callback: Any = None) -> Pipeline:
     """Learn lemmas only, from the columns form, upos, xpos, feats and lemma."""
-    return Pipeline(None, lemmatizer=_lemmatizer(columns, _used(columns), random_state))
+    found = _lemmatizer(columns, _used(columns), random_state=random_state, callback=callback)
+    return Pipeline(None, lemmatizer=found)
 
 
-def _lemmatizer(columns: Columns, used: set[str], random_state: int) -> Lemmatizer:
+def _begin(layer: str, callback: Any) -> None:
+    getattr(callback, "layer", lambda name: None)(layer)
+
+
+def _lemmatizer(columns: Columns, used: set[str], *, random_state: int, callback: Any) -> Lemmatizer:
     """Learn lemmas from the form, UPOS and FEATS, or XPOS if FEATS is empty; neither if both are empty."""
+    _begin("lemma", callback)
     more = [COLUMNS.index(name) + 1 for name in ("feats", "xpos") if name in used][:1]
     rows = zip(*[columns.texts(place) for place in (0, 1, *more, 4)], strict=True)
     *tokens, lemmas = zip(*compress(rows, annotated(columns, "lemma")), strict=True)
-    found = train_lemmatizer(zip(*tokens, strict=True), lemmas, random_state=random_state)
+    found = train_lemmatizer(
+        zip(*tokens, strict=True), lemmas, random_state=random_state, callback=callback
+    )
     inputs = [columns.wanted[place] for place in (0, 1, *more)]
     found.model.files = {"format": "conllu", "inputs": inputs, "label": 2, "n_columns": 10}
     return found

@@ -44,9 +44,9 @@ def progress(quiet: bool) -> Iterator[Callable[[int, int], Any] | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from tqdm import tqdm
+    from structsvm.cli.progress import sentence_bar
 
-    with tqdm(unit=" sentences", leave=False) as bar:
+    with sentence_bar() as bar:
 
         def show(done: int, total: int) -> None:
             bar.total = total

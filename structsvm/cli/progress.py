@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import time
+from shutil import get_terminal_size
 from typing import Any
 
 from structsvm.cli.errors import counted
+
+
+def sentence_bar() -> Any:
+    """A bar that counts sentences; tqdm alone shows nothing on a terminal that reports no size."""
+    from tqdm import tqdm
+
+    width, height = get_terminal_size()
+    return tqdm(unit=" sentences", leave=False, ncols=width, nrows=height)
 
 
 class Progress:
@@ -21,9 +30,7 @@ class Progress:
         self.gap = ""
         self.progressive = ""  # the score of predictions made before learning, in the first pass
         if shown:
-            from tqdm import tqdm
-
-            self.bar = tqdm(unit=" sentences", leave=False)
+            self.bar = sentence_bar()
 
     def __call__(self, point: Any) -> None:
         if self.bar is None:
@@ -43,6 +50,16 @@ class Progress:
         turn = f", round {point.round}" if point.round else ""
         told = f"pass {point.epoch + 1}{turn}, dual {point.dual:.1f}{self.gap}{self.progressive}{scores}"
         self.bar.set_postfix_str(told)
+
+    def layer(self, name: str) -> None:
+        """Begin a layer of a pipeline."""
+        self.epoch = self.seen = 0
+        self.gap = self.progressive = ""
+        self.scores = []
+        if self.bar is not None:
+            self.bar.set_postfix_str("", refresh=False)
+            self.bar.set_description_str(name, refresh=False)
+            self.bar.reset()
 
     def scored(self, value: float) -> None:
         """Remember the score of a pass."""

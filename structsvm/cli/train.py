@@ -19,6 +19,7 @@ from structsvm.cli.errors import (
     Encoding,
     Format,
     Quiet,
+    counted,
     number,
     numbers_of,
     told_in_one_sentence,
@@ -111,6 +112,8 @@ def train(
     """Train a tagger on a labelled file.
 
     structsvm train chunk train.txt --dev dev.txt -o chunk.ssvm
+
+    The tasks ud and lemma take only -o, --dtype, --prune, --seed, --encoding and -q; ud also takes --dev.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
@@ -153,18 +156,21 @@ def train_layers(
     given = [flags[name] for name, value in options.items() if value not in (None, [])]
     given += [flag for flag, value in other.items() if value is not None]
     if given:
-        raise ValueError(f"{given[0]} has no effect on train {task}; leave it out")
+        raise ValueError(f"{given[0]} is not available for train {task}; leave it out")
     with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
-        common = {"encoding": encoding, "dtype": dtype, "prune": prune, "random_state": seed or 0}
+        common = {
+            "encoding": encoding, "dtype": dtype, "prune": prune, "random_state": seed or 0,
+            "callback": progress,
+        }  # fmt: skip
         if task == "lemma":
             pipeline = commands.train_lemma(file, output, **common)
         else:
-            pipeline = commands.train_ud(file, output, dev=dev, callback=progress, **common)
+            pipeline = commands.train_ud(file, output, dev=dev, **common)
     if not quiet:
         report = pipeline.first.report
-        size = f"{report['sentences']:,} sentences, {report['tokens']:,} tokens"
+        size = f"{counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}"
         if task == "lemma":  # each word counts once
-            size = f"{report['tokens']:,} different words"
+            size = counted(report["tokens"], "different word")
         print(
             f"{output}: {size}, columns {', '.join(pipeline.parts)}, {progress.seconds:.2f} s",
             file=sys.stderr,

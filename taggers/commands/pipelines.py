@@ -100,7 +100,7 @@ def train_lemma(
             "columns, so expect lower accuracy",
             stacklevel=2,
         )
-    pipeline = train_lemmas(columns, random_state=random_state)
+    pipeline = train_lemmas(columns, random_state=random_state, callback=callback)
     pipeline.save(output, dtype=dtype, prune=prune)
     return pipeline
 

@@ -246,9 +246,9 @@ def test_values_outside_the_universal_parts_of_speech_are_reported_and_learned(f
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--template", "pos"), "--template has no effect on train ud"),
-        (("--column", "upos"), "--column has no effect on train ud"),
-        (("--keep-state",), "--keep-state has no effect on train ud"),
+        (("--template", "pos"), "--template is not available for train ud"),
+        (("--column", "upos"), "--column is not available for train ud"),
+        (("--keep-state",), "--keep-state is not available for train ud"),
     ],
 )
 def test_options_of_single_taggers_are_refused(folder, arguments, message):
@@ -769,7 +769,7 @@ def test_lemmas_alone_read_parts_of_speech_and_features(folder):
     refused(run("tag", "lemma.ssvm", "-", cwd=folder, stdin=b"a cat sleeps\n"), 1, "has no upos and feats")
     refused(run("tag", "lemma.ssvm", "dev.conllu", "--scores", cwd=folder), 2, "--scores has no effect")
     arguments = ("train", "lemma", "train.conllu", "--dev", "dev.conllu", "-o", "no.ssvm")
-    refused(run(*arguments, cwd=folder), 2, "--dev has no effect on train lemma")
+    refused(run(*arguments, cwd=folder), 2, "--dev is not available for train lemma")
 
 
 def test_a_treebank_without_lemmas_cannot_teach_them(tmp_path):

@@ -1,6 +1,9 @@
 """The learned splitter: raw text of a treebank, tokens, sentences, multiword tokens, valid CoNLL-U."""
 
+import contextlib
+import os
 import random
+import subprocess
 
 import conllu
 import pytest
@@ -13,7 +16,7 @@ from taggers.formats.conllu_text import raw_text
 from taggers.formats.files import read_all
 from taggers.pipeline import Pipeline
 from taggers.splitter import Characters, Splitter
-from tests.taggers.command_line import run
+from tests.taggers.command_line import COMMAND, run
 
 NAMES = ["Ann", "Bob", "Cleo", "Dan", "Eve"]
 VERBS = ["sees", "likes", "didn't", "wasn't", "asks"]
@@ -259,10 +262,31 @@ def test_malformed_rules_are_refused(folder, rules):
 
 
 def test_a_treebank_without_joined_tokens_gets_a_note_and_rules(folder):
-    text = treebank(20).replace("SpaceAfter=No", "_")
+    text = "# text = nothing of the kind\n" + treebank(20).replace("SpaceAfter=No", "_")
     (folder / "apart.conllu").write_text(text)
     done = run("train", "ud", "apart.conllu", "-o", "apart.ssvm", cwd=folder)
     assert done.returncode == 0
     assert b"every token is followed by a space" in done.stderr
+    assert b"apart.conllu:1: # text does not match the tokens of its sentence" in done.stderr
     assert Pipeline.load(folder / "apart.ssvm").splitter is None
     assert read_all(folder / "apart.conllu", "conllu").n_sentences == 20
+
+
+def test_a_terminal_shows_the_progress_of_each_layer(folder):
+    pty = pytest.importorskip("pty")
+    text = treebank(20).replace("\tX\t_\t_", "\tX\t_\tCase=Nom")
+    (folder / "few.conllu").write_text(text)
+    for task, layers in (("ud", ["split", "upos", "morph", "lemma"]), ("lemma", ["lemma"])):
+        terminal, theirs = pty.openpty()  # its size is unknown, as in some containers
+        command = [*COMMAND, "train", task, "few.conllu", "-o", "few.ssvm"]
+        with subprocess.Popen(command, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError):  # the other end is closed
+                while data := os.read(terminal, 1 << 16):
+                    shown += data
+        os.close(terminal)
+        assert process.returncode == 0
+        places = [shown.index(f"\r{layer}: 0 sentences".encode()) for layer in layers]
+        assert places == sorted(places)
+        assert shown.count(b"pass 2, dual") >= len(layers)

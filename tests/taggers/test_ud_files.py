@@ -104,5 +104,5 @@ def test_spacy_refuses_a_broken_treebank_with_its_line(folder):
 def test_train_ud_and_lemma_refuse_the_flags_of_single_taggers(tmp_path):
     for flag in (("--fit-bias",), ("--calibrate",), ("--cluster", "local:1"), ("-C", "0")):
         for task in ("ud", "lemma"):
-            told = f"{flag[0]} has no effect on train {task}"
+            told = f"{flag[0]} is not available for train {task}"
             refused(run("train", task, "x.conllu", *flag, "-o", "m.ssvm", cwd=tmp_path), 2, told)
