@@ -87,7 +87,14 @@ def told_in_one_sentence(module: str, *, extra: str | None = None) -> Iterator[A
     """
     import warnings
 
-    warnings.showwarning = lambda message, *_, **__: report(f"warning: {message}")
+    shown: set[str] = set()  # several layers of a model can give the same warning
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in shown:
+            shown.add(str(message))
+            report(f"warning: {message}")
+
+    warnings.showwarning = show
     code = 0
     try:
         work = import_module(module)

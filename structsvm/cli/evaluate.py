@@ -67,4 +67,5 @@ def evaluate(
         }
         for name, share in shares.items():
             if share is not None:
-                print(f"{name:12} {100 * share.accuracy:6.2f}%  {share.correct} of {share.total}")
+                shown = f"{100 * share.accuracy:6.2f}%" if share.total else f"{'-':>7}"
+                print(f"{name:12} {shown}  {share.correct} of {share.total}")

@@ -94,7 +94,8 @@ class Multiclass(LinearInputs):
         y = check_targets(plain_labels(y), X.shape[0])
         classes = np.unique(y if self.classes is None else plain_labels(self.classes, "classes"))
         if len(classes) < 2:
-            raise ValueError(f"one class only ({classes[0]!r}); a classifier needs at least two classes")
+            only = classes.tolist()[0]
+            raise ValueError(f"one class only ({only!r}); a classifier needs at least two classes")
         loss = check_loss_matrix(self.loss_matrix, len(classes))
         features = (
             np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)

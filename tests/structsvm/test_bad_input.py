@@ -162,6 +162,11 @@ def test_one_class_only_is_refused(problem):
         LaRank(problem).fit(X, y)
 
 
+def test_one_class_is_shown_as_you_wrote_it():
+    with pytest.raises(ValueError, match=r"^one class only \('a'\);"):
+        LaRank(Multiclass()).fit(X, ["a"] * 40)
+
+
 @pytest.mark.parametrize("bags", [["cat", "dog"], [1, 2], [None, [1]]], ids=["words", "numbers", "none"])
 def test_plain_labels_are_no_bags(bags):
     for problem in (AmbiguousBags(), AmbiguousBags(classes=[1, 2])):

@@ -674,6 +674,8 @@ def test_an_amount_of_pruning_above_every_weight_only_warns_that_nothing_is_left
         warnings.simplefilter("always")
         commands.train_lemma(folder / "train.conllu", folder / "none.ssvm", prune=1e9)
     assert [str(one.message) for one in told] == ["prune=1e+09 drops the weights of all features; lower it"]
+    done = run("train", "ud", "train.conllu", "--prune", "1e9", "-o", "none.ssvm", cwd=folder)
+    assert (done.returncode, done.stderr.count(b"drops the weights of all features")) == (0, 1)
 
 
 @pytest.mark.parametrize("column", [1, 2, 3, 4, 5, 9])
