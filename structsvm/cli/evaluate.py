@@ -67,5 +67,5 @@ def evaluate(
         }
         for name, share in shares.items():
             if share is not None:
-                shown = f"{100 * share.accuracy:6.2f}%" if share.total else f"{'-':>7}"
-                print(f"{name:12} {shown}  {share.correct} of {share.total}")
+                accuracy = f"{100 * share.accuracy:.2f}%" if share.total else "-"
+                print(f"{name:12} {accuracy:>7}  {share.correct} of {share.total}")
