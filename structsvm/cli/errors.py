@@ -120,8 +120,10 @@ def told_in_one_sentence(module: str, *, extra: str | None = None) -> Iterator[A
 
         report(f"error: {sentence(error)}")
         code = DATA if isinstance(error, (DataError, OSError, MemoryError, OverflowError)) else USAGE
-        with contextlib.suppress(OSError):
+        try:
             sys.stdout.flush()
+        except OSError:  # of a full disk: the interpreter would flush again, and fail with a traceback
+            no_more_output()
     if code:
         raise typer.Exit(code)
 

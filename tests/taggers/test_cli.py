@@ -186,15 +186,17 @@ def test_wrong_use(folder):
     refused(run("tag", "damaged.ssvm", "test.txt", cwd=folder), 2, "damaged")
 
 
-def test_a_full_disk(folder):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk(folder, unbuffered):
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
     refused(run("tag", "chunk.ssvm", "test.txt", "-o", "/dev/full", cwd=folder), 1, "No space left")
     for command in (("tag", "chunk.ssvm", "test.txt"), ("evaluate", "chunk.ssvm", "test.txt")):
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
-                [*COMMAND, *command], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False
-            )
+                [*COMMAND, *command], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False,
+                env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            )  # fmt: skip
         assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
         assert b"No space left" in done.stderr
 
