@@ -18,6 +18,7 @@ test: .venv/test.done
 # cython-lint calls pycodestyle by name.
 lint: .venv/test.done
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint $(CODE)
 	$(BIN)/mypy
 

@@ -25,9 +25,7 @@ def reproduce(
     everything: Annotated[
         bool, typer.Option("--all", help="Run all whose corpora are installed; takes hours.")
     ] = False,
-    quick: Annotated[
-        bool, typer.Option(help="Few seeds and small data sets; takes minutes.")
-    ] = False,
+    quick: Annotated[bool, typer.Option(help="Few seeds and small data sets; takes minutes.")] = False,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run; finished measurements are reused.")
     ] = False,

@@ -165,9 +165,7 @@ def spread(runs: list[dict[str, Any]], key: str, digits: int, unit: float = 1.0)
 
 
 @contextlib.contextmanager
-def figure(
-    name: str, x: str, y: str, *, log: bool = False, folder: Path = RESULTS
-) -> Iterator[Any]:
+def figure(name: str, x: str, y: str, *, log: bool = False, folder: Path = RESULTS) -> Iterator[Any]:
     """Give axes to draw on, and save the drawing as an SVG."""
     import matplotlib
 

@@ -38,9 +38,7 @@ def measure(settings: str, repeats: int) -> dict[str, Any]:
         for _ in range(repeats):
             for name, known in KNOWLEDGE.items():
                 options = SETTINGS[settings] | with_knowledge(known)
-                train = partial(
-                    commands.train, "ner", folder / "esp.train", Path(scratch, name), **options
-                )
+                train = partial(commands.train, "ner", folder / "esp.train", Path(scratch, name), **options)
                 times[name]["train"].append(cpu_timed(train)[1])
         for _ in range(4 * repeats):  # short, so more often
             for name in KNOWLEDGE:

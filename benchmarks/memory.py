@@ -37,8 +37,7 @@ def main(*, quick: bool = False) -> None:
     text = (
         f"{WORDS:,} words, {LABELS} labels, greedy, features w[0] and w[-1], one pass, --memory {MEMORY}; "
         "from file to model, with the duality gap. CPU time grows with the tokens to the power of "
-        f"{slope:.2f}.\n\n"
-        + table(header, rows)
+        f"{slope:.2f}.\n\n" + table(header, rows)
     )
     publish(f"memory{'-quick' if quick else ''}", text, found)
 

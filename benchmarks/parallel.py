@@ -58,7 +58,7 @@ def main(*, quick: bool = False) -> None:
         "F1, 2",
     ]  # fmt: skip
     text = (
-        "Wall-clock seconds, and CPU seconds of all cores. \"Bound by CPU time\" is the ratio if two cores "
+        'Wall-clock seconds, and CPU seconds of all cores. "Bound by CPU time" is the ratio if two cores '
         "shared the CPU time evenly; other programs on the machine affect it less.\n\n" + table(header, rows)
     )
     (cluster,) = measurements(MODULE, [{"what": "cluster", "kills": 3 if quick else KILLS}])

@@ -24,7 +24,11 @@ TASKS: dict[str, tuple[str, str, str, str, dict[str, Any]]] = {
     "pos, EWT, UPOS": ("pos", "ud_english_ewt", "train.conllu", "test.conllu", {"label": 3}),
     "pos, EWT, XPOS": ("pos", "ud_english_ewt", "train.conllu", "test.conllu", {"label": 4}),
     "ner, CoNLL-2002 Spanish, greedy, IOB2": (
-        "ner", "conll2002", "esp.train", "esp.testb", {"inference": "greedy", "labels": "IOB2"}
+        "ner",
+        "conll2002",
+        "esp.train",
+        "esp.testb",
+        {"inference": "greedy", "labels": "IOB2"},
     ),
 }
 

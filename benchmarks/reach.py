@@ -361,7 +361,7 @@ def template(name: str) -> str:
     from taggers.features.template import fitting_template
     from taggers.tagger import TASKS
 
-    (X, _), = load(name, "dev")
+    ((X, _),) = load(name, "dev")
     width = 1 if isinstance(X[0][0], str) else len(X[0][0])
     return fitting_template(TASKS[SETS[name][0]]().settings()["template"], width).text
 

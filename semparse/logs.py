@@ -30,6 +30,7 @@ from structsvm.files import DataError, file_name
 
 ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)\s*$")  # at the end of a date
 
+
 @dataclass
 class Row:
     """The values of a line, and its times in seconds."""

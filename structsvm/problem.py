@@ -49,9 +49,7 @@ class Problem(ABC):
         """The output with the highest loss(y, .) + score: the most violated one with margin rescaling."""
         return max(self.candidates(x), key=lambda other: self.loss(y, other) + self.score(x, other, w))
 
-    def most_violated(
-        self, x: Any, y: Any, w: np.ndarray, violation: Callable[[Any], float]
-    ) -> Any:
+    def most_violated(self, x: Any, y: Any, w: np.ndarray, violation: Callable[[Any], float]) -> Any:
         """The output with the highest violation(output), for slack rescaling and L2 slacks.
 
         `violation` computes H of one output, as defined in `Optimizer`. Override this method to search a

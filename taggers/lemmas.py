@@ -147,9 +147,7 @@ class Lemmatizer:
                 found[k] = lemma
         return place.astype(np.int32), [lemma or "" for lemma in found]
 
-    def corrected(
-        self, columns: Columns, ids: np.ndarray, names: list[str]
-    ) -> tuple[np.ndarray, list[str]]:
+    def corrected(self, columns: Columns, ids: np.ndarray, names: list[str]) -> tuple[np.ndarray, list[str]]:
         """The scripts of tokens, as indices into names, corrected for remembered words."""
         rows = self.remembered(columns)
         return np.where(rows >= 0, len(names) + rows, ids), [*names, *self.scripts]

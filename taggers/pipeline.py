@@ -327,9 +327,7 @@ def _lemmatizer(columns: Columns, used: set[str], *, random_state: int, callback
     more = [COLUMNS.index(name) + 1 for name in ("feats", "xpos") if name in used][:1]
     rows = zip(*[columns.texts(place) for place in (0, 1, *more, 4)], strict=True)
     *tokens, lemmas = zip(*compress(rows, annotated(columns, "lemma")), strict=True)
-    found = train_lemmatizer(
-        zip(*tokens, strict=True), lemmas, random_state=random_state, callback=callback
-    )
+    found = train_lemmatizer(zip(*tokens, strict=True), lemmas, random_state=random_state, callback=callback)
     inputs = [columns.wanted[place] for place in (0, 1, *more)]
     found.model.files = {"format": "conllu", "inputs": inputs, "label": 2, "n_columns": 10}
     return found

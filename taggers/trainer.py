@@ -75,7 +75,6 @@ class Dataset(NamedTuple):
                 value = zlib.crc32(np.ascontiguousarray(array), value)  # type: ignore[arg-type]
         return value
 
-
     def figures(self) -> Figures:
         """Describe the data set, for training after the optimizer has taken it."""
         return Figures(len(self.X), self.X.n_tokens, self.labelled, self.fingerprint())
@@ -482,9 +481,7 @@ class Trainer:
         self.model = self.model.compact()
         self.model.release()
 
-    def tag(
-        self, columns: Columns, *, margins: np.ndarray | None = None, live: bool = False
-    ) -> np.ndarray:
+    def tag(self, columns: Columns, *, margins: np.ndarray | None = None, live: bool = False) -> np.ndarray:
         """For each token the position of its label in the model's names; `near` describes `live`."""
         model, features = self.near(self.model.features(columns), live=live)
         return model.tag(features, margins=margins)
@@ -540,7 +537,10 @@ class Trainer:
         """Refuse or warn of a training that needs much memory; one warning for each model."""
         if not self._warned:
             self._warned = check_memory(
-                optimizer.problem, len(self.model.table), dataset.X, _copies(optimizer),
+                optimizer.problem,
+                len(self.model.table),
+                dataset.X,
+                _copies(optimizer),
                 getattr(optimizer, "shards", 1),
             )
 

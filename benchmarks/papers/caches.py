@@ -73,7 +73,9 @@ def figure_4_3(quick: bool) -> Outcome:
     digits = DIGITS[:2] if quick else DIGITS
     found = {method: run(method, LARGE, HARD, digits, quick) for method in HULLER}
     measures = {
-        "error": ("test error %", 2), "seconds": ("CPU seconds", 2), "support": ("support vectors", 0),
+        "error": ("test error %", 2),
+        "seconds": ("CPU seconds", 2),
+        "support": ("support vectors", 0),
     }
     figures = [
         Figure("digit", label, [Curve(method, digits, done[key]) for method, done in found.items()])

@@ -1,7 +1,7 @@
 """Figure 4.17 of Bordes' thesis: the duality lemma for an SVM with one example, x = 1 and y = 1.
 
-    P(w) = w^2 / 2 + C max(0, 1 - w),   D(alpha) = alpha - alpha^2 / 2,   w = alpha in [0, C]
-    P - D <= C mu(Delta),   mu(x) = sqrt(2 x) + x / C,   Delta: what the best coordinate step gains in D
+P(w) = w^2 / 2 + C max(0, 1 - w),   D(alpha) = alpha - alpha^2 / 2,   w = alpha in [0, C]
+P - D <= C mu(Delta),   mu(x) = sqrt(2 x) + x / C,   Delta: what the best coordinate step gains in D
 """
 
 from __future__ import annotations

@@ -12,7 +12,14 @@ class LinearDual(Dual):
     blocks: Blocks | None
 
     def __init__(
-        self, oracle: Oracle, *, C: float, tau: float, kappa: float, seed: int, n_weights: int = 0,
+        self,
+        oracle: Oracle,
+        *,
+        C: float,
+        tau: float,
+        kappa: float,
+        seed: int,
+        n_weights: int = 0,
         dense: bool = False,
     ) -> None: ...
     @property

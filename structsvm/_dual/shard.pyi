@@ -8,8 +8,16 @@ from structsvm._dual.oracle import Oracle
 
 class LinearShard(LinearDual):
     def __init__(
-        self, oracle: Oracle, *, C: float, tau: float, kappa: float, seed: int, sigma: float,
-        n_weights: int = 0, dense: bool = False,
+        self,
+        oracle: Oracle,
+        *,
+        C: float,
+        tau: float,
+        kappa: float,
+        seed: int,
+        sigma: float,
+        n_weights: int = 0,
+        dense: bool = False,
     ) -> None: ...
     def use(self, weights: np.ndarray) -> None: ...
     def save_old(self) -> None: ...

@@ -165,9 +165,7 @@ class BinaryClassifier(Estimator, ABC):
 
     def _checked_classes(self, classes: np.ndarray) -> np.ndarray:
         if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes, but y has only one class"
-            )
+            raise ValueError(f"{type(self).__name__} needs at least two classes, but y has only one class")
         if len(classes) > 2 and not self._multiclass:
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is multiclass: y has "

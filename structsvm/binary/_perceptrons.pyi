@@ -3,6 +3,13 @@ from structsvm.kernels.functions import Inputs
 
 class OnlinePerceptron(Machine):
     def __init__(
-        self, inputs: Inputs, *, margin: float, aggressive: bool, budget: int, cache_mb: float, seed: int,
+        self,
+        inputs: Inputs,
+        *,
+        margin: float,
+        aggressive: bool,
+        budget: int,
+        cache_mb: float,
+        seed: int,
         average: bool = False,
     ) -> None: ...

@@ -118,9 +118,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
         self._epochs(Rows(X, self.fit_intercept), labels, weight, self._rng)
 
-    def _epochs(
-        self, rows: Rows, labels: np.ndarray, weight: np.ndarray, rng: np.random.Generator
-    ) -> None:
+    def _epochs(self, rows: Rows, labels: np.ndarray, weight: np.ndarray, rng: np.random.Generator) -> None:
         orders = [rng.permutation(len(weight)) for _ in range(self.epochs)]
         for k, y in enumerate(labels):
             for order in orders:

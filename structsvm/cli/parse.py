@@ -153,9 +153,7 @@ def train(
     ] = None,
     seed: Annotated[
         int | None,
-        number(
-            high=SEEDS, show_default="0", help="Random seed; the same seed gives the same model."
-        ),
+        number(high=SEEDS, show_default="0", help="Random seed; the same seed gives the same model."),
     ] = None,
     resume: Annotated[str | None, typer.Option(help="Resume the training of this model.")] = None,
     format: Format = None,

@@ -69,9 +69,7 @@ class Progress:
         """Remember the best score of one of several taggers."""
         self.rivals[settings] = score
 
-    def summary(
-        self, tagger: Any, output: str, *, fit_bias: bool = False, calibrate: bool = False
-    ) -> str:
+    def summary(self, tagger: Any, output: str, *, fit_bias: bool = False, calibrate: bool = False) -> str:
         """Describe the trained model in one line, with what --fit-bias and --calibrate have found."""
         report = tagger.model_.report
         parts = [

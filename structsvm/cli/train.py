@@ -68,9 +68,7 @@ def train(
     ] = "float32",
     prune: Annotated[
         float | None,
-        number(
-            help="Drop weights of this magnitude or less, and features left without weights."
-        ),
+        number(help="Drop weights of this magnitude or less, and features left without weights."),
     ] = None,
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Calibrate the probabilities of labels on the --dev file.")
@@ -139,9 +137,7 @@ def train(
                 checkpoint=checkpoint, memory=memory, callback=progress, **options,
             )  # fmt: skip
         if not quiet:
-            print(
-                progress.summary(tagger, output, fit_bias=fit_bias, calibrate=calibrate), file=sys.stderr
-            )
+            print(progress.summary(tagger, output, fit_bias=fit_bias, calibrate=calibrate), file=sys.stderr)
 
 
 def train_layers(
@@ -217,7 +213,6 @@ def _flag(option: Option) -> Any:
         return Annotated[name | None, typer.Option(option.flag, **told)]
     high = SEEDS if option.name == "random_state" else option.high or MOST
     return Annotated[name | None, number(option.flag, low=option.low or 0, high=high, **told)]
-
 
 
 command = with_flags(train)

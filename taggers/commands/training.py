@@ -246,7 +246,7 @@ def read_labelled_parts(
 
 def read_alike(dev: str | Path, columns: Columns, n_labels: int, encoding: str) -> Columns:
     """Read held-out data, which must have the columns of the training data."""
-    *chosen, = columns.wanted
+    (*chosen,) = columns.wanted
     held_out = read_labelled(
         dev, format=columns.format.name, encoding=encoding, inputs=chosen[:-n_labels],
         labels=chosen[-n_labels:],

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from taggers.model import TaggerModel
 
 
-
 def feature_names(
     model: TaggerModel, X: Any, known: Sequence[str | None] | None = None, first: np.ndarray | None = None
 ) -> list[str | None]:

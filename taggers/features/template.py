@@ -126,7 +126,6 @@ class Template:
         read = {cell.attribute.removesuffix("_length").rstrip("0123456789") for cell in self.cells}
         return [name for name in knowledge.names if name not in read]
 
-
     def warn_of_unread(self, width: int, knowledge: Knowledge) -> list[str]:
         """Warn about input columns and knowledge that no pattern reads; return the names of the latter."""
         read = {cell.column for cell in self.cells}

@@ -52,9 +52,7 @@ def detect(data: bytes, expected: Format | None = None) -> Format:
         del lines[-1]  # cut in two
     beginning = lines[:200]
     head = [line.rstrip("\r") for line in beginning if line.strip()]
-    return next(
-        format for format in FORMATS.values() if format.matches(head, expected=format is expected)
-    )
+    return next(format for format in FORMATS.values() if format.matches(head, expected=format is expected))
 
 
 def column_number(column: str) -> int:

@@ -122,9 +122,7 @@ def test_pages_hold_what_was_measured_last(monkeypatch, tmp_path):
     (tmp_path / "other.md").write_text("| new |\n")
     shown = {"name": "LaRank", "measure": "dual", "digits": 1, "relative": False}
     rows = [{"paper": 200.0, "ours": [198.0]}, {"paper": None, "ours": [3.0]}]
-    (tmp_path / "table-5.7.json").write_text(
-        json.dumps({"rows": [row | shown for row in rows]})
-    )
+    (tmp_path / "table-5.7.json").write_text(json.dumps({"rows": [row | shown for row in rows]}))
     monkeypatch.setattr(pages, "RESULTS", tmp_path)
     names = ("other", "peers-chunking", "papers")
     text = "\n".join(f"before\n<!-- table: {name} -->\nold\n<!-- end -->" for name in names)

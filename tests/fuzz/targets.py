@@ -172,7 +172,9 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
         "knowledge": Chunker(
             classes={"brown": {X[0][0][0]: "0101", X[0][1][0]: "0110"}, "tags": {X[0][0][0]: ["D", "N"]}},
             gazetteers={"list": [X[0][1][0], f"{X[0][0][0]} {X[0][1][0]}"]},
-        ).fit(X, y).calibrate(X, y),
+        )
+        .fit(X, y)
+        .calibrate(X, y),
         "pos": PosTagger.load(folder / "pos.ssvm"),
         "values": SequenceTagger(template=VALUES["template"], keep_names=True).fit(numbers, y),
         "vectors": SequenceTagger(template="w[0], vectors[-1..0]", vectors=vectors).fit(X, y),

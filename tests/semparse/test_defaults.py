@@ -22,7 +22,6 @@ def test_the_defaults_are_what_nested_cross_validation_chose_by_majority(algorit
         assert (list(default) if isinstance(default, tuple) else default) == value, name
 
 
-
 def test_the_options_of_table_c_2_are_those_of_the_development_world():
     chosen = json.loads((RESULTS / "concepts-development.json").read_text())["figures"]["chosen"]
     assert chosen == CHOSEN

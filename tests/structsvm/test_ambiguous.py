@@ -147,7 +147,5 @@ def test_the_right_labels_are_learned_from_ambiguous_ones(optimizer_class):
 
 def test_only_the_mean_hinge_is_offered():
     for options in ({"rescaling": "slack"}, {"slack": "l2"}):
-        with pytest.raises(
-            ValueError, match="ambiguous bags support only margin rescaling and L1 slacks"
-        ):
+        with pytest.raises(ValueError, match="ambiguous bags support only margin rescaling and L1 slacks"):
             LaRank(problem_of(3), **options).fit(np.eye(3), [[0], [1], [2]])
