@@ -1,6 +1,7 @@
 """Compile every `.pyx` file; pyproject.toml has everything else about the distribution."""
 
 import os
+import re
 import shutil
 import sys
 import threading
@@ -51,8 +52,18 @@ DIRECTIVES = {
 SANITIZED = os.environ.get("STRUCTSVM_BUILD") == "sanitize"
 SANITIZERS = ["-fsanitize=address", "-fsanitize=undefined,float-cast-overflow", "-fno-sanitize=null"]
 SANITIZERS += ["-fsanitize-undefined-trap-on-error", "-fno-wrapv", "-Og", "-g1", "-fno-omit-frame-pointer"]
-HEADERS = sorted(str(path) for package in PACKAGES for path in Path(package).rglob("*.h"))
 JOBS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def with_included(headers: list[str]) -> list[str]:
+    """Return headers and the headers of this project that they include, directly or not."""
+    found: dict[str, None] = {}
+    while headers:
+        header = headers.pop()
+        if header not in found:
+            found[header] = None
+            headers += re.findall(r'#include "(\S+)"', Path(header).read_text(encoding="utf-8"))
+    return sorted(found)
 
 
 def extension(path: Path) -> Extension:
@@ -61,7 +72,7 @@ def extension(path: Path) -> Extension:
     return Extension(
         name,
         [str(path)],
-        depends=[*HEADERS, "setup.py"],
+        depends=["setup.py"],  # `Build` adds the headers
         include_dirs=["."],
         define_macros=MACROS,
         py_limited_api=ABI3,
@@ -85,6 +96,11 @@ class Build(build_ext):
         translated = {ext.name: ext for ext in made}
         for ext in self.extensions:
             ext.sources = translated[ext.name].sources
+            # Cython lists the headers that a module or its .pxd files name.
+            ext.depends = [
+                "setup.py",
+                *with_included([path for path in translated[ext.name].depends if path.endswith(".h")]),
+            ]
             ext.include_dirs = translated[ext.name].include_dirs
         # The longest first, so that no core waits for the last one.
         self.extensions.sort(key=lambda ext: Path(ext.sources[0]).stat().st_size, reverse=True)
