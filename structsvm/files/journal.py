@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterable
@@ -24,14 +25,20 @@ class Journal:
     `records` holds the content of the file when it was opened. A last line without a line end is removed: a
     crash interrupted its `append`, which never returned. Any other line that is not a JSON object raises
     DataError with its number, because something else has changed the file. While a journal is open, no other
-    process can open it.
+    process can open it, nor another file at its path. Appends fail with OSError after the file was moved,
+    deleted or changed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._path_lock = _PathLock(self.path)
         try:
-            self._lock()
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except BaseException:
+            self._path_lock.release()
+            raise
+        try:
+            _lock(self._file, self.path)
             data = self._read()
             self.records, self._size = _parse(data, str(path))
             if self._size < len(data):
@@ -39,7 +46,7 @@ class Journal:
                 os.fsync(self._file)
             _sync_folder(self.path)
         except BaseException:
-            os.close(self._file)
+            self.close()
             raise
 
     def append(self, record: dict[str, Any]) -> None:
@@ -50,22 +57,37 @@ class Journal:
         """Write several records and wait for the disk once; on an error the file keeps none of them."""
         lines = [json.dumps(one, ensure_ascii=False, separators=(",", ":")).encode() for one in records]
         line = b"".join(one + b"\n" for one in lines)
+        self._check_file(self._size)
         try:
             view = memoryview(line)
             while view:
                 view = view[os.pwrite(self._file, view, self._size + len(line) - len(view)) :]
             os.fsync(self._file)
+            self._check_file(self._size + len(line))
         except BaseException:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._size)
             raise
         self._size += len(line)
 
+    def _check_file(self, size: int) -> None:
+        """Raise OSError unless the open file is the one at its path, with as many bytes as we wrote."""
+        opened = os.fstat(self._file)
+        try:
+            moved = not os.path.samestat(opened, os.stat(self.path))
+        except FileNotFoundError:
+            moved = True
+        if moved or opened.st_size != size:
+            what = "moved or deleted" if moved else "changed by another program"
+            what = f"it was {what} while in use; restore it, or restart with another journal"
+            raise OSError(errno.ESTALE, what, str(self.path))
+
     def close(self) -> None:
         """Close the file; further appends fail."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+            self._path_lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -75,18 +97,55 @@ class Journal:
     ) -> None:
         self.close()
 
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DataError("another program is using this journal; stop it first", str(self.path)) from None
-
     def _read(self) -> bytes:
         with open(self._file, "rb", closefd=False) as file:
             file.seek(0)
             return file.read()
+
+
+class _PathLock:
+    """Keeps other processes from opening a journal at this path, even after its file was moved away.
+
+    The lock is on a hidden file next to the journal, which is deleted at the end. In a folder where that file
+    cannot be created, the journal cannot be moved either.
+    """
+
+    def __init__(self, journal: Path) -> None:
+        path = Path(os.path.realpath(journal))
+        self._name, self._file = path.with_name(f".structsvm-{path.name}.lock"), -1
+        while self._file < 0 and fcntl is not None:
+            try:
+                file = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            except OSError as error:  # if the folder does not exist, opening the journal says so
+                if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR):
+                    return
+                raise
+            try:
+                _lock(file, journal)
+                if os.path.samestat(os.fstat(file), os.stat(self._name)):
+                    self._file = file
+            except FileNotFoundError:  # another process ended after we opened it
+                pass
+            finally:
+                if self._file < 0:
+                    os.close(file)
+
+    def release(self) -> None:
+        """Delete the file, then unlock it."""
+        if self._file >= 0:
+            with contextlib.suppress(OSError):
+                os.unlink(self._name)
+            os.close(self._file)
+            self._file = -1
+
+
+def _lock(file: int, journal: Path) -> None:
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise DataError("another program is using this journal; stop it first", str(journal)) from None
 
 
 def read_journal(path: str | os.PathLike[str]) -> list[dict[str, Any]]:

@@ -68,7 +68,11 @@ class TeachApp:
     def _post(self, work: Callable[[dict[str, Any]], Any]) -> Any:
         async def endpoint(request: Request) -> Response:
             body = await read_json(request)
-            found = await run_in_threadpool(work, body)
+            try:
+                found = await run_in_threadpool(work, body)
+            except OSError as error:
+                what = f"the answers or the model cannot be written ({error.strerror}); nothing was saved"
+                raise Refused(what, 507) from None
             self._work.set()
             return JSONResponse(found)
 

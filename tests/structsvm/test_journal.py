@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +114,78 @@ def test_several_records_are_written_together_or_not_at_all(
             with pytest.raises(OSError, match="No space"):
                 journal.extend([{"a": 3}, {"a": 4}])
         assert read_journal(tmp_path / "journal") == [{"a": 1}, {"a": 2}]
+
+
+def renamed(path: Path) -> None:
+    path.rename(path.with_suffix(".old"))
+
+
+def replaced(path: Path) -> None:
+    path.rename(path.with_suffix(".old"))
+    path.write_text("{}\n")
+
+
+def shortened(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (Path.unlink, "moved or deleted"), (renamed, "moved or deleted"), (replaced, "moved or deleted"),
+        (shortened, "changed by another program"),
+    ],
+)  # fmt: skip
+def test_nothing_is_appended_after_the_file_was_moved_or_changed(
+    tmp_path: Path, change: Callable[[Path], None], what: str
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        journal.append({"a": 1})
+        change(path)
+        with pytest.raises(OSError, match=f"it was {what} while in use; restore it"):
+            journal.append({"a": 2})
+        path.unlink(missing_ok=True)
+        if path.with_suffix(".old").exists():
+            path.with_suffix(".old").rename(path)
+            journal.append({"a": 3})
+            assert read_journal(path) == [{"a": 1}, {"a": 3}]
+
+
+def test_a_record_is_not_acknowledged_if_the_file_is_moved_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    with Journal(path) as journal:
+        journal.append({"a": 1})
+        monkeypatch.setattr(os, "fsync", lambda file: renamed(path))
+        with pytest.raises(OSError, match="moved or deleted"):
+            journal.append({"a": 2})
+    assert read_journal(path.with_suffix(".old")) == [{"a": 1}]
+
+
+def test_a_second_process_cannot_open_the_path_of_a_journal_that_was_moved(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    with Journal(path):
+        renamed(path)
+        for name in (path, link, path.with_suffix(".old")):
+            with pytest.raises(DataError, match="another program is using this journal"):
+                Journal(name)
+        assert not path.exists()
+    with Journal(path) as journal:
+        assert journal.records == []
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["journal.jsonl", "journal.old", "link"]
+
+
+def test_a_lock_that_a_killed_process_left_behind_does_not_block(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    program = (
+        f"import os, signal; from structsvm.files.journal import Journal; j = Journal({str(path)!r}); "
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == -signal.SIGKILL
+    assert path.with_name(".structsvm-journal.jsonl.lock").exists()
+    Journal(path).close()
+    assert not path.with_name(".structsvm-journal.jsonl.lock").exists()

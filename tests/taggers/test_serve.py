@@ -277,6 +277,27 @@ def test_a_full_disk_is_reported_and_nothing_is_learned(
     assert client.post("/learn", learned_sentence(1)) == (200, {"learned": 1, "version": 1})
 
 
+@pytest.mark.parametrize("deleted", [True, False])
+def test_a_journal_that_was_moved_or_deleted_is_reported_and_nothing_is_learned(
+    client: Client, learner: Learner, model: Path, deleted: bool
+) -> None:
+    assert learner.journal is not None
+    path = learner.journal.path
+    other = path.with_suffix(".moved")
+    path.rename(other)
+    if deleted:
+        other.unlink()
+    status, answer = client.post("/learn", learned_sentence(1))
+    assert status == 507
+    assert answer["error"].startswith("the journal cannot be written (it was moved or deleted")
+    assert learner.n_learned == 0
+    with pytest.raises(DataError, match="another program is using this journal"):
+        Learner(model, path)
+    if not deleted:
+        other.rename(path)
+        assert client.post("/learn", learned_sentence(1)) == (200, {"learned": 1, "version": 1})
+
+
 def test_refused_requests_are_refused_again_after_a_restart(model: Path, tmp_path: Path) -> None:
     labels = [[f"B-T{number}" for number in range(1001)]]
     record = {"X": [["a"]], "y": [labels], "key": "k"}

@@ -165,6 +165,18 @@ def test_requests_are_checked(client):
     assert client("page/teach.js")[0] == 404
 
 
+def test_an_answer_that_cannot_be_written_is_reported_and_asked_again(client, folder):
+    journal = folder / "m.answers.jsonl"
+    first = client("question", {"tab": "a"})[1]["question"]
+    answer = {"tab": "a", "id": first["id"], "key": "1", "value": ["O"] * len(first["item"]["tokens"])}
+    journal.rename(folder / "moved")
+    status, found = client("answer", answer)
+    assert status == 507
+    assert "cannot be written (it was moved or deleted" in found["error"]
+    (folder / "moved").rename(journal)
+    assert client("answer", answer)[1]["stats"]["answered"] == 1
+
+
 def test_a_tab_labels_and_another_tab_cannot_overwrite_it_by_accident(client, folder):
     first = client("question", {"tab": "a"})[1]["question"]
     assert client("question", {"tab": "b", "id": first["id"]})[1]["question"]["id"] == first["id"]
