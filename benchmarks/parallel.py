@@ -127,8 +127,8 @@ def _cluster(folder: Path, scratch: Path, kills: int) -> dict[str, Any]:
     from distributed import Client, LocalCluster
 
     from taggers import Chunker
-    from taggers.commands.training import read_labelled
     from taggers.dask import train
+    from taggers.labels.files import read_labelled
 
     options: dict[str, Any] = {"template": "conll2000", "epochs": PASSES}
     results: dict[str, Any] = {}
@@ -139,7 +139,7 @@ def _cluster(folder: Path, scratch: Path, kills: int) -> dict[str, Any]:
         return (scratch / "model").read_bytes()
 
     def alone(**more: Any) -> Any:
-        columns = read_labelled(folder / "train.txt")
+        columns, _ = read_labelled(folder / "train.txt")
         tagger = Chunker(**options, **more).fit(columns, columns.width - 1)
         return tagger, tagger.optimizer_.gap()
 

@@ -143,9 +143,9 @@ def read(folder: Path, file: str) -> Sentences:
 
 def conllu(path: Path) -> Sentences:
     """The words of a treebank with their parts of speech."""
-    from taggers.commands.training import read_labelled
+    from taggers.labels.files import read_labelled
 
-    columns = read_labelled(path, labels=[3])
+    columns, _ = read_labelled(path, labels=[3])
     return columns.sentences(0), columns.sentences(columns.width - 1)
 
 

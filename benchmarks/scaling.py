@@ -111,11 +111,11 @@ def measure(shards: int) -> dict[str, Any]:
     """Figures after each pass."""
     from corpora import find
     from taggers import SequenceTagger, metrics
-    from taggers.commands.training import read_labelled
+    from taggers.labels.files import read_labelled
     from taggers.labels.label_encoding import GoldLabels
     from taggers.trainer import Trainer, new_optimizer
 
-    train, test = (read_labelled(find("conll2000") / f"{name}.txt") for name in ("train", "test"))
+    train, test = (read_labelled(find("conll2000") / f"{name}.txt").columns for name in ("train", "test"))
     gold, known = (GoldLabels.from_column(columns, columns.width - 1) for columns in (train, test))
     tagger = SequenceTagger(template="conll2000", cutoff=3, C=0.1, constrained=False)
     settings = tagger.settings()

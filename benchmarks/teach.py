@@ -39,7 +39,7 @@ Data = tuple[list[list[str]], list[list[str]]]
 
 def read(name: str, part: str) -> Data:
     """The sentences and labels of a part (train, dev or test) of a corpus."""
-    from taggers.commands.training import read_labelled
+    from taggers.labels.files import read_labelled
 
     if name == "spanish":
         path = find("conll2002") / {"train": "esp.train", "dev": "esp.testa", "test": "esp.testb"}[part]
@@ -47,7 +47,7 @@ def read(name: str, part: str) -> Data:
         path = find("bc5cdr") / f"{'devel' if part == 'dev' else part}.tsv"
     else:
         path = find("ud_english_ewt") / f"{part}.conllu"
-    columns = read_labelled(path, inputs=None if name == "ewt" else [0])
+    columns, _ = read_labelled(path, inputs=None if name == "ewt" else [0])
     return columns.sentences(0), columns.sentences(columns.width - 1)
 
 

@@ -25,11 +25,11 @@ from structsvm.integrations.dask import DaskLaRank, check_workers, gathered
 from structsvm.problems.sequence import SequenceLabels
 from taggers import metrics
 from taggers.commands.tagging import tag as tag_file
-from taggers.commands.training import read_labelled
 from taggers.features.extract import KeyTable, as_columns, concatenate, encode
 from taggers.features.word_classes import WORDS
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
+from taggers.labels.files import Labelled, read_labelled
 from taggers.labels.label_encoding import (
     GoldLabels,
     detect_scheme,
@@ -113,8 +113,7 @@ def train(
     if checkpoint is not None:
         learner.keep(checkpoint, _identity(model, settings, size, shares))
     try:
-        held_out = None if dev is None else read_labelled(dev, **reading)
-        gold = None if held_out is None else GoldLabels.from_column(held_out, held_out.width - 1)
+        held_out, gold = (None, None) if dev is None else read_labelled(dev, **reading)
         weights, scores = _passes(learner, model, settings, held_out, gold, size["sentences"])
         gap = learner.gap()
     finally:
@@ -229,7 +228,7 @@ def _with_columns(work: Any, share: Share, reading: dict[str, Any], held: list[A
             for one, name in zip(held, share.files, strict=True)
         )
     else:
-        read = (_on_worker(read_labelled, file, **reading) for file in share.files)
+        read = (_on_worker(read_labelled, file, **reading).columns for file in share.files)
     return work(read, share, *arguments)
 
 
@@ -241,16 +240,16 @@ def _sentences(partition: Any) -> list[list[tuple[str, ...]]]:
     return [[tuple(map(str, row[1:])) for row in few] for _, few in groupby(rows, key=lambda row: row[0])]
 
 
-def survey_share(read: Iterable[Columns], share: Share) -> list[dict[str, Any]]:
+def survey_share(read: Iterable[Columns], share: Share, task: str) -> list[dict[str, Any]]:
     """Facts about the files that the driver needs to create a model, from one of the shares of each file."""
     facts = []
     for columns in read if share.first == 0 else ():
         gold = GoldLabels.from_column(columns, columns.width - 1)
         facts.append({
-            "file": columns.name, "worker": get_worker().address, "format": columns.format.name,
-            "inputs": list(columns.wanted[:-1]), "label": columns.wanted[-1], "n_columns": columns.n_columns,
-            "width": columns.width - 1, "ready": columns.format.ready, "names": gold.names,
-            "triples": gold.triples(), "tokens": columns.n_tokens, "sentences": columns.n_sentences,
+            **Labelled(columns, gold).file_columns(task), "file": columns.name,
+            "worker": get_worker().address, "width": columns.width - 1, "ready": columns.format.ready,
+            "names": gold.names, "triples": gold.triples(), "tokens": columns.n_tokens,
+            "sentences": columns.n_sentences,
         })  # fmt: skip
     return facts
 
@@ -287,7 +286,7 @@ def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> A
 
 def _new_model(cluster: Source, tagger: Any, shares: list[Share]) -> tuple[TaggerModel, dict[str, int]]:
     """A model with the labels, features and words of all files, and their size; workers read them twice."""
-    surveys = cluster.each(survey_share, shares)
+    surveys = cluster.each(survey_share, shares, tagger.TASK)
     facts = list({one["file"]: one for survey in surveys for one in survey}.values())
     _check_alike(facts)
     first = facts[0]
@@ -308,8 +307,7 @@ def _new_model(cluster: Source, tagger: Any, shares: list[Share]) -> tuple[Tagge
     order = np.argsort(-counts, kind="stable")  # the weights of frequent features share cache lines
     model.table = KeyTable(table[order[counts[order] >= tagger.settings()["cutoff"]]])
     model.words = np.unique(np.concatenate([words for _, _, words in counted]))
-    model.files = {name: first[name] for name in ("format", "inputs", "label", "n_columns")}
-    model.files["task"] = tagger.TASK
+    model.files = {name: first[name] for name in ("format", "inputs", "label", "n_columns", "task")}
     return model, {name: sum(one[name] for one in facts) for name in ("sentences", "tokens")}
 
 

@@ -25,11 +25,11 @@ from structsvm.optimizers.parallel import ShardLaRank
 from structsvm.problems.sequence import SequenceLabels, Sequences
 from structsvm.validation import check_positive
 from taggers import metrics
-from taggers.commands.training import read_labelled, read_labelled_parts
 from taggers.features._extract import count_rows, remap
 from taggers.features.extract import KeyTable, concatenate, encode
 from taggers.features.word_classes import WORDS
 from taggers.labels._labels import Labels
+from taggers.labels.files import read_labelled, read_labelled_parts
 from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
 from taggers.model import TaggerModel
 from taggers.options import checked_settings
@@ -85,8 +85,7 @@ def train_in_slices(
     settings = checked_settings(tagger)
     with tempfile.TemporaryDirectory(prefix="structsvm-") as folder:
         training = SlicedTraining(tagger, file, memory, Path(folder), settings, reading)
-        held_out = None if dev is None else read_labelled(dev, **reading)
-        gold = None if held_out is None else GoldLabels.from_column(held_out, held_out.width - 1)
+        held_out, gold = (None, None) if dev is None else read_labelled(dev, **reading)
         weights, scores = training.passes(held_out, gold)
         gap = training.gap()
     trainer = Trainer(training.model.with_weights(weights), settings)
@@ -134,8 +133,8 @@ class SlicedTraining:
         triples: Counter[Any] = Counter()
         names: set[str] = set()
         size = {"sentences": 0, "tokens": 0}
-        for columns in read_labelled_parts(file, **reading):
-            gold = GoldLabels.from_column(columns, columns.width - 1)
+        for part in read_labelled_parts(file, **reading):
+            columns, gold = part
             if columns.format.ready or not gold.complete:
                 raise DataError("--memory needs columns of words with complete labels", columns.name)
             triples += gold.triples()
@@ -149,10 +148,7 @@ class SlicedTraining:
                 "doc_label, functions and y[-1] joined with features; use a simpler template"
             )
         model.labels = sorted(inner_labels(sorted(names), model.outer, model.inner))
-        model.files = {
-            "format": columns.format.name, "inputs": list(columns.wanted[:-1]), "label": columns.wanted[-1],
-            "n_columns": columns.n_columns, "task": tagger.TASK,
-        }  # fmt: skip
+        model.files = part.file_columns(tagger.TASK)
         return model, size
 
     def _extract(self, file: str | Path, reading: Any) -> None:
@@ -161,10 +157,9 @@ class SlicedTraining:
         self.parts: list[Any] = []
         labels = Labels(model.labels)
         assert model.extractor is not None  # there is a template
-        for columns in read_labelled_parts(file, **reading):
+        for columns, gold in read_labelled_parts(file, **reading):
             table = KeyTable()
             X = encode(columns, model.extractor, table, grow=True)
-            gold = GoldLabels.from_column(columns, columns.width - 1)
             codes = gold.encode(labels, model.outer, model.inner).codes
             counts = np.zeros(len(table), np.int64)
             count_rows(counts, X.rows)

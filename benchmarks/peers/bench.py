@@ -22,7 +22,7 @@ def measure(inference: str, folder: str) -> dict[str, Any]:
     """How the time of training and labelling is spent, in ns per token; called in its own process."""
     from benchmarks.tagging import stages
     from taggers import commands
-    from taggers.commands.training import read_labelled
+    from taggers.labels.files import read_labelled
     from taggers.model import TaggerModel
 
     source, model = Path(folder, "train.txt"), Path(folder, "model")
@@ -31,7 +31,7 @@ def measure(inference: str, folder: str) -> dict[str, Any]:
     settings: dict[str, Any] = {"template": str(template), "cutoff": 3, "C": 0.1, "inference": inference}
     settings["constrained"] = False
     tagger, total = timed(lambda: commands.train("label", source, model, epochs=1, **settings))
-    columns, reading = timed(lambda: read_labelled(source))
+    columns, reading = timed(lambda: read_labelled(source).columns)
     learning = tagger.curve_[-1].seconds
     _, saving = timed(lambda: TaggerModel.load(model).save(Path(folder, "again")))
     features = max(total - reading - learning - saving, 0.0)

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
-from structsvm.files.inputs import file_name
 from structsvm.files.quantise import DTYPES
 from structsvm.validation import MOST, check_number
 from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
-from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
-from taggers.formats.files import CHUNK, read_columns
-from taggers.formats.registry import AUTO
 from taggers.labels.checks import (
     check_scheme,
     warn_of_gold,
@@ -30,6 +24,7 @@ from taggers.labels.checks import (
     warn_of_typos,
     warn_of_unknown,
 )
+from taggers.labels.files import read_alike, read_labelled
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
 from taggers.options import check_resumed, check_used, checked_settings
@@ -93,7 +88,7 @@ def train(
     labels = [label] if label is None or isinstance(label, int) else list(label)
     if checkpoint is not None and cluster is None:
         raise ValueError("--checkpoint needs --cluster; on one machine, use --cluster local:N")
-    reading = {"format": format, "encoding": encoding, "inputs": inputs, "labels": labels}
+    reading: dict[str, Any] = {"format": format, "encoding": encoding, "inputs": inputs, "labels": labels}
     elsewhere = "--cluster" if memory is None else "--memory"
     if (cluster or memory) and (resume or keep_state or curve or calibrate or fit_bias or len(labels) > 1):
         raise ValueError(
@@ -122,17 +117,17 @@ def train(
         _train_on_cluster(cluster, tagger, file, dev=dev, checkpoint=checkpoint, **reading)
         tagger.save(output, dtype=dtype, prune=prune)
         return tagger
-    columns = read_labelled(file, format=format, encoding=encoding, inputs=inputs, labels=labels)
+    data = read_labelled(file, **reading, sets=True)
+    columns, gold = data
     check_ready(columns, options)
-    held_out = None if dev is None else read_alike(dev, columns, len(labels), encoding)
+    dev_data: dict[str, Any] = {}
+    held_out = None
+    if dev is not None:
+        held_out, y_dev = read_alike(dev, data, encoding)
+        dev_data = {"X_dev": held_out, "y_dev": y_dev}
     for one in (columns, held_out):
         if one is not None and one.format is CONLLU and COLUMN["feats"] in one.wanted:
             check_conllu(one.data, one.name)
-    place = columns.width - len(labels)
-    gold = GoldLabels.from_columns(columns, place, sets=True)
-    dev_data: dict[str, Any] = {}
-    if held_out is not None:
-        dev_data = {"X_dev": held_out, "y_dev": GoldLabels.from_columns(held_out, place)}
     if resume is not None:
         if tagger.model_.state is not None and not keep_state:
             warnings.warn(
@@ -155,13 +150,8 @@ def train(
     if calibrate:
         tagger.calibrate(held_out, dev_data["y_dev"])
     model = tagger.model_
-    model.files = {
-        "format": columns.format.name, "inputs": list(columns.wanted[:place]), "label": columns.wanted[place],
-        "n_columns": columns.n_columns, "task": task,
-    }  # fmt: skip
-    if len(labels) > 1:
-        model.files["parts"] = [columns.format.names[column] for column in columns.wanted[place:]]
-    else:
+    model.files = data.file_columns(task)
+    if len(labels) == 1:
         _warn_of_labels(model, columns, gold, held_out, schemes=settings["labels"] != "none")
     if not len(model.table):
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
@@ -195,91 +185,6 @@ def _train_on_cluster(address: str, tagger: Any, files: Any, **options: Any) -> 
         train(client, tagger, files, **options)
     finally:
         disconnect(client)
-
-
-def read_labelled(
-    path: str | Path,
-    *,
-    format: str = "auto",
-    encoding: str = "utf-8",
-    inputs: Sequence[int] | None = None,
-    labels: Sequence[int | None] = (None,),
-) -> Columns:
-    """Read a file with its input columns first and its label columns last; None is the format's own."""
-    (columns,) = read_labelled_parts(
-        path, format=format, encoding=encoding, inputs=inputs, labels=labels, chunk_size=None
-    )
-    return columns
-
-
-def read_labelled_parts(
-    path: str | Path,
-    *,
-    format: str = "auto",
-    encoding: str = "utf-8",
-    inputs: Sequence[int] | None = None,
-    labels: Sequence[int | None] = (None,),
-    chunk_size: int | None = CHUNK,
-) -> Iterator[Columns]:
-    """Read such a file in parts of whole sentences, so that memory does not grow with it."""
-    if len(labels) > 1 and format == AUTO:  # joint labels require CoNLL-U; its errors name the line
-        format = CONLLU.name
-
-    def wanted(format: Format, n_columns: int) -> list[int]:
-        if n_columns < 2 and not format.ready:
-            raise DataError(
-                "has only one column, so it has no labels; use a file with words and labels", file_name(path)
-            )
-        if len(labels) > 1 and not format.names:
-            what = f"several label columns require the CoNLL-U format, but this is {format.title}"
-            raise DataError(what, file_name(path))
-        gold = [format.label if label is None else label for label in labels]
-        gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
-        return [*(format.inputs(n_columns, gold[0]) if inputs is None else inputs), *gold]
-
-    for columns in read_columns(path, format, wanted=wanted, encoding=encoding, chunk_size=chunk_size):
-        if columns.n_tokens:
-            _check_labels(columns, columns.width - len(labels))
-        if columns.n_tokens or chunk_size is None:
-            yield columns
-
-
-def read_alike(dev: str | Path, columns: Columns, n_labels: int, encoding: str) -> Columns:
-    """Read held-out data, which must have the columns of the training data."""
-    (*chosen,) = columns.wanted
-    held_out = read_labelled(
-        dev, format=columns.format.name, encoding=encoding, inputs=chosen[:-n_labels],
-        labels=chosen[-n_labels:],
-    )  # fmt: skip
-    if held_out.n_columns != columns.n_columns:
-        raise DataError(
-            f"{held_out.n_columns} columns, but {columns.name} has {columns.n_columns}; both files must "
-            "have the same columns", held_out.name, held_out.line(0),
-        )  # fmt: skip
-    return held_out
-
-
-def _check_labels(columns: Columns, place: int) -> None:
-    """Raise DataError for labels that could not be written into a file again."""
-    empty = np.flatnonzero((columns.spans[:, place:, 1] == 0).any(axis=1))
-    if len(empty):
-        raise DataError("the label is empty", columns.name, columns.line(int(empty[0])))
-    for column in range(place, columns.width):
-        _check_not_missing(columns, column)
-    if columns.data.count(b"\r") > columns.data.count(b"\r\n"):
-        for token, label in enumerate(columns.texts(place)):
-            if "\r" in label:
-                what = f"label {label!r} contains a carriage return; check the line endings"
-                raise DataError(what, columns.name, columns.line(token))
-
-
-def _check_not_missing(columns: Columns, column: int) -> None:
-    """Raise DataError if no token has a label in a column."""
-    format, number = columns.format, columns.wanted[column]
-    names = GoldLabels.from_column(columns, column).names
-    if not names or (format is CONLLU and names == ["_"]):  # no FEATS
-        what = f"the column {format.column_name(number)} has no labels; choose another with --column"
-        raise DataError(what, columns.name)
 
 
 def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes: bool) -> None:

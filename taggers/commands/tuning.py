@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from structsvm.validation import MOST, check_positive
-from taggers.commands.training import check_ready, check_saving, new_tagger, read_alike, read_labelled, train
-from taggers.labels.label_encoding import GoldLabels
+from taggers.commands.training import check_ready, check_saving, new_tagger, train
+from taggers.labels.files import read_alike, read_labelled
 from taggers.options import OPTIONS
 from taggers.tagger import TASKS
 from taggers.tuning import Trial, Tuning, find_options
@@ -54,14 +54,12 @@ def tune(
     tagger, _ = new_tagger(task, None, options, dev)
     check_saving(output, (file, dev), "float32", None, False)
     reading: dict[str, Any] = {"format": format, "encoding": encoding, "inputs": inputs}
-    columns = read_labelled(file, **reading, labels=[label])
-    check_ready(columns, options)
-    held_out = None if dev is None else read_alike(dev, columns, 1, encoding)
-    place = columns.width - 1
+    data = read_labelled(file, **reading, labels=[label])
+    check_ready(data.columns, options)
+    X_dev, y_dev = (None, None) if dev is None else read_alike(dev, data, encoding)
     tuning = find_options(
-        tagger, columns, GoldLabels.from_columns(columns, place),
-        budget=None if budget is None else seconds(budget), trials=trials, X_dev=held_out,
-        y_dev=None if held_out is None else GoldLabels.from_columns(held_out, place), callback=progress,
+        tagger, *data, budget=None if budget is None else seconds(budget), trials=trials, X_dev=X_dev,
+        y_dev=y_dev, callback=progress,
     )  # fmt: skip
     chosen = {**options, **tuning.options}
     files = {"--dev": dev, "--columns": None if inputs is None else ",".join(map(str, inputs)),

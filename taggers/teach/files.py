@@ -12,11 +12,11 @@ from typing import Any
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name
 from structsvm.teach.answers import Answer, item_id
-from taggers.commands.training import read_labelled
 from taggers.formats.base import Format
 from taggers.formats.files import read_columns
 from taggers.formats.registry import FORMATS
 from taggers.labels import schemes
+from taggers.labels.files import read_labelled
 from taggers.teach.learner import PHRASES, SCHEME, in_scheme
 
 MOST_TOKENS = 500  # of a sentence: more do not fit on a page
@@ -73,7 +73,7 @@ def read_answers(
     """
     if label is None and task != "pos":
         label = -1
-    columns = read_labelled(path, format=format, encoding=encoding, inputs=inputs, labels=[label])
+    columns, _ = read_labelled(path, format=format, encoding=encoding, inputs=inputs, labels=[label])
     parts = [columns.sentences(column) for column in range(columns.width - 1)]
     y = columns.labels(columns.width - 1)
     missing = columns.format.missing(columns.wanted[-1])

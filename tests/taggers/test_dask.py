@@ -4,7 +4,7 @@ import pytest
 
 from structsvm.files import DataError
 from taggers import Chunker, SequenceTagger
-from taggers.commands.training import read_labelled
+from taggers.labels.files import read_labelled
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, chunk_data
 
@@ -48,7 +48,7 @@ def test_a_tagger_learns_from_parts_as_from_the_whole(client, parts):
     whole = b"".join((parts / f"part-{k}.txt").read_bytes() for k in range(3))
     (parts / "whole.txt").write_bytes(whole)
     alone = Chunker(template="w[-1..1], p[-1..1]", cutoff=2)
-    columns = read_labelled(parts / "whole.txt")
+    columns = read_labelled(parts / "whole.txt").columns
     alone.fit(columns, columns.width - 1)
     assert tagger.n_features_ == alone.n_features_
     assert set(tagger.classes_) == set(alone.classes_)

@@ -7,7 +7,7 @@ import pytest
 
 from structsvm.files import DataError
 from taggers import Chunker, slices
-from taggers.commands.training import read_labelled, read_labelled_parts
+from taggers.labels.files import read_labelled, read_labelled_parts
 from taggers.slices import SlicedTraining, parse_memory, train_in_slices
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, chunk_data
@@ -32,7 +32,7 @@ def in_slices_of(n):
 @pytest.mark.parametrize("inference", ["exact", "greedy"])
 def test_slices_reach_the_optimum_of_the_whole_with_the_same_features(file, inference):
     tagger = train_in_slices(Chunker(**OPTIONS, inference=inference, epochs=40), file, 10**10)
-    columns = read_labelled(file)
+    columns = read_labelled(file).columns
     whole = Chunker(**OPTIONS, inference=inference, epochs=40).fit(columns, columns.width - 1)
     report = tagger.model_.report
     assert report["slices"] > 3

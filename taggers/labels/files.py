@@ -1,0 +1,128 @@
+"""Read labelled files: the input columns first, the label columns last, and the gold labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from structsvm.files.errors import DataError
+from structsvm.files.inputs import file_name
+from taggers.formats._columns import Columns
+from taggers.formats.base import Format
+from taggers.formats.conllu import FORMAT as CONLLU
+from taggers.formats.files import CHUNK, read_columns
+from taggers.formats.registry import AUTO
+from taggers.labels.label_encoding import GoldLabels
+
+
+class Labelled(NamedTuple):
+    """The columns of a labelled file, inputs first, and the gold labels in the last of them."""
+
+    columns: Columns
+    gold: GoldLabels
+
+    @property
+    def place(self) -> int:
+        """The position of the first label column, which is the number of input columns."""
+        return self.columns.width - self.gold.n_columns
+
+    def file_columns(self, task: str) -> dict[str, Any]:
+        """Describe the file for `TaggerModel.files`: its format and columns."""
+        columns, place = self.columns, self.place
+        files = {
+            "format": columns.format.name, "inputs": list(columns.wanted[:place]),
+            "label": columns.wanted[place], "n_columns": columns.n_columns, "task": task,
+        }  # fmt: skip
+        if self.gold.n_columns > 1:
+            files["parts"] = [columns.format.names[column] for column in columns.wanted[place:]]
+        return files
+
+
+def read_labelled(
+    path: str | Path,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    inputs: Sequence[int] | None = None,
+    labels: Sequence[int | None] = (None,),
+    sets: bool = False,
+) -> Labelled:
+    """Read a file with its input columns first and its label columns last.
+
+    Parameters
+    ----------
+    labels : the label columns; None is the default of the format. Several columns give joint labels.
+    sets : whether a joint label that misses a value becomes a set of labels, see `GoldLabels.from_columns`.
+    """
+    (whole,) = read_labelled_parts(
+        path, format=format, encoding=encoding, inputs=inputs, labels=labels, sets=sets, chunk_size=None
+    )
+    return whole
+
+
+def read_labelled_parts(
+    path: str | Path,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    inputs: Sequence[int] | None = None,
+    labels: Sequence[int | None] = (None,),
+    sets: bool = False,
+    chunk_size: int | None = CHUNK,
+) -> Iterator[Labelled]:
+    """Read such a file in parts of whole sentences, so that memory does not grow with it."""
+    if len(labels) > 1 and format == AUTO:  # joint labels require CoNLL-U; its errors name the line
+        format = CONLLU.name
+
+    def wanted(format: Format, n_columns: int) -> list[int]:
+        if n_columns < 2 and not format.ready:
+            raise DataError(
+                "has only one column, so it has no labels; use a file with words and labels", file_name(path)
+            )
+        if len(labels) > 1 and not format.names:
+            what = f"several label columns require the CoNLL-U format, but this is {format.title}"
+            raise DataError(what, file_name(path))
+        gold = [format.label if label is None else label for label in labels]
+        gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
+        return [*(format.inputs(n_columns, gold[0]) if inputs is None else inputs), *gold]
+
+    for columns in read_columns(path, format, wanted=wanted, encoding=encoding, chunk_size=chunk_size):
+        if columns.n_tokens:
+            yield Labelled(columns, _gold(columns, columns.width - len(labels), sets=sets))
+
+
+def read_alike(path: str | Path, like: Labelled, encoding: str) -> Labelled:
+    """Read held-out data, which must have the columns of the training data."""
+    chosen, columns = list(like.columns.wanted), like.columns
+    held_out = read_labelled(
+        path, format=columns.format.name, encoding=encoding, inputs=chosen[: like.place],
+        labels=chosen[like.place :],
+    )  # fmt: skip
+    if held_out.columns.n_columns != columns.n_columns:
+        raise DataError(
+            f"{held_out.columns.n_columns} columns, but {columns.name} has {columns.n_columns}; both files "
+            "must have the same columns", held_out.columns.name, held_out.columns.line(0),
+        )  # fmt: skip
+    return held_out
+
+
+def _gold(columns: Columns, place: int, *, sets: bool) -> GoldLabels:
+    """The gold labels of columns; raise DataError for labels that could not be written into a file again."""
+    empty = np.flatnonzero((columns.spans[:, place:, 1] == 0).any(axis=1))
+    if len(empty):
+        raise DataError("the label is empty", columns.name, columns.line(int(empty[0])))
+    each = [GoldLabels.from_column(columns, column) for column in range(place, columns.width)]
+    for gold, number in zip(each, columns.wanted[place:], strict=True):
+        absent = not gold.names or (columns.format is CONLLU and gold.names == ["_"])  # no FEATS
+        if absent:
+            what = f"the column {columns.format.column_name(number)} has no labels; choose another with "
+            raise DataError(f"{what}--column", columns.name)
+    if columns.data.count(b"\r") > columns.data.count(b"\r\n"):
+        for token, label in enumerate(columns.texts(place)):
+            if "\r" in label:
+                what = f"label {label!r} contains a carriage return; check the line endings"
+                raise DataError(what, columns.name, columns.line(token))
+    return each[0] if len(each) == 1 else GoldLabels.from_columns(columns, place, sets=sets)
