@@ -252,7 +252,7 @@ class SequencePipe(EstimatorPipe):
         if self.columns[0] not in WORDS:
             return None
         docs = [example.predicted for example in examples]
-        return read_docs(docs, self.columns[:1], self.vocab.strings).columns
+        return read_docs(docs, self.columns[:1]).columns
 
     def _learn(self, examples: list[Example]) -> float:
         golden = [(example, self._gold(example)) for example in examples]
@@ -310,7 +310,7 @@ class SequencePipe(EstimatorPipe):
     # -- labelling ------------------------------------------------------------------------------
 
     def _read(self, docs: list[Doc]) -> Batch:
-        return read_docs(docs, self.columns, self.vocab.strings)
+        return read_docs(docs, self.columns)
 
     def _label(self, docs: Iterable[Doc]) -> tuple[Batch, np.ndarray, list[str]]:
         """Return the sentences of docs, the label of each token as an index into names, and the names.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 from spacy.attrs import IDS, IS_SPACE, SENT_START
-from spacy.strings import StringStore
 from spacy.symbols import IDS as SYMBOLS
 from spacy.tokens import Doc
 
@@ -42,9 +42,14 @@ class Batch:
         return [(doc, *bounds) for doc, bounds in zip(owners.tolist(), pairwise(ptr), strict=True)]
 
 
-def text_of(strings: StringStore) -> Callable[[int], str]:
-    """Return a function from our hashes to texts."""
-    return lambda key: _NAMES.get(key) or strings[key]
+def text_of(docs: Sequence[Doc]) -> Callable[[int], str]:
+    """Return a function from our hashes to texts.
+
+    The texts are in the vocab of each doc. The vocab of the component may be another one, because
+    `nlp.add_pipe(..., source=...)` leaves the component that of its source.
+    """
+    stores: list[Any] = list({id(doc.vocab): doc.vocab.strings for doc in docs}.values())
+    return lambda key: _NAMES.get(key) or next(strings[key] for strings in stores if key in strings)
 
 
 def hashes(ids: np.ndarray) -> np.ndarray:
@@ -64,9 +69,7 @@ def attribute_ids(names: Sequence[str]) -> list[int]:
     return [IDS[name] for name in names]
 
 
-def read_docs(
-    docs: Sequence[Doc], columns: Sequence[str], strings: StringStore, *, whole: bool = False
-) -> Batch:
+def read_docs(docs: Sequence[Doc], columns: Sequence[str], *, whole: bool = False) -> Batch:
     """Return the sentences of docs as columns; a doc without sentence boundaries is one sentence.
 
     whole: treat each doc as one sentence, even if it has sentence boundaries.
@@ -91,6 +94,6 @@ def read_docs(
                 "this one (in training, also name it in annotating_components of spacy train or annotates of "
                 "nlp.update; for nlp.rehearse, run it on the docs first), or choose other columns"
             )
-    found = Columns.from_keys(keys, ptr, text_of(strings), name="<docs>")
+    found = Columns.from_keys(keys, ptr, text_of(docs), name="<docs>")
     found.documents = np.searchsorted(tokens[ptr[:-1]], bounds[:-1])
     return Batch(found, tokens, bounds)

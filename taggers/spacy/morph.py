@@ -105,8 +105,10 @@ class StructSVMLemmatizer(StructSVMTagger):
             )
 
     def _columns_of_file(self) -> list[str]:
-        # Files of older versions do not name their columns.
-        return super()._columns_of_file() if self.model.model_.files else ["ORTH", "POS", "MORPH"]
+        model = self.model.model_
+        if model.files or model.template is None:
+            return super()._columns_of_file()
+        return ["ORTH", "POS", "MORPH"][: model.template.width]  # trained here
 
     def _target_of_file(self) -> str:
         return "LEMMA"

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.language import Language
 from spacy.scorer import Scorer, get_ner_prf
 from spacy.tokens import Doc, Span
 from spacy.training import Example
-from spacy.util import filter_spans, registry
+from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
 from taggers.labels import schemes
@@ -98,21 +100,32 @@ class StructSVMChunker(PhrasePipe):
 
 
 class StructSVMNer(PhrasePipe):
-    """Sets named entities in doc.ents; without `overwrite`, existing entities are kept and win."""
+    """Sets named entities in doc.ents around those that are set already, such as by an `entity_ruler`.
+
+    As with spaCy's own `ner`, entities and blocked tokens that the Doc has stay as they are, and a predicted
+    entity that overlaps one of them is dropped. overwrite: replace them instead.
+    """
 
     PHRASE: ClassVar[str] = "an entity"
     COLUMN: ClassVar[str] = "NER"
     TAGGER: ClassVar[Any] = NerTagger
     OTHER_TASKS: ClassVar[dict[str, str]] = {**WORD_TASKS, "chunk": "structsvm_chunker"}
 
+    def __init__(self, *args: Any, overwrite: bool = False, **options: Any) -> None:
+        super().__init__(*args, overwrite=overwrite, **options)
+
     def _gold(self, example: Example) -> Gold:
         return entity_gold(example)
 
     def _set(self, doc: Doc, spans: list[Span]) -> None:
-        if not self.overwrite and doc.ents:
-            taken = {token.i for entity in doc.ents for token in entity}
-            spans = [*doc.ents, *[span for span in spans if taken.isdisjoint(range(span.start, span.end))]]
-        doc.set_ents(filter_spans(spans))
+        iob, kind = doc.to_array([ENT_IOB, ENT_TYPE]).T
+        preset = (iob == 1) | (iob == 3)
+        if self.overwrite or not preset.any():
+            doc.set_ents(spans)
+            return
+        blocked = [doc[at : at + 1] for at in np.flatnonzero(preset & (kind == 0)).tolist()]
+        spans = [span for span in spans if not preset[span.start : span.end].any()]
+        doc.set_ents([*doc.ents, *spans], blocked=blocked)
 
 
 def score_chunks(examples: Iterable[Example], spans_key: str = "chunks", **kwargs: Any) -> dict[str, Any]:

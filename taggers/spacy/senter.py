@@ -81,7 +81,7 @@ class StructSVMSenter(StructSVMTagger):
         return SequencePipe.describe(self, meta)
 
     def _read(self, docs: list[Doc]) -> Batch:
-        return read_docs(docs, self.columns, self.vocab.strings, whole=True)
+        return read_docs(docs, self.columns, whole=True)
 
     def predict(self, docs: Iterable[Doc]) -> Predicted:
         self.require_model()

@@ -16,6 +16,7 @@ from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import registry
+from spacy.vocab import Vocab
 
 from structsvm.integrations.spacy import factory
 from taggers.formats.conllu import COLUMN, FORMAT
@@ -168,30 +169,25 @@ class StructSVMTagger(SequencePipe):
         if not names:
             return
         attributes = [IDS[name] for name in self.attributes]
-        values = self._values(names)
+        vocab, values = None, np.empty(0)
         for doc, ids in zip(docs, scores, strict=True):
             if len(doc):
+                if doc.vocab is not vocab:
+                    vocab, values = doc.vocab, self._values(names, doc.vocab)
                 new = values[ids]
                 if not self.overwrite:
                     old = doc.to_array(attributes).reshape(new.shape)
                     new = np.where(old, old, new)
                 doc.from_array(attributes, new)
 
-    def _values(self, names: list[str]) -> np.ndarray:
+    def _values(self, names: list[str], vocab: Vocab) -> np.ndarray:
         """Return spaCy's ids, one row per label and a last one for white space, one column per attribute."""
         attributes = self.attributes
         rows = [values(name, len(attributes)) for name in names]
         rows.append([SPACE[attribute] for attribute in attributes])
         return np.array(
-            [[self._id(*cell) for cell in zip(attributes, row, strict=True)] for row in rows], np.uint64
+            [[_id(*cell, vocab) for cell in zip(attributes, row, strict=True)] for row in rows], np.uint64
         )
-
-    def _id(self, attribute: str, text: str) -> int:
-        if attribute == "POS" and text not in UPOS:
-            raise ValueError(f"the label {text!r} is not a universal part of speech; use target='TAG'")
-        if attribute == "MORPH":
-            return int(self.vocab.morphology.add("" if text == "_" else text))
-        return PARTS_OF_SPEECH[text] if attribute == "POS" else self.vocab.strings.add(text)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         if self.scorer is None:
@@ -215,6 +211,15 @@ def _label_columns(model: TaggerModel) -> list[str]:
     """Return a list with the name of a model's label column; empty if its columns have no names."""
     columns = FORMATS[model.files.get("format", "columns")].names
     return [columns[model.files["label"]]] if columns and not model.parts else []
+
+
+def _id(attribute: str, text: str, vocab: Vocab) -> int:
+    """Return the id of a value in a vocab, to which it is added."""
+    if attribute == "POS" and text not in UPOS:
+        raise ValueError(f"the label {text!r} is not a universal part of speech; use target='TAG'")
+    if attribute == "MORPH":
+        return int(vocab.morphology.add("" if text == "_" else text))
+    return PARTS_OF_SPEECH[text] if attribute == "POS" else vocab.strings.add(text)
 
 
 def _fits(attribute: str, value: str) -> bool:

@@ -74,6 +74,13 @@ def test_saving_and_loading_repeat_the_meanings(tmp_path):
     assert [annotation(doc) for doc in nlp.pipe(texts, n_process=2, batch_size=5)] == wanted
 
 
+def test_a_sourced_parser_reads_words_that_its_source_has_not_seen():
+    source, target = trained(), spacy.blank("en")
+    target.add_pipe("ospas", source=source)
+    text = "purple3 feeds zorblaxly purple7"
+    assert annotation(target(text)) == annotation(source(text))
+
+
 def test_docs_without_words_and_parsers_without_model():
     nlp = trained()
     assert [doc._.mr for doc in nlp.pipe([Doc(nlp.vocab), nlp.make_doc(" . ")])] == [None, None]

@@ -82,7 +82,7 @@ def test_docs_are_documents():
 
     nlp = spacy.blank("en")
     docs = [nlp("Rome is old ."), nlp(""), nlp("so is rome")]
-    columns = read_docs(docs, ["ORTH"], nlp.vocab.strings).columns
+    columns = read_docs(docs, ["ORTH"]).columns
     document = document_numbers(columns, 99)
     assert len(set(document[:4])) == len(set(document[4:])) == 1
     assert document[0] != document[-1]

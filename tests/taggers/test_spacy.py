@@ -305,11 +305,28 @@ def test_white_space_and_sentences_make_no_difference_to_labels():
     assert [t.tag_ for t in two] == plain * 2
 
 
-def test_what_is_there_stays_without_overwrite():
-    nlp = trained("structsvm_ner", {"overwrite": False})
+def test_entities_of_an_entity_ruler_stay_unless_overwrite_is_set():
+    def found(overwrite):
+        nlp = trained("structsvm_ner", {"overwrite": True} if overwrite else {})
+        ruler = nlp.add_pipe("entity_ruler", first=True)
+        ruler.add_patterns([{"label": "BAND", "pattern": "Anna sees"}])
+        return [(e.text, e.label_) for e in nlp("Anna sees Turin .").ents]
+
+    assert found(overwrite=False) == [("Anna sees", "BAND"), ("Turin", "PLACE")]
+    assert found(overwrite=True) == [("Anna", "PERSON"), ("Turin", "PLACE")]
+
+
+def test_blocked_tokens_stay_outside_entities_as_with_the_ner_of_spacy():
+    nlp = trained("structsvm_ner")
     doc = nlp.make_doc("Anna sees Turin .")
-    doc.ents = [Span(doc, 0, 2, label="BAND")]
-    assert [(e.text, e.label_) for e in nlp(doc).ents] == [("Anna sees", "BAND"), ("Turin", "PLACE")]
+    doc.set_ents([], blocked=[doc[0:1]])
+    assert [(e.text, e.label_) for e in nlp(doc).ents] == [("Turin", "PLACE")]
+    assert [token.ent_iob for token in doc] == [3, 2, 3, 2]
+    nlp.get_pipe("structsvm_ner").overwrite = True
+    assert [e.text for e in nlp(doc).ents] == ["Anna", "Turin"]
+
+
+def test_tags_that_are_set_stay_without_overwrite():
     nlp = trained("structsvm_tagger", {"overwrite": False})
     doc = Doc(nlp.vocab, words=["the", "cat"], tags=["XX", ""])
     assert [t.tag_ for t in nlp(doc)] == ["XX", "NN"]
