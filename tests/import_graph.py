@@ -37,7 +37,7 @@ OPTIONAL = {
     "matplotlib": ("matplotlib",),
     "distributed": ("dask",),
     "starlette": WEB,
-    "uvicorn": ("uvicorn",),
+    "h11": ("h11",),
     "cassis": ("inception",),
 }
 # Private by their look, but documented by those who define them.

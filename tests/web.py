@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from typing import Any
 
@@ -36,3 +38,17 @@ def call(
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert answer.headers["cache-control"] == "no-store"
         return answer.status, json.loads(answer.read() or b"null")
+
+
+def everything(raw: socket.socket) -> bytes:
+    """What the service sends until it closes the connection."""
+    return b"".join(iter(lambda: raw.recv(1 << 16), b""))
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something that another thread does."""
+    for _ in range(1000):
+        if true():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it does not happen")

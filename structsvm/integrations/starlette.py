@@ -29,7 +29,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Router
 
 from structsvm.files.errors import DataError
-from structsvm.integrations.uvicorn import BoundedHead, Config, Server, bind
+from structsvm.integrations.h11 import Refused, Server, bind
 
 __all__ = ["LocalService", "Refused", "check_fields", "check_token", "field", "read_json"]
 
@@ -48,7 +48,7 @@ KINDS: dict[Any, str] = {
     bool: "true or false",
     int: "a number",
 }
-CONNECTIONS = 512
+UNKNOWN_CLIENT = (401, 403, 408, 413)
 HEADERS = [
     (
         b"content-security-policy",
@@ -61,14 +61,6 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 ]
-
-
-class Refused(DataError):
-    """A request that the service answers with an HTTP error and one sentence."""
-
-    def __init__(self, what: str, status: int = 400) -> None:
-        super().__init__(what)
-        self.status = status
 
 
 async def read_json(request: Request) -> dict[str, Any]:
@@ -141,16 +133,11 @@ class LocalService:
         self.token = secrets.token_urlsafe(24) if token is None else check_token(token)
         self.max_bytes = max_bytes
         self._hosts = {name.lower() for name in (*LOOPBACK, *allow_hosts)}
-        self._router = Router(routes, redirect_slashes=False, lifespan=lifespan)
+        self._router = Router(routes, redirect_slashes=False)
+        self._lifespan = lifespan
         self._socket = bind(host, port)
         self._any_address = not ipaddress.ip_address(self._socket.getsockname()[0]).is_loopback
-        self._server = Server(
-            Config(
-                self, http=BoundedHead, ws="none", lifespan="on", log_config=None, log_level="critical",
-                access_log=False, server_header=False, proxy_headers=False, limit_concurrency=CONNECTIONS,
-                timeout_graceful_shutdown=5,
-            )
-        )  # fmt: skip
+        self._server = Server(self, self._socket, HEADERS)
 
     @property
     def url(self) -> str:
@@ -161,26 +148,14 @@ class LocalService:
     def run(self) -> None:
         """Serve until Ctrl-C, SIGTERM or `stop`; requests under way are answered first."""
         with self._socket:
-            self._server.run([self._socket])
-        if self._server.failed:
-            raise self._server.failed
+            self._server.run(self._lifespan(self) if self._lifespan else contextlib.nullcontext())
 
     def stop(self) -> None:
         """End `run`, from any thread."""
-        self._server.should_exit = True
+        self._server.stop()
 
     async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
         """The ASGI application."""
-        if scope["type"] == "lifespan":
-            with self._server.noting_failure():
-                await self._router(scope, receive, send)
-            return
-
-        async def send_safely(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *HEADERS]
-            await send(message)
-
         response: Response | None = None
         path = ""  # without the token, which must not be logged
         try:
@@ -190,9 +165,11 @@ class LocalService:
             else:
                 body = await _whole_body(scope, receive, self.max_bytes)
                 scope = {**scope, "path": path, "raw_path": path.encode(), "app": self}
-                await self._router(scope, body, send_safely)
+                await self._router(scope, body, send)
         except DataError as error:
             response = JSONResponse({"error": str(error)}, getattr(error, "status", 400))
+            if response.status_code in UNKNOWN_CLIENT:
+                self._server.refusals.note(f"requests with status {response.status_code}")
         except HTTPException as error:
             response = JSONResponse({"error": f"{scope['method']} {scope['path']}: {error.detail}"},
                                     error.status_code, error.headers)  # fmt: skip
@@ -200,9 +177,7 @@ class LocalService:
             log.exception("internal error in %r", path)
             response = JSONResponse({"error": "internal error; the service has logged it"}, 500)
         if response is not None:
-            if response.status_code == 413:
-                response.headers["connection"] = "close"  # do not read the rest
-            await response(scope, receive, send_safely)
+            await response(scope, receive, send)
 
     def _checked_path(self, scope: Message) -> str:
         """The path without the token, or Refused; empty if there is only the token."""
@@ -265,7 +240,7 @@ async def _whole_body(scope: Message, receive: Any, most: int) -> Callable[[], A
             while more:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    break
+                    raise Refused("the request ended before its body was complete")
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
                 more = message.get("more_body", False)
