@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from structsvm.classifier import LaRankClassifier
-    from structsvm.optimizers.base import ConvergenceWarning, NotFittedError, Point
+    from structsvm.optimizers.base import NotFittedError, Point
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.perceptron import Perceptron
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from structsvm.problem import Problem
     from structsvm.problems.ambiguous import AmbiguousBags
     from structsvm.problems.multiclass import Multiclass
+    from structsvm.training import ConvergenceWarning
 
 if find_spec("structsvm._dual.schedules") is None:
     raise ImportError(
@@ -41,7 +42,7 @@ __all__ = [
 
 _MODULES = {
     "classifier": ("LaRankClassifier",),
-    "optimizers.base": ("ConvergenceWarning", "NotFittedError", "Point"),
+    "optimizers.base": ("NotFittedError", "Point"),
     "optimizers.kernel": ("KernelLaRank", "KernelSVMStruct"),
     "optimizers.larank": ("LaRank", "PassiveAggressive"),
     "optimizers.perceptron": ("Perceptron",),
@@ -49,6 +50,7 @@ _MODULES = {
     "problem": ("Problem",),
     "problems.ambiguous": ("AmbiguousBags",),
     "problems.multiclass": ("Multiclass",),
+    "training": ("ConvergenceWarning",),
 }
 _HOME = {name: f"structsvm.{module}" for module, names in _MODULES.items() for name in names}
 

@@ -23,6 +23,7 @@ from distributed import Client, Future, get_client, get_worker
 from structsvm.files import DataError
 from structsvm.integrations.dask import DaskLaRank, check_workers, gathered
 from structsvm.problems.sequence import SequenceLabels
+from structsvm.training import Pass, Report, passes
 from taggers import metrics
 from taggers.commands.tagging import tag as tag_file
 from taggers.features.extract import KeyTable, as_columns, concatenate, encode
@@ -349,34 +350,38 @@ def _passes(
 ) -> tuple[np.ndarray, list[float]]:
     """Train pass by pass; return the weights, of the best pass if there is a dev file, and the scores."""
     begun, callback, notes = time.perf_counter(), settings["callback"], learner.notes
-    scores = notes.get("scores", np.zeros(0)).tolist()
+    report = Report(learner.epochs_done, notes.get("scores", np.zeros(0)).tolist(), notes.get("best"))
 
-    def report(learner: DaskLaRank, primal: float = np.nan) -> None:
+    def tell(learner: DaskLaRank) -> Any:
         epoch, done = divmod(learner.rounds - 1, learner.per_epoch)
-        if callback is not None:
-            seconds, seen = time.perf_counter() - begun, size * (done + 1) // learner.per_epoch
-            rate = (epoch * size + seen) / seconds
-            counts = learner.n_support_patterns_, learner.n_argmax_
-            point = TrainingPoint(seconds, epoch, seen, rate, learner.dual_, *counts)
-            callback(point._replace(primal=primal, round=done + 1))
+        if callback is None:
+            return False
+        wanted = getattr(callback, "primal", False) and done + 1 == learner.per_epoch
+        primal = learner.primal() if wanted else np.nan
+        seconds, seen = time.perf_counter() - begun, size * (done + 1) // learner.per_epoch
+        rate = (epoch * size + seen) / seconds
+        counts = learner.n_support_patterns_, learner.n_argmax_
+        point = TrainingPoint(seconds, epoch, seen, rate, learner.dual_, *counts)
+        return callback(point._replace(primal=primal, round=done + 1))
 
-    def score(learner: DaskLaRank) -> None:
-        if getattr(callback, "primal", False):
-            report(learner, learner.primal())
-        if gold is None:
-            return
+    def score() -> tuple[float, np.ndarray]:
         now = model.with_weights(learner.weights_)
-        scores.append(metrics.score_ids(gold, now.tag(dev), now.names, phrases=now.outer != "none"))
-        getattr(callback, "scored", lambda score: None)(scores[-1])
-        if scores[-1] > max(scores[:-1], default=-np.inf):
-            notes["best"] = learner.weights_.copy()
-        notes["scores"] = np.array(scores)
+        assert gold is not None
+        found = metrics.score_ids(gold, now.tag(dev), now.names, phrases=now.outer != "none")
+        getattr(callback, "scored", lambda score: None)(found)
+        return found, learner.weights_.copy()
 
-    while learner.epochs_done < settings["epochs"]:
-        if scores and len(scores) - 1 - int(np.argmax(scores)) >= settings["patience"]:
-            break
-        learner.epoch(report, score)
-    return notes.get("best", learner.weights_), scores
+    def keep(done: Pass) -> None:
+        if report.weights is not None:
+            notes["best"], notes["scores"] = report.weights, np.array(report.scores)
+        learner.save_pass()
+
+    learner.callback = tell
+    passes(
+        learner, epochs=settings["epochs"], score=None if gold is None else score,
+        patience=settings["patience"], callbacks=[keep], report=report,
+    )  # fmt: skip
+    return learner.weights_ if report.weights is None else report.weights, report.scores
 
 
 # -- estimators ---------------------------------------------------------------------------------

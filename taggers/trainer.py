@@ -14,7 +14,6 @@ import numpy as np
 
 from structsvm.files import DataError, ModelFileError, SparseRows
 from structsvm.optimizers import (
-    ConvergenceWarning,
     LaRank,
     Optimizer,
     ParallelLaRank,
@@ -32,6 +31,7 @@ from structsvm.problems.sequence import (
     wider_weights,
 )
 from structsvm.threads import in_threads
+from structsvm.training import Report, passes
 from taggers.conlleval import Counts, count_phrases
 from taggers.features.extract import KeyTable, as_columns
 from taggers.features.feature_names import feature_names
@@ -561,28 +561,18 @@ class Trainer:
 
     def _passes(self, settings: Settings, score: Score | None) -> tuple[SparseRows, list[float]]:
         """Train pass by pass; the weights, with a score those of the best pass, and the scores."""
-        scores: list[float] = []
-        best = None
-        for _ in range(settings["epochs"]):
-            ended = self.optimizer.epoch()
-            if score is not None:
-                model = self.model.with_weights(self.optimizer)
-                scores.append(score(model))
-                if best is None or scores[-1] > max(scores[:-1], default=-np.inf):
-                    best = model.weights
-                ended |= len(scores) - 1 - int(np.argmax(scores)) >= settings["patience"]
-            if ended:
-                break
-        else:
-            if isinstance(self.optimizer, SVMStruct):
-                warnings.warn(
-                    f"SVMstruct has not converged after {settings['epochs']} epochs: allow more epochs",
-                    ConvergenceWarning,
-                    stacklevel=5,
-                )
-        if best is None:
-            best = self.model.rows_of(self.optimizer)
-        return best, scores
+
+        def measured() -> tuple[float, SparseRows]:
+            assert score is not None
+            model = self.model.with_weights(self.optimizer)
+            return score(model), model.weights
+
+        report: Report[SparseRows] = passes(
+            self.optimizer, epochs=settings["epochs"], patience=settings["patience"],
+            score=None if score is None else measured,
+        )  # fmt: skip
+        weights = self.model.rows_of(self.optimizer) if report.weights is None else report.weights
+        return weights, report.scores
 
 
 def shared(settings: Settings, n_sentences: int) -> dict[str, Any]:

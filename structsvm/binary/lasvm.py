@@ -14,8 +14,9 @@ from structsvm.binary._lasvm import LaSVM
 from structsvm.binary._selection import SELECTIONS, chosen
 from structsvm.guard import reads, training
 from structsvm.kernels.functions import Inputs
-from structsvm.optimizers.base import ConvergenceWarning, in_slices
+from structsvm.optimizers.base import in_slices
 from structsvm.scored import ScoredClassifier, forget_calibration
+from structsvm.training import ConvergenceWarning
 from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
 
 STEPS = 1000  # REPROCESS steps between two checks for Ctrl-C

@@ -13,9 +13,10 @@ from structsvm._scipy import sparse
 from structsvm.binary._base import BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
 from structsvm.guard import reads
-from structsvm.optimizers.base import ConvergenceWarning, in_slices
+from structsvm.optimizers.base import in_slices
 from structsvm.problems.multiclass import row_products
 from structsvm.scored import ScoredClassifier
+from structsvm.training import ConvergenceWarning
 from structsvm.validation import (
     LARGEST_COUNT,
     check_choice,

@@ -97,6 +97,12 @@ class SparseRows:
         return cls.from_blocks(blocks, max(n_rows or 0, len(weights)), weights.shape[1])
 
     @classmethod
+    def from_vector(cls, w: np.ndarray, n_rows: int, stride: int, n_labels: int) -> SparseRows:
+        """Build from a vector of weights, `stride` for each row; rows beyond its end are empty."""
+        whole = len(w) // stride * stride
+        return cls.from_dense(w[:whole].reshape(-1, stride), n_labels, n_rows)
+
+    @classmethod
     def from_blocks(cls, blocks: Iterable[np.ndarray], n_rows: int, n_labels: int) -> SparseRows:
         """Build from blocks of rows, one after the other; drop zeros of float32, and add missing rows."""
         ptr, end = np.zeros(n_rows + 1, np.uint32), 1

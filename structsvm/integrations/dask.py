@@ -32,10 +32,11 @@ from distributed import (
 
 from structsvm import LaRankClassifier, __version__
 from structsvm._dual.shard import put_weights, sparse_sum
-from structsvm.files import ModelFileError
+from structsvm.files import ModelFileError, SparseRows
 from structsvm.files.atomic import atomic_write
 from structsvm.optimizers.parallel import ShardLaRank, n_rounds, padded
 from structsvm.problem import Problem
+from structsvm.training import passes
 
 ATTEMPTS = 20  # to repeat a round, each after the death of a worker
 BRANCHES = 8  # of the tree in which the changes of shards are added up
@@ -128,7 +129,7 @@ def _version() -> str:
 
 
 class DaskLaRank:
-    """LaRank on shards that live on the workers of a Dask cluster; see `ParallelLaRank`.
+    """A `Learner`: LaRank on shards that live on the workers of a Dask cluster; see `ParallelLaRank`.
 
     data: for each shard a future of its (X, y), which stay on the workers. n_weights: the length of w.
     options: those of `LaRank`. The result depends on the data of each shard and on the seed, not on where
@@ -148,6 +149,7 @@ class DaskLaRank:
         self._home = [workers[k % len(workers)] for k in range(n)]
         self.n_weights, self.per_epoch = n_weights, n_rounds(n)
         self._weights = padded(n_weights)
+        self.callback: Callable[[DaskLaRank], Any] | None = None  # called after every round
         self.dual_, self.rounds, self.epochs_done, self.bytes = 0.0, 0, 0, 0
         self.n_support_patterns_ = self.n_argmax_ = 0
         self.notes: dict[str, np.ndarray] = {}  # of the caller, for the checkpoint
@@ -163,23 +165,24 @@ class DaskLaRank:
         """w; valid until the next round."""
         return self._weights[: self.n_weights]
 
-    def epoch(
-        self,
-        each: Callable[[DaskLaRank], Any] = lambda _: None,
-        end: Callable[[DaskLaRank], Any] = lambda _: None,
-    ) -> None:
+    def epoch(self) -> bool:
         """Make one pass over the data, in `per_epoch` rounds, or complete one that was resumed.
 
-        `each` is called after every round, `end` before the pass is saved; it may change `notes`.
+        `callback` is called after every round; if it returns a true value, the pass ends, and so does
+        training.
         """
         if self.rounds == self.epochs_done * self.per_epoch and self._long_replay():
             self._settle()
         while self.rounds < (self.epochs_done + 1) * self.per_epoch:
             self.round()
-            each(self)
-        end(self)
+            if self.callback is not None and self.callback(self):
+                return True
         self.epochs_done += 1
-        if self._checkpoint is not None:
+        return False
+
+    def save_pass(self) -> None:
+        """Save a complete pass and the `notes`, if there is a folder for them; later rounds add to it."""
+        if self._checkpoint is not None and self.rounds == self.epochs_done * self.per_epoch:
             self._settle()
             self._checkpoint.save_pass(self)
 
@@ -208,7 +211,7 @@ class DaskLaRank:
             self._checkpoint.save_round(self)
 
     def keep(self, folder: str | Path, training: str) -> None:
-        """Save every round in a folder, and continue the training that is there.
+        """Save every round in a folder, and continue the training that is there; see also `save_pass`.
 
         training: a string that identifies the training; the checkpoint of another one is refused.
         """
@@ -240,6 +243,14 @@ class DaskLaRank:
     def primal(self) -> float:
         """||w||^2 / 2 plus the sum of C_i xi_i over the data of all shards."""
         return float(self.weights_ @ self.weights_ / 2 + sum(self._ask(_slack_sum)[0]))
+
+    def weight_rows(self, n_rows: int, stride: int, n_labels: int) -> SparseRows:
+        """The first rows of w in float32, `stride` weights each; rows beyond the end of w are empty."""
+        return SparseRows.from_vector(self.weights_, n_rows, stride, n_labels)
+
+    def unconverged(self) -> str:
+        """Nothing to warn of: the number of passes is the only limit."""
+        return ""
 
     def close(self) -> None:
         """Remove the shards from the workers."""
@@ -408,8 +419,7 @@ class DaskLaRankClassifier(LaRankClassifier):
             schedule=optimizer.schedule, n_reprocess=optimizer.n_reprocess, random_state=self.random_state,
         )  # fmt: skip
         try:
-            for _ in range(optimizer.epochs or 1):
-                learner.epoch()
+            passes(learner, epochs=optimizer.epochs or 1)
             self.gap_ = learner.gap()
         finally:
             learner.close()

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from structsvm.optimizers.base import ConvergenceWarning, NotFittedError, Optimizer, Point
+    from structsvm.optimizers.base import NotFittedError, Optimizer, Point
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.machine import Machine
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from structsvm.optimizers.svmstruct import SVMStruct
 
 __all__ = [
-    "ConvergenceWarning",
     "KernelLaRank",
     "KernelSVMStruct",
     "LaRank",
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "base": ("ConvergenceWarning", "NotFittedError", "Optimizer", "Point"),
+    "base": ("NotFittedError", "Optimizer", "Point"),
     "kernel": ("KernelLaRank", "KernelSVMStruct"),
     "larank": ("LaRank", "PassiveAggressive"),
     "machine": ("Machine",),

@@ -1,4 +1,4 @@
-"""`Optimizer`: the base class, with data, epochs, the training curve, results and saved states."""
+"""`Optimizer`: the base class, with data, one pass, the training curve, results and saved states."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from structsvm.files.sparse_weights import CELL, SparseRows
 from structsvm.guard import reads, training
 from structsvm.optimizers.machine import Machine, Patterns
 from structsvm.problem import Problem
+from structsvm.training import Report, passes
 from structsvm.validation import (
     check_count,
     check_ranges,
@@ -27,10 +28,6 @@ SLICE_SECONDS = 0.05  # between two checks for Ctrl-C and calls of the callback
 UNSAVED = ("_machine", "_held", "_weight", "_guard", "callback")
 READ = 1 << 18  # weights to read at a time, because a copy of all of them is large
 NO_SLOTS, NO_WEIGHTS = np.empty(0, np.intp), np.empty(0)
-
-
-class ConvergenceWarning(UserWarning):
-    """Training stopped before it reached the requested tolerance."""
 
 
 class NotFittedError(ValueError, AttributeError):
@@ -83,8 +80,9 @@ class Optimizer:
 
     An optimizer owns a `Machine`, which learns, and chooses the steps of this machine. Subclasses define
     their options. They may override `_new_machine` (default: a `LinearDual`), `_visit`, which handles the
-    next few patterns (default: one step each), and `_run` (default: `epochs` passes). RANGES: the allowed
-    values of their options, see `check_ranges`.
+    next few patterns (default: one step each), and `_pass`, which makes a pass and looks whether training has
+    converged. `training.passes` makes the passes of `fit`. RANGES: the allowed values of their options, see
+    `check_ranges`.
     """
 
     C: float = 1.0
@@ -128,7 +126,7 @@ class Optimizer:
         """
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=True)
-            self._run(False)
+            self._run()
         return self
 
     def begin(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -143,7 +141,7 @@ class Optimizer:
         if not self.holds_data:
             raise ValueError("no training data held (fit keeps it, partial_fit does not): call fit")
         with training(self):
-            self._run(False)
+            self._run()
         return self
 
     def take(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -156,14 +154,14 @@ class Optimizer:
         """Make one more pass over the data set, in random order; True if training should end."""
         self._fitted()
         with training(self):
-            return self._epoch(self._shuffled())
+            return self._pass()
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Make one pass over more data, in the given order, and keep only the support patterns."""
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=not self.is_started)
             try:
-                self._run(True)
+                self._epoch(self._held)
             finally:
                 self._release()
         return self
@@ -222,11 +220,22 @@ class Optimizer:
 
     # -- passes ---------------------------------------------------------------------------------
 
-    def _run(self, online: bool) -> None:
-        """Make one pass in the given order if online, otherwise train completely."""
-        for _ in range(1 if online else self.epochs or 1):
-            if self._epoch(self._held if online else self._shuffled()):
-                return
+    def _run(self) -> Report[None]:
+        """Make the passes of `fit`."""
+        return passes(_Claimed(self), epochs=self._most_epochs)
+
+    @property
+    def _most_epochs(self) -> int:
+        """The largest number of passes of `fit`."""
+        return self.epochs or 1
+
+    def _pass(self) -> bool:
+        """Make a pass over the training set in random order; True if training should end."""
+        return self._epoch(self._shuffled())
+
+    def unconverged(self) -> str:
+        """Why the last pass is not enough and what to do; empty if the number of passes is the only limit."""
+        return ""
 
     def _epoch(self, order: np.ndarray) -> bool:
         """Make a pass over `order`; True if training should end."""
@@ -524,6 +533,19 @@ class Optimizer:
             machine = self._new_machine(oracle, 0)
             machine.restore(dict(dual, slots=slots))
             self._machine = machine
+
+
+class _Claimed:
+    """An optimizer as a `Learner` of `fit`, which has claimed it for its thread, as `epoch` does."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+
+    def epoch(self) -> bool:
+        return self._optimizer._pass()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._optimizer, name)
 
 
 def _part(state: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:

@@ -15,12 +15,13 @@ from structsvm._dual.kernel import KernelDual
 from structsvm._scipy import sparse
 from structsvm.guard import reads
 from structsvm.kernels import Inputs, PrecomputedInputs, SparseInputs, kernel_function
-from structsvm.optimizers.larank import GAP_EPOCHS, LaRank
+from structsvm.optimizers.larank import LaRank
 from structsvm.optimizers.svmstruct import SVMStruct
 from structsvm.problem import Problem
 from structsvm.problems.joint import JointKernelProblem
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence.problem import SequenceProblem
+from structsvm.training import Report
 from structsvm.validation import (
     LARGEST,
     check_count,
@@ -291,6 +292,7 @@ class KernelLaRank(_Kernels, LaRank):
         super().__init__(problem, schedule=schedule, **options)
         self._set_kernel(kernel, gamma, degree, coef0, eta, cache_size)
         self._sweeps = False  # whether the current epoch is a sweep
+        self._violated: np.ndarray | None = None  # the slots that the next epoch of LaRankGap visits
 
     def validate(self) -> None:
         super().validate()
@@ -316,39 +318,44 @@ class KernelLaRank(_Kernels, LaRank):
         else:
             super()._visit(order)
 
-    def _to_gap(self, tolerance: float) -> bool:
-        """Run LaRankGap: a new pattern costs a row of kernel values, so most steps are made on support
-        patterns.
+    @property
+    def _scans(self) -> bool:
+        """Whether LaRankGap makes most steps on support patterns, as a new pattern costs a row of values.
 
         Steps on support patterns continue until these could be within the gap. Then one scan of all other
         patterns gives the gap, and the patterns to visit in the next epoch.
         """
+        adaptive = self._tolerance is not None and self.schedule != "fixed"
+        return adaptive and not isinstance(self._machine, GramDual)
+
+    def _run(self) -> Report[None]:
         machine = self._fitted()
-        if self.schedule == "fixed" or isinstance(machine, GramDual):
-            return super()._to_gap(tolerance)
+        if not self._scans:
+            return super()._run()
         machine.keep_values()
         try:
-            return self._scans(machine, tolerance)
+            return super()._run()
         finally:
             machine.drop_values()
+            self._violated = None
 
-    def _scans(self, machine: Any, tolerance: float) -> bool:
-        order = self._shuffled()
-        for _ in range(self.epochs or GAP_EPOCHS):
-            stopped = self._epoch(order)
-            begun = time.perf_counter()
-            enough = max(0.7 * tolerance, COARSE * (machine.primal_bound() - self.dual_))
-            while not stopped and machine.primal_bound() - self.dual_ > enough and machine.polish():
-                pass
-            xi = machine.slacks(self._held, True)
-            primal = self._objective(xi, self._weight)
-            self.elapsed += time.perf_counter() - begun
-            self.curve_.append(self._point(primal))
-            if stopped or primal - self.dual_ < tolerance:
-                return True
-            shuffled = self._shuffled()
-            order = shuffled[np.isin(shuffled, self._held[xi > machine.tau])]
-        return False
+    def _shuffled(self) -> np.ndarray:
+        order = super()._shuffled()
+        return order if self._violated is None else order[np.isin(order, self._violated)]
+
+    def _within_gap(self, stopped: bool, tolerance: float) -> bool:
+        if not self._scans:
+            return super()._within_gap(stopped, tolerance)
+        machine, begun = self._fitted(), time.perf_counter()
+        enough = max(0.7 * tolerance, COARSE * (machine.primal_bound() - self.dual_))
+        while not stopped and machine.primal_bound() - self.dual_ > enough and machine.polish():
+            pass
+        xi = machine.slacks(self._held, True)
+        primal = self._objective(xi, self._weight)
+        self.elapsed += time.perf_counter() - begun
+        self.curve_.append(self._point(primal))
+        self._violated = self._held[xi > machine.tau]
+        return stopped or primal - self.dual_ < tolerance
 
 
 class KernelSVMStruct(_Kernels, SVMStruct):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
 from structsvm._dual import schedules
-from structsvm.optimizers.base import Callback, ConvergenceWarning, Optimizer
+from structsvm.optimizers.base import Callback, Optimizer
 from structsvm.problem import Problem
 from structsvm.validation import check_positive
 
@@ -77,36 +76,43 @@ class LaRank(Optimizer):
         if self.gap_tolerance is not None and self.gap_tolerance != "C":
             check_positive(gap_tolerance=self.gap_tolerance)
 
-    def _run(self, online: bool) -> None:
-        self._fitted().tau = self.tau
-        if online or self.gap_tolerance is None:
-            super()._run(online)
-        else:
-            self._run_to_gap(float(self.C if self.gap_tolerance == "C" else self.gap_tolerance))
+    @property
+    def _tolerance(self) -> float | None:
+        """The gap at which training ends; None if the number of passes decides."""
+        return self.C if self.gap_tolerance == "C" else self.gap_tolerance  # type: ignore[return-value]
 
-    def _run_to_gap(self, tolerance: float) -> None:
-        # Steps below tau are not taken, which can leave a gap of tau for each unit of C.
-        self._fitted().tau = min(self.tau, 0.1 * tolerance / (self.C * self._weight.sum()))
-        if not self._to_gap(tolerance):
-            warnings.warn(
-                f"LaRank's duality gap is {self.gap():.3g} after {self.epochs or GAP_EPOCHS} epochs, above "
-                f"the gap_tolerance of {tolerance:.3g}: allow more epochs or a larger gap_tolerance",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+    @property
+    def _most_epochs(self) -> int:
+        return self.epochs or (1 if self._tolerance is None else GAP_EPOCHS)
 
-    def _to_gap(self, tolerance: float) -> bool:
-        """Make epochs until the gap is small enough or the callback stops; False if neither."""
+    def _pass(self) -> bool:
+        stopped = super()._pass()
+        return stopped if self._tolerance is None else self._within_gap(stopped, self._tolerance)
+
+    def _within_gap(self, stopped: bool, tolerance: float) -> bool:
+        """Whether the gap is below the tolerance, or the callback has stopped the pass."""
         machine = self._fitted()
-        for _ in range(self.epochs or GAP_EPOCHS):
-            stopped = self._epoch(self._shuffled())
-            if not stopped and machine.primal_bound() - self.dual_ >= tolerance:
-                continue
-            primal = self._objective(machine.slacks(self._held, True), self._weight)
-            self.curve_.append(self._point(primal))
-            if stopped or primal - self.dual_ < tolerance:
-                return True
-        return False
+        if not stopped and machine.primal_bound() - self.dual_ >= tolerance:
+            return False
+        primal = self._objective(machine.slacks(self._held, True), self._weight)
+        self.curve_.append(self._point(primal))
+        return stopped or primal - self.dual_ < tolerance
+
+    def unconverged(self) -> str:
+        if self._tolerance is None:
+            return ""
+        return (
+            f"LaRank's duality gap is {self.gap():.3g} after {self._most_epochs} epochs, above the "
+            f"gap_tolerance of {self._tolerance:.3g}: allow more epochs or a larger gap_tolerance"
+        )
+
+    def _epoch(self, order: np.ndarray) -> bool:
+        tau, tolerance = self.tau, self._tolerance
+        if tolerance is not None and order is not self._held:
+            # Steps below tau are not taken, which can leave a gap of tau for each unit of C.
+            tau = min(tau, 0.1 * tolerance / (self.C * self._weight.sum()))
+        self._fitted().tau = tau
+        return super()._epoch(order)
 
     def _visit(self, order: np.ndarray) -> None:
         self._steps(self._machine, order, self._rates)

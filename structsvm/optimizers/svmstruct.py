@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
 from structsvm._dual import schedules
 from structsvm._dual.one_slack import MeanOracle, OneSlackDual
-from structsvm.optimizers.base import Callback, ConvergenceWarning, Optimizer
+from structsvm.optimizers.base import Callback, Optimizer
 from structsvm.problem import Problem
 
 
@@ -107,15 +106,10 @@ class SVMStruct(Optimizer):
         self._fitted()
         return self._entered
 
-    def _run(self, online: bool) -> None:
-        for _ in range(1 if online else self.epochs or 1):
-            if self._epoch(self._held if online else self._shuffled()) or online:
-                return
-        warnings.warn(
-            f"SVMstruct still added {self._added} constraints in epoch {self.epochs}; "
-            "allow more epochs or a larger epsilon",
-            ConvergenceWarning,
-            stacklevel=3,
+    def unconverged(self) -> str:
+        return (
+            f"SVMstruct has not converged after {self.epochs_done} epochs: the last one still added "
+            f"{self._added} constraints; allow more epochs or a larger epsilon"
         )
 
     def _epoch(self, order: np.ndarray) -> bool:

@@ -77,8 +77,9 @@ def strike_down(client):
             deadly.remove(optimizer.rounds)
             os.kill(client.run(os.getpid)[optimizer._home[optimizer.rounds % 3]], signal.SIGKILL)
 
+    hurt.callback = strike
     for _ in range(2):
-        hurt.epoch(strike)
+        hurt.epoch()
     assert not deadly
     assert hurt.weights_.tobytes() == calm.weights_.tobytes()
     assert hurt.dual_ == calm.dual_
@@ -124,7 +125,8 @@ def test_an_interrupted_round_is_repeated(client, monkeypatch):
 def test_the_gap_can_be_computed_between_two_rounds(client):
     calm, asked = new(client), new(client)
     calm.epoch()
-    asked.epoch(lambda optimizer: optimizer.gap())
+    asked.callback = lambda optimizer: optimizer.gap() < 0
+    asked.epoch()
     assert asked.weights_.tobytes() == calm.weights_.tobytes()
     assert asked.gap() == pytest.approx(calm.gap())
 
@@ -162,7 +164,8 @@ def test_a_worker_that_joins_and_one_without_data_change_no_byte(client):
     calm = new(client, shards=1)  # the second worker has no shard
     calm.epoch()
     grown = new(client, shards=1)
-    grown.epoch(lambda one: client.cluster.scale(3) if one.rounds == 2 else None)
+    grown.callback = lambda one: client.cluster.scale(3) if one.rounds == 2 else None
+    grown.epoch()
     assert grown.weights_.tobytes() == calm.weights_.tobytes()
     client.cluster.scale(2)
 

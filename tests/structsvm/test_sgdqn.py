@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from structsvm.binary import SGDQNClassifier
-from structsvm.optimizers.base import ConvergenceWarning
+from structsvm.training import ConvergenceWarning
 from tests.structsvm.binary_twins import sgdqn_twin
 
 
