@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structsvm.files.errors import DataError
-from structsvm.files.inputs import file_name
-from taggers.commands.matching import chosen_column, gold_names, label_column, own_format, read_inputs
+from taggers.commands.matching import (
+    check_fit,
+    chosen_column,
+    gold_names,
+    input_columns,
+    label_column,
+    open_inputs,
+    own_format,
+)
 from taggers.commands.pipelines import evaluate_columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.formats._columns import Columns
-from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
-from taggers.formats.files import read_all
+from taggers.formats.files import Opened, open_columns
+from taggers.formats.registry import AUTO
 from taggers.labels import schemes
 from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold, warn_of_unknown
 from taggers.metrics import Reliability, reliability
@@ -31,6 +38,8 @@ from taggers.pipeline import Pipeline, open_model
 
 if TYPE_CHECKING:
     from taggers.report import Answers
+
+NO_MODEL = "label the file first, or use a model: structsvm evaluate MODEL FILE"
 
 
 def evaluate(
@@ -122,11 +131,11 @@ def _read_labelled(
     encoding: str = "utf-8",
 ) -> Columns:
     """Read the model's input columns and, as the last column, the gold labels."""
-
-    def gold(format: Format, name: str) -> list[int]:
-        return [label_column(model, format, name, label)]
-
-    (columns,) = read_inputs(model, file, format, gold, encoding=encoding, chunk_size=None)
+    with open_inputs(model, file, format, encoding=encoding) as opened:
+        inputs = input_columns(model, opened.format, opened.name)
+        columns = opened.read([*inputs, label_column(model, opened.format, opened.name, label)])
+    if columns.format.ready and format == AUTO:
+        check_fit(model, columns)
     if columns.format is CONLLU and columns.wanted[-1] == COLUMN["feats"]:
         check_conllu(columns.data, columns.name)
     return columns
@@ -162,17 +171,10 @@ def _score(
 
 def _compare_columns(file: str | Path, format: str, encoding: str, strict: str | None) -> Evaluation:
     """Compare the last column with the one before it."""
-    name, hint = file_name(file), "label the file first, or use a model: structsvm evaluate MODEL FILE"
-
-    def wanted(format: Format, n_columns: int) -> list[int]:
-        if format.replaces:
-            raise DataError(f"{format.title} has no column of predicted labels; {hint}", name)
-        if n_columns < 2:
-            raise DataError(f"has only one column, so it has no predicted labels; {hint}", name)
-        return [-2, -1]
-
     try:
-        columns = read_all(file, format, wanted=wanted, encoding=encoding)
+        with open_columns(file, format, encoding=encoding) as opened:
+            _check_predicted(opened)
+            columns = opened.read([-2, -1])
     except DataError:
         if _is_model(file):
             raise ValueError(
@@ -184,11 +186,21 @@ def _compare_columns(file: str | Path, format: str, encoding: str, strict: str |
     if set(chain.from_iterable(gold)).isdisjoint(names):
         raise DataError(
             "the last two columns have no label in common, so they are not gold and predicted labels; "
-            + hint,
-            name,
+            + NO_MODEL,
+            columns.name,
         )
     warn_of_gold(gold, names, schemes.detect(predicted), columns.name, "the predicted ones")
     return _compare(gold, predicted, columns, strict)
+
+
+def _check_predicted(opened: Opened) -> None:
+    """Raise DataError for a file that cannot have a column of predicted labels."""
+    if opened.format.replaces:
+        what = f"{opened.format.title} has no column of predicted labels; {NO_MODEL}"
+        raise DataError(what, opened.name)
+    if opened.n_columns < 2:
+        what = f"has only one column, so it has no predicted labels; {NO_MODEL}"
+        raise DataError(what, opened.name)
 
 
 def _is_model(path: str | Path) -> bool:

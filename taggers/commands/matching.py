@@ -6,18 +6,18 @@ import re
 import warnings
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from structsvm.files.errors import DataError
-from structsvm.files.inputs import file_name
 from taggers.features.extract import Extractor
 from taggers.features.template import Template
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
-from taggers.formats.files import read_columns
+from taggers.formats.files import Opened, open_columns
 from taggers.formats.registry import AUTO, FORMATS
 from taggers.labels import schemes
 from taggers.model import TaggerModel
@@ -37,34 +37,17 @@ def own_format(model: TaggerModel) -> Format:
     return FORMATS[model.files.get("format", usual)]
 
 
-def read_inputs(
-    model: TaggerModel,
-    file: str | Path,
-    format: str,
-    more: Callable[[Format, str], Sequence[int]],
-    *,
-    alike: bool = False,
-    **reading: Any,
-) -> Iterator[Columns]:
-    """Read the columns that the model needs, then those that `more` chooses by the format and the file name.
+@contextmanager
+def open_inputs(model: TaggerModel, file: str | Path, format: str, **options: Any) -> Iterator[Opened]:
+    """Open a file for the model; `options` are those of `open_columns`.
 
-    A model of ready features already knows the format. alike: check that the file looks like the training
-    file of the model. reading: options of `read_columns`.
+    A model of ready features already knows the format.
     """
     if (task := model.files.get("task")) in IN_SPACY:
         raise ValueError(f"this model {IN_SPACY[task]}")
-    name, own = file_name(file), own_format(model)
-    known = own.name if format == AUTO and model.template is None else format
-
-    def wanted(chosen: Format, n_columns: int) -> list[int]:
-        return [*input_columns(model, chosen, name), *more(chosen, name)]
-
-    checked = format != AUTO
-    for columns in read_columns(file, known, wanted=wanted, expected=own if alike else None, **reading):
-        if columns.n_tokens and not checked and (alike or columns.format.ready):
-            check_fit(model, columns)
-            checked = True
-        yield columns
+    known = own_format(model).name if format == AUTO and model.template is None else format
+    with open_columns(file, known, **options) as opened:
+        yield opened
 
 
 def input_columns(model: TaggerModel, format: Format, name: str) -> list[int]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
-from structsvm.files.inputs import file_name
 from taggers.commands.matching import check_values
 from taggers.commands.training import check_saving
 from taggers.conlleval import Evaluation
@@ -23,7 +22,7 @@ from taggers.formats.base import Format, Layer
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.conllu_text import raw_text
-from taggers.formats.files import CHUNK, encoded, read_all, read_columns
+from taggers.formats.files import Opened, encoded, open_columns, read_all
 from taggers.formats.registry import FORMATS
 from taggers.labels.checks import warn_of_unknown, warn_of_upos
 from taggers.model import TaggerModel
@@ -182,40 +181,38 @@ def tag_pipeline(
     check_output(output, file)
     tokens, checked = 0, pipeline.upos is not None
 
-    def wanted(format: Format, n_columns: int) -> list[int]:
-        if format.ready:
-            raise DataError(
-                f"the model was trained on words, but this file is in {format.title}", file_name(file)
-            )
-        if scores and pipeline.upos is None:
-            raise ValueError("--scores has no effect on lemmas, which have no margins; leave it out")
-        if scores and not format.scores:
-            raise DataError(f"--scores has no effect: {format.title} has no room for scores", file_name(file))
-        plain = text_as is not None and format is text_as
-        if (plain or not format.names) and len(pipeline.inputs) > 1:
-            raise DataError(
-                f"has no {' and '.join(pipeline.inputs[1:])}, which the model reads; use a CoNLL-U file",
-                file_name(file),
-            )
-        named = [*pipeline.inputs[1:], *pipeline.parts] if format.names else []
-        return [format.words, *map(format.names.index, named)]
-
-    def labelled() -> Iterator[bytes]:
+    def labelled(opened: Opened) -> Iterator[bytes]:
         nonlocal tokens, checked
-        for columns in read_columns(
-            file, format, wanted=wanted, encoding=encoding, chunk_size=CHUNK, text_as=text_as,
-            expected=FORMATS["text"],
-        ):  # fmt: skip
+        for columns in opened.parts(_wanted(pipeline, opened, scores, text=opened.format is text_as)):
             tokens += columns.n_tokens
             if columns.n_tokens and not checked:
                 check_values(pipeline.first, columns)
                 checked = True
             yield _labelled(pipeline, columns, scores, jobs) if columns.n_tokens else columns.data
 
-    with atomic_write(output) as out:
-        for data in encoded(labelled(), encoding, file_name(file)):
+    with (
+        open_columns(file, format, encoding=encoding, text_as=text_as, expected=FORMATS["text"]) as opened,
+        atomic_write(output) as out,
+    ):
+        for data in encoded(labelled(opened), encoding, opened.name):
             out.write(data)
     return tokens
+
+
+def _wanted(pipeline: Pipeline, opened: Opened, scores: bool, *, text: bool) -> list[int]:
+    """Return the input columns and then the columns that labels replace; text: it becomes columns."""
+    format, name = opened.format, opened.name
+    if format.ready:
+        raise DataError(f"the model was trained on words, but this file is in {format.title}", name)
+    if scores and pipeline.upos is None:
+        raise ValueError("--scores has no effect on lemmas, which have no margins; leave it out")
+    if scores and not format.scores:
+        raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
+    if (text or not format.names) and len(pipeline.inputs) > 1:
+        needed = " and ".join(pipeline.inputs[1:])
+        raise DataError(f"has no {needed}, which the model reads; use a CoNLL-U file", name)
+    named = [*pipeline.inputs[1:], *pipeline.parts] if format.names else []
+    return [format.words, *map(format.names.index, named)]
 
 
 def _labelled(pipeline: Pipeline, columns: Columns, scores: bool, jobs: int) -> bytes:

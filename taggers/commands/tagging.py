@@ -14,14 +14,21 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
-from structsvm.files.inputs import file_name
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST_BEST, check_count, n_threads
-from taggers.commands.matching import chosen_column, read_inputs, replaced_columns
+from taggers.commands.matching import (
+    check_fit,
+    chosen_column,
+    input_columns,
+    open_inputs,
+    own_format,
+    replaced_columns,
+)
 from taggers.commands.pipelines import tag_pipeline
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.files import CHUNK, encoded
+from taggers.formats.registry import AUTO
 from taggers.formats.text import TextAsConllu, TextFormat
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.pipeline import Pipeline, open_model
@@ -86,45 +93,52 @@ def tag(
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")
     if nbest > 1 and model.inference == "greedy":
         raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
-    parts: list[str | None] = []  # of the labels, for the columns that they replace
-
-    def replaced(format: Format, name: str) -> list[int]:
-        if nbest > 1 and format.replaces:
-            raise DataError(f"--nbest appends columns, and {format.title} has no room for them", name)
-        if probabilities and format.replaces:
-            raise DataError(f"--probabilities appends a column, and {format.title} has no room for it", name)
-        if scores and not format.scores:
-            raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
-        columns = replaced_columns(model, format, name, replace=replace, chosen=column)
-        if label is not None and not columns:
+    tokens, checked = 0, format != AUTO
+    with open_inputs(
+        model, file, format, encoding=encoding, text_as=text_as, expected=own_format(model)
+    ) as opened:
+        inputs = input_columns(model, opened.format, opened.name)
+        _check_room(opened.format, opened.name, nbest, scores, probabilities)
+        replaced = replaced_columns(model, opened.format, opened.name, replace=replace, chosen=column)
+        if label is not None and not replaced:
             raise ValueError("--column has no effect without --replace, as labels are appended; leave it out")
-        parts[:] = [part for _, part in columns]
-        return [column for column, _ in columns]
+        parts = [part for _, part in replaced]
 
-    def work(columns: Columns) -> bytes:
-        if not columns.n_tokens:
-            return columns.data
-        if nbest > 1:
-            layers = _best_layers(model, columns, nbest, scores)
-        else:
-            layers = _layers(model, columns, parts, scores, probabilities)
-        return columns.format.write(columns, layers)
+        def work(columns: Columns) -> bytes:
+            if not columns.n_tokens:
+                return columns.data
+            if nbest > 1:
+                layers = _best_layers(model, columns, nbest, scores)
+            else:
+                layers = _layers(model, columns, parts, scores, probabilities)
+            return columns.format.write(columns, layers)
 
-    tokens = 0
+        def counted() -> Iterator[Columns]:
+            nonlocal tokens, checked
+            for columns in opened.parts(
+                [*inputs, *(column for column, _ in replaced)],
+                CHUNK if jobs == 1 or model.uses_documents else CHUNK // 4,
+            ):
+                tokens += columns.n_tokens
+                if columns.n_tokens and not checked:
+                    check_fit(model, columns)
+                    checked = True
+                yield columns
 
-    def counted() -> Iterator[Columns]:
-        nonlocal tokens
-        for columns in read_inputs(
-            model, file, format, replaced, alike=True, encoding=encoding, text_as=text_as,
-            chunk_size=CHUNK if jobs == 1 or model.uses_documents else CHUNK // 4,
-        ):  # fmt: skip
-            tokens += columns.n_tokens
-            yield columns
-
-    with atomic_write(output) as out:
-        for data in encoded(_in_order(work, counted(), jobs), encoding, file_name(file)):
-            out.write(data)
+        with atomic_write(output) as out:
+            for data in encoded(_in_order(work, counted(), jobs), encoding, opened.name):
+                out.write(data)
     return tokens
+
+
+def _check_room(format: Format, name: str, nbest: int, scores: bool, probabilities: bool) -> None:
+    """Raise DataError for what the format cannot express."""
+    if nbest > 1 and format.replaces:
+        raise DataError(f"--nbest appends columns, and {format.title} has no room for them", name)
+    if probabilities and format.replaces:
+        raise DataError(f"--probabilities appends a column, and {format.title} has no room for it", name)
+    if scores and not format.scores:
+        raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
 
 
 def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from taggers.features._hash cimport hash_text
+from taggers.formats._scan cimport Scanner
 
 
 cdef class Columns:
@@ -22,7 +23,6 @@ cdef class Columns:
     cdef readonly object sentence_ptr   # int64 [n_sentences + 1]: first token of each sentence
     cdef readonly object keys           # uint64 [n_tokens, width]: hashes instead of texts, or None
     cdef readonly object strings        # function from such a hash to its text
-    cdef readonly object memory         # what the format remembers for the next part of the file
     cdef public object own              # features of the user: for each sentence a list of dicts, or None
     cdef public object documents        # the first sentence of each document, or None if it is not known
     cdef const char* text_at            # data
@@ -38,3 +38,4 @@ cdef class Columns:
         return hash_text(self.text_at + self.span_at[2 * at], self.span_at[2 * at + 1])
 
     cdef int _point(self) except -1
+    cdef Py_ssize_t _begin(self, Scanner* s, separator, Py_ssize_t n_columns) except -2

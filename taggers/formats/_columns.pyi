@@ -3,9 +3,10 @@ from typing import Any
 
 import numpy as np
 
-from taggers.formats.base import Format, Wanted
+from taggers.formats.base import Format
 
 def count_lines(data: bytes, end: int | None = None) -> int: ...
+def look(data: bytes, format: Format, separator: str | None = None, *, name: str = "") -> tuple[str, int]: ...
 
 class Columns:
     data: bytes
@@ -24,13 +25,12 @@ class Columns:
     sentence_ptr: np.ndarray
     keys: np.ndarray | None
     strings: Callable[[int], str] | None
-    memory: Any
     documents: np.ndarray | None
     own: list[list[Any]] | None
     def __init__(
         self,
         data: bytes,
-        wanted: Wanted = (0,),
+        wanted: Sequence[int] = (0,),
         *,
         format: Format | str = "columns",
         separator: str | None = None,
@@ -55,12 +55,11 @@ class Columns:
         sentence_ptr: Any,
         *,
         format: Format,
-        wanted: Wanted = (0,),
+        wanted: Sequence[int] = (0,),
         n_columns: int,
         separator: str = " ",
         name: str = "",
         first_line: int = 1,
-        memory: Any = None,
     ) -> Columns: ...
     def line(self, token: int) -> int: ...
     def text(self, token: int, column: int = 0) -> str: ...

@@ -25,14 +25,26 @@ def count_lines(bytes data not None, end=None) -> int:
     return np.count_nonzero(np.frombuffer(data, np.uint8)[:end] == 10)
 
 
+def look(bytes data not None, format, separator=None, *, str name="") -> tuple:
+    """Return the separator and the number of columns of the first token's line; 0 columns without a token.
+
+    data: the first lines of a file. The parameters are those of `Columns`.
+    """
+    cdef Scanner s
+    cdef Columns columns = Columns.__new__(Columns)
+    columns.data, columns.format, columns.name, columns.first_line = data, format, name, 1
+    columns._check_bytes()
+    found = columns._begin(&s, separator, 0) >= 0
+    return columns.separator, columns.n_columns if found else 0
+
+
 cdef class Columns:
     """The tokens of a file, or of some whole sentences of it, as bytes and flat arrays of positions.
 
     Parameters
     ----------
     data : the bytes, in UTF-8.
-    wanted : the columns to keep, or a function from the number of columns to them; 0 is the first column of
-        the file, -1 the last.
+    wanted : the columns to keep; 0 is the first column of the file, -1 the last.
     format : a `ColumnFormat` or its name.
     separator : ``"\\t"`` for one tab between columns, ``" "`` for runs of spaces and tabs; None uses a tab
         if the first token's line has one.
@@ -83,30 +95,13 @@ cdef class Columns:
     def _scan(self, wanted, separator, Py_ssize_t n_columns):
         """Find the columns of each token."""
         cdef Scanner s
-        cdef Py_ssize_t start, end = 0, slot, column, room = count_lines(self.data) + 2
+        cdef Py_ssize_t start, slot, column, room = count_lines(self.data) + 2
         cdef int32_t[::1] slot_of, spans, ends, lines
         cdef int64_t[::1] sentences
-        format = self.format
-        s.data = self.data
-        s.size = len(self.data)
-        s.begin = 3 if self.first_line == 1 and self.data.startswith(b"\xef\xbb\xbf") else 0
-        s.comments, s.numbered = format.comments, format.numbered
-        s.documents, s.open_ended = format.documents, format.open_ended
-        start = first_token_line(&s, &end)
-        if separator is None:
-            separator = "\t" if format.tabs or b"\t" in self.data[max(start, 0):end] else " "
-        s.tabs = separator == "\t"
-        n_columns = format.n_columns or n_columns
-        if not n_columns and start >= 0:
-            n_columns = count_columns(s.data, start, end, s.tabs)
-        if callable(wanted):
-            wanted = wanted(n_columns) if start >= 0 else ()
-        wanted = tuple(wanted)
-        self.separator = separator
-        self.n_columns = s.n_columns = n_columns
-        self.wanted = self._resolve(wanted, start) if start >= 0 else wanted
+        start = self._begin(&s, separator, n_columns)
+        self.wanted = self._resolve(tuple(wanted), start) if start >= 0 else tuple(wanted)
         self.width = s.width = len(self.wanted)
-        slot_of = np.full(n_columns + 1, -1, np.int32)
+        slot_of = np.full(self.n_columns + 1, -1, np.int32)
         if start >= 0:
             for slot, column in enumerate(self.wanted):
                 slot_of[column] = slot
@@ -126,6 +121,26 @@ cdef class Columns:
         self.spans = array_spans[:self.n_tokens]
         self.ends, self.lines = array_ends[:self.n_tokens], array_lines[:self.n_tokens]
         self.sentence_ptr = array_sentences[:self.n_sentences + 1]
+
+    cdef Py_ssize_t _begin(self, Scanner* s, separator, Py_ssize_t n_columns) except -2:
+        """Return where the first token's line starts, or -1; it gives the separator and n_columns."""
+        cdef Py_ssize_t start, end = 0
+        format = self.format
+        s.data = self.data
+        s.size = len(self.data)
+        s.begin = 3 if self.first_line == 1 and self.data.startswith(b"\xef\xbb\xbf") else 0
+        s.comments, s.numbered = format.comments, format.numbered
+        s.documents, s.open_ended = format.documents, format.open_ended
+        start = first_token_line(s, &end)
+        if separator is None:
+            separator = "\t" if format.tabs or b"\t" in self.data[max(start, 0):end] else " "
+        s.tabs = separator == "\t"
+        n_columns = format.n_columns or n_columns
+        if not n_columns and start >= 0:
+            n_columns = count_columns(s.data, start, end, s.tabs)
+        self.separator = separator
+        self.n_columns = s.n_columns = n_columns
+        return start
 
     def _resolve(self, tuple wanted, Py_ssize_t start):
         """Return the wanted columns with none counted from the end."""
@@ -229,25 +244,21 @@ cdef class Columns:
     @staticmethod
     def from_spans(
         bytes data not None, spans, ends, lines, sentence_ptr, *, format, wanted=(0,), Py_ssize_t n_columns,
-        str separator=" ", str name="", Py_ssize_t first_line=1, memory=None,
+        str separator=" ", str name="", Py_ssize_t first_line=1,
     ):
         """Make columns from positions that a format found by itself.
 
         spans: int32 [n_tokens, n_columns, 2], start and length of each column. ends: int32 [n_tokens],
         where each line ends. lines: int32 [n_tokens], counted from 0. sentence_ptr: int64, the first token of
-        each sentence and the number of tokens. memory: anything that the format needs for the next part.
+        each sentence and the number of tokens.
         """
         cdef Columns self = Columns.__new__(Columns)
         self.data, self.name, self.first_line = data, name, first_line
-        self.format, self.memory, self.separator = format, memory, separator
+        self.format, self.separator = format, separator
         self._check_bytes()
         self.ends, self.lines = np.ascontiguousarray(ends, np.int32), np.ascontiguousarray(lines, np.int32)
         self.n_tokens, self.n_columns = len(self.ends), n_columns
-        if not self.n_tokens:
-            self.wanted = () if callable(wanted) else tuple(wanted)
-        else:
-            wanted = wanted(n_columns) if callable(wanted) else wanted
-            self.wanted = self._resolve(tuple(wanted), int(self.ends[0]))
+        self.wanted = self._resolve(tuple(wanted), int(self.ends[0])) if self.n_tokens else tuple(wanted)
         self.width = len(self.wanted)
         spans = np.asarray(spans, np.int32).reshape(self.n_tokens, n_columns, 2)
         self.spans = np.ascontiguousarray(spans[:, list(self.wanted)])

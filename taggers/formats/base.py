@@ -7,31 +7,14 @@ the module's name to `taggers.formats.registry`. Nothing else in the project com
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
 
     from taggers.formats._columns import Columns
-
-# The columns to keep: numbers (-1 is the last column), or a function from the number of columns.
-Wanted = Sequence[int] | Callable[[int], Sequence[int]]
-
-
-class Part(NamedTuple):
-    """Some whole sentences of a file.
-
-    name, first_line: for messages.
-    separator: ``"\\t"``, or ``" "`` for runs of spaces and tabs; None uses what the first line has.
-    before: the columns of the part before this one, if it had tokens.
-    """
-
-    data: bytes
-    name: str = ""
-    first_line: int = 1
-    separator: str | None = None
-    before: Columns | None = None
+    from taggers.formats.files import Opened
 
 
 class Layer(NamedTuple):
@@ -54,6 +37,7 @@ class Format(ABC):
     name: what ``--format`` and model files call it.
     title: what messages call it.
     names: the names of the columns, where the format defines them.
+    n_columns: how many columns each line has; 0 if the first line of a file decides.
     words: the column of words.
     label: the label column that training uses by default; -1 is the last column.
     replaces: labels always replace the label column; otherwise they are appended unless the user asks for
@@ -67,6 +51,7 @@ class Format(ABC):
     name: str
     title: str
     names: tuple[str, ...] = ()
+    n_columns: int = 0
     words: int = 0
     label: int = -1
     replaces: bool = False
@@ -82,8 +67,8 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def read(self, part: Part, wanted: Wanted) -> Columns:
-        """Find the tokens of a part, and keep the wanted columns."""
+    def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
+        """Find the tokens of each of the `opened.blocks()`, and keep the wanted columns (-1 is the last)."""
 
     @abstractmethod
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
@@ -95,8 +80,8 @@ class Format(ABC):
 
         return find_last_boundary(data, start)
 
-    def check_detected(self, data: bytes, name: str) -> None:  # noqa: B027, most formats need no check
-        """Warn if data that were expected and detected as this format may still be of another one."""
+    def check_detected(self, head: Sequence[str], name: str) -> None:  # noqa: B027, most need no check
+        """Warn if a file that was expected and detected as this format may still be of another one."""
 
     def inputs(self, n_columns: int, label: int) -> list[int]:
         """Return the input columns that training uses by default, given the label column."""
@@ -143,7 +128,7 @@ class Memory(Format):
     def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
         return False
 
-    def read(self, part: Part, wanted: Wanted) -> Columns:
+    def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
         raise ValueError("data in memory cannot be read from a file")
 
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:

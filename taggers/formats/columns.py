@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from taggers.formats._columns import Columns
 from taggers.formats._write import write
-from taggers.formats.base import Format, Layer, Part, Wanted
+from taggers.formats.base import Format, Layer
+
+if TYPE_CHECKING:
+    from taggers.formats.files import Opened
 
 
 class ColumnFormat(Format):
     """Lines of columns; a blank line ends a sentence. The compiled scanner reads all of these formats.
 
-    n_columns: how many columns each line must have; 0 uses the number of the first line.
     tabs: one tab separates columns; otherwise runs of spaces and tabs do where the first line has no tab.
     comments: lines that begin with ``#`` before the first token of a sentence are comments.
     numbered: the first column numbers the tokens; lines with ranges (3-4) and empty nodes (5.1) are skipped.
@@ -20,21 +23,18 @@ class ColumnFormat(Format):
     open_ended: lines may continue after the last column.
     """
 
-    n_columns: int = 0
     tabs: bool = False
     comments: bool = False
     numbered: bool = False
     documents: bool = False
     open_ended: bool = False
 
-    def read(self, part: Part, wanted: Wanted) -> Columns:
-        separator, n_columns = part.separator, 0
-        if part.before is not None:
-            wanted, separator, n_columns = part.before.wanted, part.before.separator, part.before.n_columns
-        return Columns(
-            part.data, wanted, format=self, separator=separator, name=part.name, first_line=part.first_line,
-            n_columns=n_columns,
-        )  # fmt: skip
+    def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
+        for line, data in opened.blocks():
+            yield Columns(
+                data, wanted, format=self, separator=opened.separator, name=opened.name, first_line=line,
+                n_columns=opened.n_columns,
+            )  # fmt: skip
 
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
         return write(columns, layers, misc=self.scores == "misc")

@@ -1,94 +1,220 @@
-"""Read files in parts of whole sentences, with gzip, encodings and format detection."""
+"""Open a file and detect its format; then read it, all at once or in parts of whole sentences."""
 
 from __future__ import annotations
 
 import codecs
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name, open_input
-from taggers.formats._columns import Columns, count_lines
-from taggers.formats.base import Format, Part, Wanted
-from taggers.formats.registry import AUTO, detect, find
+from taggers.formats._columns import Columns, count_lines, look
+from taggers.formats.base import Format
+from taggers.formats.registry import AUTO, FORMATS, find
 
 CHUNK = 1 << 20
-# Which columns to keep, given the format and its number of columns.
-Choice = Callable[[Format, int], Sequence[int]]
+HEAD = 20_000  # bytes that detection looks at
+
+
+@contextmanager
+def open_columns(
+    path: str | Path,
+    format: str = AUTO,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+    expected: Format | None = None,
+    text_as: Format | None = None,
+) -> Iterator[Opened]:
+    """Open a file and detect its format and its number of columns.
+
+    Parameters
+    ----------
+    path : the file, or ``-`` for standard input; gzip is unpacked.
+    format : the name of a format; ``auto`` detects it from the first lines.
+    separator : ``"\\t"``, or ``" "`` for runs of spaces and tabs; by default what the first line has.
+    encoding : the encoding of the file. The columns are in UTF-8 in any case.
+    expected : with ``auto``, the format of the model's training file.
+    text_as : what reads plain text, instead of the usual rules. If it gives another format, it refuses other
+        files.
+    """
+    chosen = None if format == AUTO else find(format)
+    with open_input(path) as file:
+        yield Opened(
+            file, chosen, name=file_name(path), separator=separator, encoding=encoding, expected=expected,
+            text_as=text_as,
+        )  # fmt: skip
 
 
 def read_columns(
     path: str | Path,
     format: str = AUTO,
     *,
-    wanted: Sequence[int] | Choice | None = None,
+    wanted: Sequence[int] | None = None,
+    chunk_size: int | None = CHUNK,
     separator: str | None = None,
     encoding: str = "utf-8",
-    chunk_size: int | None = CHUNK,
-    expected: Format | None = None,
-    text_as: Format | None = None,
 ) -> Iterator[Columns]:
-    """Read a file part by part, so that memory does not grow with the file.
-
-    Parameters
-    ----------
-    path : the file, or ``-`` for standard input; gzip is unpacked.
-    format : the name of a format; ``auto`` detects it from the first lines.
-    wanted : the columns to keep, -1 for the last, or a function from the format and its number of columns to
-        them; by default the column of words.
-    separator : ``"\\t"``, or ``" "`` for runs of spaces and tabs; by default what the first line has.
-    encoding : the encoding of the file. The columns are in UTF-8 in any case.
-    chunk_size : bytes to read at a time; None reads the whole file.
-    expected : with ``auto``, the format of the model's training file.
-    text_as : what reads plain text, instead of the usual rules. If it gives another format, it refuses other
-        files.
-    """
-    chosen = None if format == AUTO else find(format)
-    name = file_name(path)
-    line, before = 1, None
-    with open_input(path) as file:
-        source = _Source(file, name, encoding)
-        block = source.read(chunk_size or CHUNK)
-        if chosen is None:
-            chosen = detect(block, expected)
-            if chosen is expected:
-                chosen.check_detected(block, name)
-        if text_as is not None:
-            if chosen is find("text"):
-                chosen = text_as
-            elif text_as.title != find("text").title:
-                what = f"--to converts plain text, but this file is in {chosen.title}; use --format text"
-                raise DataError(f"{what} if it is text, or leave out --to", name)
-        keep: Wanted = (chosen.words,) if wanted is None else wanted  # type: ignore[assignment]
-        if callable(wanted):
-            keep = partial(wanted, chosen)
-        parts = _sentences(source, block, chunk_size or CHUNK, chosen)
-        for data in parts if chunk_size else [b"".join(parts)]:
-            columns = chosen.read(Part(data, name, line, separator, before), keep)
-            line += count_lines(data)
-            if columns.n_tokens:
-                before = columns
-            yield columns
-    if before is None:
-        raise DataError("contains no tokens; is this the right file?", name)
+    """Read some columns of a file part by part; see `open_columns` and `Opened.parts`."""
+    with open_columns(path, format, separator=separator, encoding=encoding) as opened:
+        yield from opened.parts(wanted, chunk_size)
 
 
 def read_all(
     path: str | Path,
     format: str = AUTO,
     *,
-    wanted: Sequence[int] | Choice | None = None,
+    wanted: Sequence[int] | None = None,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Columns:
-    """Read a whole file at once."""
-    (columns,) = read_columns(
-        path, format, wanted=wanted, separator=separator, encoding=encoding, chunk_size=None
-    )
-    return columns
+    """Read some columns of a whole file at once."""
+    with open_columns(path, format, separator=separator, encoding=encoding) as opened:
+        return opened.read(wanted)
+
+
+def first_lines(data: bytes) -> list[str]:
+    """Return the lines at the beginning of a file that detection looks at, without blank ones."""
+    lines = data[:HEAD].removeprefix(codecs.BOM_UTF8).decode("latin-1").split("\n")
+    if len(data) > HEAD and len(lines) > 1:
+        del lines[-1]  # cut in two
+    return [line.rstrip("\r") for line in lines[:200] if line.strip()]
+
+
+def detect(head: Sequence[str], expected: Format | None = None) -> Format:
+    """Return the format of a file with these first lines; `expected` is the one that a model was trained on.
+
+    >>> detect(["The DT", "cat NN"]).name
+    'columns'
+    """
+    return next(format for format in FORMATS.values() if format.matches(head, expected=format is expected))
+
+
+class Opened:
+    """A file whose format is known and which has not been read yet; see `open_columns`.
+
+    Attributes
+    ----------
+    name : what messages call the file.
+    format : the format.
+    head : the first lines, without blank ones.
+    separator, n_columns : as the format defines them, or as the line of the first token has them.
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        format: Format | None = None,
+        *,
+        name: str = "",
+        separator: str | None = None,
+        encoding: str = "utf-8",
+        expected: Format | None = None,
+        text_as: Format | None = None,
+    ) -> None:
+        self.file, self.name, self.encoding = file, name, encoding
+        codec = text_codec(encoding)
+        self.decoder = None if codec is None else codec.incrementaldecoder()
+        self.ended = False
+        self.held = self._next(CHUNK)  # bytes that have been read but not yet parsed
+        self.head = first_lines(self.held)
+        chosen = detect(self.head, expected) if format is None else format
+        if format is None and chosen is expected:
+            chosen.check_detected(self.head, name)
+        if text_as is not None:
+            if chosen is FORMATS["text"]:
+                chosen = text_as
+            elif text_as.title != FORMATS["text"].title:
+                what = f"--to converts plain text, but this file is in {chosen.title}; use --format text"
+                raise DataError(f"{what} if it is text, or leave out --to", name)
+        self.format = chosen
+        self.separator, self.n_columns = separator, chosen.n_columns
+        while not self.n_columns:
+            lines = self.held if self.ended else self.held[: self.held.rfind(b"\n") + 1]
+            self.separator, self.n_columns = look(lines, chosen, separator, name=name)
+            if not self.n_columns:
+                if self.ended:
+                    self._refuse_empty()
+                self._check_size(1)
+                self.held += self._next(max(CHUNK, len(self.held)))
+
+    def read(self, wanted: Sequence[int] | None = None) -> Columns:
+        """Read the whole file; `wanted` as in `parts`."""
+        (columns,) = self.parts(wanted, None)
+        return columns
+
+    def parts(self, wanted: Sequence[int] | None = None, chunk_size: int | None = CHUNK) -> Iterator[Columns]:
+        """Read the file part by part, so that memory does not grow with it.
+
+        wanted: the columns to keep, -1 for the last; by default the column of words.
+        chunk_size: the bytes to read at a time; None reads the whole file.
+        """
+        self.chunk_size, empty = chunk_size, True
+        for columns in self.format.read(self, (self.format.words,) if wanted is None else wanted):
+            empty = empty and not columns.n_tokens
+            yield columns
+        if empty:
+            self._refuse_empty()
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the bytes of the file in blocks that end where a sentence ends, each with its first line."""
+        if self.chunk_size is None:
+            yield 1, b"".join(self._sentences(CHUNK))
+            return
+        line = 1
+        for data in self._sentences(self.chunk_size):
+            yield line, data
+            line += count_lines(data)
+
+    def _sentences(self, size: int) -> Iterator[bytes]:
+        """Yield the file in blocks of about `size` bytes, or more if a sentence is longer."""
+        waiting, self.held = self.held, b""
+        line = 1
+        while waiting or not self.ended:
+            # A sentence longer than a block: double what is read, so that joining the blocks stays linear.
+            more = max(size, len(self.held))
+            block, waiting = (waiting[:more], waiting[more:]) if waiting else (self._next(more), b"")
+            if not block:
+                break
+            seen = len(self.held)
+            self.held += block
+            end = self.format.cut(self.held, seen)
+            if end:
+                yield self.held[:end]
+                line += count_lines(self.held, end)
+                self.held = self.held[end:]
+            self._check_size(line)
+        if self.held:
+            yield self.held
+
+    def _next(self, size: int) -> bytes:
+        """Return about `size` bytes in UTF-8, or none at the end."""
+        try:
+            block = self.file.read(size)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(f"cannot be read: {error}; is the file complete?", self.name) from None
+        self.ended = not block
+        if self.decoder is None:
+            return block
+        try:
+            text = self.decoder.decode(block, final=not block)
+        except UnicodeError as error:
+            reason = getattr(error, "reason", error)
+            raise DataError(f"is not in {self.encoding}: {reason}", self.name) from None
+        return text.encode() if text or not block else self._next(size)
+
+    def _check_size(self, line: int) -> None:
+        if len(self.held) > self.format.block:
+            raise DataError(
+                f"a sentence or line of more than {self.format.block >> 20} MB; is this the right format, "
+                "and are sentences separated?", self.name, line,
+            )  # fmt: skip
+
+    def _refuse_empty(self) -> None:
+        raise DataError("contains no tokens; is this the right file?", self.name)
 
 
 def text_codec(encoding: str) -> codecs.CodecInfo | None:
@@ -114,49 +240,3 @@ def encoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes
             yield encoder.encode(block.decode())
         except UnicodeError as error:
             raise DataError(f"a label cannot be written in {encoding}: {error}", name) from None
-
-
-class _Source:
-    """A file in any encoding, read as UTF-8."""
-
-    def __init__(self, file: BinaryIO, name: str, encoding: str) -> None:
-        self.file, self.name, self.encoding = file, name, encoding
-        codec = text_codec(encoding)
-        self.decoder = None if codec is None else codec.incrementaldecoder()
-
-    def read(self, size: int) -> bytes:
-        """Return about `size` bytes, or none at the end."""
-        try:
-            block = self.file.read(size)
-        except (OSError, EOFError, zlib.error) as error:
-            raise DataError(f"cannot be read: {error}; is the file complete?", self.name) from None
-        if self.decoder is None:
-            return block
-        try:
-            text = self.decoder.decode(block, final=not block)
-        except UnicodeError as error:
-            reason = getattr(error, "reason", error)
-            raise DataError(f"is not in {self.encoding}: {reason}", self.name) from None
-        return text.encode() if text or not block else self.read(size)
-
-
-def _sentences(source: _Source, block: bytes, size: int, format: Format) -> Iterator[bytes]:
-    """Yield the file in parts that end where a sentence ends, the first block being read already."""
-    held, line = b"", 1
-    while block:
-        seen = len(held)
-        held += block
-        end = format.cut(held, seen)
-        if end:
-            yield held[:end]
-            line += count_lines(held, end)
-            held = held[end:]
-        if len(held) > format.block:
-            raise DataError(
-                f"a sentence or line of more than {format.block >> 20} MB; is this the right format, and are "
-                "sentences separated?", source.name, line,
-            )  # fmt: skip
-        # A sentence longer than a block: double what is read, so that joining the blocks stays linear.
-        block = source.read(max(size, len(held)))
-    if held:
-        yield held

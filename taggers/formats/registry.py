@@ -1,8 +1,7 @@
-"""All file formats, and the detection of the format of a file."""
+"""All file formats by name, and the names of their columns."""
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
@@ -31,7 +30,6 @@ class Registry(Mapping[str, Format]):
 
 FORMATS = Registry()
 AUTO = "auto"
-HEAD = 20_000  # bytes that detection looks at
 
 
 def find(name: str) -> Format:
@@ -39,20 +37,6 @@ def find(name: str) -> Format:
     if name not in FORMATS:
         raise ValueError(f"format must be one of {', '.join((AUTO, *sorted(FORMATS)))}, got {name!r}")
     return FORMATS[name]
-
-
-def detect(data: bytes, expected: Format | None = None) -> Format:
-    """Return the format that the beginning of a file has; `expected` is the one that a model was trained on.
-
-    >>> detect(b"The DT\\ncat NN\\n").name
-    'columns'
-    """
-    lines = data[:HEAD].removeprefix(BOM_UTF8).decode("latin-1").split("\n")
-    if len(data) > HEAD and len(lines) > 1:
-        del lines[-1]  # cut in two
-    beginning = lines[:200]
-    head = [line.rstrip("\r") for line in beginning if line.strip()]
-    return next(format for format in FORMATS.values() if format.matches(head, expected=format is expected))
 
 
 def column_number(column: str) -> int:

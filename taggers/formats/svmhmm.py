@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from structsvm.files.errors import DataError
 from taggers.features._lexicon import hash_string
 from taggers.formats._columns import Columns
 from taggers.formats._write import write
-from taggers.formats.base import Format, Layer, Part, Wanted
+from taggers.formats.base import Format, Layer
+
+if TYPE_CHECKING:
+    from taggers.formats.files import Opened
 
 LINE = re.compile(rb"[ \t]*([^\s#]+)[ \t]+qid:(\d+)(?=[ \t\r\n#]|$)")
 FEATURE = rb"[1-9]\d{0,17}:[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
@@ -29,6 +32,7 @@ class SvmHmmFormat(Format):
 
     name = "svmhmm"
     title = "SVM-HMM's format"
+    n_columns = 1
     label = 0
     replaces = True
     scores = ""
@@ -50,10 +54,15 @@ class SvmHmmFormat(Format):
             end = begin
         return 0
 
-    def read(self, part: Part, wanted: Wanted) -> Columns:
+    def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
         """Find the labels, and check the qids; `features` reads the rest of the lines."""
-        data, name, first_line, _, before = part
-        begun: set[bytes] = set() if before is None else before.memory
+        begun: set[bytes] = set()  # the qids so far
+        for line, data in opened.blocks():
+            yield self._read(data, wanted, opened.name, line, begun)
+
+    def _read(
+        self, data: bytes, wanted: Sequence[int], name: str, first_line: int, begun: set[bytes]
+    ) -> Columns:
         spans: list[tuple[int, int]] = []
         ends: list[int] = []
         lines: list[int] = []
@@ -78,7 +87,7 @@ class SvmHmmFormat(Format):
             at += len(line) + 1
         return Columns.from_spans(
             data, spans, ends, lines, [*starts, len(ends)], format=self, wanted=wanted, n_columns=1,
-            name=name, first_line=first_line, memory=begun,
+            name=name, first_line=first_line,
         )  # fmt: skip
 
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import warnings
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
-from taggers.formats.base import Part, Wanted
 from taggers.formats.columns import ColumnFormat
 from taggers.formats.conllu import ConlluFormat
 from taggers.formats.tokenizer import Token, split_sentences, to_columns
+
+if TYPE_CHECKING:
+    from taggers.formats.files import Opened
 
 Split = Callable[[str], list[list[Token]]]
 
@@ -25,6 +28,7 @@ class TextFormat(ColumnFormat):
 
     name = "text"
     title = "plain text"
+    n_columns = 1
     documents = True
     block = 16 << 20  # a line; each token of it is a Python object while it is tokenized
 
@@ -43,18 +47,19 @@ class TextFormat(ColumnFormat):
     def cut(self, data: bytes, start: int) -> int:
         return data.rfind(b"\n", start) + 1
 
-    def check_detected(self, data: bytes, name: str) -> None:
-        counts = {len(line.split()) for line in data[:20000].split(b"\n")[:-1] if line.strip()}
-        if len(counts) == 1 and data.count(b"\n") > 3 and max(counts) < 5:
+    def check_detected(self, head: Sequence[str], name: str) -> None:
+        counts = {len(line.split()) for line in head}
+        if len(counts) == 1 and len(head) > 3 and max(counts) < 5:
             warnings.warn(
                 f"{name} is read as plain text although every line has {max(counts)} words; use --format "
                 "columns if it has one token per line, or --format text to silence this warning",
                 UserWarning, stacklevel=4,
             )  # fmt: skip
 
-    def read(self, part: Part, wanted: Wanted) -> Columns:
-        data = to_columns(self.split(decoded(part)))
-        return super().read(part._replace(data=data, separator="\t"), wanted)
+    def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
+        for line, data in opened.blocks():
+            words = to_columns(self.split(decoded(data, opened.name, line)))
+            yield Columns(words, wanted, format=self, separator="\t", name=opened.name, first_line=line)
 
 
 class TextAsConllu(ConlluFormat):
@@ -72,12 +77,17 @@ class TextAsConllu(ConlluFormat):
     def cut(self, data: bytes, start: int) -> int:
         return data.rfind(b"\n", start) + 1
 
-    def read(self, part: Part, wanted: Wanted) -> Columns:
-        text = decoded(part)
+    def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
+        for line, data in opened.blocks():
+            rows = self._rows(decoded(data, opened.name, line), line).encode()
+            yield Columns(rows, wanted, format=self, name=opened.name, first_line=line)
+
+    def _rows(self, text: str, line: int) -> str:
+        """Return the CoNLL-U of a text; line: where it begins in the file, for the numbers of sentences."""
         blocks = []
         for number, tokens in enumerate(self.split(text), 1):
             raw = " ".join(text[tokens[0].start : tokens[-1].end].split())
-            lines = [f"# sent_id = {part.first_line}-{number}", f"# text = {raw}"]
+            lines = [f"# sent_id = {line}-{number}", f"# text = {raw}"]
             after = [*(token.start for token in tokens[1:]), -1]
             k = 1
             for token, next_start in zip(tokens, after, strict=True):
@@ -89,21 +99,21 @@ class TextAsConllu(ConlluFormat):
                 lines += [_row(number, word, misc) for number, word in enumerate(words, k)]
                 k += len(words)
             blocks.append("\n".join(lines) + "\n\n")
-        return super().read(part._replace(data="".join(blocks).encode(), separator="\t"), wanted)
+        return "".join(blocks)
 
 
 def _row(number: object, form: str, misc: str) -> str:
     return f"{number}\t{form}" + 7 * "\t_" + f"\t{misc}"
 
 
-def decoded(part: Part) -> str:
-    """The text of a part, or raise DataError."""
-    data = part.data.removeprefix(BOM_UTF8)
+def decoded(data: bytes, name: str, first_line: int) -> str:
+    """The text of a block, or raise DataError."""
+    data = data.removeprefix(BOM_UTF8)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         what = f"byte 0x{data[error.start]:02x} is not valid UTF-8; set the encoding, such as latin-1"
-        raise DataError(what, part.name, part.first_line + data.count(b"\n", 0, error.start)) from None
+        raise DataError(what, name, first_line + data.count(b"\n", 0, error.start)) from None
 
 
 FORMAT = TextFormat()

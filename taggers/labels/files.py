@@ -9,11 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structsvm.files.errors import DataError
-from structsvm.files.inputs import file_name
 from taggers.formats._columns import Columns
-from taggers.formats.base import Format
 from taggers.formats.conllu import FORMAT as CONLLU
-from taggers.formats.files import CHUNK, read_columns
+from taggers.formats.files import CHUNK, Opened, open_columns
 from taggers.formats.registry import AUTO
 from taggers.labels.label_encoding import GoldLabels
 
@@ -76,22 +74,24 @@ def read_labelled_parts(
     """Read such a file in parts of whole sentences, so that memory does not grow with it."""
     if len(labels) > 1 and format == AUTO:  # joint labels require CoNLL-U; its errors name the line
         format = CONLLU.name
+    with open_columns(path, format, encoding=encoding) as opened:
+        for columns in opened.parts(_chosen(opened, inputs, labels), chunk_size):
+            if columns.n_tokens:
+                yield Labelled(columns, _gold(columns, columns.width - len(labels), sets=sets))
 
-    def wanted(format: Format, n_columns: int) -> list[int]:
-        if n_columns < 2 and not format.ready:
-            raise DataError(
-                "has only one column, so it has no labels; use a file with words and labels", file_name(path)
-            )
-        if len(labels) > 1 and not format.names:
-            what = f"several label columns require the CoNLL-U format, but this is {format.title}"
-            raise DataError(what, file_name(path))
-        gold = [format.label if label is None else label for label in labels]
-        gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
-        return [*(format.inputs(n_columns, gold[0]) if inputs is None else inputs), *gold]
 
-    for columns in read_columns(path, format, wanted=wanted, encoding=encoding, chunk_size=chunk_size):
-        if columns.n_tokens:
-            yield Labelled(columns, _gold(columns, columns.width - len(labels), sets=sets))
+def _chosen(opened: Opened, inputs: Sequence[int] | None, labels: Sequence[int | None]) -> list[int]:
+    """Return the input columns and then the label columns of a file; None is the default of the format."""
+    format, n_columns = opened.format, opened.n_columns
+    if n_columns < 2 and not format.ready:
+        what = "has only one column, so it has no labels; use a file with words and labels"
+        raise DataError(what, opened.name)
+    if len(labels) > 1 and not format.names:
+        what = f"several label columns require the CoNLL-U format, but this is {format.title}"
+        raise DataError(what, opened.name)
+    gold = [format.label if label is None else label for label in labels]
+    gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
+    return [*(format.inputs(n_columns, gold[0]) if inputs is None else inputs), *gold]
 
 
 def read_alike(path: str | Path, like: Labelled, encoding: str) -> Labelled:

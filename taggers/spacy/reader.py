@@ -19,7 +19,7 @@ from taggers.formats.base import Format
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import CHUNK as PART
-from taggers.formats.files import read_columns
+from taggers.formats.files import open_columns
 from taggers.labels import schemes
 
 WORD, CHUNK, NER, SKIP = "ORTH", "CHUNK", "NER", "_"
@@ -63,28 +63,22 @@ def make_reader(
         nonlocal checked
         scheme: dict[str, str] = {}
         count = 0
-
-        def wanted(kind: Format, n_columns: int) -> list[int]:
-            found = places(kind, columns)
-            if not kind.names and len(columns or ()) != n_columns:
-                raise DataError(
-                    f"{n_columns} columns, but {len(columns or ())} are named ({', '.join(columns or ())}); "
-                    "name all columns, with _ for one to skip", path,
-                )  # fmt: skip
-            return list(found.values())
-
         size = PART if checked else None  # the whole file at first, for the check
-        for chunk in read_columns(path, format, wanted=wanted, encoding=encoding, chunk_size=size):
-            if not chunk.n_tokens:
-                continue
-            if chunk.format is CONLLU and not checked:
-                check_conllu(chunk.data, chunk.name)
-            names = list(places(chunk.format, columns))
-            for example in examples(nlp.vocab, chunk, names, inputs, spans_key, scheme):
-                yield example
-                count += 1
-                if count == limit:
-                    return
+        with open_columns(path, format, encoding=encoding) as opened:
+            named = places(opened.format, columns)
+            if not opened.format.names and len(columns or ()) != opened.n_columns:
+                raise DataError(
+                    f"{opened.n_columns} columns, but {len(columns or ())} are named "
+                    f"({', '.join(columns or ())}); name all columns, with _ for one to skip", path,
+                )  # fmt: skip
+            for chunk in opened.parts(list(named.values()), size):
+                if chunk.n_tokens and chunk.format is CONLLU and not checked:
+                    check_conllu(chunk.data, chunk.name)
+                for example in examples(nlp.vocab, chunk, list(named), inputs, spans_key, scheme):
+                    yield example
+                    count += 1
+                    if count == limit:
+                        return
         checked = True  # `spacy train` reads the file many times
 
     def corpus(nlp: Language) -> Iterator[Example]:

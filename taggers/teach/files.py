@@ -10,10 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from structsvm.files.errors import DataError
-from structsvm.files.inputs import file_name
 from structsvm.teach.answers import Answer, item_id
-from taggers.formats.base import Format
-from taggers.formats.files import read_columns
+from taggers.formats.files import open_columns
 from taggers.formats.registry import FORMATS
 from taggers.labels import schemes
 from taggers.labels.files import read_labelled
@@ -27,17 +25,13 @@ def read_pool(
     path: str | Path, *, inputs: Sequence[int] | None = None, format: str = "auto", encoding: str = "utf-8"
 ) -> list[dict[str, Any]]:
     """The sentences of a file without labels: plain text, columns (with tabs, if detected) or CoNLL-U."""
-
-    def wanted(format: Format, n_columns: int) -> list[int]:
-        if format.ready:
-            raise DataError(f"{format.title} has features, not words; use text or columns", file_name(path))
-        if inputs is not None:
-            return list(inputs)
-        return [format.words] if format.names else list(range(n_columns))
-
-    (columns,) = read_columns(
-        path, format, wanted=wanted, encoding=encoding, chunk_size=None, expected=FORMATS["text"]
-    )
+    with open_columns(path, format, encoding=encoding, expected=FORMATS["text"]) as opened:
+        found = opened.format
+        if found.ready:
+            raise DataError(f"{found.title} has features, not words; use text or columns", opened.name)
+        if inputs is None:
+            inputs = [found.words] if found.names else range(opened.n_columns)
+        columns = opened.read(inputs)
     parts = [columns.sentences(column) for column in range(columns.width)]
     return _items(parts, columns.name)
 

@@ -15,8 +15,7 @@ from structsvm.files.atomic import atomic_write
 from structsvm.files.errors import DataError
 from taggers.formats.base import Layer
 from taggers.formats.conllu import COLUMN
-from taggers.formats.files import read_all, read_columns
-from taggers.formats.registry import detect
+from taggers.formats.files import detect, first_lines, open_columns, read_all, read_columns
 from tests.taggers.tagger_twins import CONLLU, PETS, tricky
 
 
@@ -102,17 +101,57 @@ def test_missing_folders_and_broken_archives_are_told(tmp_path):
 
 
 def test_formats_are_detected():
-    assert detect(CONLLU).name == "conllu"
-    assert detect(CONLLU.replace(b"\n", b"\r\n")).name == "conllu"
-    assert detect(PETS).name == "columns"
-    assert detect(b"# SYM\nis VBZ\n").name == "columns"
-    assert detect(b"word\nword\n\nword\n").name == "columns"
-    assert detect(PETS + b"a broken line in a file of columns\n").name == "columns"
-    assert detect(b"My cat sleeps all day.\nIt purrs.\n\nWhy not, with all that milk?\n").name == "text"
-    assert detect(b"").name == "columns"
-    assert detect(b"B-NP\tw=a\tstart\nI-NP\tw=b\n\nO\tw=c\tend\n").name == "crfsuite"
-    assert detect(b"dog\tN\tNumber=Sing\nand\tC\t_\n").name == "columns"
-    assert detect(b"dog\tN\tid=1\tO\nand\tC\tid=2\tO\n").name == "columns"
+    assert detect(first_lines(CONLLU)).name == "conllu"
+    assert detect(first_lines(CONLLU.replace(b"\n", b"\r\n"))).name == "conllu"
+    assert detect(first_lines(PETS)).name == "columns"
+    assert detect(first_lines(b"# SYM\nis VBZ\n")).name == "columns"
+    assert detect(first_lines(b"word\nword\n\nword\n")).name == "columns"
+    assert detect(first_lines(PETS + b"a broken line in a file of columns\n")).name == "columns"
+    assert (
+        detect(first_lines(b"My cat sleeps all day.\nIt purrs.\n\nWhy not, with all that milk?\n")).name
+        == "text"
+    )
+    assert detect(first_lines(b"")).name == "columns"
+    assert detect(first_lines(b"B-NP\tw=a\tstart\nI-NP\tw=b\n\nO\tw=c\tend\n")).name == "crfsuite"
+    assert detect(first_lines(b"dog\tN\tNumber=Sing\nand\tC\t_\n")).name == "columns"
+    assert detect(first_lines(b"dog\tN\tid=1\tO\nand\tC\tid=2\tO\n")).name == "columns"
+
+
+@pytest.mark.parametrize(
+    ("data", "format", "separator", "n_columns"),
+    [
+        (PETS, "columns", " ", 3),
+        (b"\n\n-DOCSTART- -X- O\n\nThe\tDT\tO\n", "columns", "\t", 3),
+        (CONLLU, "conllu", None, 10),
+        (b"It purrs.\nWhy does it not sleep all day long?\nNo idea at all.\n", "text", None, 1),
+        (b"1 qid:1 1:2\n", "svmhmm", None, 1),
+        (b"B-NP\tw=a\tstart\nI-NP\tw=b\n", "crfsuite", None, 1),
+    ],
+)
+def test_an_opened_file_shows_its_format_and_columns_before_it_is_read(
+    tmp_path, data, format, separator, n_columns
+):
+    path = tmp_path / "f"
+    path.write_bytes(data)
+    with open_columns(path) as opened:
+        assert (opened.format.name, opened.separator, opened.n_columns) == (format, separator, n_columns)
+        assert opened.head[0] == next(line for line in data.decode().splitlines() if line)
+        last = opened.read([-1])
+    with open_columns(path) as opened:
+        parts = list(opened.parts([-1], 7))
+    assert [s for part in parts for s in part.sentences()] == last.sentences()
+
+
+def test_the_first_token_may_come_after_more_than_a_block(tmp_path, monkeypatch):
+    monkeypatch.setattr("taggers.formats.files.CHUNK", 8)
+    path = tmp_path / "late.txt"
+    path.write_bytes(b"\n" * 100 + b"cat NN\n")
+    with open_columns(path) as opened:
+        assert opened.n_columns == 2
+        assert [part.sentences(1) for part in opened.parts([0, 1], 8)][-1] == [["NN"]]
+    path.write_bytes(b"\n" * 100)
+    with pytest.raises(DataError, match=r"late\.txt: contains no tokens"), open_columns(path):
+        pass
 
 
 def test_text_is_tokenized_line_by_line(tmp_path):
@@ -187,6 +226,6 @@ def test_links_are_followed_and_devices_written(tmp_path):
 @pytest.mark.parametrize("width", range(90, 130))
 def test_detection_does_not_judge_a_line_that_it_cut(width):
     line = "B-NP\tw=" + "a" * (width - 16) + "\tstart=1\n"
-    assert detect(line.encode() * 400).name == "crfsuite"
+    assert detect(first_lines(line.encode() * 400)).name == "crfsuite"
     line = "1 qid:1 " + " ".join(f"{k}:0.25" for k in range(1, width // 6)) + "\n"
-    assert detect(line.encode() * 400).name == "svmhmm"
+    assert detect(first_lines(line.encode() * 400)).name == "svmhmm"

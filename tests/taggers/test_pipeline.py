@@ -5,6 +5,7 @@ import json
 import warnings
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 
 import conllu
 import numpy as np
@@ -16,9 +17,9 @@ from structsvm.files import ModelFileError, SparseRows, budget, load_model, save
 from structsvm.files.errors import DataError
 from taggers import MorphTagger, commands, pipeline
 from taggers.formats._columns import Columns
-from taggers.formats.base import Layer, Part
+from taggers.formats.base import Layer
 from taggers.formats.conllu import ConlluFormat, label_in_misc
-from taggers.formats.files import read_all
+from taggers.formats.files import Opened, read_all
 from taggers.lemmas import edited, script, train_lemmatizer
 from taggers.model import TaggerModel
 from taggers.model_file import memory
@@ -367,7 +368,7 @@ def test_labels_in_misc_keep_the_spaces(folder):
     again = run("tag", "chunk.ssvm", "-", "--column", "misc", "--format", "conllu", cwd=folder, stdin=once)
     assert again.stdout == once
     marked = ConlluFormat()
-    columns = marked.read(Part(b"1\tAnna" + b"\t_" * 7 + b"\tNE=B|Ref=3\n\n"), [9])
+    columns = Opened(BytesIO(b"1\tAnna" + b"\t_" * 7 + b"\tNE=B|Ref=3\n\n"), marked).read([9])
     for name, misc in (("NE=O", b"\tRef=3|NE=O\n"), ("_", b"\tNE=B|Ref=3\n")):
         assert marked.write(columns, [Layer(np.zeros(1, np.int32), [name], 0)]).endswith(misc + b"\n")
 
@@ -394,10 +395,11 @@ def test_labels_in_misc_are_read_back(folder):
 
 
 def test_misc_keeps_entries_that_are_not_labels(folder):
-    columns = ConlluFormat().read(Part(b"1\tAnna" + b"\t_" * 7 + b"\tGuess|I|Margin=0.5|Ref=3\n\n"), [9])
+    line = b"1\tAnna" + b"\t_" * 7 + b"\tGuess|I|Margin=0.5|Ref=3\n\n"
+    columns = Opened(BytesIO(line), ConlluFormat()).read([9])
     written = columns.format.write(columns, [Layer(np.zeros(1, np.int32), ["B", "I"], 0)])
     assert written.endswith(b"\tGuess|Ref=3|B\n\n")
-    assert columns.format.read(Part(written), [9]).labels() == [["B"]]
+    assert Opened(BytesIO(written), columns.format).read([9]).labels() == [["B"]]
     spaces = b"1\tAnna" + b"\t_" * 7 + b"\tSpaceAfter=No\n\n"
     (folder / "spaces.conllu").write_bytes(spaces)
     done = run("train", "ner", "spaces.conllu", "--column", "misc", "-o", "none.ssvm", cwd=folder)

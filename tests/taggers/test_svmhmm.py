@@ -1,5 +1,6 @@
 """SVM-HMM's format: detected, trained on, tagged and evaluated; bad lines are named."""
 
+from io import BytesIO
 from itertools import pairwise
 
 import numpy as np
@@ -12,9 +13,9 @@ from taggers import SequenceTagger
 from taggers.commands import evaluate, inspect, tag, train
 from taggers.features.extract import KeyTable, encode_items
 from taggers.features.feature_names import name_rows
-from taggers.formats.base import Layer, Part
-from taggers.formats.files import read_all, read_columns
-from taggers.formats.registry import detect, find
+from taggers.formats.base import Layer
+from taggers.formats.files import Opened, detect, first_lines, read_all, read_columns
+from taggers.formats.registry import find
 
 FORMAT = find("svmhmm")
 DATA = b"""# two sentences
@@ -24,6 +25,10 @@ B-x  qid:1\t2:-1.5e-1  # 3:1
 1 qid:1\r
 2 qid:10 7:2
 """
+
+
+def opened(data):
+    return Opened(BytesIO(data), FORMAT, name="f.dat").read()
 
 
 def items(columns, table, **options):
@@ -49,7 +54,7 @@ def corpus(n, seed=0):
 
 
 def test_lines_are_labels_sentences_and_features():
-    columns = FORMAT.read(Part(DATA, "f.dat"), (0,))
+    columns = opened(DATA)
     assert columns.sentences() == [["1", "B-x", "1"], ["2"]]
     assert [columns.line(token) for token in range(4)] == [2, 3, 5, 6]
     table = KeyTable()
@@ -61,19 +66,19 @@ def test_lines_are_labels_sentences_and_features():
 
 def test_features_of_value_0_are_left_out_and_values_of_1_are_not_stored():
     table = KeyTable()
-    features = encode_items(FORMAT.read(Part(b"a qid:1 1:1 2:0 3:1.0\n"), (0,)), table, grow=True)
+    features = encode_items(opened(b"a qid:1 1:1 2:0 3:1.0\n"), table, grow=True)
     assert (features.rows.tolist(), features.values, len(table)) == ([0, 1], None, 2)
 
 
 def test_the_format_is_detected():
-    assert detect(DATA) is FORMAT
-    assert detect(b"1 qid:1 1:2\n") is FORMAT
-    assert detect(b"1 qid:1 1:2\nword NN\n") is not FORMAT
-    assert detect(b"# 1\n# 2\n").name == "columns"
+    assert detect(first_lines(DATA)) is FORMAT
+    assert detect(first_lines(b"1 qid:1 1:2\n")) is FORMAT
+    assert detect(first_lines(b"1 qid:1 1:2\nword NN\n")) is not FORMAT
+    assert detect(first_lines(b"# 1\n# 2\n")).name == "columns"
 
 
 def test_labels_replace_the_first_field_and_every_other_byte_is_kept():
-    columns = FORMAT.read(Part(DATA), (0,))
+    columns = opened(DATA)
     written = FORMAT.write(columns, [Layer(np.array([0, 1, -1, 1], np.int32), ["long", "0"], 0)])
     assert written == DATA.replace(b"1 qid:1 1", b"long qid:1 1").replace(b"B-x", b"0").replace(
         b"2 qid:10", b"0 qid:10"
@@ -107,7 +112,7 @@ def test_labels_replace_the_first_field_and_every_other_byte_is_kept():
 def test_bad_lines_are_named(line, what):
     data = b"# one\n1 qid:1 1:1\n" + line + b"\n"
     with pytest.raises(DataError) as error:
-        encode_items(FORMAT.read(Part(data, "f.dat"), (0,)), KeyTable(), grow=True)
+        encode_items(opened(data), KeyTable(), grow=True)
     assert error.value.line == 3 + line.count(b"\n")
     assert str(error.value).startswith(f"f.dat:{error.value.line}: ")
     assert what in str(error.value)
