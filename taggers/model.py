@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structsvm.files import SparseRows
+from structsvm.options import Option
 from structsvm.problems.sequence import (
     Bigrams,
     Candidates,
@@ -52,7 +53,7 @@ from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import by_label
 from taggers.labels.parts import all_parts, label_parts, values
-from taggers.options import OPTIONS, Option
+from taggers.options import OPTIONS
 
 if TYPE_CHECKING:
     from structsvm.optimizers import Optimizer

@@ -23,6 +23,7 @@ from structsvm.files import (
     save_model,
     shared_bytes,
 )
+from structsvm.options import Option
 from structsvm.problems.sequence import Candidates
 from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import CLUSTER
@@ -35,7 +36,7 @@ from taggers.formats.conllu import COLUMN
 from taggers.formats.registry import NAMES
 from taggers.labels.parts import label_parts, values
 from taggers.model import MOST_LABELS, TaggerModel
-from taggers.options import OPTIONS, SCHEMES, Option
+from taggers.options import OPTIONS, SCHEMES
 
 FOLDER = Path(__file__).parent / "models"
 BUNDLED = ("en-pos", "en", "af")

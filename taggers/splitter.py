@@ -148,7 +148,7 @@ def train_splitter(raw: RawText, **options: Any) -> Splitter:
     block = Characters(raw.text)
     ptr = _sequences(block, codes)
     gold = GoldLabels(ids.astype(np.int32), [chr(code) for code in distinct], ptr)
-    fixed = {"template": TEMPLATE, "inference": "greedy", "constrained": False}
+    fixed: dict[str, Any] = {"template": TEMPLATE, "inference": "greedy", "constrained": False}
     tagger = SequenceTagger(cutoff=2, epochs=2, **fixed, **options)
     tagger.fit(block.columns(ptr), gold)
     return Splitter(tagger.model_, *_rules(raw.multiword))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from structsvm import active
 from structsvm.files import SparseRows
 from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
+from structsvm.options import with_options
 from structsvm.problems.sequence import Sequences
 from structsvm.threads import StoppablePool
 from structsvm.validation import check_count, meant, n_threads
@@ -88,8 +89,8 @@ def input_width(X: Any, gold: GoldLabels) -> int:
     return len(first) - has_own_features(first) if isinstance(first, tuple) else 1
 
 
-@options.with_options(options.OPTIONS)
-class SequenceTagger(Estimator):
+@with_options
+class SequenceTagger(options.TaggerOptions, Estimator):
     """Label the tokens of sentences with a structured SVM.
 
     X is a list of sentences. A sentence is a list of tokens, and a token is a str, a tuple of str (columns:
@@ -102,21 +103,7 @@ class SequenceTagger(Estimator):
     """
 
     TASK: ClassVar[str] = "label"
-    OPTIONS: ClassVar[dict[str, options.Option]]
-
-    constrained: bool | None
-    epochs: int | None
-    keep_names: bool
-    features: Any
-    documents: int | None
-    jobs: int
-    random_state: Any
-    callback: Any
     _trainer: Trainer | None = None
-
-    if TYPE_CHECKING:  # `with_options` makes it from the table
-
-        def __init__(self, **options: Any) -> None: ...
 
     def settings(self) -> dict[str, Any]:
         """The value of every option: the given one, or the default of the class."""
@@ -602,10 +589,15 @@ class SequenceTagger(Estimator):
         if "none" not in (scheme := cls.OPTIONS["labels"].value(task), model.inner) and scheme != model.inner:
             known["labels"] = model.inner
         if task != cls.TASK:
-            chosen = {name: option for name, option in cls.OPTIONS.items() if option.tasks is not None}
-            known = {name: o.value(task, known.get("inference")) for name, o in chosen.items()} | known
+            chosen = {name: option for name, option in cls.OPTIONS.items() if option.defaults is not None}
+            kinds = options.defaults(task, known.get("inference"))
+            known = {name: option.value(*kinds) for name, option in chosen.items()} | known
         algorithm = changes.get("algorithm") or known.get("algorithm") or cls.OPTIONS["algorithm"].default
-        used = {name: value for name, value in known.items() if algorithm in cls.OPTIONS[name].algorithms}
+        used = {
+            name: value
+            for name, value in known.items()
+            if cls.OPTIONS[name].works({"algorithm": algorithm}, ())
+        }
         used["template"] = model.template
         tagger = cls(**{**used, **changes})
         tagger._trainer = Trainer(model, cls(**used).settings())

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from structsvm.options import Option
 from structsvm.problems.sequence import SequenceLabels
 from structsvm.validation import MOST, check_count, check_positive
 from taggers import metrics
@@ -28,7 +29,7 @@ from taggers.conlleval import Counts
 from taggers.features.extract import cut, has_ready_features
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
 from taggers.model import TaggerModel
-from taggers.options import RIVALS, Option, checked_settings, needs_greedy
+from taggers.options import RIVALS, checked_settings, needs_greedy
 from taggers.tagger import SequenceTagger, as_sentences, input_width, n_sentences
 from taggers.trainer import Dataset, Trainer, shared
 
@@ -198,7 +199,7 @@ class Data:
         if getattr(self.tagger, option.name) is not option.initial:
             return [None]
         settings = self.tagger.settings()
-        if settings["algorithm"] not in option.algorithms or (option.name == "labels" and not self.phrases):
+        if not option.works(settings, ()) or (option.name == "labels" and not self.phrases):
             return [None]
         if option.name == "template" and has_ready_features(self.X):
             return [None]

@@ -19,7 +19,7 @@ from structsvm.cli.errors import (
     service_token,
     told_in_one_sentence,
 )
-from structsvm.cli.train import with_flags
+from structsvm.cli.flags import with_flags
 from taggers.options import OPTIONS
 
 FLAGS = ("template", "inference", "C")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import Annotated, Any
 
@@ -12,8 +10,6 @@ import typer
 import typer.core
 
 from structsvm.cli.errors import (
-    MOST,
-    SEEDS,
     Column,
     Columns,
     Encoding,
@@ -21,10 +17,10 @@ from structsvm.cli.errors import (
     Quiet,
     counted,
     number,
-    numbers_of,
     told_in_one_sentence,
 )
-from taggers.options import OPTIONS, TASKS, Option
+from structsvm.cli.flags import given, with_flags
+from taggers.options import OPTIONS, TASKS, defaults
 
 
 class TrainCommand(typer.core.TyperCommand):
@@ -33,9 +29,10 @@ class TrainCommand(typer.core.TyperCommand):
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         table = [("", list(TASKS))]
         for option in OPTIONS:
-            if option.tasks is not None and option.flag:
-                table.append((option.flag, [str(option.value(task)) for task in TASKS]))
-        greedy = ", ".join(f"{option.name} {option.greedy}" for option in OPTIONS if option.greedy)
+            if option.defaults is not None and option.flag:
+                table.append((option.flag, [str(option.value(*defaults(task))) for task in TASKS]))
+        own = {option.name: (option.defaults or {}).get("greedy") for option in OPTIONS}
+        greedy = ", ".join(f"{name} {value}" for name, value in own.items() if value is not None)
         with formatter.section(f"Defaults by task (for greedy inference: {greedy})"):
             for flag, values in table:
                 formatter.write(f"  {flag:14}{''.join(f'{value:10}' for value in values).rstrip()}\n")
@@ -177,42 +174,4 @@ def train_layers(
             print(f"{dev}: accuracy {', '.join(told)}", file=sys.stderr)
 
 
-def with_flags(command: Callable[..., None], options: Iterable[Option] = OPTIONS) -> Callable[..., None]:
-    """Return the command with a flag for each option instead of `**options`."""
-    signature = inspect.signature(command, eval_str=True)
-    fixed = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    flags = [
-        inspect.Parameter(option.name, kind, default=None, annotation=_flag(option))
-        for option in options
-        if option.flag
-    ]
-
-    def run(**values: Any) -> None:
-        command(**values)
-
-    run.__doc__, run.__name__ = command.__doc__, command.__name__
-    run.__signature__ = signature.replace(parameters=fixed[:4] + flags + fixed[4:])  # type: ignore[attr-defined]
-    return run
-
-
-def given(options: dict[str, Any]) -> dict[str, Any]:
-    """The values of the flags; a repeatable flag that is absent is None."""
-    values = {name: None if value == [] else value for name, value in options.items()}
-    return values | {"label_weight": numbers_of(options["label_weight"], "--label-weight", "LABEL=FACTOR")}
-
-
-def _flag(option: Option) -> Any:
-    """The annotation from which typer builds a flag; an absent flag is None: the tagger chooses."""
-    name: Any = str if option.type is object else option.type
-    name = list[str] if option.repeatable else name
-    told: dict[str, Any] = {"metavar": option.metavar, "help": option.help, "show_default": False}
-    if option.type is int and option.initial is not None:
-        told["show_default"] = str(option.initial)
-    if option.type not in (int, float):
-        return Annotated[name | None, typer.Option(option.flag, **told)]
-    high = SEEDS if option.name == "random_state" else option.high or MOST
-    return Annotated[name | None, number(option.flag, low=option.low or 0, high=high, **told)]
-
-
-command = with_flags(train)
+command = with_flags(train, OPTIONS)

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from structsvm.cli.errors import Column, Columns, Encoding, Format, number, told_in_one_sentence
-from structsvm.cli.train import given, with_flags
+from structsvm.cli.flags import given, with_flags
+from taggers.options import OPTIONS
 
 
 def tune(
@@ -89,4 +90,4 @@ def tune(
         print(tuned.command)
 
 
-command = with_flags(tune)
+command = with_flags(tune, OPTIONS)

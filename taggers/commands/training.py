@@ -11,6 +11,7 @@ from typing import Any
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.quantise import DTYPES
+from structsvm.options import check_conflicts
 from structsvm.validation import MOST, check_number
 from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
@@ -27,7 +28,7 @@ from taggers.labels.checks import (
 from taggers.labels.files import read_alike, read_labelled
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
-from taggers.options import check_resumed, check_used, checked_settings
+from taggers.options import OPTIONS, check_resumed, checked_settings
 from taggers.tagger import TASKS, SequenceTagger
 from taggers.trainer import TrainingPoint
 from taggers.tuning import fit_rivals, rival_settings
@@ -243,7 +244,7 @@ def new_tagger(
             )
     settings = tagger.settings()
     algorithm = settings["algorithm"]
-    check_used(options, algorithm, flags=True)
+    check_conflicts(OPTIONS, options, settings, flags=True)
     if dev is None and "jobs" in options and algorithm != "larank":
         raise ValueError(
             f"--jobs has no effect without --dev: {algorithm} trains with one thread; leave it out"

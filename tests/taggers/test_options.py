@@ -6,16 +6,16 @@ import pytest
 from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
-from structsvm.cli.train import TrainCommand, train, with_flags
-from structsvm.integrations.sklearn import Estimator
+from structsvm.cli.flags import with_flags
+from structsvm.cli.train import TrainCommand, train
+from structsvm.options import check_conflicts, option, with_options
 from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
 from taggers.labels import schemes
 from taggers.model_file import check_parameters
-from taggers.options import OPTIONS, SCHEMES, TASKS, Option, check_used, markdown, with_options
+from taggers.options import OPTIONS, SCHEMES, TASKS, defaults, table
 from tests.taggers.sentences import chunk_data
 
 X, Y = chunk_data(20)
-WARMTH = Option("warmth", int, 3, "How warm to begin.", flag="--warmth", low=1)
 
 
 def flags_of(options):
@@ -24,25 +24,35 @@ def flags_of(options):
     return {flag: parameter for parameter in command.params for flag in parameter.opts}
 
 
-def test_an_option_added_to_the_table_is_everywhere():
-    table = (*OPTIONS, WARMTH)
-
-    @with_options(table)
-    class Warm(Estimator):
+def test_an_option_added_to_the_table_is_everywhere(tmp_path):
+    @with_options
+    class Warm(SequenceTagger):
         """A tagger."""
 
+        warmth: int = option(
+            default=3, help="How warm to begin.", flag="--warmth", low=1, needs={"algorithm": ("larank",)}
+        )
+
+    options = tuple(Warm.OPTIONS.values())
     assert Warm().warmth == 3
     assert Warm(warmth=5).get_params()["warmth"] == 5
     assert inspect.signature(Warm).parameters["warmth"].default == 3
-    assert "warmth: How warm to begin." in Warm.__doc__
-    assert flags_of(table)["--warmth"].help == "How warm to begin."
+    assert "warmth : int, default=3\n        How warm to begin." in Warm.__doc__
+    assert flags_of(options)["--warmth"].help == "How warm to begin."
     assert "--warmth" not in flags_of(OPTIONS)
-    check_parameters({"warmth": 2, "class": "Warm"}, table)
+    check_parameters({"warmth": 2, "class": "Warm"}, options)
     with pytest.raises(ValueError, match="warmth"):
-        check_parameters({"warmth": "hot"}, table)
+        check_parameters({"warmth": "hot"}, options)
     with pytest.raises(ValueError, match="warmth"):
         check_parameters({"warmth": 2})
-    assert "| `warmth` | `--warmth` | `3` | `3` | `3` | `3` | `3` | How warm to begin. |\n" in markdown(table)
+    Warm(warmth=2).fit(X, Y).save(tmp_path / "m")
+    assert Warm.load(tmp_path / "m").warmth == 2
+    line = "| `warmth` | `--warmth` | `3` | `3` | `3` | `3` | `3` | How warm to begin. Only for larank. |\n"
+    assert line in table(options)
+    with pytest.raises(ValueError, match=r"^warmth must be an integer of at least 1, got 0"):
+        Warm(warmth=0).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^warmth has no effect with algorithm='pa'; leave it out"):
+        Warm(warmth=4, algorithm="pa").fit(X, Y)
 
 
 def test_the_constructor_shows_its_options():
@@ -57,9 +67,9 @@ def test_the_constructor_shows_its_options():
 
 def test_every_flag_of_the_table_is_on_the_command_line():
     flags = flags_of(OPTIONS)
-    for option in OPTIONS:
-        if option.flag:
-            assert flags[option.flag].help == option.help
+    for one in OPTIONS:
+        if one.flag:
+            assert flags[one.flag].help == one.help
     assert not {"--callback", "--patience", "--constrained"} & set(flags)
 
 
@@ -69,7 +79,7 @@ def test_defaults_depend_on_the_task_and_the_inference():
     }  # fmt: skip
     assert tuple(classes) == TASKS
     for task, cls in classes.items():
-        assert cls().settings() == {option.name: option.value(task) for option in OPTIONS}
+        assert cls().settings() == {option.name: option.value(*defaults(task)) for option in OPTIONS}
     assert (MorphTagger().settings()["order"], MorphTagger().settings()["reprocess"]) == (2, 1)
     exact = NerTagger(inference="exact").settings()
     assert (exact["order"], exact["reprocess"]) == (1, 5)
@@ -89,12 +99,14 @@ def test_options_without_effect_are_refused(given, algorithm):
     name = next(iter(given))
     tagger = SequenceTagger(algorithm=algorithm, **given)
     for train_on in (tagger.fit, tagger.partial_fit):
-        with pytest.raises(ValueError, match=f"^{name} has no effect on {algorithm}; leave it out"):
+        with pytest.raises(
+            ValueError, match=f"^{name} has no effect with algorithm='{algorithm}'; leave it out"
+        ):
             train_on(X, Y)
     flag = {"C": "-C", "reprocess": "--reprocess"}[name]
-    with pytest.raises(ValueError, match=f"^{flag} has no effect"):
-        check_used(given, algorithm, flags=True)
-    check_used(given, "larank")
+    with pytest.raises(ValueError, match=f"^{flag} has no effect with --algorithm {algorithm}; leave it out"):
+        check_conflicts(OPTIONS, given, {"algorithm": algorithm}, flags=True)
+    check_conflicts(OPTIONS, given, {"algorithm": "larank"}, flags=True)
 
 
 def test_a_model_is_resumed_with_an_algorithm_that_has_fewer_options(tmp_path):

@@ -126,7 +126,7 @@ def test_a_function_adds_features_beside_a_template(tmp_path):
     assert SequenceTagger.load(tmp_path / "model", features=last_letter).predict(PLAIN[:1]) == Y[:1]
     with pytest.raises(ValueError, match="load it with features=FUNCTION"):
         SequenceTagger.load(tmp_path / "model").predict(PLAIN[:1])
-    with pytest.raises(ValueError, match="features must be a function of tokens and a position, got 3"):
+    with pytest.raises(ValueError, match="features must be a function, got 3"):
         SequenceTagger(features=3).fit(PLAIN, Y)
 
 

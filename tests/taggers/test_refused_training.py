@@ -9,10 +9,10 @@ import pytest
 
 from structsvm import ConvergenceWarning
 from structsvm.files import load_model, save_model
+from structsvm.options import option, with_options
 from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
-from taggers.options import OPTIONS, Option, with_options
 from taggers.trainer import Trainer
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, chunk_data
@@ -131,7 +131,7 @@ def test_an_interrupted_fit_replaces_the_model_before_it():
     with pytest.raises(Interrupted):
         tagger.set_params(callback=interrupt).fit(WORDS, Y)
     assert set(tagger.classes_) == {label for labels in Y for label in labels}
-    with pytest.raises(ValueError, match="callback must be a function of one TrainingPoint"):
+    with pytest.raises(ValueError, match="callback must be a function"):
         tagger.set_params(callback=5).fit(WORDS, LETTERS)
     assert tagger.predict(WORDS)
 
@@ -141,7 +141,7 @@ def test_an_interrupted_fit_replaces_the_model_before_it():
     [
         ("keep_names", 1, "keep_names must be True or False, got 1"),
         ("constrained", 1, "constrained must be True or False, got 1"),
-        ("C", "0.1", "C must be a number, got '0.1'"),
+        ("C", "0.1", "C must be a number above 0, got '0.1'"),
         ("label_weight", [1], r"label_weight must be a dict, got \[1\]"),
         ("jobs", -1, "jobs must be an integer of at least 0, got -1"),
         ("shards", 0, "shards must be an integer of at least 1, got 0"),
@@ -275,9 +275,11 @@ def test_a_model_keeps_the_defaults_of_its_own_tagger(make, tmp_path):
 
 
 def test_options_of_a_subclass_are_checked_and_read_again(tmp_path):
-    @with_options((*OPTIONS, Option("warmth", int, 3, "How warm to begin.", low=1)))
+    @with_options
     class Warm(SequenceTagger):
         """A tagger."""
+
+        warmth: int = option(default=3, help="How warm to begin.", low=1)
 
     with pytest.raises(ValueError, match="warmth must be an integer of at least 1, got 0"):
         Warm(warmth=0).fit(WORDS, Y)

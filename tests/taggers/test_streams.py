@@ -205,7 +205,7 @@ def test_bad_bounds_are_refused():
     for options in ({"max_features": 3}, {"max_support": 2.5}):
         with pytest.raises(ValueError, match="must be an integer of at least 4"):
             Chunker(**options).partial_fit(X, Y)
-    with pytest.raises(ValueError, match="max_support has no effect on perceptron"):
+    with pytest.raises(ValueError, match="max_support has no effect with algorithm='perceptron'"):
         Chunker(max_support=9, algorithm="perceptron").partial_fit(X, Y)
     with pytest.raises(ValueError, match="joined with a previous label"):
         SequenceTagger(template="w[0], y[-1]|w[0]", max_features=9).partial_fit([["a", "b"]], [["x", "y"]])

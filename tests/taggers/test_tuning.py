@@ -150,7 +150,7 @@ def test_bad_input_gets_a_sentence(tmp_path):
         (("chunk", "-"), "standard input"),
         (("verbs", "train.txt"), "task must be one of"),
         (("ud", "train.txt"), "task must be one of"),
-        (("label", "none.txt", "--algorithm", "perceptron", "-C", "0.5"), "-C has no effect on perceptron"),
+        (("label", "none.txt", "--algorithm", "perceptron", "-C", "0.5"), "-C has no effect"),
         (("label", "none.txt", "--algorithm", "perceptron", "--jobs", "2"), "--jobs has no effect"),
         (("chunk", "train.txt", "--budget", "soon"), "such as 120s"),
         (("chunk", "train.txt", "--budget", "9s", "--trials", "3"), "exclude each other"),

@@ -1,0 +1,287 @@
+"""Options of estimators and commands: each stands once, for constructor, checks, flags, files and docs.
+
+A table of options is a class. `with_options` makes the constructor and the docstring from it:
+
+    @with_options
+    class Machine:
+        C: float = option(default=1.0, help="The C of the SVM.", above=0)
+
+`Machine.OPTIONS` maps the names to `Option` objects; a subclass can add options. The table also says which
+options exclude or need each other, so that a refusal has one wording, in Python and on the command line.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
+from typing import Any, TypeVar, dataclass_transform
+
+TYPES = {"bool": bool, "int": int, "float": float, "str": str, "dict": dict}
+KINDS = {bool: "True or False", int: "an integer", float: "a number", str: "a string", dict: "a dict"}
+MOST = 10**9  # the largest integer of options without a bound of their own
+LARGEST = 1e100  # the largest number of such options: squares must stay finite
+GIVEN = ()  # in `needs`: any value, if it is given
+SOURCES = {"memory": "", "disk": "--memory", "cluster": "--cluster"}  # of training data, and their flags
+
+Class = TypeVar("Class", bound=type)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of an estimator or a command.
+
+    Parameters
+    ----------
+    default, help
+        The usual value, and what the option means.
+    defaults
+        Defaults of single kinds, such as tasks or algorithms. The constructor leaves such options at None,
+        and the estimator chooses. None if all kinds have the same default.
+    low, above, high
+        The smallest allowed number, the number that values must exceed, and the largest allowed number.
+    choices
+        The allowed strings; for a number, strings that are allowed too.
+    optional
+        Whether None is allowed although it is not the default.
+    valid
+        A function of name and value that checks instead: it raises ValueError.
+    flag, metavar, repeatable
+        The name on the command line ("" for options of Python only), the name of its value, and whether
+        it can be given several times.
+    kept, fixed_on_resume
+        Whether model files contain it, and whether resumed training must use the same value.
+    needs
+        Without one of these, the option has no effect: names with the values that are needed, or `GIVEN`.
+    excludes
+        Options that cannot be combined with it.
+    sources
+        The places of training data for which it works.
+    search
+        The values that `tune` tries besides the default; one that starts with + extends the default.
+    name, type
+        Name and type of the attribute; `with_options` sets them.
+    """
+
+    default: Any
+    help: str
+    defaults: Mapping[str, Any] | None = None
+    low: int | None = None
+    above: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    valid: Callable[[str, Any], None] | None = None
+    flag: str = ""
+    metavar: str | None = None
+    repeatable: bool = False
+    kept: bool = True
+    fixed_on_resume: bool = False
+    needs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    excludes: tuple[str, ...] = ()
+    sources: tuple[str, ...] = tuple(SOURCES)
+    search: tuple[Any, ...] = ()
+    name: str = ""
+    type: type = object
+
+    @property
+    def initial(self) -> Any:
+        """The default of the constructor; None means that the estimator chooses."""
+        return self.default if self.defaults is None else None
+
+    def value(self, *kinds: str) -> Any:
+        """The default for the first of these kinds that has its own."""
+        own = self.defaults or {}
+        return next((own[kind] for kind in kinds if kind in own), self.default)
+
+    def works(self, settings: Mapping[str, Any], given: Iterable[str]) -> bool:
+        """Whether the option has an effect with these settings, or this cannot be known from them."""
+        return (
+            not self.needs
+            or not self.needs.keys() <= settings.keys()
+            or any(
+                settings[name] in values if values else name in given for name, values in self.needs.items()
+            )
+        )
+
+    def fits(self, value: Any) -> bool:
+        """Whether a value has the right type; a NumPy scalar counts as the number that it holds."""
+        value = _plain(value)
+        if isinstance(value, bool):
+            return self.type in (bool, object)
+        return isinstance(value, (int, float) if self.type is float else self.type)
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError for a value of the wrong type or out of range."""
+        if value is None and (self.optional or self.initial is None):
+            return
+        if self.valid is not None:
+            self.valid(self.name, value)
+        elif self.type in (int, float) and not (isinstance(value, str) and value in self.choices):
+            self._check_number(value)
+        elif self.choices and value not in self.choices:
+            raise ValueError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}")
+        elif not self.fits(value):
+            raise ValueError(f"{self.name} must be {KINDS[self.type]}, got {value!r}")
+
+    def _check_number(self, value: Any) -> None:
+        number = _plain(value)
+        right = isinstance(number, Integral if self.type is int else Real) and not isinstance(number, bool)
+        low = self.above if self.low is None else self.low
+        if not right or (low is not None and not (number > low if self.low is None else number >= low)):
+            bound = "" if low is None else f" above {low:g}" if self.low is None else f" of at least {low:,}"
+            other = "".join(f" or {choice!r}" for choice in self.choices)
+            raise ValueError(f"{self.name} must be {KINDS[self.type]}{bound}{other}, got {value!r}")
+        if not number <= self.most:
+            most = f"{self.most:,}" if isinstance(self.most, int) else f"{self.most:g}"
+            raise ValueError(f"{self.name} must be at most {most}, got {value!r}")
+
+    @property
+    def most(self) -> float:
+        """The largest allowed number."""
+        return self.high if self.high is not None else MOST if self.type is int else LARGEST
+
+
+def option(*, default: Any, help: str, **fields: Any) -> Any:
+    """Define an option in the body of a class; see `Option` for the fields."""
+    return Option(default, help, **fields)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(option,))
+def with_options(cls: Class) -> Class:
+    """Class decorator that makes the constructor and the docstring from the options, own and inherited."""
+    table: dict[str, Option] = dict(getattr(cls, "OPTIONS", {}))
+    for name, annotation in inspect.get_annotations(cls).items():
+        found = vars(cls).get(name)
+        if isinstance(found, Option):
+            text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+            kind = TYPES.get(re.split(r"\W", text)[0], object)
+            table[name] = replace(found, name=name, type=kind)
+            setattr(cls, name, table[name].initial)
+    parameters = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.initial)
+        for one in table.values()
+    ]
+    signature = inspect.Signature(parameters)
+
+    def __init__(self: Any, **values: Any) -> None:
+        call = signature.bind(**values)
+        call.apply_defaults()
+        vars(self).update(call.arguments)
+
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    __init__.__signature__ = inspect.Signature([own, *parameters])  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    cls.__init__ = __init__  # type: ignore[misc]
+    cls.OPTIONS = table  # type: ignore[attr-defined]
+    lines = ["Parameters", "----------"]
+    for one in table.values():
+        lines += [f"{one.name} : {_described(one)}", f"    {one.help}"]
+    cls.__doc__ = "\n    ".join([f"{(cls.__doc__ or '').rstrip()}\n", *lines]) + "\n"
+    return cls
+
+
+def given_options(owner: Any) -> dict[str, Any]:
+    """The options of an estimator that differ from the defaults of its constructor."""
+    values = {name: getattr(owner, name) for name in owner.OPTIONS}
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not (usual := owner.OPTIONS[name].initial)
+        and not (isinstance(value, str | int | float | tuple) and value == usual)
+    }
+
+
+def check_conflicts(
+    options: Sequence[Option],
+    given: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    *,
+    flags: bool = False,
+    source: str = "memory",
+) -> None:
+    """Raise ValueError for a given option that has no effect, or that another one excludes.
+
+    Parameters
+    ----------
+    given
+        The options that the caller chose.
+    settings
+        The values of all options, with their defaults; and of other names that occur in `needs`.
+    flags
+        Whether the message names flags of the command line.
+    source
+        Where the training data are.
+    """
+    known = {one.name: one for one in options}
+
+    def shown(name: str, value: Any = GIVEN) -> str:
+        flag = known[name].flag if flags and name in known else ""
+        if value == GIVEN:
+            return flag or name
+        return f"{flag or name} {value}" if flags else f"{name}={value!r}"
+
+    for one in options:
+        if one.name not in given:
+            continue
+        what = shown(one.name)
+        if not one.works(settings, given):
+            why = [f"with {shown(name, settings[name])}" for name, values in one.needs.items() if values]
+            absent = [shown(name) for name, values in one.needs.items() if values == GIVEN]
+            why += [f"without {' or '.join(absent)}"] * bool(absent)
+            raise ValueError(f"{what} has no effect {' and '.join(why)}; leave it out")
+        for other in one.excludes:
+            if other in given:
+                raise ValueError(f"{what} cannot be combined with {shown(other)}; leave one out")
+        if source not in one.sources and not flags:
+            raise ValueError(f"{what} has no effect on training from {source}; leave it out")
+        if source not in one.sources and (flag := SOURCES[source]):
+            raise ValueError(f"{what} cannot be combined with {flag}; leave one out")
+        if source not in one.sources:
+            needed = " or ".join(SOURCES[name] for name in one.sources)
+            raise ValueError(f"{what} has no effect without {needed}; leave it out")
+
+
+def markdown(options: Iterable[Option], kinds: Mapping[str, tuple[str, ...]]) -> str:
+    """The options as a Markdown table, for a reference page; kinds: the columns of defaults."""
+    flags = any(one.flag for one in options)
+    heads = ["Python", *["Command line"] * flags, *kinds, "Meaning"]
+    lines = [heads, ["---"] * len(heads)]
+    for one in options:
+        flag = [f"`{one.flag}`" if one.flag else ""] * flags
+        defaults = [one.value(*names) for names in kinds.values()]
+        shown = ["" if value is None else f"`{value}`" for value in defaults]
+        lines.append([f"`{one.name}`", *flag, *shown, _meaning(one)])
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _meaning(one: Option) -> str:
+    text = one.help.replace("|", "\\|")
+    for values in one.needs.values():
+        if values != GIVEN:
+            text += f" Only for {', '.join(map(str, values))}."
+    return text + (" Fixed when you resume training." if one.fixed_on_resume else "")
+
+
+def _described(one: Option) -> str:
+    """Type and default, as numpydoc shows them."""
+    kind = "object" if one.type is object else one.type.__name__
+    kind = f"{{{', '.join(map(repr, one.choices))}}}" if one.choices and one.type is str else kind
+    return f"{kind}, default={one.initial!r}"
+
+
+def unchecked(name: str, value: Any) -> None:
+    """For options whose values are checked where they are used."""
+
+
+def is_function(name: str, value: Any) -> None:
+    """Raise ValueError if a value cannot be called."""
+    if not callable(value):
+        raise ValueError(f"{name} must be a function, got {value!r}"[:300])
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar as the number that it holds."""
+    return value.item() if getattr(value, "shape", None) == () else value
