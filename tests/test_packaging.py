@@ -75,7 +75,11 @@ def test_what_the_compiler_type_checkers_and_spacy_need_is_package_data():
 
 
 def test_the_version_is_the_same_everywhere():
-    assert structsvm.__version__ == SETTINGS["project"]["version"]
+    assert SETUPTOOLS["dynamic"]["version"] == {"attr": "structsvm.__version__"}
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == structsvm.__version__
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## [{structsvm.__version__}]" in changes
 
 
 def test_extras_that_name_the_distribution_use_its_name_on_pypi():
