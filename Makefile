@@ -7,13 +7,26 @@ SOURCES := pyproject.toml setup.py $(shell find $(CODE) -name '*.pyx' -o -name '
 # Prints a list of requirements from pyproject.toml: $(call needs,build-system,requires)
 needs = $$($(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["$(1)"]["$(2)"])')
 
-.PHONY: demo test lint docs sanitize sanitize-quick debug package bench bench-quick clean
+.PHONY: demo test test-oldest build lint docs sanitize sanitize-quick debug package bench bench-quick clean
 
 demo: .venv/run.done
 	$(BIN)/structsvm demo
 
 test: .venv/test.done
 	$(BIN)/python -m pytest -n auto
+
+# Compiles what changed in the checkout; installs nothing.
+build:
+	$(BIN)/python setup.py -q build_ext --inplace
+
+# The tests of what uses other packages, with the lowest versions that pyproject.toml allows, in .venv-oldest.
+# Old packages use what newer ones deprecate.
+OLDEST := structsvm/test_dask.py structsvm/test_persist.py structsvm/test_kernel_forms.py
+OLDEST += taggers/test_cli.py taggers/test_columns.py taggers/test_serve.py taggers/test_serve_protocols.py
+OLDEST += taggers/test_sklearn.py taggers/test_spacy.py taggers/test_tagger.py semparse/test_parse_cli.py
+test-oldest: .venv-oldest/test.done
+	.venv-oldest/bin/python -m pytest -n auto -W ignore::DeprecationWarning -W ignore::FutureWarning \
+		$(addprefix tests/,$(OLDEST))
 
 # cython-lint calls pycodestyle by name.
 lint: .venv/test.done
@@ -68,6 +81,15 @@ $(patsubst %,.venv/%.done,test package docs bench): .venv/%.done: .venv/run.done
 	@$(PIP) "structsvm-nlp[$*]"
 	@touch $@
 
+.venv-oldest/test.done: $(SOURCES) tests/oldest.py
+	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
+	@$(PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
+	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt \
+		setuptools cython murmurhash
+	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt \
+		--no-build-isolation --editable ".[sklearn,spacy,inception,dask]" pytest pytest-xdist hypothesis
+	@touch $@
+
 clean:
-	rm -rf .venv build dist site *.egg-info
+	rm -rf .venv .venv-oldest build dist site *.egg-info
 	find $(CODE) \( -name '*.so' -o -name '*.c' \) -delete
