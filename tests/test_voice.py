@@ -362,6 +362,14 @@ def test_compiled_module_speaks_plain_english(path: Path) -> None:
     assert not found, f"{name(path)}: " + "\n".join(dict.fromkeys(found))
 
 
+def test_names_of_tests_are_plain_english() -> None:
+    found = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for test in re.findall(r"\bdef test_(\w+)", path.read_text(encoding="utf-8")):
+            found += [f"{name(path)}: {complaint}" for complaint in complaints(test.replace("_", " "))]
+    assert not found, "\n".join(found)
+
+
 def test_help_of_every_command_speaks_plain_english() -> None:
     import typer.main
 

@@ -66,7 +66,7 @@ def test_every_method_has_a_module_and_known_tasks():
         assert method.module or method.name in measuring.CANNOT
 
 
-def test_a_peer_that_does_not_install_or_fails_is_told_in_the_table(monkeypatch, tmp_path):
+def test_a_peer_that_does_not_install_or_fails_is_reported_in_the_table(monkeypatch, tmp_path):
     monkeypatch.setattr(install, "FOLDER", tmp_path)
     monkeypatch.setattr(
         subprocess, "run",

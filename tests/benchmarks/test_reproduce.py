@@ -47,7 +47,7 @@ def test_all_experiments_are_listed_with_known_corpora_and_one_line_each():
     assert all(corpus in CORPORA for entry in known.values() for corpus in entry.corpora)
 
 
-def test_the_papers_number_is_beside_ours_and_kept_as_markdown_and_json(registered, tmp_path):
+def test_the_papers_number_is_shown_with_ours_and_kept_as_markdown_and_json(registered, tmp_path):
     done = reproduce("table-9.1", "-o", tmp_path / "new" / "folder")
     assert done.exit_code == 0, done.stderr
     assert "| LaRank | F1 | 0.5 | 0.50 ± 0.35 | +0.00 | matches | 2 |" in done.stdout
@@ -73,7 +73,7 @@ def test_figures_are_drawn_and_their_data_kept(registered, tmp_path):
     assert kept["curves"][0]["y"] == [3.0, 4.0]
 
 
-def test_a_missing_corpus_is_told_with_its_source_before_anything_runs(registered, tmp_path, monkeypatch):
+def test_a_missing_corpus_is_reported_with_its_source_before_anything_runs(registered, tmp_path, monkeypatch):
     monkeypatch.setenv("STRUCTSVM_CORPORA", "")
     done = reproduce("table-9.1", "table-9.2", "--corpora", tmp_path, "-o", tmp_path / "out")
     assert done.exit_code == 1
@@ -100,13 +100,13 @@ def test_all_runs_what_it_can_and_tells_the_rest(registered, tmp_path, monkeypat
     ("arguments", "told"),
     [(["table-6.11"], "did you mean table-6.1"), ([], "--list"), (["--all", "table-6.1"], "--list")],
 )
-def test_wrong_use_is_told_in_a_sentence(arguments, told):
+def test_wrong_use_gets_one_sentence(arguments, told):
     done = reproduce(*arguments)
     assert done.exit_code == 2
     assert told in done.stderr
 
 
-def test_a_job_is_measured_once_in_a_process_of_its_own(monkeypatch):
+def test_a_job_is_measured_once_in_a_separate_process(monkeypatch):
     asked = []
     monkeypatch.setattr(
         "benchmarks.harness.in_own_process", lambda module, job: asked.append(job) or {"n": len(asked)}
@@ -131,7 +131,7 @@ def test_every_experiment_measures_with_arguments_that_its_module_takes(name, mo
             experiment.experiments()[name].run(quick)
 
 
-def test_a_run_that_is_broken_off_is_taken_up(registered, tmp_path, monkeypatch):
+def test_a_run_that_is_interrupted_is_resumed(registered, tmp_path, monkeypatch):
     asked = []
 
     def run(quick):

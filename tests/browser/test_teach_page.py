@@ -110,7 +110,7 @@ def by_mouse(page):
     page.get_by_role("button", name="Accept").click()
 
 
-def test_label_ten_sentences_kill_the_program_go_on_and_export(program, page, raw, tmp_path):
+def test_label_ten_sentences_kill_the_program_continue_and_export(program, page, raw, tmp_path):
     command = ("teach", "ner", raw, "-o", "people.ssvm", "--labels", "PER,LOC", "--format", "columns")
     served = program(*command)
     expect = opened(page, served.url)

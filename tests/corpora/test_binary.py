@@ -35,7 +35,7 @@ def test_banana_skips_the_header(tmp_path):
     assert y[:3].tolist() == [1, -1, 1]
 
 
-def test_a_broken_or_missing_row_is_told(tmp_path):
+def test_a_broken_or_missing_row_is_reported(tmp_path):
     (tmp_path / "banana.dat").write_text(banana(3).replace("0.1,-1.5", "0.1;-1.5"))
     with pytest.raises(ValueError, match=r"banana\.dat:7: expected 2 numbers and a label"):
         load_banana(tmp_path)

@@ -67,7 +67,7 @@ def test_meanings_close_in_time_share_a_context(bags):
     assert shared(near) > 3 * shared(far)
 
 
-def test_a_world_where_all_has_happened_goes_on():
+def test_a_world_where_all_has_happened_continues():
     bags = simulate_child_world(40, level=60, seed=0)
     assert len(bags) == 40
     assert max(len(bag.candidates) for bag in bags) > 60

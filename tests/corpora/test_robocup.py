@@ -91,7 +91,7 @@ def test_possessives_are_split_off():
         ("gold/2001final-gold", '<mrl lang="soccer"> whistle </mrl>', "", 7, "lacks its <nl> or <mrl>"),
     ],
 )
-def test_damage_is_told_with_file_and_line(folder, name, old, new, line, what):
+def test_damage_is_reported_with_file_and_line(folder, name, old, new, line, what):
     path = folder / name
     path.write_text(FILES[name].replace(old, new))
     with pytest.raises(DataError, match=what) as caught:

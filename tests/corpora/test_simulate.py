@@ -37,7 +37,7 @@ def test_lines_are_objects_and_seeds_repeat(name, tmp_path):
         (["house", "-o", "no/such/out"], "there is no folder no/such"),
     ],
 )
-def test_wrong_use_is_told_and_leaves_nothing(arguments, part, tmp_path):
+def test_wrong_use_is_reported_and_leaves_nothing(arguments, part, tmp_path):
     done = run(*arguments, *([] if "-o" in arguments else ["-o", "out.jsonl"]), cwd=tmp_path)
     assert done.returncode == 2
     assert part in done.stderr.decode()

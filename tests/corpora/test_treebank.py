@@ -44,13 +44,13 @@ def test_a_skeleton_has_tags_and_no_traces_functions_or_labels_above_themselves(
         ("((S x) (S y))", 1, "a label and at least one child"),
     ],
 )
-def test_malformed_brackets_are_told_by_file_and_line(text, line, what):
+def test_malformed_brackets_are_reported_by_file_and_line(text, line, what):
     with pytest.raises(DataError, match=what) as caught:
         list(read_trees(text, file="trees.mrg"))
     assert str(caught.value).startswith(f"trees.mrg:{line}: ")
 
 
-def test_trec_lines_without_a_class_are_told(tmp_path):
+def test_trec_lines_without_a_class_are_reported(tmp_path):
     folder = tmp_path / "trec_questions" / "qc"
     folder.mkdir(parents=True)
     (folder / "train.txt").write_text("NUM:date When is it ?\nwithout a class\n")

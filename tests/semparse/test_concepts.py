@@ -190,7 +190,7 @@ def test_bags_of_the_house_are_aligned_by_what_occurs_together():
         assert sorted(found[start:end]) == sorted(bags[start:end])
 
 
-def test_a_seed_repeats_to_the_bit_and_predicting_changes_nothing():
+def test_a_seed_repeats_bit_for_bit_and_predicting_changes_nothing():
     one, x, u, _ = small("order-free", BOTH, random_state=3)
     other, *_ = small("order-free", BOTH, random_state=3)
     kept = {name: value.copy() for name, value in one.arrays_.items()}

@@ -84,7 +84,7 @@ def test_tables_and_objects_dates_and_marks_say_the_same(folder):
         ("events.jsonl", '{"time": 1, "rel": "f", "args": "a"}\n', "events.jsonl:1: .* args a list"),
     ],
 )
-def test_wrong_rows_are_told_by_file_and_line(name, content, what, folder):
+def test_wrong_rows_are_reported_by_file_and_line(name, content, what, folder):
     (folder / name).write_text(content)
     with pytest.raises(DataError, match=what):
         commands.windows(folder / "texts.csv", folder / "events.jsonl", folder / "out.jsonl")
@@ -108,7 +108,7 @@ def test_the_command_writes_bags_that_train_reads(folder):
     assert (folder / "texts.csv").read_text() == TEXTS
 
 
-def test_windows_without_any_event_are_told_by_windows_and_by_train(folder):
+def test_windows_without_any_event_are_reported_by_windows_and_by_train(folder):
     narrow = ("--before", 0, "--after", 0)
     done = run("windows", "texts.csv", "events.jsonl", *narrow, "-o", "bags.jsonl", cwd=folder)
     assert done.returncode == 0

@@ -57,7 +57,7 @@ def test_a_nested_mr_tells_its_relations_and_symbols():
         (f"a({', '.join('b' * 500)})", "more than 500 names"),
     ],
 )
-def test_what_is_no_mr_is_told_with_its_place(text, what):
+def test_what_is_not_a_mr_is_reported_with_its_place(text, what):
     with pytest.raises(MeaningError, match=what):
         parse_mr(text)
 
@@ -67,7 +67,7 @@ def test_what_is_no_mr_is_told_with_its_place(text, what):
     [3, None, {}, {"rel": ""}, {"rel": "a", "args": "b"}, {"rel": "a", "args": [1]}, {"rel": "a", "more": 1},
      {"rel": "it's \"so\""}],
 )  # fmt: skip
-def test_what_is_no_json_of_an_mr_is_refused(value):
+def test_what_is_not_a_json_of_an_mr_is_refused(value):
     with pytest.raises(MeaningError):
         as_mr(value)
 

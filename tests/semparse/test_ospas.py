@@ -213,7 +213,7 @@ def test_the_weights_of_an_explanation_add_up_to_the_score():
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_seed_repeats_to_the_bit_and_prediction_changes_nothing(algorithm, tmp_path):
+def test_a_seed_repeats_bit_for_bit_and_prediction_changes_nothing(algorithm, tmp_path):
     files = []
     for k in range(2):
         parser = Ospas(algorithm=algorithm, random_state=3).fit(*DATA[:2])
@@ -226,7 +226,7 @@ def test_a_seed_repeats_to_the_bit_and_prediction_changes_nothing(algorithm, tmp
     assert files[0] == files[1]
 
 
-def test_a_saved_parser_answers_and_goes_on_as_before(parser, tmp_path):
+def test_a_saved_parser_answers_and_continues_as_before(parser, tmp_path):
     parser.save(tmp_path / "a.ssvm")
     loaded = Ospas.load(tmp_path / "a.ssvm")
     loaded.save(tmp_path / "b.ssvm")
@@ -298,7 +298,7 @@ def test_forged_files_are_refused_not_trusted(parser, tmp_path):
         ([[1, 2]], [["f(a)"]], "1 is not a word"),
     ],
 )
-def test_bad_training_data_are_told_and_change_nothing(algorithm, sentences, candidates, what):
+def test_bad_training_data_are_reported_and_change_nothing(algorithm, sentences, candidates, what):
     parser = Ospas(algorithm=algorithm).fit(*DATA[:2])
     before = parser.parse("anna shoots")
     with pytest.raises(ValueError, match=what):
@@ -317,7 +317,7 @@ def test_bad_candidates_do_not_harm_a_parser_that_learns_online(algorithm, tmp_p
     assert (tmp_path / "before.ssvm").read_bytes() == (tmp_path / "after.ssvm").read_bytes()
 
 
-def test_a_schema_that_contradicts_the_data_is_told():
+def test_a_schema_that_contradicts_the_data_is_reported():
     schema = Schema.learn([parse_mr("shot(anna)")])
     with pytest.raises(SchemaError, match="takes 1 argument"):
         Ospas(schema=schema).fit(["anna shoots bob"], [["shot(anna, bob)"]])

@@ -101,7 +101,7 @@ def test_match_picks_candidates_only(folder):
     assert sum(bool(pick) for _, pick in picks) > 50
 
 
-def test_match_in_parts_learns_anew(folder):
+def test_match_in_parts_learns_again(folder):
     done = run("parse", "match", "game.ssvm", "test.jsonl", "--parts", 3, cwd=folder)
     assert done.returncode == 0, done.stderr
     lines = (folder / "test.jsonl").read_text().splitlines()
@@ -172,7 +172,7 @@ def test_a_robocup_folder_is_trained_on_and_scored_as_in_the_literature(tmp_path
     refused(done, 1, "2002final-train:3: this <example> is incomplete")
 
 
-def test_a_seed_repeats_to_the_byte_and_the_paper_s_algorithm_has_its_options(folder):
+def test_a_seed_repeats_byte_for_byte_and_the_paper_s_algorithm_has_its_options(folder):
     options = ["--algorithm", "paper", "--empties", "max", "--strategy", "random", "--last", "-C", 1, "-q"]
     for name in ("a.ssvm", "b.ssvm"):
         done = run("parse", "train", "train.jsonl", "-o", name, *options, "--seed", 5, cwd=folder)
@@ -228,7 +228,7 @@ def test_answers_can_be_selected_after_training(folder):
     assert "Invalid value for '--salience': must be at most 1, got 5" in done.stderr
 
 
-def test_resume_goes_on_with_new_sentences(folder):
+def test_resume_continues_with_new_sentences(folder):
     (folder / "more.tsv").write_text("purple3 telegraphs purple7\tpass(purple3, purple7)\n" * 3)
     done = run("parse", "train", "more.tsv", "--resume", "game.ssvm", "-o", "newer.ssvm", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -265,7 +265,7 @@ def test_sentences_without_candidates_are_skipped_and_counted(tmp_path):
         ([""], ["bad.jsonl", "no sentence"]),
     ],
 )  # fmt: skip
-def test_bad_training_data_are_told_by_file_and_line(lines, parts, tmp_path):
+def test_bad_training_data_are_reported_by_file_and_line(lines, parts, tmp_path):
     (tmp_path / "bad.jsonl").write_text("\n".join(lines) + "\n")
     refused(run("parse", "train", "bad.jsonl", "-o", "out.ssvm", cwd=tmp_path), 1, *parts)
     assert [path.name for path in tmp_path.iterdir()] == ["bad.jsonl"]
@@ -279,7 +279,7 @@ def test_bad_training_data_are_told_by_file_and_line(lines, parts, tmp_path):
         ("# text = Ann runs\n1\tAnn\tann\tPROPN\n", ["columns:2:", "text TAB mr"]),
     ],
 )
-def test_a_file_of_columns_is_told_from_one_of_sentences(text, parts, tmp_path):
+def test_a_file_of_columns_is_distinguished_from_one_of_sentences(text, parts, tmp_path):
     (tmp_path / "columns").write_text(text)
     refused(run("parse", "train", "columns", "-o", "out.ssvm", cwd=tmp_path), 1, *parts)
 
@@ -295,7 +295,7 @@ def test_commands_of_one_word_can_be_learned(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def test_a_schema_that_contradicts_the_data_is_told(tmp_path):
+def test_a_schema_that_contradicts_the_data_is_reported(tmp_path):
     (tmp_path / "data.tsv").write_text("ann runs\trun(ann)\nbob runs\trun(bob)\n")
     (tmp_path / "schema.json").write_text(
         '{"relations": {"run": {"slots": ["who"]}}, "types": {"who": ["ann"]}}'
@@ -308,7 +308,7 @@ def test_a_schema_that_contradicts_the_data_is_told(tmp_path):
     assert not (tmp_path / "out.ssvm").exists()
 
 
-def test_a_symbol_unknown_to_the_model_is_told_and_not_matched(folder):
+def test_a_symbol_unknown_to_the_model_is_reported_and_not_matched(folder):
     (folder / "new.tsv").write_text(
         "zed feeds pink3\tpass(zed, pink3)\npink2 feeds pink3\tpass(pink2, pink3)\n"
     )
@@ -320,14 +320,14 @@ def test_a_symbol_unknown_to_the_model_is_told_and_not_matched(folder):
     assert "'zed' was in no candidate" in done.stderr
 
 
-def test_files_that_are_no_models_or_not_there_are_told(folder):
+def test_files_that_are_not_models_or_do_not_exist_are_reported(folder):
     refused(run("parse", "apply", "train.jsonl", "test.jsonl", cwd=folder), 2, "train.jsonl")
     refused(run("parse", "apply", "missing.ssvm", "test.jsonl", cwd=folder), 2, "missing.ssvm")
     refused(run("parse", "apply", "game.ssvm", "missing.jsonl", cwd=folder), 1, "missing.jsonl")
     refused(run("parse", "train", "missing.jsonl", "-o", "out.ssvm", cwd=folder), 1, "missing.jsonl")
 
 
-def test_wrong_use_is_told(folder):
+def test_wrong_use_is_reported(folder):
     refused(run("parse", "apply", "game.ssvm", "test.jsonl", "--show", "poem", cwd=folder), 2, "'poem'")
     refused(
         run("parse", "train", "train.jsonl", "-o", "no.ssvm", "--algorithm", "magic", cwd=folder), 2, "magic"

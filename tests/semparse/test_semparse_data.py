@@ -63,7 +63,7 @@ def test_candidates_may_be_objects_and_tokens_stand_for_a_text():
         ("[" * 100_000, "no JSON"),
     ],
 )
-def test_bad_jsonl_is_told_with_file_and_line(line, what, tmp_path):
+def test_bad_jsonl_is_reported_with_file_and_line(line, what, tmp_path):
     path = tmp_path / "bags.jsonl"
     path.write_text('{"text": "fine"}\n' + line + "\n")
     with pytest.raises(DataError, match=what) as caught:
@@ -75,7 +75,7 @@ def test_bad_jsonl_is_told_with_file_and_line(line, what, tmp_path):
     ("line", "what"),
     [("a\tf(b))", "comes after"), ("\tf(b)", "before the tab is empty"), ("a\tb\tc", "tabs")],
 )
-def test_bad_tab_lines_are_told_with_file_and_line(line, what, tmp_path):
+def test_bad_tab_lines_are_reported_with_file_and_line(line, what, tmp_path):
     path = tmp_path / "bags.txt"
     path.write_text(f"fine\tf(a);g\n\n{line}\n")
     with pytest.raises(DataError, match=what) as caught:
@@ -83,7 +83,7 @@ def test_bad_tab_lines_are_told_with_file_and_line(line, what, tmp_path):
     assert str(caught.value).startswith(f"{path}:3: ")
 
 
-def test_the_format_is_told_by_name_and_content(tmp_path):
+def test_the_format_is_detected_by_name_and_content(tmp_path):
     (tmp_path / "a.jsonl.gz").write_bytes(
         gzip.compress(b'{"text": "ann runs", "candidates": ["run(ann)"]}\n')
     )

@@ -113,7 +113,7 @@ def test_reprocessing_reaches_the_optimum_over_all_choices(seed, C):
 
 @pytest.mark.parametrize("optimizer_class", [LaRank, PassiveAggressive, Perceptron, SVMStruct])
 @pytest.mark.parametrize("bag", [[], [0, 1, 2]], ids=["empty", "full"])
-def test_bags_that_say_nothing_are_passed_over(optimizer_class, bag):
+def test_bags_that_say_nothing_are_skipped(optimizer_class, bag):
     rng = np.random.default_rng(0)
     X, bags = rng.normal(size=(10, 3)), bags_of(rng, 10, 3)
     with_it = optimizer_class(problem_of(3)).partial_fit(X, bags).partial_fit(rng.normal(size=(1, 3)), [bag])

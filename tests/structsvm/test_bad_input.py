@@ -168,7 +168,7 @@ def test_one_class_is_shown_as_you_wrote_it():
 
 
 @pytest.mark.parametrize("bags", [["cat", "dog"], [1, 2], [None, [1]]], ids=["words", "numbers", "none"])
-def test_plain_labels_are_no_bags(bags):
+def test_plain_labels_are_not_bags(bags):
     for problem in (AmbiguousBags(), AmbiguousBags(classes=[1, 2])):
         with pytest.raises(ValueError, match="is not a bag of labels"):
             LaRank(problem).fit(X[:2], bags)

@@ -168,7 +168,7 @@ def test_greedy_training_sees_the_features_of_the_true_history(seed):
 
 @pytest.mark.parametrize("inference", ["exact", "greedy"])
 @pytest.mark.parametrize("make", [LaRank, Perceptron])
-def test_training_goes_on_to_the_bit_after_a_pause(make, inference):
+def test_training_continues_bit_for_bit_after_a_pause(make, inference):
     rng = np.random.default_rng(3)
     _, X = some_data(rng, n=40)
     y, _ = some_labels(rng, X)

@@ -71,7 +71,7 @@ def test_scikit_learns_own_checks_pass(name):
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.parametrize("form", ["double", "single", "sparse"])
-def test_saved_and_pickled_models_predict_and_go_on_alike(name, form, tmp_path):
+def test_saved_and_pickled_models_predict_and_continue_alike(name, form, tmp_path):
     X, y = data()
     X = {"double": X, "single": X.astype(np.float32), "sparse": sparse.csr_matrix(X)}[form]
     model = fresh(name).fit(X[:100], y[:100])
@@ -94,7 +94,7 @@ def test_saved_and_pickled_models_predict_and_go_on_alike(name, form, tmp_path):
 
 @pytest.mark.parametrize("name", KERNEL_MACHINES)
 @pytest.mark.parametrize("form", ["double", "single", "sparse"])
-def test_a_copy_goes_on_like_the_model_that_goes_on_undisturbed(name, form):
+def test_a_copy_continues_like_the_model_that_continues_undisturbed(name, form):
     X, y = data()
     X = {"double": X, "single": X.astype(np.float32), "sparse": sparse.csr_matrix(X)}[form]
     model, alone = fresh(name).fit(X[:100], y[:100]), fresh(name).fit(X[:100], y[:100])
@@ -118,7 +118,7 @@ def test_a_pickle_changes_nothing_and_a_kernel_matrix_can_be_finished_after_it()
     assert alone.machine_.rows.inputs.stale == []
 
 
-def test_ctrl_c_while_the_support_set_is_put_in_order_is_heard_and_the_books_agree():
+def test_ctrl_c_while_the_support_set_is_put_in_order_is_handled_and_the_counts_agree():
     X, y = curved(400, noise=1.0)
     model = LaSVMClassifier(100.0, gamma=1.0, finish_fit=False).fit(X, y)
     inputs, taken = model.machine_.rows.inputs, []
@@ -141,7 +141,7 @@ def test_ctrl_c_while_the_support_set_is_put_in_order_is_heard_and_the_books_agr
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_a_seed_repeats_to_the_bit_and_another_one_differs(name):
+def test_a_seed_repeats_bit_for_bit_and_another_one_differs(name):
     X, y = data()
     runs = [fresh(name, random_state=seed).fit(X, y).decision_function(X) for seed in (1, 1, 2)]
     np.testing.assert_array_equal(runs[0], runs[1])
@@ -325,7 +325,7 @@ INTERRUPTED = """
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="no signals")
 @pytest.mark.parametrize("name", ["lasvm", "tracking", "sgdqn"])
-def test_ctrl_c_is_heard_and_the_model_is_what_it_was(name):
+def test_ctrl_c_is_handled_and_the_model_is_what_it_was(name):
     code = textwrap.dedent(INTERRUPTED)
     done = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, timeout=120)
     assert done.stdout == "heard\n", done.stderr

@@ -31,7 +31,7 @@ def some_data(rng, n_rows, valued):
 
 @pytest.mark.parametrize("inference", ["exact", "greedy"])
 @pytest.mark.parametrize("valued", [False, True])
-def test_training_is_the_same_to_the_bit_while_features_are_added(inference, valued):
+def test_training_is_the_same_bit_for_bit_while_features_are_added(inference, valued):
     rng = np.random.default_rng(1)
     one, other = (kind(SequenceProblem(LABELS, inference=inference)) for kind in (LaRank, InAnArray))
     for n_rows in (40, 41, 90, 700):

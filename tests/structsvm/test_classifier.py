@@ -196,7 +196,7 @@ def test_the_schedule_is_fixed_without_a_kernel_and_adaptive_with_one():
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_a_fit_that_is_broken_off_leaves_the_model_as_it_was(kernel):
+def test_a_fit_that_is_interrupted_leaves_the_model_as_it_was(kernel):
     X, y = blobs()
     model = LaRankClassifier(kernel=kernel).fit(X, y)
     before = model.decision_function(X)

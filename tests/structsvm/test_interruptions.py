@@ -56,7 +56,7 @@ class Interruption:
     ],
     ids=["larank", "passive-aggressive", "perceptron", "kernel"],
 )
-def test_interrupted_anywhere_a_learner_still_predicts_and_goes_on(make):
+def test_interrupted_anywhere_a_learner_still_predicts_and_continues(make):
     X, y = data()
     learner = make().partial_fit(X, y)
     interrupted, k = 0, 1

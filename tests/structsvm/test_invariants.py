@@ -69,7 +69,7 @@ def test_converged_duals_of_two_seeds_agree(C, data_seed, form):
     assert max(duals) - min(duals) < 1e-3 * max(duals)
 
 
-def test_primal_asks_nothing_of_the_state():
+def test_primal_ignores_the_state():
     X, y = noisy_classes(40)
     optimizer = LaRank(Multiclass()).fit(X, y)
     before, argmax = optimizer._machine.state(), optimizer.n_argmax_

@@ -92,7 +92,7 @@ def test_only_its_owner_can_read_it(tmp_path: Path) -> None:
         assert journal.path.stat().st_mode & 0o077 == 0
 
 
-def test_a_file_that_is_no_journal_is_refused_and_unchanged(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_journal_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("one line without an end")
     for opened in (Journal, read_journal):

@@ -324,7 +324,7 @@ def machines():
 
 
 @pytest.mark.parametrize("k", range(4))
-def test_a_pickle_predicts_and_repeats_to_the_bit(k):
+def test_a_pickle_predicts_and_repeats_bit_for_bit(k):
     learner, X, y = machines()[k]
     learner.fit(X, y)
     copy = pickle.loads(pickle.dumps(learner))

@@ -175,7 +175,7 @@ def test_single_precision_gives_nearly_the_same_optimum():
 
 
 @pytest.mark.parametrize("as_sparse", [False, True])
-def test_partial_fit_keeps_support_patterns_and_goes_on_after_pickling(as_sparse):
+def test_partial_fit_keeps_support_patterns_and_continues_after_pickling(as_sparse):
     X, y = points(n=300)
     X = sparse.csr_matrix(X) if as_sparse else X
     learner = KernelLaRank(Multiclass(classes=range(4)), gamma=0.3, schedule="fixed")
@@ -287,7 +287,7 @@ def test_a_generator_is_asked_for_one_seed_by_a_fit_and_for_none_by_a_refused_on
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_a_fit_that_is_broken_off_leaves_the_new_model_as_far_as_it_came(first):
+def test_a_fit_that_is_interrupted_leaves_the_new_model_with_what_it_learned(first):
     X, y = points(n=1000)
     learner = KernelLaRank(Multiclass(), gamma=0.3)
     if not first:

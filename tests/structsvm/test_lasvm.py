@@ -99,7 +99,7 @@ def test_enough_epochs_give_libsvms_dual(kernel, form):
         assert model.n_kernels_ > LaSVMClassifier(**options, epochs=8).fit(X, y).n_kernels_
 
 
-def test_coefficients_stay_feasible_and_the_books_agree():
+def test_coefficients_stay_feasible_and_the_counts_agree():
     X, y = curved(200)
     weight = np.random.default_rng(1).uniform(0.1, 3, len(y))
     model = LaSVMClassifier(C=2.0, gamma=1.0).fit(X, y, weight)

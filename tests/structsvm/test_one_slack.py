@@ -124,7 +124,7 @@ def test_batches_come_and_go():
     assert oracle.inner.n_stored == 50
 
 
-def test_slots_of_batches_that_are_gone_are_given_out_again():
+def test_slots_of_dropped_batches_are_given_out_again():
     X, y = noisy_classes(40, noise=0.1)
     optimizer = SVMStruct(Multiclass(), C=10.0, formulation="1-slack").fit(X, y)
     for _ in range(20):
@@ -168,7 +168,7 @@ def test_squared_slacks_and_unknown_formulations_are_refused():
 
 
 @pytest.mark.parametrize("where", [0, 100])
-def test_an_exception_in_an_example_leaves_a_model_that_goes_on(where):
+def test_an_exception_in_an_example_leaves_a_model_that_continues(where):
     class Failing(Ordinal):
         calls = 0
 

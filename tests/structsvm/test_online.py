@@ -207,7 +207,7 @@ def test_new_data_may_come_from_generators():
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_a_fit_that_is_broken_off_leaves_the_new_model_as_far_as_it_came(name):
+def test_a_fit_that_is_interrupted_leaves_the_new_model_with_what_it_learned(name):
     old_X, old_y = noisy_classes(40, width=5)
     X, y = noisy_classes(400)
     optimizer = OPTIMIZERS[name](Multiclass()).fit(old_X, old_y)

@@ -59,7 +59,7 @@ def test_similarity_features_have_the_given_products():
 
 
 @pytest.mark.parametrize("similarity", [[[1, 0.5], [0.2, 1]], [[1, 2], [2, 1]], [1.0]])
-def test_what_is_no_similarity_is_refused(similarity):
+def test_what_is_not_a_similarity_is_refused(similarity):
     with pytest.raises(ValueError, match="class similarities must"):
         similarity_features(similarity)
 

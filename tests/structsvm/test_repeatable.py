@@ -76,7 +76,7 @@ def test_one_partial_fit_equals_many(name):
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("door", ["compiled", "python"])
-def test_training_goes_on_after_a_pickle_as_if_nothing_happened(name, door):
+def test_training_continues_after_a_pickle_as_if_nothing_happened(name, door):
     X, y = noisy_classes(60) if door == "compiled" else ordinal_data(60)
     problem = Multiclass() if door == "compiled" else Ordinal()
     optimizer = OPTIMIZERS[name](problem, random_state=5).partial_fit(X[:30], y[:30])
@@ -91,7 +91,7 @@ def test_training_goes_on_after_a_pickle_as_if_nothing_happened(name, door):
 
 
 @pytest.mark.parametrize("name", DUAL_OPTIMIZERS)
-def test_a_pickle_after_fit_goes_on_like_the_original(name):
+def test_a_pickle_after_fit_continues_like_the_original(name):
     X, y = noisy_classes(60)
     more = {"gap_tolerance": 1e-3, "epochs": None} if name in ("larank", "adaptive") else {}
     optimizer = DUAL_OPTIMIZERS[name](Multiclass(), **more).fit(X[:40], y[:40])
@@ -124,7 +124,7 @@ def test_an_optimizer_that_has_seen_nothing_can_be_pickled():
     assert_same_bytes(state_of(revived.fit(X, y)), state_of(LaRank(Multiclass(), C=3.0).fit(X, y)))
 
 
-def test_a_pickle_of_ambiguous_bags_goes_on():
+def test_a_pickle_of_ambiguous_bags_continues():
     X, y = noisy_classes(60)
     bags = [{label, (label + 1) % 4} for label in y]
     optimizer = LaRank(AmbiguousBags()).partial_fit(X[:30], bags[:30])

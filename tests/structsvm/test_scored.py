@@ -54,7 +54,7 @@ def test_sparse_rows_and_balanced_classes_get_probabilities_too(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_there_are_no_probabilities_without_a_calibration(name):
+def test_there_are_not_probabilities_without_a_calibration(name):
     X, y = noisy(100, 3)
     model = MODELS[name]().fit(X, y)
     assert not hasattr(model, "predict_proba")

@@ -92,7 +92,7 @@ def test_more_classes_are_one_against_the_rest():
     np.testing.assert_array_equal(single.coef_[0], model.coef_[1])
 
 
-def test_partial_fit_goes_on_where_fit_stopped():
+def test_partial_fit_continues_where_fit_stopped():
     X, y = sparse_data()
     model = SGDQNClassifier(epochs=1).fit(X, y)
     before = model.primal(X, y)
@@ -113,13 +113,13 @@ def test_a_stream_in_small_batches_is_learned(algorithm, size):
     assert model.score(X, y) > 0.68
 
 
-def test_weights_that_are_no_numbers_are_told():
+def test_weights_that_are_not_numbers_are_reported():
     X, y = sparse_data()
     with pytest.warns(ConvergenceWarning, match="diverged"):
         SGDQNClassifier(1e-6, t0=1e-3, algorithm="svmsgd2", epochs=20).fit(1e3 * X, y)
 
 
-def test_a_stream_goes_on_alike_after_its_file(tmp_path):
+def test_a_stream_continues_alike_after_its_file(tmp_path):
     X, y = sparse_data(n=400)
     model = SGDQNClassifier().partial_fit(X[:3], y[:3], classes=[-1, 1])
     model.save(tmp_path / "stream.ssvm")

@@ -225,7 +225,7 @@ def test_wrong_trees_are_refused(trees, message):
         ("V", "V", "a tree is a tuple"),
     ],
 )
-def test_a_tree_that_does_not_fit_is_told_by_its_place(x, tree, message):
+def test_a_tree_that_does_not_fit_is_reported_by_its_place(x, tree, message):
     optimizer = LaRank(TreeProblem(GRAMMAR))
     with pytest.raises(ValueError, match=f"sentence 1: .*{message}"):
         optimizer.fit([X[0], x.split()], [some_trees(1)[0], tree])
@@ -284,7 +284,7 @@ def test_any_grammar_is_searched_as_by_brute_force(rules, x, seed):
 
 
 @pytest.mark.parametrize("value", [-np.inf, np.nan])
-def test_weights_that_are_no_numbers_are_refused(value):
+def test_weights_that_are_not_numbers_are_refused(value):
     grammar = Grammar.from_string("S -> A S | A\nA -> a | b")
     for sentence in (["a"] * 40, ["a"]):
         with pytest.raises(ValueError, match="finite"):

@@ -84,7 +84,7 @@ def test_columns_are_compared_with_the_part_that_they_have(tmp_path, tags):
     assert evaluate("en-pos", tmp_path / "gold").accuracy == 1
 
 
-def test_other_labels_are_named_beside_its_own(tmp_path):
+def test_other_labels_are_named_with_its_own(tmp_path):
     (tmp_path / "gold").write_text("".join(f"{word} B-{len(word)}\n" for word in WORDS), encoding="utf-8")
     with pytest.raises(DataError, match=r"has the labels B-1, B-2, B-3 .*the model has ADJ.*--column"):
         evaluate("en-pos", tmp_path / "gold")
@@ -137,7 +137,7 @@ def test_saving_it_again_gives_the_same_bytes(tmp_path):
         assert (tmp_path / "again").read_bytes() == MODEL.read_bytes()
 
 
-def test_the_card_tells_of_this_file():
+def test_the_card_describes_this_file():
     card = MODEL.with_suffix(".md").read_text(encoding="utf-8")
     model = TaggerModel.load(MODEL)
     assert f"{MODEL.stat().st_size / 1e6:.2f} MB, {model.n_features:,} features" in card
@@ -162,12 +162,12 @@ def test_accuracy_is_that_of_the_card(capsys):
     assert line.split("|")[2:4] == [f" {value:.2f} " for value in found]
 
 
-def test_columns_read_as_text_are_told(tmp_path):
+def test_columns_read_as_text_are_reported(tmp_path):
     with pytest.warns(UserWarning, match="every line has 2 words; use --format columns"):
         tagged(tmp_path, "the DT\nold JJ\ncat NN\nsleeps VBZ\n\n")
 
 
-def test_it_is_not_gone_on_with(tmp_path):
+def test_it_is_not_resumed(tmp_path):
     (tmp_path / "train").write_text("the DT\ncat NN\n", encoding="utf-8")
     with pytest.raises(ValueError, match="its labels come from several columns"):
         train("pos", tmp_path / "train", tmp_path / "model", resume="en-pos")

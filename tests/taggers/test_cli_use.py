@@ -103,7 +103,7 @@ def test_wrong_options_are_refused_before_any_work(folder, arguments, part):
     assert not (folder / "x.ssvm").exists()
 
 
-def test_gold_alone_is_not_compared_with_the_column_beside_it(folder):
+def test_gold_alone_is_not_compared_with_the_next_column(folder):
     refused(run("evaluate", "test.txt", cwd=folder), 1, "no label in common", "evaluate MODEL FILE")
     refused(run("evaluate", "-", cwd=folder, stdin=b"a\nb\n"), 1, "one column", "evaluate MODEL FILE")
 
@@ -164,14 +164,14 @@ def test_no_file_that_is_read_is_written_over(folder, arguments):
     assert (folder / "own.txt").read_bytes() == (folder / "test.txt").read_bytes()
 
 
-def test_a_model_is_gone_on_with_in_place(folder):
+def test_a_model_is_resumed_in_place(folder):
     shutil.copy(folder / "chunk.ssvm", folder / "own.ssvm")
     more = ("train", "chunk", "test.txt", "--resume", "own.ssvm", "-o", "own.ssvm", "-q")
     assert run(*more, cwd=folder).returncode == 0
     assert (folder / "own.ssvm").read_bytes() != (folder / "chunk.ssvm").read_bytes()
 
 
-def test_a_model_is_not_gone_on_with_on_fewer_columns(folder):
+def test_a_model_is_not_resumed_on_fewer_columns(folder):
     (folder / "words.txt").write_text("the B-NP\ncat I-NP\nsleeps B-VP\n\n")
     before = (folder / "chunk.ssvm").read_bytes()
     done = run("train", "chunk", "words.txt", "--resume", "chunk.ssvm", "-o", "chunk.ssvm", cwd=folder)
@@ -179,7 +179,7 @@ def test_a_model_is_not_gone_on_with_on_fewer_columns(folder):
     assert (folder / "chunk.ssvm").read_bytes() == before
 
 
-def test_a_string_is_no_sentence():
+def test_a_string_is_not_a_sentence():
     tagger = PosTagger.load("en-pos")
     for wrong in (lambda: tagger.tag("The cat sleeps"), lambda: tagger.predict(["The cat sleeps"])):
         with pytest.raises(TypeError, match="a list of tokens, got the string 'The cat sleeps'"):
@@ -192,7 +192,7 @@ def test_a_model_of_crfsuite_is_known(folder):
     refused(done, 2, "model.crfsuite is a CRFsuite model", "train label FILE")
 
 
-def test_a_model_that_is_not_there_names_those_that_come_along(folder):
+def test_a_model_that_does_not_exist_names_those_that_are_included(folder):
     for command in ("tag", "evaluate", "inspect"):
         done = run(command, "en-ner", *["test.txt"] * (command != "inspect"), cwd=folder)
         refused(done, 2, "en-ner does not exist", "included models: en-pos")
@@ -250,7 +250,7 @@ def test_help_shows_whole_summaries_examples_and_defaults(folder):
     assert "features and weights" in run("inspect", "--help", cwd=folder).stdout.decode()
 
 
-def test_help_on_a_full_disk_is_told_in_a_sentence(folder):
+def test_help_on_a_full_disk_gets_one_sentence(folder):
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full here")
     for arguments in (["--help"], ["tag", "--help"], ["--version"]):
@@ -348,7 +348,7 @@ def test_iob1_is_read_and_answered(folder):
     assert run("tag", "iob1.ssvm", "iob1.txt", "--replace", cwd=folder).stdout == iob1
 
 
-def test_a_seed_repeats_to_the_bit_and_another_does_not(folder):
+def test_a_seed_repeats_bit_for_bit_and_another_does_not(folder):
     models = []
     for seed in (5, 5, 6):
         run(*TRAIN[:3], "-o", "s.ssvm", "--seed", seed, "-q", cwd=folder)
@@ -366,7 +366,7 @@ def test_crfpp_bigrams_with_cells_work_from_file_to_file(folder, inference):
     assert done.stdout == (folder / "test.txt").read_bytes()
 
 
-def test_what_would_be_learned_or_compared_in_vain_is_told(folder):
+def test_useless_training_and_comparison_are_reported(folder):
     (folder / "gold.conllu").write_bytes(as_conllu(5))
     refused(
         run("evaluate", "gold.conllu", cwd=folder), 1, "no column of predicted labels", "evaluate MODEL FILE"
@@ -416,7 +416,7 @@ def test_crfsuite_files_are_known_and_others_are_not_taken_for_them(folder):
     refused(run("tag", "chunk.ssvm", "items.txt", cwd=folder), 1, "this file is in CRFsuite's format")
 
 
-def test_labels_that_are_not_all_of_one_scheme_are_told(folder):
+def test_labels_that_are_not_all_of_one_scheme_are_reported(folder):
     for scheme in ("IOB1", "IOBES"):
         done = run("convert", "train.txt", "--to", scheme, cwd=folder)
         (folder / f"{scheme}.txt").write_bytes(done.stdout)
@@ -448,7 +448,7 @@ def test_phrases_of_one_word_are_compared_in_any_scheme(folder):
         assert run("tag", "short.ssvm", "other.txt", cwd=folder).returncode == 0
 
 
-def test_evaluation_tells_of_other_labels_and_schemes(folder):
+def test_evaluation_names_other_labels_and_schemes(folder):
     assert run("evaluate", "chunk.ssvm", "test.txt", cwd=folder).stderr == b""
     iob1 = run("convert", "test.txt", "--to", "IOB1", cwd=folder).stdout
     (folder / "iob1.test").write_bytes(iob1)
@@ -475,7 +475,7 @@ def test_evaluation_tells_of_other_labels_and_schemes(folder):
         (("--columns", "0,9"), "so there is no column 9 "),
     ],
 )
-def test_columns_that_are_not_there_are_named_as_they_were_asked_for(folder, chosen, part):
+def test_columns_that_do_not_exist_are_named_as_they_were_asked_for(folder, chosen, part):
     refused(run(*TRAIN, *chosen, cwd=folder), 1, "train.txt:1: ", part)
 
 

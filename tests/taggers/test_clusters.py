@@ -171,7 +171,7 @@ def test_clusters_repeat_where_the_table_has_equal_directions():
         np.testing.assert_array_equal(find_word_classes(columns).numbers, first.numbers)
 
 
-def test_a_decomposition_that_does_not_converge_is_told_and_done_without(monkeypatch):
+def test_a_decomposition_that_does_not_converge_is_reported_and_done_without(monkeypatch):
     real = scipy.sparse.linalg.eigsh
     monkeypatch.setattr("scipy.sparse.linalg.eigsh", partial(real, maxiter=1, tol=1e-300))
     with pytest.warns(UserWarning, match="no word classes were found.*No convergence"):

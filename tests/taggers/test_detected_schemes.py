@@ -34,7 +34,7 @@ def test_a_scheme_is_not_guessed(labels):
     assert loose(SequenceTagger().fit([["a"] * len(labels)], [labels]))
 
 
-def test_declared_labels_can_come_in_any_order():
+def test_declared_labels_can_appear_in_any_order():
     for classes in (["O", "B-x", "I-x"], ["I-y", "I-x", "B-y", "B-x"]):
         assert SequenceTagger().declare(classes).model_.outer == "IOB2"
     assert loose(SequenceTagger().declare(["B-x", "NOUN"]))

@@ -140,7 +140,7 @@ def test_the_size_of_documents_can_change_after_training(tmp_path):
     assert trained.set_params(documents=1).predict(PAIRS)[1] == ["O", "O"]
 
 
-def test_two_rounds_cannot_go_on():
+def test_two_rounds_cannot_continue():
     with pytest.raises(ValueError, match="two rounds and cannot learn more; train it"):
         tagger().partial_fit(X, Y)
     with pytest.raises(ValueError, match="two rounds and cannot learn more; train it"):

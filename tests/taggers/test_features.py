@@ -210,7 +210,7 @@ def test_reserve_keeps_what_is_there():
 
 
 @pytest.mark.parametrize("keys", [np.zeros(10**5, np.uint32), np.arange(10**5, dtype=np.uint64)])
-def test_keys_that_are_no_hashes_are_refused_before_they_take_forever(keys):
+def test_keys_that_are_not_hashes_are_refused_before_they_take_forever(keys):
     with pytest.raises(ValueError, match="not hashes"):
         KeyTable(keys)
 

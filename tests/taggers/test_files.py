@@ -89,7 +89,7 @@ def test_files_without_tokens_are_refused(tmp_path, content):
         list(read_columns(path))
 
 
-def test_missing_folders_and_broken_archives_are_told(tmp_path):
+def test_missing_folders_and_broken_archives_are_reported(tmp_path):
     with pytest.raises(DataError, match="No such file"):
         list(read_columns(tmp_path / "absent"))
     with pytest.raises(DataError, match="directory"):

@@ -42,7 +42,7 @@ def test_what_depends_on_word_and_label_together_is_learned(inference, template,
     assert SequenceTagger(template="w[0]", **options).fit(X, Y).score(X_TEST, Y_TEST) < 0.9
 
 
-def test_greedy_inference_looks_farther_back():
+def test_greedy_inference_looks_further_back():
     rng = random.Random(2)
     words, labels = [], []
     for _ in range(150):

@@ -91,7 +91,7 @@ def test_unknown_names_are_left_out():
         ({"a": float("inf")}, ValueError),
     ],
 )
-def test_what_is_no_feature_is_refused(token, error):
+def test_what_is_not_a_feature_is_refused(token, error):
     with pytest.raises(error):
         encode_dicts([[token]], KeyTable(), grow=True)
 

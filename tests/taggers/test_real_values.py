@@ -48,7 +48,7 @@ def test_a_column_of_numbers_is_learned_and_explained(tmp_path):
     assert "p.value[0]:t" in dict(told[1]["features"])
 
 
-def test_a_cell_that_is_no_number_is_named_with_its_line(tmp_path):
+def test_a_cell_that_is_not_a_number_is_named_with_its_line(tmp_path):
     (tmp_path / "train").write_text("hot 3.5 A\ncold warm B\n")
     train = ["train", "label", "train", "--template", "w[0], p.value[0]", "-o", "model"]
     done = run(*train, cwd=tmp_path)
@@ -118,7 +118,7 @@ def last_letter(tokens, at):
     return {"last": tokens[at][-1], "place": at / 10}
 
 
-def test_a_function_adds_features_beside_a_template(tmp_path):
+def test_a_function_adds_features_to_a_template(tmp_path):
     tagger = SequenceTagger(template="w[0]", features=last_letter, epochs=9, keep_names=True).fit(PLAIN, Y)
     assert tagger.predict(PLAIN[:1]) == Y[:1]
     assert {"last:t", "place"} <= set(tagger.model_.feature_names)
@@ -130,7 +130,7 @@ def test_a_function_adds_features_beside_a_template(tmp_path):
         SequenceTagger(features=3).fit(PLAIN, Y)
 
 
-def test_dicts_beside_words_are_the_same_as_a_function():
+def test_dicts_with_words_are_the_same_as_a_function():
     pairs = [[(w, last_letter(words, at)) for at, w in enumerate(words)] for words in PLAIN]
     by_dict = SequenceTagger(template="w[0]").fit(pairs, Y)
     by_function = SequenceTagger(template="w[0]", features=last_letter).fit(PLAIN, Y)

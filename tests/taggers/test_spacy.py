@@ -194,7 +194,7 @@ def test_two_processes_give_the_labels_of_one(tmp_path):
     assert [annotation(doc) for doc in nlp.pipe(texts, n_process=2, batch_size=10)] == alone
 
 
-def test_training_resumed_from_disk_goes_on_to_the_bit(tmp_path):
+def test_training_resumed_from_disk_continues_bit_for_bit(tmp_path):
     config = {"keep_state": True}
     whole, part = trained("structsvm_tagger", config, n=40), trained("structsvm_tagger", config, n=40)
     part.to_disk(tmp_path / "part")
@@ -205,7 +205,7 @@ def test_training_resumed_from_disk_goes_on_to_the_bit(tmp_path):
     assert_same_weights(*[model_of(nlp.get_pipe("structsvm_tagger")) for nlp in (whole, part)])
 
 
-def test_without_its_state_training_goes_on_from_the_weights_and_says_so(tmp_path):
+def test_without_its_state_training_continues_from_the_weights_and_says_so(tmp_path):
     nlp = trained("structsvm_tagger", n=40)
     nlp.to_disk(tmp_path / "a")
     nlp = spacy.load(tmp_path / "a")
@@ -246,7 +246,7 @@ def test_a_pipeline_that_begins_with_nothing_learns_phrases(nlp):
     assert nlp.evaluate(examples(nlp.vocab, 20, seed=3))["ents_f"] > 0.9
 
 
-def test_initialize_takes_given_labels_and_begins_anew(nlp):
+def test_initialize_takes_given_labels_and_starts_again(nlp):
     tagger = nlp.add_pipe("structsvm_tagger")
     data = examples(nlp.vocab, 10)
     tagger.initialize(lambda: data, labels=["A", "B"])
@@ -256,7 +256,7 @@ def test_initialize_takes_given_labels_and_begins_anew(nlp):
     assert {token.tag_ for token in nlp("the cat")} <= set(tagger.labels)  # untrained, and no error
 
 
-def test_tokens_without_gold_and_empty_docs_teach_nothing(nlp):
+def test_tokens_without_labels_and_empty_docs_teach_nothing(nlp):
     tagger = nlp.add_pipe("structsvm_tagger")
     data = examples(nlp.vocab, 30)
     nlp.initialize(lambda: data)
@@ -340,7 +340,7 @@ def test_displacy_draws_chunks_and_entities():
     assert ">NP<" in "".join(html.split())
 
 
-def test_wrong_use_is_told_in_a_sentence(nlp, tmp_path):
+def test_wrong_use_gets_one_sentence(nlp, tmp_path):
     with pytest.raises(ValueError, match=r"columns must be among .*, got 'WORD'"):
         nlp.add_pipe("structsvm_tagger", config={"columns": ["WORD"]})
     with pytest.raises(ValueError, match="target must be one of"):

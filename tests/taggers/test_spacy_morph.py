@@ -309,7 +309,7 @@ def without(columns, folder, nlp):
         ("structsvm_lemmatizer", "LEMMA", [2], "use a treebank with lemmas, or remove the component"),
     ],
 )
-def test_a_treebank_without_gold_labels_is_refused_with_what_to_do(tmp_path, factory, target, columns, hint):
+def test_a_treebank_without_labels_is_refused_with_what_to_do(tmp_path, factory, target, columns, hint):
     nlp = spacy.blank("en")
     examples = without(columns, tmp_path, nlp)
     nlp.add_pipe(factory, name="mine", config={"target": target})

@@ -59,7 +59,7 @@ def test_spacy_train_as_a_command_then_two_processes(tmp_path):
     ]
 
 
-def test_training_goes_on_from_a_pipeline(tmp_path):
+def test_training_continues_from_a_pipeline(tmp_path):
     overrides = prepared("pos", tmp_path)
     spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides={**overrides, "training.max_epochs": 1})
     text = config("pos").replace(

@@ -107,7 +107,7 @@ def test_spaces_come_from_the_text_of_a_sentence_if_it_fits():
     assert not raw_text(rows.encode()).joined
 
 
-def test_a_text_that_does_not_match_its_tokens_is_told(folder):
+def test_a_text_that_does_not_match_its_tokens_is_reported(folder):
     broken = treebank(20).replace("# sent_id = 3\n", "# sent_id = 3\n# text = nothing of the kind\n")
     (folder / "broken.conllu").write_text(broken)
     line = broken.split("\n").index("# text = nothing of the kind") + 1

@@ -189,7 +189,7 @@ def test_features_without_a_weight_are_forgotten_first():
     assert all(tagger.explain([word])[0]["features"] for word in ("old", "older"))
 
 
-def test_a_bounded_tagger_is_saved_copied_and_goes_on(tmp_path):
+def test_a_bounded_tagger_is_saved_copied_and_continues(tmp_path):
     tagger = Chunker(max_features=2000, max_support=30, keep_names=True)
     for number in range(10):
         tagger.partial_fit(*batch(number))

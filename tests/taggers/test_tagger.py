@@ -107,7 +107,7 @@ def test_columns_with_the_place_of_the_labels(tmp_path):
     assert tagger.predict(X_TEST) == Chunker().fit(X, Y).predict(X_TEST)
 
 
-def test_a_seed_repeats_to_the_bit(tmp_path):
+def test_a_seed_repeats_bit_for_bit(tmp_path):
     once, again, other = (
         saved_bytes(Chunker(random_state=seed).fit(X, Y), tmp_path / "m", training_state=True)
         for seed in (3, 3, 4)
@@ -151,7 +151,7 @@ def test_two_passes_are_one_pass_saved_with_its_state_and_one_more(tmp_path, alg
     assert resumed.optimizer_.weights_.tobytes() == whole.optimizer_.weights_.tobytes()
 
 
-def test_a_model_without_its_state_goes_on_and_says_what_it_gave_up(tmp_path):
+def test_a_model_without_its_state_continues_and_says_what_it_gave_up(tmp_path):
     Chunker().fit(X[:40], Y[:40]).save(tmp_path / "m")
     tagger = Chunker.load(tmp_path / "m")
     with pytest.warns(UserWarning, match="without its training state"):
@@ -308,7 +308,7 @@ def test_eight_threads_give_the_serial_result():
     assert tagger.predict(X_TEST[:3]) == expected[:3]
 
 
-def test_pickles_predict_and_go_on():
+def test_pickles_predict_and_continue():
     tagger = Chunker().fit(X, Y)
     copy = pickle.loads(pickle.dumps(tagger))
     assert copy.predict(X_TEST) == tagger.predict(X_TEST)
@@ -423,7 +423,7 @@ NEW = [[("Zorro", "NNP"), ("hums", "VBZ")]] * 30, [["B-NEW", "O"]] * 30
     ("changes", "error"),
     [({"callback": interrupted}, KeyboardInterrupt), ({"C": -1}, ValueError), ({"callback": 3}, ValueError)],
 )
-def test_a_call_broken_off_or_refused_leaves_a_whole_model(tmp_path, inference, go_on, new, changes, error):
+def test_a_call_interrupted_or_refused_leaves_a_whole_model(tmp_path, inference, go_on, new, changes, error):
     options = {"inference": inference, "template": "w[0], p[0], y[-1]|p[0]", "keep_names": True}
     tagger = SequenceTagger(**options).fit(X, Y)
     before = tagger.set_params(**changes).predict(X_TEST)

@@ -135,6 +135,6 @@ def test_a_column_that_no_pattern_reads_gets_a_warning():
         ([["a", 5]], [["N", "V"]], "a token must be a str or a tuple of str, got 5"),
     ],
 )
-def test_what_is_no_sentence_or_token_is_refused(X, y, words):
+def test_what_is_not_a_sentence_or_token_is_refused(X, y, words):
     with pytest.raises(TypeError, match=words):
         SequenceTagger().fit(X, y)
