@@ -1,7 +1,7 @@
 """Generate the pages that document the program's own texts: `python docs/generate.py`.
 
-reference/command-line.md shows the help of every command, reference/options.md the table of training options.
-A test compares both with the program.
+reference/command-line.md shows the help of every command, reference/options.md the table of training options,
+and reference/model-fields.md the fields of model files. A test compares them with the program.
 """
 
 from __future__ import annotations
@@ -67,7 +67,61 @@ def options() -> str:
     return OPTIONS + done.stdout
 
 
-PAGES = {"reference/command-line.md": command_line, "reference/options.md": options}
+FIELDS = """# Fields of model files
+
+This page lists what each kind of [model file](model-files.md) contains. Arrays have a data type and
+a shape; every other field is a key of `meta`. Loading checks the types, shapes and bounds of all
+fields, and then that they fit together.
+"""
+
+
+def model_fields() -> str:
+    """The page of the fields: the tables by which model files are written, read and checked."""
+    from semparse import ospas, schema, thesis
+    from semparse.concepts import labeller
+    from semparse.latent import alignment, features, learner
+    from structsvm import classifier_file as classifiers
+    from structsvm.binary import _file as binary
+    from structsvm.files import sparse_weights
+    from taggers import model_file as taggers
+    from taggers import pipeline
+
+    parts = {
+        "Taggers: labels": (taggers.LABELS, ""),
+        "Taggers: features": (taggers.FEATURES, ""),
+        "Taggers: weights, first those of previous labels, then those of features": (
+            sparse_weights.FIELDS,
+            "",
+        ),
+        "Taggers: training": (taggers.TRAINING, ""),
+        "Taggers: word classes": (taggers.CLASSES, "classes.NAME."),
+        "Taggers: gazetteers": (taggers.GAZETTEER, "gazetteers.NAME."),
+        "Taggers: word vectors": (taggers.VECTORS, "vectors.NAME."),
+        "Pipelines": (pipeline.FIELDS + pipeline.KEYS, ""),
+        "Multiclass classifiers": (classifiers.FIELDS, ""),
+        "Multiclass classifiers: linear": (classifiers.LINEAR, ""),
+        "Multiclass classifiers: kernels": (classifiers.KERNEL, ""),
+        "Binary classifiers": (binary.FIELDS, ""),
+        "Binary classifiers: kernel machines": (binary.KERNEL_MACHINE + binary.MACHINE, ""),
+        "Binary classifiers: SGDQN": (binary.SGDQN, ""),
+        "Semantic parsers": (ospas.FIELDS, ""),
+        "Semantic parsers: `schema`": (schema.SEEN, ""),
+        "Semantic parsers: `model` of the latent parser": (learner.FIELDS, ""),
+        "Semantic parsers: `alignment` in `model`": (alignment.FIELDS, "alignment."),
+        "Semantic parsers: weights in `model`": (features.FIELDS, "NAME."),
+        "Semantic parsers: `model` of the thesis": (thesis.FIELDS, ""),
+        "Concept labellers": (labeller.FIELDS + labeller.NETWORK, ""),
+    }
+    return FIELDS + "".join(
+        f"\n## {title}\n\n{table.markdown(prefix)}" for title, (table, prefix) in parts.items()
+    )
+
+
+PAGES = {
+    "reference/command-line.md": command_line,
+    "reference/options.md": options,
+    "reference/model-fields.md": model_fields,
+}
 
 
 def main() -> None:

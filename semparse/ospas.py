@@ -17,7 +17,8 @@ from semparse.meaning import MR, as_mr
 from semparse.parse import Match, Parse
 from semparse.schema import Schema
 from semparse.thesis import EMPTIES, ThesisParser
-from structsvm.files import ModelFileError, consistent, load_model, save_model
+from structsvm.files import consistent, load_model, save_model
+from structsvm.files.codec import Field, Kind, Table, mapped
 from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import (
@@ -28,7 +29,15 @@ from structsvm.validation import (
     check_seed,
 )
 
-KIND, FORMAT = "ospas", 2  # format 1 had no chart
+KIND = Kind(  # format 1 had no chart
+    "ospas", "semantic parser", "use one written by `structsvm parse train` or Ospas.save", "format", (2,)
+)
+FIELDS = Table(
+    Field("parameters", mapped(), "the options of the parser"),
+    Field("schema", mapped(), "the relations and arguments seen"),
+    Field("rng", mapped(), "the state of the random numbers"),
+    Field("model", mapped(), "the metadata of the latent parser or that of the thesis"),
+)
 # Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
 DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.1, "passes": 2}, "paper": {"C": 0.1, "passes": 1}}
 NESTED_PASSES = 5  # chosen within the training part of a fold of GeoQuery
@@ -363,29 +372,22 @@ class Ospas(Estimator):
             parameters["random_state"] = None
         arrays, meta = model.state()
         values = {"schema": model.schemas.to_json(), "rng": self._rng.bit_generator.state, "model": meta}
-        save_model(path, arrays, {"kind": KIND, "format": FORMAT, "parameters": parameters, **values})
+        _, meta = FIELDS.write({"parameters": parameters, **values})
+        save_model(path, arrays, {"kind": KIND.name, KIND.key: KIND.versions[-1], **meta})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model file; raise ModelFileError if it is not a semantic parser or is inconsistent."""
         arrays, meta = load_model(path)
-        if meta.get("kind") != KIND:
-            raise ModelFileError(
-                f"Model file {path} is not a semantic parser but has the kind {meta.get('kind')!r}; use one "
-                "written by `structsvm parse train` or Ospas.save."
-            )
-        if meta.get("format") != FORMAT:
-            raise ModelFileError(
-                f"Model file {path} has format {meta.get('format', 1)!r}, but this version reads only "
-                f"format {FORMAT}; train the parser again."
-            )
+        KIND.check(path, meta)
         with consistent(path, "parser"):
-            parameters = dict(meta["parameters"])
+            found = FIELDS.read(arrays, meta)
+            parameters = dict(found["parameters"])
             parameters["features"] = tuple(parameters["features"])  # a list in JSON
             parser = cls(**parameters)
             model, rng = parser._new_model()
-            model.schemas.set_json(meta["schema"], model.given)
-            rng.bit_generator.state = meta["rng"]
-            model.set_state(arrays, meta["model"])
+            model.schemas.set_json(found["schema"], model.given)
+            rng.bit_generator.state = found["rng"]
+            model.set_state(arrays, found["model"])
         parser._adopt(model, rng)
         return parser

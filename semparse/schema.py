@@ -12,14 +12,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from semparse.checks import checked_count, numbered
 from semparse.meaning import MR
+from structsvm.files.codec import Field, Table, items, mapped, names, row, text, whole
 
 ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
 SHARED = 0.5  # of the constants of the smaller of two slots, for both to be of one type
 NUMBER = r"[+-]?\d+(\.\d+)?"
 NUMBERS = 3  # different ones, and nothing else: the type is open
 LONGEST_PATTERN = 200
+SEEN = Table(
+    Field("fillers", mapped(items(names())), "the constants of each slot, by relation"),
+    Field("inner", mapped(items(names())), "the relations of each slot, by relation"),
+    Field("least", mapped(whole()), "the fewest arguments, by relation"),
+    Field("repeats", items(row(text(), whole(1), whole(), whole(-1))),
+          "how often a slot of a relation repeated an earlier one; -1 if it once did not"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -234,27 +241,18 @@ class SchemaLearner:
 
     def set_json(self, value: Any, given: Schema | None = None) -> None:
         """Restore the result of `to_json`; raise ValueError if it is inconsistent or breaks the schema."""
-        self.fillers = {
-            rel: [set(numbered(slot, f"a slot of {rel!r}")) for slot in slots]
-            for rel, slots in value["fillers"].items()
-        }
-        self.inner = {
-            rel: [set(numbered(slot, f"a slot of {rel!r}")) for slot in value["inner"][rel]]
-            for rel in self.fillers
-        }
+        found = SEEN.read({}, value)
+        self.fillers = {rel: [*map(set, slots)] for rel, slots in found["fillers"].items()}
+        self.inner = {rel: [*map(set, found["inner"][rel])] for rel in self.fillers}
+        self.least = {rel: found["least"][rel] for rel in self.fillers}
         for rel, slots in self.inner.items():
             if len(slots) != len(self.fillers[rel]) or not all(s <= self.fillers.keys() for s in slots):
                 raise ValueError(f"the relations seen as arguments of {rel!r} do not fit the others")
-        self.least = {
-            rel: checked_count(value["least"][rel], f"least of {rel!r}", high=len(slots))
-            for rel, slots in self.fillers.items()
-        }
-        self.repeats = {}
-        for rel, later, earlier, times in value["repeats"]:
-            last = len(self.fillers[rel]) - 1
-            later = checked_count(later, f"a slot of {rel!r}", low=1, high=last)
-            earlier = checked_count(earlier, f"a slot of {rel!r}", high=later - 1)
-            self.repeats[rel, later, earlier] = checked_count(times, f"repeats of {rel!r}", low=-1)
+            if self.least[rel] > len(slots):
+                raise ValueError(f"{rel!r} has fewer arguments than it must have")
+        self.repeats = {(rel, later, earlier): times for rel, later, earlier, times in found["repeats"]}
+        if not all(earlier < later < len(self.fillers[rel]) for rel, later, earlier in self.repeats):
+            raise ValueError("a slot that repeats another does not exist")
         self._schema = self._made()
         if given is None:
             return

@@ -13,20 +13,31 @@ from typing import Any
 import numpy as np
 
 from semparse._bags import STRATEGIES, BagLearner
-from semparse.checks import (
-    LARGEST_COUNT,
-    LARGEST_NUMBER,
-    LARGEST_WEIGHT,
-    checked_array,
-    checked_count,
-    numbered,
-)
 from semparse.meaning import MR, distinct
 from semparse.parse import EMPTY, Match, Node, Parse
 from semparse.schema import Schema, SchemaLearner
+from structsvm.files.codec import FLOAT_MAX, Array, Field, Table, names, whole
+from structsvm.validation import LARGEST_COUNT
 
 EMPTIES = ("min", "max", "total")
 WINDOW = 3
+LARGEST_WEIGHT = 1e30  # products of weights stay finite
+FIELDS = Table(
+    Field("symbols", names(least=1), "the symbols; the first stands for none"),
+    Field("words", names(least=1), "the words"),
+    Field("features", names(), "the features of roles"),
+    Field("n_roles", whole(), "the number of roles"),
+    *(
+        Field(f"{name}.{part}", kind, f"{meaning} of the model of {name}")
+        for name, shape in (("symbols", ("words", "symbols")), ("roles", ("features", "roles")))
+        for part, kind, meaning in (
+            ("w", Array(np.float64, *shape, high=LARGEST_WEIGHT), "the weights"),
+            ("drift", Array(np.float64, *shape, high=FLOAT_MAX), "the sums of changes times steps"),
+            ("counts", Array(np.int64, 2, low=0, high=LARGEST_COUNT), "the steps and the number of labels"),
+            ("rng", Array(np.uint64, 1), "the state of the random numbers"),
+        )
+    ),
+)
 
 
 class ThesisParser:
@@ -255,40 +266,32 @@ class ThesisParser:
         """Arrays and JSON values for a model file."""
         if self.features:  # a relation with more arguments may have come since roles were last learned
             self.role_learner.grow(len(self.features), self.n_roles)
-        arrays: dict[str, np.ndarray] = {}
+        state: dict[str, Any] = {"n_roles": self.n_roles}
         for name, learner in (("symbols", self.symbol_learner), ("roles", self.role_learner)):
             w, drift, counts, rng = learner.state()
             n = len(self.words if name == "symbols" else self.features)
-            arrays |= {f"{name}.w": w[:n], f"{name}.drift": drift[:n]}
-            arrays |= {f"{name}.counts": counts, f"{name}.rng": rng}
-        meta = {
-            "symbols": list(self.symbols),
-            "words": list(self.words),
-            "features": list(self.features),
-            "n_roles": self.n_roles,
-        }
-        return arrays, meta
+            state |= {f"{name}.w": w[:n], f"{name}.drift": drift[:n]}
+            state |= {f"{name}.counts": counts, f"{name}.rng": rng}
+        for name in ("symbols", "words", "features"):
+            state[name] = list(getattr(self, name))
+        return FIELDS.write(state)
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         """Restore the result of `state`; raise ValueError if it is inconsistent."""
-        self.symbols = numbered(meta["symbols"], "symbols")
-        self.words = numbered(meta["words"], "words")
-        self.features = numbered(meta["features"], "features")
-        if next(iter(self.symbols), None) != EMPTY or not self.words:
-            raise ValueError(f"the symbols must start with {EMPTY!r}, and there must be words")
         n_roles = 1 + max(map(len, self.schemas.fillers.values()), default=0)
-        self.n_roles = checked_count(meta["n_roles"], "n_roles", low=n_roles, high=n_roles)
-        sizes = {"symbols": (len(self.words), len(self.symbols)), "roles": (len(self.features), n_roles)}
-        for name, (n_features, n_labels) in sizes.items():
-            shape = (n_features, n_labels if n_features else 0)
-            w = checked_array(arrays, f"{name}.w", np.float64, shape, LARGEST_WEIGHT)
-            drift = checked_array(arrays, f"{name}.drift", np.float64, shape, LARGEST_NUMBER)
-            counts = checked_array(arrays, f"{name}.counts", np.int64, (2,), LARGEST_COUNT)
-            rng = checked_array(arrays, f"{name}.rng", np.uint64, (1,), 2**64)
-            if counts[0] < 1 or counts[1] != shape[1]:
-                raise ValueError(f"{name}.counts does not fit the weights, got {counts.tolist()}")
-            learner = self.symbol_learner if name == "symbols" else self.role_learner
-            learner.set_state(w, drift, counts, rng)
+        found = FIELDS.read(arrays, meta, roles=n_roles if meta.get("features") else 0)
+        for name in ("symbols", "words", "features"):
+            setattr(self, name, {one: k for k, one in enumerate(found[name])})
+        if next(iter(self.symbols)) != EMPTY:
+            raise ValueError(f"the symbols must start with {EMPTY!r}")
+        if found["n_roles"] != n_roles:
+            raise ValueError(f"n_roles must be {n_roles}, got {found['n_roles']}")
+        self.n_roles = n_roles
+        for name, learner in (("symbols", self.symbol_learner), ("roles", self.role_learner)):
+            state = [found[f"{name}.{part}"] for part in ("w", "drift", "counts", "rng")]
+            if state[2][0] < 1 or state[2][1] != state[0].shape[1]:
+                raise ValueError(f"{name}.counts does not fit the weights, got {state[2].tolist()}")
+            learner.set_state(*state)
 
 
 def _size_with(known: dict[str, int], names: list[str]) -> int:

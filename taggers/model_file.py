@@ -1,10 +1,9 @@
-"""Read and write the model files of taggers; everything in a file is checked before it is used."""
+"""The model files of taggers, as tables of fields; everything in a file is checked before it is used."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import stat
 from collections.abc import Iterable
@@ -23,8 +22,26 @@ from structsvm.files import (
     save_model,
     shared_bytes,
 )
+from structsvm.files.codec import (
+    FLAG,
+    Array,
+    Arrays,
+    Field,
+    Kind,
+    Table,
+    items,
+    mapped,
+    maybe,
+    names,
+    number,
+    record,
+    row,
+    text,
+    whole,
+)
 from structsvm.options import Option
 from structsvm.problems.sequence import Candidates
+from structsvm.validation import MOST
 from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import CLUSTER
 from taggers.features.extract import HASHING, KeyTable
@@ -40,14 +57,66 @@ from taggers.options import OPTIONS, SCHEMES
 
 FOLDER = Path(__file__).parent / "models"
 BUNDLED = ("en-pos", "en", "af")
-KIND = "tagger"
-LAYOUT = 2
-STATE = "state."
-FIRST = "first."
-SETS = "candidates."
-PLAIN = ("labels", "outer", "inner", "constrained", "inference", "order", "report", "parameters", "files")
+KIND = Kind("tagger", "tagger", "use a model of structsvm train", "layout", (2,))
+FIRST = "first."  # before the names of the arrays of the first round
 PAIR = 16  # bytes for each pair of labels: the score of a transition, whether it is barred, and copies
+
+HASHES = (np.uint64, np.uint32)
+LABELS = Table(
+    Field("labels", names(text(least=1, utf8=True), most=MOST_LABELS),
+          "the labels, in the scheme of the weights"),
+    Field("outer", text(SCHEMES), "the scheme of the labels that users see"),
+    Field("inner", text(SCHEMES), "the scheme of the labels that have weights"),
+    Field("constrained", FLAG, "whether only sequences that are valid in the scheme are predicted"),
+    Field("inference", text(("exact", "greedy")), "Viterbi, or label by label"),
+    Field("order", whole(high=MOST), "the number of previous labels that are features"),
+    Field("share", FLAG, "whether labels share the weights of their parts", False),
+    Field("candidates.", Arrays(), "the labels that tokens may get, by feature: rows, sizes and labels"),
+)  # fmt: skip
+FEATURES = Table(
+    Field("template", maybe(text(utf8=True)), "the template; null where features are ready"),
+    Field("keys", Array(HASHES, "features"), "hashes of features; 32 bits with float16 and int8 weights"),
+    Field("words", Array(np.uint32, "words"),
+          "hashes of the training words, so that `evaluate` can report unknown words; in a pipeline, only "
+          "the first layer has them"),
+    Field("bigrams.keys", Array(np.uint64, "bigrams"),
+          "for templates that join columns with the previous label: hashes of the column values", None),
+    Field("names", Array(np.uint8, "bytes"), "with `--keep-names`: the features, as a JSON list", None),
+    Field("knowledge", record({"classes": mapped(items(text(least=1, utf8=True)))},
+                              {"gazetteers": mapped(FLAG), "vectors": items(text())}),
+          "the names of the classes, whether gazetteers ignore case, the names of the word vectors", None),
+    Field("own_features", FLAG, "whether the training data had features from Python", False),
+    Field("documents", whole(1, 2**31), "the number of sentences in a document", None),
+)  # fmt: skip
+CLASSES = Table(
+    Field("keys", Array(HASHES, "words"), "hashes of words; 32 bits with float16 and int8 weights"),
+    Field("numbers", Array((np.uint16, np.uint32), "words"), "the class of each word"),
+)
+GAZETTEER = Table(
+    Field("keys", Array(HASHES, "beginnings"), "hashes of the beginnings of entries"),
+    Field("ends", Array(np.uint8, "beginnings"), "whether an entry ends there"),
+)
+VECTORS = Table(
+    Field("keys", Array(np.uint64, "words"), "hashes of words"),
+    Field("table", Array((np.float16, np.float32), "words", "dimensions"), "the vector of each word"),
+)
 COUNTS = ("sentences", "tokens", "features", "epochs", "support_patterns", "data")
+COLUMN_NUMBER = whole(-MOST, MOST)
+TRAINING = Table(
+    Field("report", record({}, {
+        **dict.fromkeys(COUNTS, whole()), "dual": maybe(number()),
+        "curve": items(row(number(), maybe(number()), number())), "dev_scores": items(number()),
+        "dev_score": text(("accuracy", "F1")),
+    }), "the figures of the training"),
+    Field("parameters", mapped(), "the options of the tagger"),
+    Field("files", record(
+        {"format": text(NAMES), "inputs": items(COLUMN_NUMBER), "label": COLUMN_NUMBER},
+        {"n_columns": whole(high=MOST), "parts": items(text(COLUMN))}, empty=True,
+    ), "the format and the columns of the training file"),
+    Field("temperature", number(1e-6, 1e6), "the temperature of calibrated probabilities", 1.0),
+    Field("bias", mapped(number()), "constants that were added to the scores of labels", {}),
+    Field("state.", Arrays(finite=False), "with `--keep-state`: the training state, for exact resumption"),
+)  # fmt: skip
 
 
 def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) -> None:
@@ -57,52 +126,56 @@ def write_model(path: str | os.PathLike[str], model: TaggerModel, dtype: str) ->
 
 def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the metadata of a model."""
-    short = model.table.short or dtype != "float32"
-    arrays = {"words": model.words, "keys": model.table.halves if short else model.table.keys}
-    arrays |= model.weights.packed(dtype)
-    if model.label_bigrams is not None:
-        arrays["bigrams.keys"] = model.bigram_numbers.keys
-    known = model.knowledge
-    for name, classes in known.classes.items():
-        arrays[f"{_place(name)}.keys"] = (
-            classes.keys if dtype == "float32" or name == CLUSTER else classes.table.halves
-        )
-        arrays[f"{_place(name)}.numbers"] = classes.numbers
-    for name, entries in known.gazetteers.items():
-        table = entries.table
-        arrays[f"gazetteers.{name}.keys"] = table.halves if table.short or dtype != "float32" else table.keys
-        arrays[f"gazetteers.{name}.ends"] = entries.ends
-    for name, vectors in known.vectors.items():
-        arrays[f"vectors.{name}.keys"] = vectors.keys
-        arrays[f"vectors.{name}.table"] = vectors.table.astype("float32" if dtype == "float32" else "float16")
-    if model.feature_names is not None:
-        arrays["names"] = np.frombuffer(json.dumps(model.feature_names).encode(), np.uint8)
-    if model.state is not None:
-        arrays |= {STATE + name: value for name, value in model.state.items()}
-    template = None if model.template is None else model.template.text
-    meta = {"kind": KIND, "layout": LAYOUT, "hashing": HASHING, "template": template}
-    if model.temperature != 1:
-        meta["temperature"] = float(model.temperature)
-    if model.bias:
-        meta["bias"] = model.bias
-    names = {name: list(classes.names) for name, classes in known.classes.items()}
-    if known.gazetteers or known.vectors or any(names.values()):
-        folded = {name: entries.folded for name, entries in known.gazetteers.items()}
-        vectors_in_file = {"vectors": list(known.vectors)} if known.vectors else {}
-        meta["knowledge"] = {"classes": names, "gazetteers": folded, **vectors_in_file}
-    if model.own_features:
-        meta["own_features"] = True
-    meta |= {name: getattr(model, name) for name in PLAIN}
-    if model.uses_documents:
-        meta["documents"] = int(model.documents)
+    arrays, meta = (
+        model.weights.packed(dtype),
+        {"kind": KIND.name, KIND.key: KIND.versions[0], "hashing": HASHING},
+    )
+    known, knowledge = _packed_knowledge(model.knowledge, dtype)
+    kept = model.feature_names
+    for table, own in (
+        (LABELS, vars(model) | {"candidates.": {} if model.candidates is None else vars(model.candidates)}),
+        (FEATURES, {
+            "template": None if model.template is None else model.template.text,
+            "keys": _halves(model.table, dtype), "words": model.words,
+            "bigrams.keys": None if model.label_bigrams is None else model.bigram_numbers.keys,
+            "names": None if kept is None else np.frombuffer(json.dumps(kept).encode(), np.uint8),
+            "knowledge": knowledge, "own_features": model.own_features,
+            "documents": int(model.documents) if model.uses_documents else None,
+        }),
+        (TRAINING, vars(model) | {"state.": model.state or {}}),
+    ):  # fmt: skip
+        more, described = table.write(own)
+        arrays, meta = arrays | more, meta | described
+    arrays |= known
     if model.first_round is not None:
         more, meta["first_round"] = packed(model.first_round, dtype)
         arrays |= {FIRST + name: value for name, value in more.items()}
-    if model.share:
-        meta["share"] = True
-    if model.candidates is not None:
-        arrays |= {SETS + name: value for name, value in vars(model.candidates).items()}
     return arrays | padding(arrays, memory(arrays, meta)), meta
+
+
+def _halves(table: KeyTable, dtype: str) -> np.ndarray:
+    """The keys of a table, or their upper halves if weights are rounded too."""
+    return table.halves if table.short or dtype != "float32" else table.keys
+
+
+def _packed_knowledge(known: Knowledge, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any] | None]:
+    """The arrays and the metadata of word classes, gazetteers and word vectors."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, classes in known.classes.items():
+        keys = classes.keys if dtype == "float32" or name == CLUSTER else classes.table.halves
+        arrays |= CLASSES.write({"keys": keys, "numbers": classes.numbers}, _place(name))[0]
+    for name, entries in known.gazetteers.items():
+        found = {"keys": _halves(entries.table, dtype), "ends": entries.ends}
+        arrays |= GAZETTEER.write(found, f"gazetteers.{name}.")[0]
+    for name, vectors in known.vectors.items():
+        numbers = vectors.table.astype("float32" if dtype == "float32" else "float16")
+        arrays |= VECTORS.write({"keys": vectors.keys, "table": numbers}, f"vectors.{name}.")[0]
+    classes_of = {name: list(classes.names) for name, classes in known.classes.items()}
+    if not (known.gazetteers or known.vectors or any(classes_of.values())):
+        return arrays, None
+    folded = {name: entries.folded for name, entries in known.gazetteers.items()}
+    used = {"vectors": list(known.vectors)} if known.vectors else {}
+    return arrays, {"classes": classes_of, "gazetteers": folded, **used}
 
 
 def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
@@ -146,70 +219,13 @@ def unpacked(
         raise ModelFileError(
             f"Model file {path} has several layers; use Pipeline.load, structsvm tag or structsvm evaluate."
         )
-    if meta.get("kind") != KIND:
-        hint = "use structsvm parse" if meta.get("kind") == "ospas" else "use a model of structsvm train"
-        raise ModelFileError(f"Model file {path} is not a tagger but a {meta.get('kind')!r}; {hint}.")
-    if meta.get("layout") != LAYOUT:
-        raise ModelFileError(
-            f"Model file {path} has layout {meta.get('layout', 1)!r}, but this version reads layout "
-            f"{LAYOUT}; retrain the model, or use the version that wrote it."
-        )
+    KIND.check(path, meta, ospas="use structsvm parse")
     if meta.get("hashing") != HASHING:
         raise ModelFileError(
             f"Model file {path} hashes features differently ({meta.get('hashing')!r}); retrain the model."
         )
-    with consistent(path, "tagger"):
-        check_meta(meta, options)
-        return _rebuilt(arrays, meta)
-
-
-def check_meta(meta: dict[str, Any], options: Iterable[Option] = OPTIONS) -> None:
-    """Raise an error for metadata that no model has."""
-    meta.setdefault("share", False)
-    kinds = {
-        "share": bool, "labels": list, "constrained": bool, "order": int, "report": dict, "parameters": dict,
-    }  # fmt: skip
-    labels, files = meta["labels"], meta["files"]
-    sound = (
-        all(isinstance(meta[name], kind) for name, kind in kinds.items())
-        and all(isinstance(label, str) and label for label in labels)
-        and len(set(labels)) == len(labels) <= MOST_LABELS
-        and meta["outer"] in SCHEMES
-        and meta["inner"] in SCHEMES
-        and meta["inference"] in ("exact", "greedy")
-        and isinstance(files, dict)
-    )
-    if not sound:
-        raise ValueError("labels, schemes or sizes have the wrong type")
-    check_parameters(meta["parameters"], options)
-    parts = files.get("parts", [])
-    if files and not (
-        files["format"] in NAMES
-        and all(type(column) is int for column in (files["label"], *files["inputs"]))
-        and type(files["inputs"]) is list
-        and type(parts) is list
-        and all(part in COLUMN for part in parts)
-        and (not parts or all(len(values(label, len(parts))) == len(parts) for label in labels))
-    ):
-        raise ValueError("the description of the columns has the wrong type")
-    check_report(meta["report"])
-    size, first = meta.get("documents", 1), meta.get("first_round")
-    if type(size) is not int or not 1 <= size < 2**31:
-        raise ValueError("the size of documents is not a positive integer")
-    if first is not None:
-        if type(first) is not dict or first.get("first_round") is not None:
-            raise ValueError("the first round has the wrong type")
-        check_meta(first, options)
-    temperature = meta.get("temperature", 1.0)
-    if type(temperature) not in (int, float) or not 1e-6 < temperature < 1e6:
-        raise ValueError("the temperature of probabilities is not a positive number")
-    bias = meta.get("bias", {})
-    if type(bias) is not dict or not all(
-        name in labels and type(value) in (int, float) and math.isfinite(value)
-        for name, value in bias.items()
-    ):
-        raise ValueError("the bias does not give finite numbers to labels")
-    json.dumps([meta["labels"], meta["template"]], ensure_ascii=False).encode()  # refuses lone surrogates
+    with consistent(path, KIND.what):
+        return _rebuilt(arrays, meta, options)
 
 
 def check_parameters(parameters: dict[str, Any], options: Iterable[Option] = OPTIONS) -> None:
@@ -223,50 +239,42 @@ def check_parameters(parameters: dict[str, Any], options: Iterable[Option] = OPT
         raise ValueError("label_weight does not hold numbers")
 
 
-def check_report(report: dict[str, Any]) -> None:
-    """Raise an error for training figures that are not numbers; any of them may be missing."""
-    counts = [report.get(name, 0) for name in COUNTS]
-    curve, scores = report.get("curve", []), report.get("dev_scores", [])
-    sound = isinstance(curve, list) and isinstance(scores, list) and all(type(n) is int for n in counts)
-    sound = sound and report.get("dev_score", "accuracy") in ("accuracy", "F1")
-    if not sound or any(not isinstance(point, (list, tuple)) or len(point) != 3 for point in curve):
-        raise ValueError("the training figures have the wrong type")
-    duals = [report.get("dual"), *(dual for _, dual, _ in curve)]
-    figures = [*scores, *(dual for dual in duals if dual is not None)]
-    figures += [value for passes, _, patterns in curve for value in (passes, patterns)]
-    if not all(type(value) in (int, float) and math.isfinite(value) for value in (*counts, *figures)):
-        raise ValueError("the training figures are not finite numbers")
-
-
-def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel:
+def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any], options: Iterable[Option]) -> TaggerModel:
+    found = (LABELS + FEATURES + TRAINING).read(arrays, meta)
+    labels, files, sets = found["labels"], found["files"], found.pop("candidates.")
+    check_parameters(found["parameters"], options)
+    parts = files.get("parts", [])
+    if parts and not all(len(values(label, len(parts))) == len(parts) for label in labels):
+        raise ValueError(f"the labels do not join the values of {len(parts)} columns")
+    if not found["bias"].keys() <= {*labels}:
+        raise ValueError("the bias names an unknown label")
+    first = meta.get("first_round")
+    if first is not None and (type(first) is not dict or "first_round" in first):
+        raise ValueError("the first round has the wrong type")
     check_budget(arrays, memory(arrays, meta))
-    knowledge = _knowledge(arrays, meta)
-    template = None if meta["template"] is None else parse_template(meta["template"], knowledge=knowledge)
+    knowledge = _knowledge(arrays, found.pop("knowledge"))
+    patterns = found.pop("template")
+    template = None if patterns is None else parse_template(patterns, knowledge=knowledge)
     if template is not None and template.needs_word_classes and CLUSTER not in knowledge.classes:
         raise ValueError("the word classes are missing")
-    if template is not None and meta["files"] and len(meta["files"]["inputs"]) < template.width:
+    if template is not None and files and len(files["inputs"]) < template.width:
         raise ValueError(f"the template needs {template.width} columns, more than the file names")
-    bigrams = template is not None and bool(template.bigrams)
-    table = KeyTable(_flat(arrays["keys"], np.uint64, np.uint32))
+    table, bigrams = KeyTable(found.pop("keys")), found.pop("bigrams.keys")
+    if template is not None and template.bigrams and bigrams is None:
+        raise ValueError("bigrams.keys is missing")
     model = TaggerModel(
         template,
-        bigram_numbers=KeyTable(_flat(arrays["bigrams.keys"], np.uint64)) if bigrams else KeyTable(),
+        bigram_numbers=KeyTable() if bigrams is None else KeyTable(bigrams),
         knowledge=knowledge,
-        temperature=meta.get("temperature", 1.0),
-        bias=meta.get("bias", {}),
-        documents=meta.get("documents", 1),
-        own_features=meta.get("own_features") is True,
-        first_round=_first_round(arrays, meta, template),
+        first_round=_first_round(arrays, meta, template, options),
         table=table,
-        weights=_weights(arrays, meta, len(table)),
-        words=np.array(_flat(arrays["words"], np.uint32)),
-        state={name.removeprefix(STATE): value for name, value in arrays.items() if name.startswith(STATE)}
-        or None,
-        feature_names=_names(arrays, len(table)),
-        share=meta["share"],
-        **{name: meta[name] for name in PLAIN},
+        weights=_weights(arrays, found, len(table)),
+        words=np.array(found.pop("words")),
+        state=found.pop("state.") or None,
+        feature_names=_names(found.pop("names"), len(table)),
+        documents=found.pop("documents") or 1,
+        **found,
     )
-    sets = {name.removeprefix(SETS): value for name, value in arrays.items() if name.startswith(SETS)}
     if sets:
         if not model.share:
             raise ValueError("only labels that share weights have candidates")
@@ -281,7 +289,7 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> TaggerModel
 
 
 def _first_round(
-    arrays: dict[str, np.ndarray], meta: dict[str, Any], template: Template | None
+    arrays: dict[str, np.ndarray], meta: dict[str, Any], template: Template | None, options: Iterable[Option]
 ) -> TaggerModel | None:
     """The model of the first round; a model has one if its template needs one."""
     needed = template is not None and template.needs_first_round
@@ -290,44 +298,26 @@ def _first_round(
     if not needed:
         return None
     own = {name.removeprefix(FIRST): value for name, value in arrays.items() if name.startswith(FIRST)}
-    return _rebuilt(own, meta["first_round"])
+    return _rebuilt(own, meta["first_round"], options)
 
 
 def _place(name: str) -> str:
-    """Where a file has the word classes of this name."""
-    return "clusters" if name == CLUSTER else f"classes.{name}"
+    """The beginning of the names of the arrays of word classes."""
+    return "clusters." if name == CLUSTER else f"classes.{name}."
 
 
-def _knowledge(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Knowledge:
-    """The word classes and gazetteers."""
-    known = meta.get("knowledge", {"classes": {CLUSTER: []} if "clusters.keys" in arrays else {}})
-    classes, gazetteers = {}, {}
-    for name, names in known["classes"].items():
-        if type(names) is not list or not all(type(label) is str and label for label in names):
-            raise ValueError("the names of word classes have the wrong type")
-        json.dumps(names, ensure_ascii=False).encode()  # refuses lone surrogates
-        keys = _flat(arrays[f"{_place(name)}.keys"], np.uint64, np.uint32)
-        classes[name] = WordClasses(keys, arrays[f"{_place(name)}.numbers"], tuple(names))
+def _knowledge(arrays: dict[str, np.ndarray], known: dict[str, Any] | None) -> Knowledge:
+    """The word classes, gazetteers and word vectors."""
+    if known is None:
+        known = {"classes": {CLUSTER: []} if "clusters.keys" in arrays else {}}
+    classes, gazetteers, vectors = {}, {}, {}
+    for name, called in known["classes"].items():
+        classes[name] = WordClasses(**CLASSES.read(arrays, {}, _place(name)), names=tuple(called))
     for name, folded in known.get("gazetteers", {}).items():
-        if type(folded) is not bool:
-            raise ValueError("the case of a gazetteer has the wrong type")
-        keys = _flat(arrays[f"gazetteers.{name}.keys"], np.uint64, np.uint32)
-        ends = _flat(arrays[f"gazetteers.{name}.ends"], np.uint8)
-        gazetteers[name] = Gazetteer(keys, ends, folded=folded)
-    vectors = {}
+        gazetteers[name] = Gazetteer(**GAZETTEER.read(arrays, {}, f"gazetteers.{name}."), folded=folded)
     for name in known.get("vectors", []):
-        keys, table = _flat(arrays[f"vectors.{name}.keys"], np.uint64), arrays[f"vectors.{name}.table"]
-        if table.dtype not in (np.float16, np.float32):
-            raise ValueError("word vectors have the wrong type")
-        vectors[name] = WordVectors(keys, table)
+        vectors[name] = WordVectors(**VECTORS.read(arrays, {}, f"vectors.{name}."))
     return Knowledge(classes, gazetteers, vectors)
-
-
-def _flat(array: np.ndarray, *types: type) -> np.ndarray:
-    """The array, if it has one dimension and one of these types."""
-    if array.ndim != 1 or array.dtype not in types:
-        raise ValueError(f"an array has type {array.dtype} and {array.ndim} dimensions")
-    return array
 
 
 def memory(arrays: dict[str, np.ndarray], meta: dict[str, Any], prefix: str = "") -> int:
@@ -345,24 +335,20 @@ def _n_scores(labels: list[str], share: bool) -> int:
     return label_parts(tuple(labels)).n_parts if share else len(labels)
 
 
-def _weights(arrays: dict[str, np.ndarray], meta: dict[str, Any], n_features: int) -> SparseRows:
+def _weights(arrays: dict[str, np.ndarray], found: dict[str, Any], n_features: int) -> SparseRows:
     """The weights, if the number of their rows fits the labels and features."""
-    n_labels = _n_scores(meta["labels"], meta["share"])
-    history = n_labels + 1 if meta["inference"] == "exact" else meta["order"] * (n_labels + 1)
+    n_labels = _n_scores(found["labels"], found["share"])
+    history = n_labels + 1 if found["inference"] == "exact" else found["order"] * (n_labels + 1)
     weights = SparseRows.unpacked(arrays, n_labels)
     if len(weights) != history + n_features:
         raise ValueError(f"{len(weights)} rows of weights for {n_features} features and {n_labels} labels")
     return weights
 
 
-def _names(arrays: dict[str, np.ndarray], n_features: int) -> list[str | None] | None:
-    if "names" not in arrays:
+def _names(kept: np.ndarray | None, n_features: int) -> list[str | None] | None:
+    """The names of the features, if the file has them."""
+    if kept is None:
         return None
-    names = json.loads(bytes(arrays["names"]))
-    if (
-        not isinstance(names, list)
-        or len(names) != n_features
-        or not all(name is None or isinstance(name, str) for name in names)
-    ):
-        raise ValueError(f"the number of feature names does not match {n_features} features")
-    return names
+    found: list[str | None] = json.loads(bytes(kept))
+    row(*n_features * [maybe(text())]).check(found, "names", {})
+    return found

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from structsvm.files import ModelFileError, check_budget, consistent, padding, save_model
+from structsvm.files import check_budget, consistent, padding, save_model
+from structsvm.files.codec import Array, Field, Kind, Table, items, mapped, record, text
 from structsvm.validation import MOST, check_number
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
@@ -30,7 +31,18 @@ from taggers.model_file import memory, packed, read_arrays, unpacked
 from taggers.splitter import WIDTH, Splitter, train_splitter
 from taggers.tagger import MorphTagger, PosTagger
 
-KIND, LAYOUT, SIMPLE = "pipeline", 2, 1  # simple: UPOS and no splitter
+KIND = Kind("pipeline", "pipeline", "use structsvm train ud", "layout", (1, 2))
+SIMPLE, LAYOUT = KIND.versions  # simple: UPOS and no splitter
+RULES = mapped(items(text()))
+FIELDS = Table(
+    Field("layers", mapped(mapped()), "the metadata of each layer; its arrays are called LAYER-NAME"),
+    Field("scripts", items(text()), "the edit scripts of the words that the lemmatizer remembers", None),
+    Field("multiword", record({"endings": RULES, "exceptions": RULES}, {}),
+          "the rules that split multiword tokens into words", None),
+)  # fmt: skip
+KEYS = Table(
+    Field("scripts", Array(np.uint64, "scripts"), "hashes of the words that the lemmatizer remembers")
+)
 COLUMNS = ("upos", "xpos", "feats", "lemma")
 WIDTHS = {"upos": 1, "morph": 2, "lemma": 3, "split": WIDTH}  # the most columns that a layer may read
 
@@ -143,18 +155,19 @@ class Pipeline:
         if prune is not None:
             check_number(prune=prune, high=MOST)
         small = self.compact(prune, dtype)
-        simple = small.splitter is None and small.upos is not None
-        meta: dict[str, Any] = {"kind": KIND, "layout": SIMPLE if simple else LAYOUT, "layers": {}}
-        arrays: dict[str, np.ndarray] = {}
-        if small.lemmatizer is not None:
-            arrays["scripts"] = small.lemmatizer.keys.keys
-            meta["scripts"] = small.lemmatizer.scripts
-        if small.splitter is not None:
-            meta["multiword"] = small.splitter.rules
+        lemmas, splitter = small.lemmatizer, small.splitter
+        arrays = {} if lemmas is None else {"scripts": lemmas.keys.keys}
+        layers: dict[str, Any] = {}
         for name, model in small.layers.items():
-            parts, meta["layers"][name] = packed(model, dtype)
+            parts, layers[name] = packed(model, dtype)
             arrays |= {f"{name}-{key}": value for key, value in parts.items()}
-        save_model(path, arrays | padding(arrays, _memory(arrays, meta)), meta)
+        layout = SIMPLE if splitter is None and small.upos is not None else LAYOUT
+        _, meta = FIELDS.write({
+            "layers": layers, "scripts": None if lemmas is None else lemmas.scripts,
+            "multiword": None if splitter is None else splitter.rules,
+        })  # fmt: skip
+        arrays |= padding(arrays, _memory(arrays, meta))
+        save_model(path, arrays, {"kind": KIND.name, KIND.key: layout, **meta})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -164,12 +177,10 @@ class Pipeline:
     @classmethod
     def of(cls, path: str | os.PathLike[str], arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Self:
         """The pipeline of the arrays and metadata of a file."""
-        if meta.get("kind") != KIND or meta.get("layout") not in (LAYOUT, SIMPLE):
-            raise ModelFileError(
-                f"Model file {path} is not a pipeline that this version reads; use structsvm train ud"
-            )
+        KIND.check(path, meta)
         layers: dict[str, TaggerModel] = {}
-        with consistent(path, KIND):
+        with consistent(path, KIND.what):
+            found = FIELDS.read(arrays, meta)
             check_budget(arrays, _memory(arrays, meta))
             for name in WIDTHS:
                 if name in meta["layers"]:
@@ -178,10 +189,12 @@ class Pipeline:
                     layers[name] = unpacked(path, own, meta["layers"][name])
             lemmatizer = None
             if "lemma" in layers:
-                lemmatizer = Lemmatizer(layers["lemma"], _keys(arrays), meta["scripts"])
+                scripts = found["scripts"] or []
+                keys = KEYS.read(arrays, {}, scripts=len(scripts))["scripts"]
+                lemmatizer = Lemmatizer(layers["lemma"], KeyTable(keys), scripts)
             splitter = None
             if "split" in layers:
-                splitter = Splitter.of(layers["split"], meta["multiword"])
+                splitter = Splitter.of(layers["split"], found["multiword"])
             _check(layers, lemmatizer)
         return cls(layers.get("upos"), layers.get("morph"), lemmatizer, splitter)
 
@@ -190,13 +203,6 @@ def _memory(arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> int:
     """The bytes of the tables and shared rows of all layers."""
     layers = meta["layers"].items()
     return sum(memory(arrays, layer, f"{name}-") for name, layer in layers if name in WIDTHS)
-
-
-def _keys(arrays: dict[str, np.ndarray]) -> KeyTable:
-    keys = arrays["scripts"]
-    if keys.ndim != 1 or keys.dtype != np.uint64:
-        raise ValueError("the keys of the scripts have the wrong type")
-    return KeyTable(keys)
 
 
 def _check(layers: dict[str, TaggerModel], lemmatizer: Lemmatizer | None) -> None:
@@ -210,8 +216,6 @@ def _check(layers: dict[str, TaggerModel], lemmatizer: Lemmatizer | None) -> Non
         raise ValueError("the columns of the layer morph are unknown")
     if lemmatizer is not None:
         scripts = [*lemmatizer.model.names, *lemmatizer.scripts]
-        if len(lemmatizer.keys) != len(lemmatizer.scripts):
-            raise ValueError("the number of scripts does not match their keys")
         if not all(map(is_script, scripts)):
             raise ValueError("a script is malformed")
 
@@ -383,4 +387,6 @@ def open_model(model: TaggerModel | Pipeline | str | os.PathLike[str]) -> Tagger
     if isinstance(model, TaggerModel | Pipeline):
         return model
     arrays, meta = read_arrays(model)
-    return Pipeline.of(model, arrays, meta) if meta.get("kind") == KIND else unpacked(model, arrays, meta)
+    return (
+        Pipeline.of(model, arrays, meta) if meta.get("kind") == KIND.name else unpacked(model, arrays, meta)
+    )

@@ -61,8 +61,7 @@ class Splitter:
     def of(cls, model: TaggerModel, rules: dict[str, Any]) -> Splitter:
         """The splitter of a model file; raise ValueError for malformed rules."""
         tables = [
-            {str(key): tuple(map(str, words)) for key, words in rules[name].items()}
-            for name in ("endings", "exceptions")
+            {key: tuple(words) for key, words in rules[name].items()} for name in ("endings", "exceptions")
         ]
         if not {*model.names} <= {*LABELS} or not all(words for table in tables for words in table.values()):
             raise ValueError("the labels or rules of the splitter are malformed")

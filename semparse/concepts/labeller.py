@@ -17,16 +17,30 @@ from typing import Any, Self
 
 import numpy as np
 
-from semparse.checks import LARGEST_WEIGHT, checked_array, numbered
 from semparse.concepts._concepts import ORDERS, Network
 from semparse.concepts.alignment import align
-from structsvm.files import ModelFileError, consistent, load_model, save_model
+from structsvm.files import consistent, load_model, save_model
+from structsvm.files.codec import Array, Field, Kind, Table, mapped, names
 from structsvm.guard import reads, training
 from structsvm.integrations.sklearn import Estimator
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
 World = Mapping[str, Mapping[str, str]]
-KIND = "concepts"
+KIND = Kind("concepts", "concept labeller", "use one written by ConceptLabeller.save")
+SHAPES: dict[str, tuple[str, ...]] = {
+    "words": ("words and 2", "dimension"), "concepts": ("concepts and 1", "dimension"),
+    "W": ("window", "dimension", "hidden"), "V": ("window", "parts", "hidden"), "H": ("parts", "hidden"),
+    "b_g": ("hidden",), "b_h": ("hidden",),
+}  # fmt: skip
+FIELDS = Table(
+    Field("parameters", mapped(), "the options of the labeller"),
+    Field("words", names(least=1), "the words that have a vector"),
+    Field("concepts", names(least=1), "the concepts"),
+)
+NETWORK = Table(*(
+    Field(name, Array(np.float32, *shape, high=1e30), f"the parameters {name} of the network")
+    for name, shape in SHAPES.items()
+))  # fmt: skip
 ALIGNED = (2, 4)  # passes to try, besides all of them
 PART = 500  # visits between two checks for Ctrl-C
 
@@ -191,55 +205,44 @@ class ConceptLabeller(Estimator):
         """Write the model to one file, completely or not at all."""
         if not hasattr(self, "arrays_"):
             raise self.not_fitted()
-        names = {"words": list(self.words_), "concepts": list(self.concepts_)}
-        save_model(path, self.arrays_, {"kind": KIND, "parameters": self.get_params(), **names})
+        known = {"words": list(self.words_), "concepts": list(self.concepts_)}
+        _, meta = FIELDS.write({"parameters": self.get_params(), **known})
+        save_model(path, NETWORK.write(self.arrays_)[0], {"kind": KIND.name, **meta})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model file, or raise ModelFileError."""
         arrays, meta = load_model(path)
-        if meta.get("kind") != KIND:
-            raise ModelFileError(
-                f"Model file {path} is not a concept labeller but has the kind {meta.get('kind')!r}."
-            )
+        KIND.check(path, meta)
         with consistent(path, "labeller"):
-            labeller = cls(**meta["parameters"])
+            found = FIELDS.read(arrays, meta)
+            labeller = cls(**found["parameters"])
             labeller._check_options()
             check_seed(labeller.random_state)
-            words = numbered(meta["words"], "words")
-            concepts = numbered(meta["concepts"], "concepts")
-            if not words or not concepts:
-                raise ValueError("it has no words or no concepts")
-            labeller.words_, labeller.concepts_ = {word: k + 2 for word, k in words.items()}, concepts
-            labeller.arrays_ = {
-                name: checked_array(arrays, name, np.float32, shape, LARGEST_WEIGHT)
-                for name, shape in labeller._shapes(len(words), len(concepts)).items()
-            }
+            labeller.words_ = {word: k + 2 for k, word in enumerate(found["words"])}
+            labeller.concepts_ = {concept: k for k, concept in enumerate(found["concepts"])}
+            sizes = labeller._sizes(len(labeller.words_), len(labeller.concepts_))
+            labeller.arrays_ = NETWORK.read(arrays, {}, "", **sizes)
         return labeller
 
-    def _shapes(self, n_words: int, n_concepts: int) -> dict[str, tuple[int, ...]]:
-        d, n = self.dimension, self.hidden
-        parts = d * (1 + len(self.relations))
+    def _sizes(self, n_words: int, n_concepts: int) -> dict[str, int]:
+        """The dimensions of the parameters."""
         return {
-            "words": (n_words + 2, d),
-            "concepts": (n_concepts + 1, d),
-            "W": (self.window, d, n),
-            "V": (self.window, parts, n),
-            "H": (parts, n),
-            "b_g": (n,),
-            "b_h": (n,),
-        }
+            "words and 2": n_words + 2, "concepts and 1": n_concepts + 1, "dimension": self.dimension,
+            "hidden": self.hidden, "window": self.window, "parts": self.dimension * (1 + len(self.relations)),
+        }  # fmt: skip
 
     def _initial(self, rng: np.random.Generator, n_words: int, n_concepts: int) -> dict[str, np.ndarray]:
         """Random parameters, each even on +-1 / sqrt(inputs)."""
-        parts = self.dimension * (1 + len(self.relations))
-        around = self.window * (self.dimension + parts)
-        inputs = {"words": 1, "concepts": 1, "W": around, "V": around, "H": parts}
+        sizes = self._sizes(n_words, n_concepts)
+        around = self.window * (self.dimension + sizes["parts"])
+        inputs = {"words": 1, "concepts": 1, "W": around, "V": around, "H": sizes["parts"]}
+        shapes = {name: [sizes[dimension] for dimension in shape] for name, shape in SHAPES.items()}
         return {
             name: rng.uniform(-1, 1, shape).astype(np.float32) / np.float32(np.sqrt(inputs[name]))
             if name in inputs
             else np.zeros(shape, np.float32)
-            for name, shape in self._shapes(n_words, n_concepts).items()
+            for name, shape in shapes.items()
         }
 
     def _encoded(

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from semparse.checks import LARGEST_COUNT, checked_array, numbered
 from semparse.parse import EMPTY
+from structsvm.files.codec import TINY, Array, Field, Table, mapped, names, number
+from structsvm.validation import LARGEST_COUNT
 
 SMOOTHING = 0.01
 NULL = "<nothing>"
@@ -31,6 +32,19 @@ MANY = 0.3  # a smaller share is ignored
 LEAST_MISSING, MOST_MISSING = 0.001, 0.9
 MOST_ELSEWHERE = 1_000  # candidates of other bags, the most frequent ones
 BLOCK = 1_000  # sentences
+
+FIELDS = Table(
+    Field("words", names(), "the words"),
+    Field("symbols", names(), "the symbols"),
+    Field("odds", mapped(number(TINY, 1)), "the odds of each relation to be said"),
+    Field("cells", Array(np.int32, "cells", 2, low=0), "a word and a symbol each"),
+    Field(
+        "counts", Array(np.float64, "cells", low=0, high=LARGEST_COUNT), "how often the word stands for it"
+    ),
+    Field(
+        "totals", Array(np.float64, "symbols", low=0, high=LARGEST_COUNT), "how often words stand for each"
+    ),
+)
 
 Symbols = list[str]  # of a candidate
 
@@ -131,28 +145,18 @@ class Alignment:
         cells = [
             (w, symbols[s], count) for w, row in enumerate(self.counts.values()) for s, count in row.items()
         ]
-        arrays: dict[str, np.ndarray] = {
-            "alignment.cells": np.array([cell[:2] for cell in cells], np.int32).reshape(-1, 2),
-            "alignment.counts": np.array([cell[2] for cell in cells], np.float64),
-            "alignment.totals": np.array([self.totals[symbol] for symbol in symbols], np.float64),
-        }
-        return arrays, {"words": list(self.counts), "symbols": list(symbols), "odds": self.odds}
+        return FIELDS.write({
+            "words": list(self.counts), "symbols": list(symbols), "odds": self.odds,
+            "cells": np.array([cell[:2] for cell in cells], np.int32).reshape(-1, 2),
+            "counts": np.array([cell[2] for cell in cells], np.float64),
+            "totals": np.array([self.totals[symbol] for symbol in symbols], np.float64),
+        }, "alignment.")  # fmt: skip
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         """Restore what `state` returned; raise ValueError where its parts do not fit together."""
-        words = list(numbered(meta["words"], "words of the alignment"))
-        symbols = list(numbered(meta["symbols"], "symbols of the alignment"))
-        n = len(arrays["alignment.counts"])
-        cells = checked_array(arrays, "alignment.cells", np.int32, (n, 2), LARGEST_COUNT)
-        counts = checked_array(arrays, "alignment.counts", np.float64, (n,), LARGEST_COUNT)
-        totals = checked_array(arrays, "alignment.totals", np.float64, (len(symbols),), LARGEST_COUNT)
-        if n and not (cells.min() >= 0 and (cells.max(0) < [len(words), len(symbols)]).all()):
+        words, symbols, self.odds, cells, counts, totals = FIELDS.read(arrays, meta, "alignment.").values()
+        if len(cells) and not (cells.max(0) < [len(words), len(symbols)]).all():
             raise ValueError("alignment.cells has a word or symbol without a name")
-        if counts.min(initial=0) < 0 or totals.min(initial=0) < 0:
-            raise ValueError("the counts of the alignment must be at least 0")
-        self.odds = {name: float(value) for name, value in meta["odds"].items()}
-        if not all(0 < value <= 1 for value in self.odds.values()):
-            raise ValueError("the odds of the alignment must be above 0 and at most 1")
         self.counts, self._shares = {word: {} for word in words}, {}
         for (word, symbol), count in zip(cells.tolist(), counts.tolist(), strict=True):
             self.counts[words[word]][symbols[symbol]] = count

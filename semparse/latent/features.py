@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semparse.checks import LARGEST_NUMBER, LARGEST_WEIGHT, checked_array, numbered
 from semparse.latent._chart import CHANNELS, Sentence
 from semparse.latent.alignment import Alignment
 from semparse.latent.grammar import Grammar, meaning_of
 from semparse.latent.words import Word, Words
 from semparse.parse import EMPTY
+from structsvm.files import codec
 
 FEATURES = ("classes", "pairs", "neighbours", "order", "sentence")
 LEAST_SHARE = 0.1  # of a word's counts that a symbol must have for the word to stand for it
@@ -22,6 +22,16 @@ SURE_SHARE = 0.5  # a word whose best constant has less is decided by the rest o
 LONGEST_NAME = 60  # characters of an open constant: some regular expressions take long on longer ones
 MOST_WORDS = 64  # of a sentence in a chart; of longer ones, those that most likely stand for something
 MOST_WORK = 2e7  # words cubed times states of the grammar: a third of a second; larger charts drop words
+
+
+LABEL = codec.Type("a name or a list", lambda value: isinstance(value, str | list))
+FIELDS = codec.Table(
+    codec.Field("features", codec.names(), "the features"),
+    codec.Field("labels", codec.items(LABEL), "the labels"),
+    codec.Field("w", codec.Array(np.float64, "features", "labels", high=1e30), "the weights"),
+    codec.Field("drift", codec.Array(np.float64, "features", "labels", high=codec.FLOAT_MAX),
+                "the sums of changes times steps"),
+)  # fmt: skip
 
 
 class Table:
@@ -72,19 +82,17 @@ class Table:
 
     def state(self, name: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         n, m = len(self.features), len(self.labels)
-        arrays = {f"{name}.w": self.w[:n, :m], f"{name}.drift": self.drift[:n, :m]}
-        return arrays, {"features": list(self.features), "labels": list(self.labels)}
+        own = {"features": list(self.features), "labels": list(self.labels)}
+        return FIELDS.write(own | {"w": self.w[:n, :m], "drift": self.drift[:n, :m]}, f"{name}.")
 
     def set_state(self, name: str, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         """Restore what `state` returned; raise ValueError where its parts do not fit together."""
-        self.features = numbered(meta["features"], f"features of {name}")
-        named = [tuple(label) if isinstance(label, list) else label for label in meta["labels"]]
+        features, labels, self.w, self.drift = FIELDS.read(arrays, meta, f"{name}.").values()
+        self.features = {feature: k for k, feature in enumerate(features)}
+        named = [tuple(label) if isinstance(label, list) else label for label in labels]
         self.labels = {label: k for k, label in enumerate(named)}
         if len(self.labels) != len(named):
             raise ValueError(f"labels of {name} must not repeat a name")
-        shape = len(self.features), len(self.labels)
-        self.w = checked_array(arrays, f"{name}.w", np.float64, shape, LARGEST_WEIGHT)
-        self.drift = checked_array(arrays, f"{name}.drift", np.float64, shape, LARGEST_NUMBER)
         self._mean = None
 
 

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from semparse.checks import checked_count, checked_counts, numbered
 from semparse.latent.alignment import NULL, Alignment, lacks_meaning
 from semparse.latent.features import LEAST_SHARE, Tables, View, Viewer
 from semparse.latent.grammar import Grammar
@@ -31,11 +30,23 @@ from semparse.latent.words import Word, Words
 from semparse.meaning import MR, distinct
 from semparse.parse import Match, Parse
 from semparse.schema import Schema, SchemaLearner
+from structsvm.files.codec import FLAG, Field, Table, items, mapped, names, row, text, whole
 from structsvm.optimizers.base import Point
 from structsvm.optimizers.larank import LaRank
 
 MOST_COMBINED = 5_000  # ways to choose candidates for several clauses; larger choices are left out
 MOST = 0.5  # of the constants of a slot: such a constant needs no word
+FIELDS = Table(
+    Field("steps", whole(1), "the number of updates"),
+    Field("counts", mapped(whole()), "how often each word was seen"),
+    Field("roots", names(), "the relations that were candidates by themselves"),
+    Field("trusted", FLAG, "whether each sentence had one meaning"),
+    Field("silent", items(row(text(), whole(), names())), "relation, slot, and constants that need no word"),
+    Field("possible", mapped(whole()), "the bags with a candidate of a relation that words can say"),
+    Field("meant", mapped(whole()), "of these, the bags where it is the best parse"),
+    Field("alignment", mapped(), "the metadata of the alignment"),
+    *(Field(name, mapped(), f"the metadata of the weights of {name}") for name in Tables().all),
+)
 Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
 
 
@@ -59,13 +70,6 @@ class Salience:
     def of(self, rel: str) -> float:
         """The share of bags in which a relation is meant among those in which it could be; 1 if unknown."""
         return self.meant[rel] / self.possible[rel] if self.possible[rel] else 1.0
-
-    def state(self) -> dict[str, Any]:
-        return {"possible": dict(self.possible), "meant": dict(self.meant)}
-
-    def set_state(self, meta: dict[str, Any]) -> None:
-        self.possible = Counter(checked_counts(meta["possible"], "possible"))
-        self.meant = Counter(checked_counts(meta["meant"], "meant"))
 
 
 class LatentParser:
@@ -354,9 +358,9 @@ class LatentParser:
         if norm == 0:
             return
         size = min(self.C, (1 - right.score + rival.score) / norm)
-        for (table, row, label), value in change.items():
+        for (table, feature, label), value in change.items():
             if value:
-                self.tables.all[table].add(row, label, size * value, self.steps)
+                self.tables.all[table].add(feature, label, size * value, self.steps)
         for table_ in self.tables.all.values():
             table_.changed()
 
@@ -442,30 +446,30 @@ class LatentParser:
     def state(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Arrays and JSON values for a model file."""
         self._fit_sizes()  # `learn` may have been interrupted
-        arrays, meta = self.alignment.state()
-        parts: dict[str, Any] = {"alignment": meta, "steps": self.steps}
-        parts["silent"] = [[rel, slot, constants] for (rel, slot), constants in self.silent.items()]
-        parts |= {"counts": dict(self.counts), "roots": sorted(self.roots), "trusted": self.trusted}
-        parts |= self.salience.state()
+        arrays, alignment = self.alignment.state()
+        parts: dict[str, Any] = {
+            "alignment": alignment, "steps": self.steps, "counts": dict(self.counts),
+            "roots": sorted(self.roots), "trusted": self.trusted, "possible": dict(self.salience.possible),
+            "meant": dict(self.salience.meant),
+            "silent": [[rel, slot, constants] for (rel, slot), constants in self.silent.items()],
+        }  # fmt: skip
         for name, table in self.tables.all.items():
             more, parts[name] = table.state(name)
             arrays |= more
-        return arrays, parts
+        return arrays, FIELDS.write(parts)[1]
 
     def set_state(self, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> None:
         """Restore the result of `state`; raise ValueError if it is inconsistent."""
-        self.alignment.set_state(arrays, meta["alignment"])
-        self.steps = checked_count(meta["steps"], "steps", low=1)
-        self.salience.set_state(meta)
-        self.counts = Counter(checked_counts(meta["counts"], "counts"))
-        self.roots = set(numbered(meta["roots"], "roots"))
-        self.trusted = meta["trusted"] is True
-        self.silent = {}
-        for rel, slot, constants in meta["silent"]:
-            checked_count(slot, f"a silent slot of {rel!r}", high=len(self.schema.relations[rel].slots) - 1)
-            self.silent[rel, slot] = list(numbered(constants, "silent"))
+        found = FIELDS.read(arrays, meta)
+        self.alignment.set_state(arrays, found["alignment"])
+        self.steps, self.trusted, self.roots = found["steps"], found["trusted"], set(found["roots"])
+        self.counts = Counter(found["counts"])
+        self.salience.possible, self.salience.meant = Counter(found["possible"]), Counter(found["meant"])
+        self.silent = {(rel, slot): constants for rel, slot, constants in found["silent"]}
+        if not all(slot < len(self.schema.relations[rel].slots) for rel, slot in self.silent):
+            raise ValueError("a silent slot does not exist")
         for name, table in self.tables.all.items():
-            table.set_state(name, arrays, meta[name])
+            table.set_state(name, arrays, found[name])
         if list(self.tables.unused.labels) != [""]:
             raise ValueError("the table of unused words must have one label")
         if list(self.tables.relations.labels)[:2] != [("null",), ("and",)]:

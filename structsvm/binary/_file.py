@@ -8,19 +8,40 @@ from typing import Any
 import numpy as np
 
 from structsvm.classifier_file import (
-    check_array,
-    in_range,
+    COMMON,
+    KERNELS,
+    check_classes,
+    check_diagonal,
     saved_calibration,
     support_arrays,
     support_matrix,
     with_saved_calibration,
 )
+from structsvm.files.codec import POSITIVE, TINY, Array, Arrays, Field, Table, maybe, number, text, whole
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
-from structsvm.kernels.functions import squared_norms
-from structsvm.validation import LARGEST, NUMBERS, check_class_weight, check_count, check_positive
+from structsvm.validation import LARGEST_COUNT, MOST, check_class_weight
 
 KIND = "binary-classifier"
-KERNELS = ("linear", "rbf", "poly")  # kernels that a file can name
+FIELDS = COMMON + Table(
+    Field("estimator", text(), "the name of the class"),
+    Field("n_iter", whole(high=MOST), "the passes of the training", 0, always=True),
+)
+KERNEL_MACHINE = Table(
+    Field("gamma", POSITIVE, "gamma of the kernel"),
+    Field("n_labels", maybe(number()), "the examples whose labels active learning has used"),
+)
+MACHINE = Table(
+    Field("state.", Arrays(), "the state of the machine"),
+    Field("support", Arrays(), "the support vectors, dense or the data, indices and indptr of CSR"),
+)
+SGDQN = Table(
+    Field("weights", Array(np.float64, "models", "inputs"), "the weights, with the intercept"),
+    Field("scale", Array(np.float64, "models", "inputs", low=TINY), "the scale of each step"),
+    Field("t0", Array(np.float64, "models", low=TINY), "where the gains begin"),
+    Field("steps", Array(np.int64, "models", 4, low=0, high=LARGEST_COUNT), "the counters of the training"),
+    Field("skip", whole(1, MOST), "the steps between two updates of the scale"),
+    Field("longest", POSITIVE, "the largest norm of an example"),
+)
 
 
 def save_kernel_machine(model: Any, path: str | os.PathLike[str]) -> None:
@@ -29,14 +50,13 @@ def save_kernel_machine(model: Any, path: str | os.PathLike[str]) -> None:
     if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
         raise ValueError("only classifiers with a built-in kernel can be saved; use linear, rbf or poly")
     arrays: dict[str, np.ndarray] = {}
-    for number, machine in enumerate(machines):
+    for k, machine in enumerate(machines):
         machine.rows.forget()
-        own = {f"state.{name}": value for name, value in machine.state().items()}
-        own |= support_arrays(machine.rows.inputs.vectors())
-        prefix = f"{number}." if len(machines) > 1 else ""
-        arrays |= {prefix + name: value for name, value in own.items()}
+        own = {"state.": machine.state(), "support": support_arrays(machine.rows.inputs.vectors())}
+        arrays |= MACHINE.write(own, f"{k}." if len(machines) > 1 else "")[0]
     gamma = getattr(model, "estimators_", [model])[0].gamma_
-    save(model, path, arrays, {"gamma": gamma, "n_labels": getattr(model, "n_labels_", None)})
+    _, meta = KERNEL_MACHINE.write({"gamma": gamma, "n_labels": getattr(model, "n_labels_", None)})
+    save(model, path, arrays, meta)
 
 
 def load_kernel_machine(cls: type, path: str | os.PathLike[str]) -> Any:
@@ -56,15 +76,12 @@ def save(
     weights = parameters.get("class_weight")
     if weights is not None and not isinstance(weights, str):  # JSON would make strings of its labels
         parameters["class_weight"] = [weights.get(label) for label in model.classes_.tolist()]
-    meta = {
-        "kind": KIND,
-        "estimator": type(model).__name__,
-        "parameters": parameters,
-        "n_features_in": model.n_features_in_,
+    own, meta = FIELDS.write({
+        "classes": model.classes_, "estimator": type(model).__name__, "parameters": parameters,
+        "n_features_in": model.n_features_in_, **saved_calibration(model),
         "n_iter": getattr(model, "n_iter_", 0),  # none in pickles of earlier versions
-        **saved_calibration(model),
-    }
-    save_model(path, {"classes": model.classes_, **arrays}, {**meta, **extra})
+    })  # fmt: skip
+    save_model(path, {**own, **arrays}, {"kind": KIND, **meta, **extra})
 
 
 def load(cls: type, path: str | os.PathLike[str], rebuild: Any) -> Any:
@@ -74,20 +91,14 @@ def load(cls: type, path: str | os.PathLike[str], rebuild: Any) -> Any:
         found = meta.get("estimator", meta.get("kind"))
         raise ModelFileError(f"Model file {path} contains {found!r}, not {cls.__name__!r}.")
     with consistent(path, "classifier"):
-        return with_saved_calibration(rebuild(prepared(cls, arrays, meta), arrays, meta), meta)
+        found = FIELDS.read(arrays, meta)
+        return with_saved_calibration(rebuild(prepared(cls, found), arrays, meta), found)
 
 
-def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:
+def prepared(cls: type, found: dict[str, Any]) -> Any:
     """Return an estimator with checked parameters and classes, but without a machine."""
-    classes, parameters = arrays["classes"], dict(meta["parameters"])
-    sorted_labels = classes.ndim == 1 and np.array_equal(np.unique(classes), classes)
-    if classes.dtype.kind not in "biufUS" or not sorted_labels:
-        raise ValueError("classes are not sorted labels")
-    if type(meta["n_features_in"]) is not int or not 0 < meta["n_features_in"] < 2**63:
-        raise ValueError(f"n_features_in is {meta['n_features_in']!r}")
-    for name, array in arrays.items():
-        if array.dtype.kind == "f" and not float(np.abs(array).max(initial=0)) <= LARGEST:
-            raise ValueError(f"{name} contains NaN, infinity or a value that is too large")
+    classes, parameters = found["classes"], dict(found["parameters"])
+    check_classes(classes)
     weights = parameters.get("class_weight")
     if isinstance(weights, list):
         pairs = zip(classes.tolist(), weights, strict=True)
@@ -96,59 +107,46 @@ def prepared(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> 
     model = cls(**parameters)
     model._checked_classes(classes)
     model._check_parameters()
-    model.n_iter_ = meta.get("n_iter", 0)  # files of earlier versions have none
-    check_count(n_iter=model.n_iter_)
-    return model._prepared(np.zeros((0, meta["n_features_in"])), classes)
+    model.n_iter_ = found["n_iter"]
+    if found["n_features_in"] == 0:
+        raise ValueError("n_features_in is 0")
+    return model._prepared(np.zeros((0, found["n_features_in"])), classes)
 
 
 def rebuilt_kernel_machine(model: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:
     """Give a model its machine, or a machine for each class if there are more than two."""
+    found = KERNEL_MACHINE.read(arrays, meta)
+    if found["n_labels"] is not None:
+        model.n_labels_ = found["n_labels"]
     if len(model.classes_) == 2:
-        return rebuilt_machine(model, arrays, meta)
-    width = np.zeros((0, meta["n_features_in"]))
+        return rebuilt_machine(model, arrays, "", found["gamma"])
+    width = np.zeros((0, model.n_features_in_))
     model.estimators_ = []
-    for number in range(len(model.classes_)):
-        prefix = f"{number}."
-        own = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    for k in range(len(model.classes_)):
         one = model._against_the_rest(width)
         one.n_iter_ = model.n_iter_
-        model.estimators_.append(rebuilt_machine(one, own, meta | {"n_labels": None}))
-    if meta["n_labels"] is not None:
-        model.n_labels_ = checked_count(meta["n_labels"])
+        model.estimators_.append(rebuilt_machine(one, arrays, f"{k}.", found["gamma"]))
     return model
 
 
-def checked_count(value: Any) -> Any:
-    if not isinstance(value, NUMBERS):
-        raise ValueError(f"n_labels is {value!r}")
-    return value
-
-
-def rebuilt_machine(model: Any, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> Any:
+def rebuilt_machine(model: Any, arrays: dict[str, np.ndarray], prefix: str, gamma: float) -> Any:
+    """Give a binary model the machine whose arrays have this prefix."""
     if model.kernel not in KERNELS:
         raise ValueError(f"kernel is {model.kernel!r}")
-    check_positive(gamma=meta["gamma"])
-    state = {k.removeprefix("state."): v for k, v in arrays.items() if k.startswith("state.")}
-    n, fresh = len(state["alpha"]), model._machine(model._inputs(np.zeros((1, 1)), 1.0), 0)
-    for name, value in fresh.state().items():
-        shape = value.shape if name in ("scalars", "counters", "rng") else (n,)
-        shape = state[name].shape[:1] if name == "primals" else shape
-        check_array(arrays, f"state.{name}", value.dtype, shape)
+    own = MACHINE.read(arrays, {}, prefix)
+    state, sizes = own["state."], dict[str, int]()
+    for name, value in model._machine(model._inputs(np.zeros((1, 1)), 1.0), 0).state().items():
+        whole_state = name in ("scalars", "counters", "rng")
+        shape = value.shape if whole_state else ("primals" if name == "primals" else "support",)
+        Array(value.dtype.type, *shape).check(state[name], f"state.{name}", sizes)
     alpha, y, upper = state["alpha"], state["y"], state["upper"]
-    if not np.all(np.isin(y, (-1, 1))) or np.any(upper <= 0) or not in_range(state["counters"]):
-        raise ValueError("the labels, bounds or counters of the support vectors are impossible")
+    Array(np.int64, "counters", low=0, high=LARGEST_COUNT).check(state["counters"], "state.counters", sizes)
+    if not np.all(np.isin(y, (-1, 1))) or np.any(upper <= 0):
+        raise ValueError("the labels or bounds of the support vectors are impossible")
     if np.any(alpha * y < 0) or (model._bounded and np.any(np.abs(alpha) > upper)):
         raise ValueError("coefficients are outside their bounds")
-    support = support_matrix(arrays, n, meta["n_features_in"])
-    expected = np.ones(n)
-    if model.kernel != "rbf":
-        expected = squared_norms(support.astype(np.float64))
-        if model.kernel == "poly":
-            expected = (meta["gamma"] * expected + model.coef0) ** model.degree
-    if not np.allclose(state["diagonal"], expected, rtol=1e-3, atol=1e-3):
-        raise ValueError("state.diagonal is not the kernel of the support vectors")
-    model.gamma_ = meta["gamma"]
-    if meta["n_labels"] is not None:
-        model.n_labels_ = checked_count(meta["n_labels"])
+    support = support_matrix(own["support"], len(alpha), model.n_features_in_)
+    check_diagonal(state["diagonal"], support, model, gamma)
+    model.gamma_ = gamma
     model.machine_ = model._rebuilt(state, support, support.dtype)
     return model

@@ -18,7 +18,6 @@ from structsvm.problems.multiclass import row_products
 from structsvm.scored import ScoredClassifier
 from structsvm.training import ConvergenceWarning
 from structsvm.validation import (
-    LARGEST_COUNT,
     check_choice,
     check_count,
     check_flag,
@@ -257,12 +256,13 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     @reads
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a model file, with the parameters that the model was trained with."""
-        from structsvm.binary._file import save
+        from structsvm.binary._file import SGDQN, save
 
         if not self.__sklearn_is_fitted__():
             raise self.not_fitted()
-        arrays = {"weights": self.weights_, "scale": self.scale_, "t0": self.t0_, "steps": self.steps_}
-        save(self, path, arrays, {"skip": self.skip_, "longest": self.longest_})
+        save(
+            self, path, *SGDQN.write({field.name: getattr(self, f"{field.name}_") for field in SGDQN.fields})
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -303,22 +303,10 @@ class Rows:
 
 
 def _rebuilt(model: SGDQNClassifier, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> SGDQNClassifier:
-    from structsvm.classifier_file import check_array
+    from structsvm.binary._file import SGDQN
 
     n = 1 if len(model.classes_) == 2 else len(model.classes_)
-    shape = (n, model.n_features_in_ + bool(model.fit_intercept))
-    check_array(arrays, "weights", np.float64, shape)
-    check_array(arrays, "scale", np.float64, shape)
-    check_array(arrays, "t0", np.float64, (n,))
-    check_array(arrays, "steps", np.int64, (n, 4))
-    check_count(skip=meta["skip"], low=1)
-    check_positive(longest=meta["longest"])
-    if np.any(arrays["scale"] <= 0) or np.any(arrays["t0"] <= 0):
-        raise ValueError("scales or gains are not above 0")
-    counters = [*arrays["steps"].ravel().tolist(), meta["skip"]]
-    if not 0 <= min(counters) <= max(counters) <= LARGEST_COUNT:
-        raise ValueError(f"counters are not between 0 and {LARGEST_COUNT}")
-    model.weights_, model.scale_ = arrays["weights"], arrays["scale"]
-    model.t0_, model.steps_, model.skip_ = arrays["t0"], arrays["steps"], meta["skip"]
-    model.longest_ = meta["longest"]
+    width = model.n_features_in_ + bool(model.fit_intercept)
+    for name, value in SGDQN.read(arrays, meta, models=n, inputs=width).items():
+        setattr(model, f"{name}_", value)
     return model

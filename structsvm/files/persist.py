@@ -69,6 +69,8 @@ def consistent(path: str | os.PathLike[str], what: str) -> Iterator[None]:
     """Raise ModelFileError for every error that the content of a file causes."""
     try:
         yield
+    except ModelFileError:
+        raise  # of a part of the file
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ModelFileError(

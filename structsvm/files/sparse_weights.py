@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from structsvm.files.codec import Array, Field, Table
 from structsvm.files.quantise import dequantise, quantise
 
 CELL = np.dtype([("label", np.uint32), ("value", np.float32)])
@@ -15,6 +16,17 @@ ROWS = "rows"  # in a file: the index of each row among the distinct rows
 MOST_PLACES = 1 << 16
 SHARED = 24  # bytes for each cell of shared rows: itself, where it is copied from, and what else rows take
 BLOCK = 1 << 18  # weights converted at a time, to keep copies small
+SMALL = (np.uint8, np.uint16)
+FIELDS = Table(
+    Field("counts", Array(SMALL, "distinct rows"), "the number of non-zero weights in each row"),
+    Field("labels", Array(SMALL, "weights"), "the label of each weight"),
+    Field("values", Array((np.float32, np.float16, np.uint8), "weights"),
+          "each weight, or with int8 its position in `levels`"),
+    Field("levels", Array(np.float32, "levels"), "with int8: at most 256 numbers", None),
+    Field(ROWS, Array(np.uint16, "rows"),
+          "with float16 and int8, if this saves space: equal rows are stored once, and this is the index of "
+          "each row among the distinct rows", None),
+)  # fmt: skip
 
 
 class SparseRows:
@@ -53,10 +65,9 @@ class SparseRows:
     @classmethod
     def unpacked(cls, arrays: Mapping[str, np.ndarray], n_labels: int) -> SparseRows:
         """Check the arrays of `packed`, and build from them; see `shared_bytes` for the memory this takes."""
-        _check_small(arrays, "counts")
-        _check_small(arrays, "labels")
-        found = cls.of(arrays["counts"], arrays["labels"], dequantise(arrays), n_labels)
-        rows = arrays.get(ROWS)
+        own = FIELDS.read(arrays, {})
+        found = cls.of(own["counts"], own["labels"], dequantise(own), n_labels)
+        rows = own[ROWS]
         if rows is None:
             return found
         shared_bytes(arrays)  # refuses impossible rows
@@ -219,21 +230,13 @@ def shared_bytes(arrays: Mapping[str, np.ndarray], prefix: str = "") -> int:
 
     prefix: of the names of the arrays.
     """
-    rows = arrays.get(prefix + ROWS)
-    if rows is None:
+    if prefix + ROWS not in arrays:
         return 0
-    counts = _check_small(arrays, prefix + "counts")
-    if rows.ndim != 1 or rows.dtype != np.uint16 or (len(rows) and rows.max() >= len(counts)):
+    own = FIELDS.read(arrays, {}, prefix)
+    rows, counts = own[ROWS], own["counts"]
+    if len(rows) and rows.max() >= len(counts):
         raise ValueError(f"the rows of the weights do not match the {len(counts)} rows that they share")
     n_cells = int(counts[rows].sum(dtype=np.int64))
     if n_cells > MOST_CELLS:
         raise ValueError(f"{n_cells} weights, more than {MOST_CELLS}")
     return SHARED * n_cells
-
-
-def _check_small(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    """The array of this name, if it is a list of small numbers."""
-    array = arrays[name]
-    if array.ndim != 1 or array.dtype not in (np.uint8, np.uint16):
-        raise ValueError(f"the {name} of the weights have the type {array.dtype}")
-    return array

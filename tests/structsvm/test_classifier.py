@@ -103,7 +103,7 @@ def test_foreign_and_inconsistent_model_files_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="consistent classifier"):
         LaRankClassifier.load(path)
     save_model(path, arrays, {"kind": "tagger"})
-    with pytest.raises(ModelFileError, match="does not contain a classifier"):
+    with pytest.raises(ModelFileError, match="is not a classifier"):
         LaRankClassifier.load(path)
 
 

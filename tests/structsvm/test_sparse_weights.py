@@ -48,8 +48,8 @@ NONE = SparseRows.from_dense(np.zeros((0, 200))).packed("int8")
     ("arrays", "message"),
     [
         (DISTINCT | {"rows": np.array([20], np.uint16)}, "do not match the 20 rows"),
-        (DISTINCT | {"rows": np.zeros((1, 1), np.uint16)}, "do not match the 20 rows"),
-        (DISTINCT | {"rows": np.zeros(1, np.int64)}, "do not match the 20 rows"),
+        (DISTINCT | {"rows": np.zeros((1, 1), np.uint16)}, "rows must be uint16 of shape"),
+        (DISTINCT | {"rows": np.zeros(1, np.int64)}, "rows must be uint16 of shape"),
         (NONE | {"rows": np.zeros(1, np.uint16)}, "do not match the 0 rows"),
         (DISTINCT | {"values": DISTINCT["values"] * 0, "levels": np.zeros(0, np.float32)}, "levels do not"),
     ],
