@@ -38,7 +38,6 @@ OPTIONAL = {
     "distributed": ("dask",),
     "starlette": WEB,
     "h11": ("h11",),
-    "cassis": ("inception",),
 }
 # Private by their look, but documented by those who define them.
 FOREIGN = {

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, check_fields, field, read_json
 from taggers.serve.learner import Answer, Learner, digest
+from taggers.serve.limits import MOST_KEY, MOST_LEARNED, check_number
 from taggers.serve.metrics import Endpoint, Metrics
 from taggers.serve.sentences import (
     Label,
@@ -26,8 +27,6 @@ from taggers.serve.sentences import (
 
 SLICE = 1000  # tokens tagged before other requests get a turn
 LONG_TEXT = 10_000  # characters; longer texts are split into tokens in another thread
-MOST_LEARNED = 5_000  # tokens of one request
-KEY = 200  # characters
 
 Tagged = tuple[list[str], list[float]]
 
@@ -91,9 +90,7 @@ class Api:
         journal = self.learner.journal
         if journal is None:
             raise Refused("this service does not learn; start it with --journal FILE", 403)
-        n_tokens = sum(map(len, X))
-        if n_tokens > MOST_LEARNED:
-            raise Refused(f"{n_tokens} tokens in one request; send at most {MOST_LEARNED}", 413)
+        check_number(sum(map(len, X)), MOST_LEARNED, "tokens to learn")
         if not any(label is not None for labels in y for label in labels):
             raise Refused("no token has a label; label at least one")
         record = {"X": X, "y": y} | ({"key": key} if key else {})
@@ -173,8 +170,8 @@ class Api:
         """`{"tokens": [...], "labels": [...]}`, `{"sentences": [...]}` of such, or a text with spans."""
         body = await read_json(request)
         key = request.headers.get("idempotency-key")
-        if key is not None and not 0 < len(key) <= KEY:
-            raise Refused(f"Idempotency-Key must have 1 to {KEY} characters")
+        if key is not None and not 0 < len(key) <= MOST_KEY:
+            raise Refused(f"Idempotency-Key must have 1 to {MOST_KEY} characters")
         X, y = await self._labelled(body)
         answer = await self.learn(X, y, key)
         return JSONResponse(answer.content, answer.status)

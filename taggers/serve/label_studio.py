@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,15 +12,9 @@ from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, field, read_json
 from taggers.serve.api import Api, Tagged
-from taggers.serve.sentences import (
-    Sentence,
-    Span,
-    characters,
-    labels_of_spans,
-    spans_of_labels,
-    utf16_offsets,
-)
-from taggers.serve.xml import safe_xml
+from taggers.serve.limits import MOST_REGIONS, check_number
+from taggers.serve.sentences import Offsets, Sentence, Span, labels_of_spans, spans_of_labels
+from taggers.serve.xml import read_xml
 
 PREFIX = "/label-studio"
 PROJECTS = 1000  # whose label configurations are remembered
@@ -40,13 +33,10 @@ class Config:
 
 def read_config(xml: str) -> Config:
     """Find `<Labels>` and the `<Text>` that it belongs to."""
-    try:
-        root = ElementTree.fromstring(safe_xml(xml, "the label configuration"))
-    except ElementTree.ParseError as error:
-        raise Refused(f"the label configuration is not XML: {error}") from None
-    texts = {tag.get("name"): tag.get("value", "") for tag in root.iter("Text")}
+    root = read_xml(xml, "the label configuration")
+    texts = {tag.get("name", ""): tag.get("value", "") for tag in root.iter("Text")}
     for tag in root.iter("Labels"):
-        value = re.fullmatch(r"\$(\w+)", texts.get(tag.get("toName"), ""))
+        value = re.fullmatch(r"\$(\w+)", texts.get(tag.get("toName", ""), ""))
         if tag.get("name") and value:
             labels = frozenset(label.get("value", "") for label in tag.iter("Label"))
             return Config(tag.get("name", ""), tag.get("toName", ""), value[1], labels)
@@ -143,7 +133,7 @@ class LabelStudio:
         self, text: str, sentences: list[Sentence], found: list[Tagged], config: Config
     ) -> dict[str, Any]:
         """The spans of a text; labels that the configuration does not have are left out."""
-        place = utf16_offsets(text)
+        place = Offsets(text).units
         result: list[dict[str, Any]] = []
         for sentence, (labels, margins) in zip(sentences, found, strict=True):
             assert sentence.offsets is not None
@@ -178,7 +168,8 @@ def _text(task: Any, config: Config, where: str) -> str:
 
 def _spans(result: list[Any], text: str, config: Config) -> list[Span]:
     """The labelled spans of an annotation, in characters of the text."""
-    spans = []
+    check_number(len(result), MOST_REGIONS, "regions")
+    spans, offsets = [], Offsets(text)
     for number, region in enumerate(result):
         where = f"annotation.result[{number}]."
         if not isinstance(region, dict):
@@ -190,15 +181,16 @@ def _spans(result: list[Any], text: str, config: Config) -> list[Span]:
         labels = field(value, "labels", list, f"{where}value.")
         if not labels or not all(isinstance(label, str) and label.strip() for label in labels):
             raise Refused(f"{where}value.labels must be a list of labels")
-        spans.append(Span(*_place(text, start, end, value.get("text"), where), tuple(labels)))
+        spans.append(Span(*_place(text, offsets, start, end, value.get("text"), where), tuple(labels)))
     return spans
 
 
-def _place(text: str, start: int, end: int, quoted: Any, where: str) -> tuple[int, int]:
+def _place(text: str, offsets: Offsets, start: int, end: int, quoted: Any, where: str) -> tuple[int, int]:
     """Offsets in characters: the front end counts UTF-16 units, programs may count characters."""
     if 0 <= start < end:
-        for a, b in (characters(text, start, end), (start, end)):
-            if b <= len(text) and (not isinstance(quoted, str) or text[a:b] == quoted):
+        for a, b in ((offsets.characters(start), offsets.characters(end)), (start, end)):
+            fits = not isinstance(quoted, str) or (len(quoted) == b - a and text.startswith(quoted, a))
+            if a < b <= len(text) and fits:
                 return a, b
     raise Refused(f"{where}value: start and end do not fit the text")
 

@@ -14,11 +14,11 @@ from structsvm.files import DataError
 from structsvm.files.journal import Journal
 from taggers.formats._columns import Columns
 from taggers.model_file import find_model
+from taggers.serve.limits import MOST_LABELS
 from taggers.serve.sentences import Label, Token
 from taggers.tagger import SequenceTagger
 
 FORMAT = "structsvm serve 1"
-MOST_LABELS = 1000  # a request must not make the model grow without limit
 
 
 class Answer(NamedTuple):

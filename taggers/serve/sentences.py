@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
@@ -11,8 +12,9 @@ from typing import Any
 from structsvm.integrations.starlette import Refused
 from taggers.formats.tokenizer import split_sentences
 from taggers.labels import schemes
+from taggers.serve.limits import check_length
 
-LONGEST = 10_000  # tokens of a sentence
+WIDE = re.compile("[\U00010000-\U0010ffff]")
 Token = str | tuple[str, ...]
 Label = str | list[str] | None  # several allowed labels; None if unknown
 Offset = tuple[int, int]
@@ -42,8 +44,7 @@ def sentences_of_text(text: str, width: int) -> list[Sentence]:
                       'send "tokens" instead of text')  # fmt: skip
     sentences = []
     for tokens in split_sentences(text):
-        if len(tokens) > LONGEST:
-            raise Refused(f"a sentence of {len(tokens)} tokens; the longest has {LONGEST}: split it")
+        check_length(len(tokens), "a sentence")
         offsets = [(token.start, token.end) for token in tokens]
         sentences.append(Sentence([token.text for token in tokens], offsets))
     return sentences
@@ -53,8 +54,7 @@ def sentence_of_tokens(tokens: Any, width: int, where: str = "tokens") -> Senten
     """Check the tokens of a sentence: strings, or lists of strings if the model has several columns."""
     if not isinstance(tokens, list) or not tokens:
         raise Refused(f"{where} must be a list with at least one token")
-    if len(tokens) > LONGEST:
-        raise Refused(f"{where} has {len(tokens)} tokens; the longest sentence has {LONGEST}: split it")
+    check_length(len(tokens), where)
     checked: list[Token] = []
     for at, token in enumerate(tokens):
         columns = [token] if isinstance(token, str) else token
@@ -99,18 +99,29 @@ def labels_of_spans(spans: Iterable[Span], sentences: Sequence[Sentence], scheme
     starts, ends = [start for start, _ in offsets], [end for _, end in offsets]
     labels: list[Label] = [schemes.OUTSIDE if scheme != "none" else None] * len(offsets)
     taken = [False] * len(offsets)
+    after = list(range(len(offsets) + 1))  # the next token that no span has made unknown
     for span in spans:
         first, last = bisect_right(ends, span.start), bisect_left(starts, span.end)
         if first >= last:
             continue
         fits = (starts[first], ends[last - 1]) == (span.start, span.end) and number[first] == number[last - 1]
-        if fits and not any(taken[first:last]):
+        if fits and not any(taken[at] for at in range(first, last)):
             labels[first:last] = _phrase(span.labels, last - first, scheme)
-        else:
-            labels[first:last] = [None] * (last - first)
-        taken[first:last] = [True] * (last - first)
+            taken[first:last] = [True] * (last - first)
+            continue
+        at = _end_of(after, first)
+        while at < last:  # each token at most once, however many spans overlap
+            labels[at], taken[at], after[at] = None, True, at + 1
+            at = _end_of(after, at)
     pointers = accumulate((len(sentence.tokens) for sentence in sentences), initial=0)
     return [labels[start:stop] for start, stop in pairwise(pointers)]
+
+
+def _end_of(after: list[int], at: int) -> int:
+    """Follow the links from a token to their end, and shorten them."""
+    while after[at] != at:
+        after[at] = at = after[after[at]]
+    return at
 
 
 def _phrase(names: Sequence[str], length: int, scheme: str) -> list[Label]:
@@ -122,20 +133,17 @@ def _phrase(names: Sequence[str], length: int, scheme: str) -> list[Label]:
     return [way[0] if len(set(way)) == 1 else sorted(set(way)) for way in zip(*ways, strict=True)]
 
 
-def utf16_offsets(text: str) -> Callable[[int], int]:
-    """Return the function from an offset in characters to one in UTF-16 units, as JavaScript counts."""
-    if text.isascii() or max(text) < "\U00010000":
-        return lambda at: at
-    units = [0]
-    for character in text:
-        units.append(units[-1] + 1 + (character >= "\U00010000"))
-    return lambda at: units[at]
+class Offsets:
+    """Translates offsets in characters of a text to UTF-16 units, as JavaScript counts, and back."""
 
+    def __init__(self, text: str) -> None:
+        self._wide = [found.start() for found in WIDE.finditer(text)]  # characters of two units
+        self._units = [start + n for n, start in enumerate(self._wide)]  # where they begin
 
-def characters(text: str, start: int, end: int) -> Offset:
-    """Offsets in characters, from offsets in UTF-16 units."""
-    if text.isascii() or max(text) < "\U00010000":
-        return start, end
-    data = text.encode("utf-16-le")
-    before = len(data[: 2 * start].decode("utf-16-le", "ignore"))
-    return before, before + len(data[2 * start : 2 * end].decode("utf-16-le", "ignore"))
+    def units(self, at: int) -> int:
+        """The offset in UTF-16 units, from one in characters."""
+        return at + bisect_left(self._wide, at)
+
+    def characters(self, at: int) -> int:
+        """The offset in characters, from one in UTF-16 units; inside of a character, where it begins."""
+        return at - bisect_left(self._units, at)

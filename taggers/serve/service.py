@@ -5,25 +5,22 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Collection
-from importlib.util import find_spec
 from typing import Any
 
 from structsvm.files.atomic import check_output
 from structsvm.integrations.starlette import LocalService
 from taggers.serve.api import Api
+from taggers.serve.inception import Inception
 from taggers.serve.label_studio import LabelStudio
 from taggers.serve.learner import Learner
-
-MOST_BYTES = 16 << 20  # of a request: documents of INCEpTION are large
+from taggers.serve.limits import MOST_BYTES
 
 
 def new_service(learner: Learner, **options: Any) -> LocalService:
     """The service of a model; the options are those of `LocalService`."""
     api = Api(learner)
     routes = [*api.routes(), *LabelStudio(api).routes()]
-    if find_spec("cassis") is not None and learner.width == 1:
-        from taggers.serve.inception import Inception
-
+    if learner.width == 1:  # INCEpTION sends only words
         routes += Inception(api).routes()
     return LocalService(routes, **{"max_bytes": MOST_BYTES, **options})
 

@@ -24,7 +24,7 @@ pytest.importorskip("starlette")
 from structsvm.files import DataError
 from taggers import Chunker, NerTagger, PosTagger
 from taggers.serve.learner import Learner
-from taggers.serve.sentences import Sentence, Span, characters, labels_of_spans, utf16_offsets
+from taggers.serve.sentences import Offsets, Sentence, Span, labels_of_spans
 from taggers.serve.service import new_service, serve
 from taggers.teach.learner import TagLearner
 from tests.taggers.command_line import COMMAND, refused, run
@@ -129,7 +129,7 @@ def test_partial_annotation_and_spans_of_a_text_are_learned(client: Client, lear
         ("/tag", {"tokens": [["a", "b"]]}, "tokens[0] has 2 columns; this model needs 1"),
         ("/tag", {"sentences": [["a"], [3]]}, "sentences[1][0] must be a string"),
         ("/tag", {"tokens": ["a"] * 10_001}, "tokens has 10001 tokens; the longest sentence has 10000"),
-        ("/tag", {"text": "a " * 10_001}, "a sentence of 10001 tokens; the longest has 10000"),
+        ("/tag", {"text": "a " * 10_001}, "a sentence has 10001 tokens; the longest sentence has 10000"),
         ("/learn", {"tokens": ["a"]}, "labels must be a list with one label for each of the 1 tokens"),
         ("/learn", {"tokens": ["a"], "labels": ["B-X", "O"]}, "labels must be a list"),
         ("/learn", {"tokens": ["a"], "labels": [None]}, "no token has a label"),
@@ -156,7 +156,7 @@ def test_bad_requests_get_one_sentence_and_change_nothing(
 def test_requests_that_are_too_large_are_refused(client: Client) -> None:
     many = [learned_sentence(number) for number in range(2501)]
     status, answer = client.post("/learn", {"sentences": many})
-    assert (status, answer["error"]) == (413, "5002 tokens in one request; send at most 5000")
+    assert (status, answer["error"]) == (413, "5002 tokens to learn in one request; send at most 5000")
     labels = [[f"B-T{number}" for number in range(1001)]]
     status, answer = client.post("/learn", {"tokens": ["a"], "labels": labels})
     assert (status, answer["error"]) == (400, "the model would have more than 1000 labels")
@@ -489,9 +489,11 @@ def test_offsets_in_utf_16_units_and_back(letters: list[str], data: st.DataObjec
     text = "".join(letters)
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    place = utf16_offsets(text)
-    assert place(start) == len(text[:start].encode("utf-16-le")) // 2
-    assert characters(text, place(start), place(end)) == (start, end)
+    offsets = Offsets(text)
+    assert offsets.units(start) == len(text[:start].encode("utf-16-le")) // 2
+    assert [offsets.characters(offsets.units(at)) for at in (start, end)] == [start, end]
+    before = text.encode("utf-16-le")[: 2 * end].decode("utf-16-le", "ignore")  # perhaps without half a pair
+    assert offsets.characters(end) == len(before)
 
 
 def test_spans_that_do_not_fit_the_tokens_are_unknown() -> None:

@@ -358,11 +358,14 @@ def test_many_sentences_are_learned_and_known_after_a_restart(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"typeSystem": "<typeSystemDescription"}, "the document or its type system cannot be read"),
-        ({"document": {"xmi": "<a/>"}}, "the document or its type system cannot be read"),
+        ({"typeSystem": "<typeSystemDescription"}, "the type system is not XML: unclosed token"),
+        ({"document": {"xmi": "<a"}}, "the XMI is not XML: unclosed token"),
+        ({"document": {"xmi": "<a/>"}}, "the XMI must have one cas:Sofa with the sofaID _InitialView"),
+        ({"document": {"xmi": "<?xml version='1.0' encoding='UTF-16'?><a/>"}},
+         "the XMI declares the encoding 'UTF-16'; only UTF-8 is allowed"),
         ({"document": {"xmi": 3}}, "xmi must be a string"),
         ({"document": {"xmi": "<!DOCTYPE a>"}}, "the XMI has a DOCTYPE, which is not allowed"),
-        ({"metadata": {"layer": "no.such.Layer", "feature": "value"}}, "the predictions cannot be added"),
+        ({"metadata": {"layer": "no.such.Layer", "feature": "value"}}, "the type no.such.Layer needs"),
         ({"metadata": {"layer": NER, "feature": "nothing"}}, f"the type {NER} needs the features nothing"),
         ({"metadata": {"layer": NER}}, "metadata.feature must be a string"),
         ({"metadata": {"layer": NER, "feature": "value", "range": {"begin": 3, "end": 1}}}, "range.begin"),
@@ -381,11 +384,46 @@ def test_xml_with_entities_opens_no_file(port: int, tmp_path: Path) -> None:
     xmi, types = new_document([["Otto"]])
     attack = f'<!DOCTYPE x [<!ENTITY e SYSTEM "{secret.as_uri()}">]>'
     encoded = attack.replace("<", "+ADw-").replace(">", "+AD4-")  # UTF-7 hides the DOCTYPE
-    for head in (attack, f'<?xml version="1.0" encoding="UTF-7"?>{encoded}'):
+    declaration = '<?xml version="1.0" encoding="UTF-7"?>'
+    heads = (
+        attack,
+        declaration + encoded,
+        f'<?xml version="1.0"?>{declaration}{encoded}',
+        f" {declaration}{encoded}",
+    )
+    for head in heads:
         body = xmi.partition("?>")[2].replace("Otto", "&e;")
         status, answer = post(port, "/inception/predict", inception_request(head + body, types))
         assert status == 400
         assert "do not tell" not in json.dumps(answer)
+
+
+@pytest.mark.parametrize("kind", ["Token", "Sentence"])
+def test_tokens_and_sentences_that_overlap_are_refused(port: int, kind: str) -> None:
+    cassis = pytest.importorskip("cassis")
+    xmi, types = new_document([["Otto", "visits", "Rome"]])
+    cas = cassis.load_cas_from_xmi(xmi, cassis.load_typesystem(types))
+    for _ in range(2):
+        cas.add(cas.typesystem.get_type(f"{SEGMENTATION}.{kind}")(begin=0, end=16))
+    status, answer = post(port, "/inception/predict", inception_request(cas.to_xmi(), types))
+    assert (status, answer["error"]) == (400, f"the {kind.lower()}s of the document overlap at character 0")
+
+
+def test_inherited_features_and_other_views_are_understood(port: int) -> None:
+    cassis = pytest.importorskip("cassis")
+    xmi, types = new_document([["Otto", "visits", "Rome"]])
+    system = cassis.load_typesystem(types)
+    system.create_type("custom.Person", NER)
+    cas = cassis.load_cas_from_xmi(xmi, system)
+    other = cas.create_view("other")
+    other.sofa_string, other.sofa_mime = "Anna", "text/plain"
+    other.add(system.get_type(f"{SEGMENTATION}.Sentence")(begin=0, end=4))
+    request = inception_request(cas.to_xmi(), system.to_xml(), layer="custom.Person")
+    status, answer = post(port, "/inception/predict", request)
+    assert status == 200
+    found = cassis.load_cas_from_xmi(answer["document"], cassis.load_typesystem(system.to_xml()))
+    assert [one.get_covered_text() for one in found.select("custom.Person")] == ["Otto", "Rome"]
+    assert found.get_view("other").sofa_string == "Anna"
 
 
 def test_a_second_training_is_postponed(port: int, learner: Learner, monkeypatch: pytest.MonkeyPatch) -> None:
