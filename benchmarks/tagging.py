@@ -114,9 +114,9 @@ def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
     from structsvm.problems import SequenceProblem
     from structsvm.problems.sequence import Decoder
     from taggers import commands
-    from taggers.commands.matching import input_columns, own_format
+    from taggers.commands.matching import input_columns
     from taggers.formats.base import Layer
-    from taggers.formats.files import CHUNK, read_columns
+    from taggers.formats.files import open_columns, read_columns
     from taggers.model import TaggerModel
 
     model = TaggerModel.load(path)
@@ -129,8 +129,9 @@ def stages(path: Path, text: Path, scratch: str) -> dict[str, Any]:
         rates[f"threads_{jobs}"] = tokens / seconds
     rates["processes_2"] = together(path, long, scratch) * tokens
     tokens //= 10
-    wanted = input_columns(model, own_format(model), str(text))
-    chunks, reading = best_of(5, lambda: list(read_columns(text, wanted=wanted, chunk_size=CHUNK)))
+    with open_columns(text) as opened:
+        wanted = input_columns(model, opened)
+    chunks, reading = best_of(5, lambda: list(read_columns(text, wanted=wanted)))
     features, extracting = best_of(5, lambda: [model.features(columns) for columns in chunks])
     ids, labelling = best_of(5, lambda: [model.tag(part) for part in features])
     # Without a history, greedy inference is scoring and nothing else.

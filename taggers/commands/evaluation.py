@@ -132,7 +132,7 @@ def _read_labelled(
 ) -> Columns:
     """Read the model's input columns and, as the last column, the gold labels."""
     with open_inputs(model, file, format, encoding=encoding) as opened:
-        inputs = input_columns(model, opened.format, opened.name)
+        inputs = input_columns(model, opened)
         columns = opened.read([*inputs, label_column(model, opened.format, opened.name, label)])
     if columns.format.ready and format == AUTO:
         check_fit(model, columns)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
-from structsvm.files.inputs import file_name
 from taggers.commands.evaluation import answered
 from taggers.commands.matching import input_columns, own_format
 from taggers.features.feature_names import feature_names
 from taggers.features.knowledge import Knowledge
-from taggers.formats.files import read_all
+from taggers.formats._columns import Columns
+from taggers.formats.files import open_columns
 from taggers.model import TaggerModel
 from taggers.model_file import find_model
 from taggers.pipeline import Pipeline, open_model
@@ -91,8 +91,7 @@ def _knowledge(knowledge: Knowledge) -> dict[str, Any]:
     return classes | entries
 
 
-def _read_inputs(model: TaggerModel, file: str | Path) -> Any:
+def _read_inputs(model: TaggerModel, file: str | Path) -> Columns:
     """Read a file as the training file was read."""
-    format = own_format(model)
-    wanted = input_columns(model, format, file_name(file)) or [format.label]
-    return read_all(file, format.name, wanted=wanted)
+    with open_columns(file, own_format(model).name) as opened:
+        return opened.read(input_columns(model, opened) or [opened.format.label])

@@ -50,8 +50,9 @@ def open_inputs(model: TaggerModel, file: str | Path, format: str, **options: An
         yield opened
 
 
-def input_columns(model: TaggerModel, format: Format, name: str) -> list[int]:
+def input_columns(model: TaggerModel, opened: Opened) -> list[int]:
     """Return the columns that the model reads from a file."""
+    format, name = opened.format, opened.name
     if (model.template is None) != format.ready:
         kind = "ready features" if model.template is None else "words"
         raise DataError(f"the model was trained on {kind}, but this file is in {format.title}", name)
@@ -65,7 +66,7 @@ def input_columns(model: TaggerModel, format: Format, name: str) -> list[int]:
             f"the model needs {needed} columns, such as words and parts of speech, but this file is in "
             f"{FORMATS[format.name].title}", name,
         )  # fmt: skip
-    return [format.words]
+    return opened.inputs()[:1]
 
 
 def label_column(model: TaggerModel, format: Format, name: str, chosen: int | None = None) -> int:

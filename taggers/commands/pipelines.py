@@ -212,7 +212,7 @@ def _wanted(pipeline: Pipeline, opened: Opened, scores: bool, *, text: bool) -> 
         needed = " and ".join(pipeline.inputs[1:])
         raise DataError(f"has no {needed}, which the model reads; use a CoNLL-U file", name)
     named = [*pipeline.inputs[1:], *pipeline.parts] if format.names else []
-    return [format.words, *map(format.names.index, named)]
+    return [opened.inputs()[0], *map(format.names.index, named)]
 
 
 def _labelled(pipeline: Pipeline, columns: Columns, scores: bool, jobs: int) -> bytes:

@@ -97,7 +97,7 @@ def tag(
     with open_inputs(
         model, file, format, encoding=encoding, text_as=text_as, expected=own_format(model)
     ) as opened:
-        inputs = input_columns(model, opened.format, opened.name)
+        inputs = input_columns(model, opened)
         _check_room(opened.format, opened.name, nbest, scores, probabilities)
         replaced = replaced_columns(model, opened.format, opened.name, replace=replace, chosen=column)
         if label is not None and not replaced:

@@ -4,7 +4,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memchr
 
 from taggers.formats._scan cimport (
+    AMBIGUOUS,
+    NO_COMMENTS,
     NO_FAULT,
+    OTHER_COMMENTS,
     WRONG_ID,
     Scanner,
     count_columns,
@@ -18,6 +21,9 @@ import numpy as np
 
 from structsvm.files.errors import DataError
 from taggers.formats.base import MEMORY
+
+
+COMMENTS = ("", "all", "other")  # `ColumnFormat.comments` by their numbers in the scanner
 
 
 def count_lines(bytes data not None, end=None) -> int:
@@ -129,13 +135,20 @@ cdef class Columns:
         s.data = self.data
         s.size = len(self.data)
         s.begin = 3 if self.first_line == 1 and self.data.startswith(b"\xef\xbb\xbf") else 0
-        s.comments, s.numbered = format.comments, format.numbered
+        s.comments, s.numbered = COMMENTS.index(format.comments), format.numbered
         s.documents, s.open_ended = format.documents, format.open_ended
+        n_columns = format.n_columns or n_columns
+        s.tabs = separator == "\t"
+        s.n_columns = 0 if separator is None else n_columns
         start = first_token_line(s, &end)
+        if start < 0 and s.comments == OTHER_COMMENTS and s.n_columns == 0:
+            # Only lines that begin with "# ", so these are tokens.
+            s.comments = NO_COMMENTS
+            start = first_token_line(s, &end)
+            s.comments = OTHER_COMMENTS
         if separator is None:
             separator = "\t" if format.tabs or b"\t" in self.data[max(start, 0):end] else " "
         s.tabs = separator == "\t"
-        n_columns = format.n_columns or n_columns
         if not n_columns and start >= 0:
             n_columns = count_columns(s.data, start, end, s.tabs)
         self.separator = separator
@@ -161,7 +174,9 @@ cdef class Columns:
         return resolved
 
     def _explain(self, int fault, int found, Py_ssize_t line):
-        if fault == WRONG_ID:
+        if fault == AMBIGUOUS:
+            what = f"a comment or the token #, as both have {found} columns; remove such comments"
+        elif fault == WRONG_ID:
             what = f"the first column is not a {self.format.title} token number; try the format columns"
         else:
             what = self.format.wrong_count(found, self.n_columns, self.separator)

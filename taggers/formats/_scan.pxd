@@ -6,17 +6,23 @@ cdef enum Fault:
     NO_FAULT
     WRONG_COUNT       # a line has another number of columns than the first one
     WRONG_ID          # the first column is not a token number
+    AMBIGUOUS         # a comment with as many columns as a token
+
+cdef enum:            # values of `ColumnFormat.comments`
+    NO_COMMENTS
+    ALL_COMMENTS
+    OTHER_COMMENTS
 
 cdef struct Scanner:
     const char* data
     Py_ssize_t size
     Py_ssize_t begin            # after a byte order mark
     bint tabs                   # one tab separates columns, not runs of spaces and tabs
-    bint comments               # the flags of `ColumnFormat`
+    int comments                # the flags of `ColumnFormat`
     bint numbered
     bint documents
     bint open_ended
-    int32_t n_columns
+    int32_t n_columns           # 0: not known yet
     int32_t width
     const int32_t* slot_of      # for each column of the file: its index among the wanted, or -1
     int32_t* spans

@@ -32,13 +32,6 @@ cdef inline bint is_docstart(const char* data, Py_ssize_t start, Py_ssize_t end)
     )
 
 
-cdef inline bint is_token(const Scanner* s, Py_ssize_t start, Py_ssize_t end, bint inside) noexcept nogil:
-    """Whether a line that is not blank is a token; `inside`: the sentence has begun."""
-    if s.comments and not inside and s.data[start] == b"#":
-        return False
-    return not (s.documents and is_docstart(s.data, start, end))
-
-
 cdef inline void note(
     const Scanner* s, int32_t column, Py_ssize_t start, Py_ssize_t end, int32_t* spans,
 ) noexcept nogil:
@@ -95,6 +88,32 @@ cdef int32_t count_columns(const char* data, Py_ssize_t start, Py_ssize_t end, b
     return split_runs(&s, start, end, unused, unused)
 
 
+cdef bint is_comment(const Scanner* s, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Whether a line that begins with #, before the first token of a sentence, is a comment."""
+    if s.comments != OTHER_COMMENTS:
+        return s.comments == ALL_COMMENTS
+    if end - start < 2 or not is_space(s.data[start + 1]):
+        return False
+    return s.n_columns == 0 or count_columns(s.data, start, end, s.tabs) != s.n_columns
+
+
+cdef bint has_key(const char* data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Whether a line looks like `# key = value`."""
+    cdef Py_ssize_t i = start + 2
+    if end - start < 6 or data[start + 1] != b" ":
+        return False
+    while i < end and not is_space(data[i]):
+        i += 1
+    return i > start + 2 and i + 2 < end and memcmp(data + i, b" = ", 3) == 0
+
+
+cdef inline bint is_token(const Scanner* s, Py_ssize_t start, Py_ssize_t end, bint inside) noexcept nogil:
+    """Whether a line that is not blank is a token; `inside`: the sentence has begun."""
+    if not inside and s.data[start] == b"#" and is_comment(s, start, end):
+        return False
+    return not (s.documents and is_docstart(s.data, start, end))
+
+
 cdef inline int id_kind(const char* data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
     """Return 1 if a line's first column numbers a token, 0 for a range or an empty node, else -1."""
     cdef int kind = 1
@@ -134,6 +153,12 @@ cdef void scan(Scanner* s) noexcept nogil:
             if token > s.sentences[sentence]:
                 sentence += 1
                 s.sentences[sentence] = token
+        elif (
+            s.data[start] == b"#" and s.comments == OTHER_COMMENTS and token == s.sentences[sentence]
+            and has_key(s.data, start, end)
+        ):
+            s.fault, s.fault_line, s.fault_count = AMBIGUOUS, line, s.n_columns
+            return
         else:
             s.ends[token] = <int32_t>end
             s.lines[token] = line

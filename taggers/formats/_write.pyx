@@ -8,9 +8,13 @@ from libc.string cimport memcpy
 
 from taggers.formats._columns cimport Columns
 
+import re
+
 import numpy as np
 
 from taggers.formats.base import MEMORY
+
+MARK = re.compile(rb"^(?:\A\xef\xbb\xbf)?-DOCSTART-(?![^ \t\r\n])[^\n]*", re.MULTILINE)
 
 cdef enum:
     SCORE_ROOM = 32
@@ -19,7 +23,7 @@ cdef enum:
 
 cdef struct Output:             # a `Layer` as compiled code sees it
     const int32_t* ids
-    const char* labels          # all labels in a row; the last one, "_", stands for none
+    const char* labels          # all labels in a row; then "_" for none, and the label of -DOCSTART-
     const int64_t* label_ptr
     int32_t n_labels
     const double* scores
@@ -32,6 +36,8 @@ cdef struct Edit:
     const int32_t* spans
     const int32_t* ends
     Py_ssize_t n_tokens
+    const int32_t* marks        # where the lines with -DOCSTART- end
+    Py_ssize_t n_marks
     Py_ssize_t width
     Output* outputs             # those that replace a column first, in the order of the columns
     Py_ssize_t n_outputs
@@ -100,12 +106,36 @@ cdef char* put_end(const Edit* e, char* out, Py_ssize_t token) noexcept nogil:
     return out
 
 
+cdef char* put_mark(const Edit* e, char* out, Py_ssize_t mark) noexcept nogil:
+    """Append as many columns to a line with -DOCSTART- as tokens get."""
+    cdef char separator = line_separator(e, e.marks[mark])
+    cdef const Output* output
+    cdef Py_ssize_t k
+    for k in range(e.n_outputs):
+        output = &e.outputs[k]
+        if output.column < 0:
+            out[0] = separator
+            out = put_label(out + 1, output, output.n_labels + 1)
+        if output.scores != NULL:
+            out[0] = separator
+            out[1] = b"_"
+            out += 2
+    return out
+
+
 cdef Py_ssize_t apply(const Edit* e) noexcept nogil:
     """Copy the text with the outputs of each token, and return its new size."""
     cdef char* out = e.out
-    cdef Py_ssize_t at = 0, token, k, j
+    cdef Py_ssize_t at = 0, token, k, j, mark = 0
     cdef const Output* output
-    for token in range(e.n_tokens):
+    for token in range(e.n_tokens + 1):
+        while mark < e.n_marks and (token == e.n_tokens or e.marks[mark] < e.ends[token]):
+            out = put(out, e.text + at, e.marks[mark] - at)
+            at = e.marks[mark]
+            out = put_mark(e, out, mark)
+            mark += 1
+        if token == e.n_tokens:
+            break
         for k in range(e.n_outputs):
             output = &e.outputs[k]
             if output.column >= 0 and output.ids[token] >= 0:
@@ -132,6 +162,7 @@ def write(Columns columns not None, layers, *, bint misc=False):
     cdef const int32_t[::1] ids
     cdef const int64_t[::1] label_ptr
     cdef const double[::1] scores
+    cdef const int32_t[::1] marks
     cdef Py_ssize_t room
     if columns.format is MEMORY:
         raise ValueError("these columns were not read from a file, so no file can be written")
@@ -150,21 +181,27 @@ def write(Columns columns not None, layers, *, bint misc=False):
     e.misc = misc
     room = e.size
     kept = []  # what the pointers point into
+    e.marks, e.n_marks = NULL, 0
+    if e.at_end and e.n_tokens and columns.format.documents and b"-DOCSTART-" in columns.data:
+        marks = _marks(columns)
+        e.n_marks = marks.shape[0]
+        e.marks = &marks[0] if e.n_marks else NULL
     e.outputs = <Output*>calloc(max(e.n_outputs, 1), sizeof(Output))
     if e.outputs == NULL:
         raise MemoryError()
     try:
         for place, layer in enumerate(layers if e.n_tokens else ()):
             output = &e.outputs[<Py_ssize_t>place]
-            names = [name.encode() for name in layer.names] + [b"_"]
+            outside = b"O" if "O" in layer.names else b"-X-"
+            names = [name.encode() for name in layer.names] + [b"_", outside]
             text, sizes = b"".join(names), np.array([len(name) for name in names], np.int64)
             ids, label_ptr = layer.ids, np.concatenate([[0], np.cumsum(sizes)])
             kept += [text, ids, label_ptr]
             output.ids, output.labels, output.label_ptr = &ids[0], text, &label_ptr[0]
-            output.n_labels = <int32_t>(len(names) - 1)
+            output.n_labels = <int32_t>(len(names) - 2)
             output.column = -1 if layer.column is None else layer.column
             # The labels' own sizes; the size of the longest one for each token would be far too much.
-            room += int(sizes[np.asarray(ids)].sum()) + e.n_tokens
+            room += int(sizes[np.asarray(ids)].sum()) + e.n_tokens + e.n_marks * (3 + len(outside))
             if layer.scores is not None:
                 scores = layer.scores
                 kept.append(scores)
@@ -178,6 +215,13 @@ def write(Columns columns not None, layers, *, bint misc=False):
     finally:
         free(e.outputs)
     return out if room == len(out) else out[:room]
+
+
+def _marks(Columns columns):
+    """int32: where the lines with -DOCSTART- end."""
+    spaces = b"\r" if columns.separator == "\t" else b" \t\r"
+    found = MARK.finditer(columns.data)
+    return np.array([mark.start() + len(mark[0].rstrip(spaces)) for mark in found], np.int32)
 
 
 def _check(Columns columns, layer):

@@ -45,6 +45,7 @@ class Format(ABC):
     scores: where scores go: "columns" appends them, "misc" writes ``Margin=`` into the last column, ""
         means that the format has no room for them.
     ready: lines hold features instead of words, and `features` returns them.
+    documents: a ``-DOCSTART-`` line separates documents.
     block: the most bytes that a sentence (a line, for text) may have.
     """
 
@@ -57,6 +58,7 @@ class Format(ABC):
     replaces: bool = False
     scores: str = "columns"
     ready: bool = False
+    documents: bool = False
     block: int = 64 << 20
 
     @abstractmethod
@@ -82,12 +84,6 @@ class Format(ABC):
 
     def check_detected(self, head: Sequence[str], name: str) -> None:  # noqa: B027, most need no check
         """Warn if a file that was expected and detected as this format may still be of another one."""
-
-    def inputs(self, n_columns: int, label: int) -> list[int]:
-        """Return the input columns that training uses by default, given the label column."""
-        if self.ready:
-            return []
-        return [self.words] if self.names else [column for column in range(n_columns) if column != label]
 
     def label_elsewhere(self, name: str) -> int:
         """Return the label column for a model that was trained on another format, or raise DataError."""

@@ -17,16 +17,16 @@ class ColumnFormat(Format):
     """Lines of columns; a blank line ends a sentence. The compiled scanner reads all of these formats.
 
     tabs: one tab separates columns; otherwise runs of spaces and tabs do where the first line has no tab.
-    comments: lines that begin with ``#`` before the first token of a sentence are comments.
+    comments: which lines before the first token of a sentence are comments: those that begin with ``#``
+        ("all"), those that begin with ``#`` and a space and have another number of columns than tokens
+        ("other"), or none ("").
     numbered: the first column numbers the tokens; lines with ranges (3-4) and empty nodes (5.1) are skipped.
-    documents: a ``-DOCSTART-`` line separates documents.
     open_ended: lines may continue after the last column.
     """
 
     tabs: bool = False
-    comments: bool = False
+    comments: str = ""
     numbered: bool = False
-    documents: bool = False
     open_ended: bool = False
 
     def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
@@ -53,6 +53,7 @@ class PlainColumns(ColumnFormat):
 
     name = "columns"
     title = "columns"
+    comments = "other"
     documents = True
 
     def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:

@@ -31,7 +31,7 @@ class ConlluFormat(ColumnFormat):
     scores = "misc"
     n_columns = len(names)
     tabs = True
-    comments = True
+    comments = "all"
     numbered = True
 
     def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:

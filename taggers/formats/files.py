@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import re
+import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -141,6 +144,32 @@ class Opened:
                 self._check_size(1)
                 self.held += self._next(max(CHUNK, len(self.held)))
 
+    def inputs(self, label: int | None = None) -> list[int]:
+        """Return the columns to read by default, words first, given the label column.
+
+        Warn about a column that counts the tokens of each sentence and leave it out: it holds no words.
+        """
+        if self.format.ready:
+            return []
+        if self.format.names or self.n_columns == 1:
+            return [self.format.words]
+        rows = [
+            line.split("\t") if self.separator == "\t" else re.split("[ \t]+", line.strip(" \t"))
+            for line in self.head
+            if not line.startswith("-DOCSTART-")
+        ]
+        values = list(zip(*(row for row in rows if len(row) == self.n_columns), strict=True))
+        found = [column for column in range(self.n_columns) if column != label]
+        counting = [column for column in found if values and _counts(values[column])]
+        words = [column for column in found if column not in counting]
+        if not counting or not words:
+            return found
+        warnings.warn(
+            f"{self.name}: column {counting[0]} (counted from 0) numbers the tokens of each sentence, so it "
+            f"is not used; the words are in column {words[0]}", UserWarning, stacklevel=3,
+        )  # fmt: skip
+        return words
+
     def read(self, wanted: Sequence[int] | None = None) -> Columns:
         """Read the whole file; `wanted` as in `parts`."""
         (columns,) = self.parts(wanted, None)
@@ -153,7 +182,7 @@ class Opened:
         chunk_size: the bytes to read at a time; None reads the whole file.
         """
         self.chunk_size, empty = chunk_size, True
-        for columns in self.format.read(self, (self.format.words,) if wanted is None else wanted):
+        for columns in self.format.read(self, self.inputs()[:1] or [0] if wanted is None else wanted):
             empty = empty and not columns.n_tokens
             yield columns
         if empty:
@@ -215,6 +244,15 @@ class Opened:
 
     def _refuse_empty(self) -> None:
         raise DataError("contains no tokens; is this the right file?", self.name)
+
+
+def _counts(values: Sequence[str]) -> bool:
+    """Whether the values of a column are 1, 2, 3 and so on, beginning again with each sentence."""
+    if len(values) < 3 or not all(value.isdecimal() and len(value) < 9 for value in values):
+        return False
+    numbers = [int(value) for value in values]
+    first = numbers[0]
+    return first in (0, 1) and max(numbers) > first and all(b in (a + 1, first) for a, b in pairwise(numbers))
 
 
 def text_codec(encoding: str) -> codecs.CodecInfo | None:

@@ -41,8 +41,9 @@ class TextFormat(ColumnFormat):
             return False
         if expected or not head:
             return expected
-        number, most = Counter(len(line.split()) for line in head).most_common(1)[0]
-        return 2 * most < len(head) or (len(head) == 1 and number > 9)
+        lines = [line for line in head if not line.startswith("# ")] or head  # without comments of columns
+        number, most = Counter(len(line.split()) for line in lines).most_common(1)[0]
+        return 2 * most < len(lines) or (len(lines) == 1 and number > 9)
 
     def cut(self, data: bytes, start: int) -> int:
         return data.rfind(b"\n", start) + 1

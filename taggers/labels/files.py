@@ -91,7 +91,7 @@ def _chosen(opened: Opened, inputs: Sequence[int] | None, labels: Sequence[int |
         raise DataError(what, opened.name)
     gold = [format.label if label is None else label for label in labels]
     gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
-    return [*(format.inputs(n_columns, gold[0]) if inputs is None else inputs), *gold]
+    return [*(opened.inputs(gold[0]) if inputs is None else inputs), *gold]
 
 
 def read_alike(path: str | Path, like: Labelled, encoding: str) -> Labelled:

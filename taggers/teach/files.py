@@ -29,9 +29,7 @@ def read_pool(
         found = opened.format
         if found.ready:
             raise DataError(f"{found.title} has features, not words; use text or columns", opened.name)
-        if inputs is None:
-            inputs = [found.words] if found.names else range(opened.n_columns)
-        columns = opened.read(inputs)
+        columns = opened.read(opened.inputs() if inputs is None else inputs)
     parts = [columns.sentences(column) for column in range(columns.width)]
     return _items(parts, columns.name)
 

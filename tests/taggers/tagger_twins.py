@@ -1,5 +1,7 @@
 """Small files of our own, and naive Python twins of the compiled data path to hold it to."""
 
+import re
+
 from hypothesis import strategies as st
 
 from taggers.features.attributes import attribute
@@ -20,12 +22,11 @@ CONLLU = (
 ).encode()
 
 # Bytes that make scanners stumble, more often than chance would have it.
-tricky = st.lists(
-    st.sampled_from(
-        ["a", "#", " ", "\t", "\n", "\r", "\r\n", "-DOCSTART-", "é", "漢", "1", ".", "\ufeff", "\\:", ":2"]
-    ),
-    max_size=40,
-).map(lambda pieces: "".join(pieces).encode())
+PIECES = (
+    "a", "#", "# ", " ", "\t", "\n", "\r", "\r\n", "-DOCSTART-", "é", "漢", "1", ".", "\ufeff", "\\:", ":2",
+    " = ",
+)  # fmt: skip
+tricky = st.lists(st.sampled_from(PIECES), max_size=40).map(lambda pieces: "".join(pieces).encode())
 
 
 def murmur64a(data: bytes, seed: int) -> int:
@@ -68,18 +69,22 @@ def feature_key(pattern, sentence, i):
 
 def scan_columns(data: bytes, tabs: bool):
     """Sentences of lists of columns, of a file of plain columns; None where the columns are inconsistent."""
-    sentences, current, count = [], [], None
+    sentences, current, rows = [], [], []
     for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n"):
         line = line.removesuffix(b"\r")
         spaced = line.replace(b"\t", b" ").split(b" ")
         columns = line.split(b"\t") if tabs else [part for part in spaced if part]
-        if not any(spaced) or spaced[0] == b"-DOCSTART-":
+        boundary = not any(spaced) or spaced[0] == b"-DOCSTART-"
+        rows.append((None if boundary else columns, spaced[0] == b"#" and len(spaced) > 1, line))
+    tokens = [row for row in rows if row[0] is not None]
+    count = next((len(row[0]) for row in sorted(tokens, key=lambda row: row[1])), 0)
+    for columns, hashed, line in rows:
+        if columns is None:
             if current:
                 sentences.append(current)
             current = []
-            continue
-        count = count or len(columns)
-        if len(columns) != count:
-            return None
-        current.append(columns)
+        elif current or not hashed or len(columns) == count:
+            if len(columns) != count or (not current and re.match(rb"# [^ \t]+ = ", line)):
+                return None
+            current.append(columns)
     return [*sentences, current] if current else sentences

@@ -41,6 +41,35 @@ def test_words_that_start_with_a_hash_are_words():
     assert Columns(b"#1 NN\n# SYM\n#tag NN\n").texts() == ["#1", "#", "#tag"]
 
 
+COMMENTED = b"# sent_id = 1\n# text = A # b\nA\tX\n#\tY\nb\tX\n\n# sent_id = 2\n#\tY\n"
+
+
+@pytest.mark.parametrize("tab", [b"\t", b" "])
+def test_comments_before_a_sentence_are_not_tokens_but_the_token_hash_is(tab):
+    columns = Columns(COMMENTED.replace(b"\t", tab), (0, 1))
+    assert columns.n_columns == 2
+    assert columns.sentences(0) == [["A", "#", "b"], ["#"]]
+    assert [columns.line(token) for token in range(columns.n_tokens)] == [3, 4, 5, 8]
+
+
+def test_the_number_of_columns_tells_a_comment_from_the_token_hash():
+    assert Columns(b"# SYM\nis VBZ\n").sentences() == [["#", "is"]]
+    assert Columns(b"# NN NN\nis VBZ\n").sentences() == [["is"]]
+    assert Columns(b"#\thttp://x\t[2009]\n1\ta\tO\tO\n", (1,)).sentences() == [["a"]]
+    assert Columns(b"# 1\n# 2\n", (1,)).sentences() == [["1", "2"]]
+    assert Columns(b"word\n#\n").sentences() == [["word", "#"]]
+    with pytest.raises(DataError, match="3 columns where the lines before have 2"):
+        Columns(b"is VBZ\n# x y\n")  # inside a sentence
+    with pytest.raises(DataError, match="1 column where"):
+        Columns(b"is VBZ\n\n#tag\n")
+
+
+@pytest.mark.parametrize("data", [b"a\tX\n\n# text = b\tc\n", b"a X Y Z\n\n# sent_id = 3\n"])
+def test_a_comment_with_as_many_columns_as_a_token_is_refused(data):
+    with pytest.raises(DataError, match=r"f:3: a comment or the token #, as both have . columns"):
+        Columns(data, name="f")
+
+
 def test_docstart_is_a_boundary_and_no_token():
     columns = Columns(b"-DOCSTART- -X- O O\na B c O\n-DOCSTART-\nb B c O\n-DOCSTART-x B c O\n", (0, 3))
     assert columns.sentences(0) == [["a"], ["b", "-DOCSTART-x"]]

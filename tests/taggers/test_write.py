@@ -21,9 +21,24 @@ def ids(*numbers):
     return np.array(numbers, np.int32)
 
 
+def test_comments_are_kept_and_docstart_gets_as_many_columns_as_a_token():
+    columns = Columns(b"-DOCSTART- -X-\r\n\r\n# id = 1\na X\n\n-DOCSTART- -X- \nb X\n-DOCSTART-")
+    layers = [Layer(np.array([1, 0], np.int32), ["O", "B"], scores=np.array([0.5, 1]))]
+    layers.append(Layer(np.array([0, 0], np.int32), ["NN"]))
+    assert columns.format.write(columns, layers) == (
+        b"-DOCSTART- -X- O _ -X-\r\n\r\n# id = 1\na X B 0.5000 NN\n\n"
+        b"-DOCSTART- -X- O _ -X- \nb X O 1.0000 NN\n-DOCSTART- O _ -X-"
+    )
+    columns = Columns(b"\xef\xbb\xbf-DOCSTART-\tO\n\na\tX\n", (0, 1))
+    replaced = [Layer(np.array([0], np.int32), ["B"], 1)]
+    assert columns.format.write(columns, replaced) == b"\xef\xbb\xbf-DOCSTART-\tO\n\na\tB\n"
+    appended = [Layer(np.array([0], np.int32), ["B", "O"])]
+    assert columns.format.write(columns, appended) == b"\xef\xbb\xbf-DOCSTART-\tO\tO\n\na\tX\tB\n"
+
+
 def test_append_uses_the_separator_of_each_line():
     columns = Columns(b"-DOCSTART- -X-\n\na X\r\n b  Y \nc\tZ", separator=" ")
-    assert write(columns, ids(0, 1, 0), ["N", "VB"]) == b"-DOCSTART- -X-\n\na X N\r\n b  Y VB \nc\tZ\tN"
+    assert write(columns, ids(0, 1, 0), ["N", "VB"]) == b"-DOCSTART- -X- -X-\n\na X N\r\n b  Y VB \nc\tZ\tN"
 
 
 def test_append_to_a_single_column():
