@@ -77,7 +77,7 @@ class InTurn:
         for k in range(shards):
             shard = ShardLaRank(problem, shard=k, shards=shards, n_weights=n_weights, dense=True, **options)
             shard.begin(X[k::shards], y[k::shards])
-            shard._fitted().use(self.w)
+            shard._own().use(self.w)
             self.shards.append(shard)
         self.rates = np.ones(3)
         self.sent, self.cpu, self.argmax, self.losses = 0, 0.0, 0, 0.0

@@ -21,6 +21,8 @@ class Problem(ABC):
     """
 
     n_features: int  # the size of joint_feature and of w
+    stride = 0  # the weights of a row of w, if w has a row for each feature of a pattern; 0: it has no rows
+    history = 0  # the first rows of w, which belong to no feature
 
     def prepare(self, X: Any, y: Any) -> None:  # noqa: B027 (not every problem has something to learn)
         """Set sizes from the first data; called before `oracle`, on the optimizer's copy."""

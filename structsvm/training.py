@@ -171,6 +171,11 @@ def passes(
     return report
 
 
+def wants_primal(callback: Any) -> bool:
+    """Whether the attribute `primal` of a callback is true: it wants the primal at the end of each pass."""
+    return bool(getattr(callback, "primal", False))
+
+
 def _make_pass(
     learner: Learner,
     score: Callable[[], tuple[float, W]] | None,

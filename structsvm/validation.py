@@ -297,3 +297,23 @@ def class_factors(y: np.ndarray, class_weight: Any, known: np.ndarray) -> np.nda
         return (len(y) / (len(classes) * counts))[inverse]
     check_class_weight(class_weight, known)
     return np.array([float(class_weight.get(label, 1.0)) for label in classes.tolist()])[inverse]
+
+
+def as_data(X: Any, y: Any) -> tuple[Any, Any]:
+    """X and y with lengths: generators become lists; empty data are refused."""
+    X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
+    y = y if hasattr(y, "shape") or hasattr(y, "__len__") else list(y)
+    if n_patterns(X) == 0:
+        raise ValueError("the data set is empty; pass at least one example")
+    if n_patterns(X) != n_patterns(y):
+        raise ValueError(f"X has {n_patterns(X)} patterns but y has {n_patterns(y)} outputs")
+    return X, y
+
+
+def n_patterns(X: Any) -> int:
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def every(data: Any, k: int, n: int) -> Any:
+    """Every n-th sample from the k-th on."""
+    return data[k::n] if hasattr(data, "__getitem__") else list(data)[k::n]

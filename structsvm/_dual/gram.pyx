@@ -22,6 +22,9 @@ from structsvm._dual.oracle cimport Oracle
 
 import numpy as np
 
+from structsvm._dual.kernel import NO_WEIGHTS
+from structsvm.machine import Unsupported
+
 INDEFINITE = "the kernel is not positive semi-definite: it gives a vector a negative squared length"
 cdef double ROUNDING = 1e-9
 cdef Py_ssize_t ROWS = 128      # inputs whose weights stay in the fastest cache
@@ -123,17 +126,31 @@ cdef class GramDual(LinearDual):
         """Kernel values computed."""
         return self.gram.shape[0] ** 2
 
+    @property
+    def weights(self):
+        """Refused: w exists only implicitly."""
+        raise Unsupported(NO_WEIGHTS)
+
+    @property
+    def n_weights(self):
+        """Refused: w exists only implicitly."""
+        raise Unsupported(NO_WEIGHTS)
+
+    def weights_at(self, places):
+        """Refused: w exists only implicitly."""
+        raise Unsupported(NO_WEIGHTS)
+
     def coefficients(self) -> np.ndarray:
         """A, in the order of the weights: w = sum of A[r, y] Phi(input r, y)."""
         return self.sums.copy()
 
     def start_from(self, weights):
         """Refused: there is no w to set."""
-        raise TypeError("a kernel machine has no weight vector: train it, or load a pickle")
+        raise Unsupported("a kernel machine has no weight vector: train it, or load a pickle")
 
     def forget_rows(self, row_of, stride):
         """Refused: the inputs have a kernel, not features."""
-        raise TypeError("a kernel machine has no features to forget")
+        raise Unsupported("a kernel machine has no features to forget")
 
     def restore(self, state: dict):
         """Continue from a state(); the oracle must hold the support patterns in the slots it names."""

@@ -20,6 +20,7 @@ import numpy as np
 
 from structsvm.kernels.functions import squared_norms
 from structsvm.kernels.kept_values import KeptValues
+from structsvm.machine import Unsupported
 
 cdef extern from "structsvm/_dual/block.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
@@ -35,6 +36,7 @@ cdef extern from "structsvm/_dual/block.h" nogil:
 
 
 cdef Py_ssize_t BLOCK = 64  # patterns whose kernel rows are one matrix product
+NO_WEIGHTS = "a kernel machine has no weight vector; use its support vectors"
 COLUMNS = 512               # rows of other data that are scored at a time,
 OTHERS = 256                # and of the training set
 
@@ -363,8 +365,30 @@ cdef class KernelDual(Dual):
 
     @property
     def weights(self):
-        """None: w exists only implicitly."""
+        """Refused: w exists only implicitly."""
+        raise Unsupported(NO_WEIGHTS)
+
+    @property
+    def n_weights(self):
+        """Refused: w exists only implicitly."""
+        raise Unsupported(NO_WEIGHTS)
+
+    @property
+    def blocks(self):
+        """None: w has no blocks."""
         return None
+
+    def weights_at(self, places):
+        """Refused: w exists only implicitly."""
+        raise Unsupported(NO_WEIGHTS)
+
+    def forget_patterns(self, n):
+        """Refused: w is the sum of the support patterns."""
+        raise Unsupported("a kernel machine cannot forget patterns")
+
+    def forget_rows(self, row_of, stride):
+        """Refused: the inputs have a kernel, not features."""
+        raise Unsupported("a kernel machine has no features to forget")
 
     @property
     def norm(self) -> float:
@@ -439,7 +463,7 @@ cdef class KernelDual(Dual):
 
     def start_from(self, weights):
         """Refused: there is no w to set."""
-        raise TypeError("a kernel machine has no weight vector: train it, or load a pickle")
+        raise Unsupported("a kernel machine has no weight vector: train it, or load a pickle")
 
     def coefficients(self) -> np.ndarray:
         """beta, a row for each support pattern and a column for each class."""

@@ -652,7 +652,7 @@ cdef class LinearDual(Dual):
                     d = self.named(&p.outputs[k].d, self.spare)
                     unpack(&d, &index_view[0], &value_view[0])
         return {
-            "weights": self.weights.copy() if self.blocks is None else self.weights,
+            "weights": self.array.copy() if self.blocks is None else self.weights,
             "slots": np.array(slots, dtype=np.intp),
             "upper": np.array(upper, dtype=np.float64),
             "counts": np.array(counts, dtype=np.int64),
@@ -671,7 +671,7 @@ cdef class LinearDual(Dual):
         if self.n_patterns or self.n_steps:
             raise ValueError("only a new dual can be restored")
         self.grow(len(state["weights"]))
-        check_state(state, self.n_weights)
+        check_state(state, len(self.array) if self.blocks is None else self.blocks.n_weights)
         cdef Pattern* p
         cdef Py_ssize_t i, j, k, at = 0, entry = 0
         cdef Found* found = &self.oracle.found

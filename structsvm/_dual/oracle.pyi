@@ -6,6 +6,7 @@ from structsvm.problem import Problem
 
 class Oracle:
     n_weights: int
+    n_shards: int
     slack_rescaling: bool
     squared: bool
 

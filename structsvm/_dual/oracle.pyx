@@ -10,6 +10,7 @@ from libc.stdlib cimport free, realloc
 
 import numpy as np
 
+from structsvm.machine import Unsupported
 from structsvm.problem import Problem, sparse_vector
 
 
@@ -48,7 +49,12 @@ cdef class Oracle:
 
     def add(self, X, y) -> np.ndarray:
         """Store patterns and return their slots; either all of them are valid and stored, or none."""
-        raise TypeError(f"{type(self).__name__} cannot store patterns")
+        raise Unsupported(f"{type(self).__name__} cannot store patterns")
+
+    @property
+    def n_shards(self) -> int:
+        """The number of parts that own the patterns."""
+        return 1
 
     def discard(self, const Py_ssize_t[::1] slots):
         """Free slots that no training set holds."""
@@ -58,7 +64,7 @@ cdef class Oracle:
 
     def forget_rows(self, row_of):
         """Remove features from all stored patterns, and renumber the others; see `shortened`."""
-        raise TypeError(f"{type(self).__name__} cannot forget features")
+        raise Unsupported(f"{type(self).__name__} cannot forget features")
 
     def watch(self, on: bool):
         """Start counting predictions made before learning, from zero; or stop counting."""

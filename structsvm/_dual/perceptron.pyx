@@ -8,6 +8,7 @@ from structsvm._dual.sparse cimport add_to, canonical, dot_dense
 import numpy as np
 
 from structsvm._dual.dual import lengthened, shortened
+from structsvm.machine import Unsupported
 from structsvm.validation import LARGEST_COUNT
 
 cdef Py_ssize_t LOOKS_PER_POLL = 256
@@ -27,8 +28,11 @@ cdef class PerceptronWeights:
     cdef object wrong                   # whether a slot was ever wrong
     cdef object held                    # whether a slot is in the training set
 
+    cdef public double tau              # unused
+
     C = 1.0
     squared = False
+    blocks = None
     dual = float("nan")
     block = 0
 
@@ -73,6 +77,11 @@ cdef class PerceptronWeights:
     def weights(self) -> np.ndarray:
         """w, or its mean over all patterns seen, each counted after its update; do not write to it."""
         return self.weights_at(slice(None)) if self.average else self.last
+
+    @property
+    def n_weights(self) -> int:
+        """The length of w."""
+        return len(self.last)
 
     def weights_at(self, places) -> np.ndarray:
         """Some entries of `weights`."""
@@ -134,6 +143,14 @@ cdef class PerceptronWeights:
             if slots[k] < held.shape[0] and held[slots[k]]:
                 held[slots[k]] = 0
                 self.oracle.drop(slots[k])
+
+    def primal_bound(self) -> float:
+        """No lower bound of the primal."""
+        return -np.inf
+
+    def forget_patterns(self, n):
+        """Refused: there are no support patterns."""
+        raise Unsupported("a Perceptron cannot forget patterns: it keeps none")
 
     def forget_rows(self, row_of, Py_ssize_t stride):
         """Drop rows of w, each `stride` long; row_of: see `shortened`."""

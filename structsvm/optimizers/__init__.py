@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from structsvm.machine import Machine
     from structsvm.optimizers.base import NotFittedError, Optimizer, Point
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
-    from structsvm.optimizers.machine import Machine
     from structsvm.optimizers.parallel import ParallelLaRank
     from structsvm.optimizers.perceptron import Perceptron
     from structsvm.optimizers.svmstruct import SVMStruct
@@ -30,12 +30,12 @@ _MODULES = {
     "base": ("NotFittedError", "Optimizer", "Point"),
     "kernel": ("KernelLaRank", "KernelSVMStruct"),
     "larank": ("LaRank", "PassiveAggressive"),
-    "machine": ("Machine",),
     "parallel": ("ParallelLaRank",),
     "perceptron": ("Perceptron",),
     "svmstruct": ("SVMStruct",),
 }
 _HOME = {name: f"structsvm.optimizers.{module}" for module, names in _MODULES.items() for name in names}
+_HOME["Machine"] = "structsvm.machine"
 
 
 def __getattr__(name: str) -> Any:

@@ -13,14 +13,16 @@ from structsvm._dual.linear import LinearDual
 from structsvm._dual.schedules import shuffled
 from structsvm.files.sparse_weights import CELL, SparseRows
 from structsvm.guard import reads, training
-from structsvm.optimizers.machine import Machine, Patterns
+from structsvm.machine import Machine, Patterns, Unsupported
 from structsvm.problem import Problem
-from structsvm.training import Report, passes
+from structsvm.training import Report, passes, wants_primal
 from structsvm.validation import (
+    as_data,
     check_count,
     check_ranges,
     check_sample_weight,
     check_seed,
+    n_patterns,
 )
 
 MOST_POINTS = 10_000  # of a whole curve; beyond that, every second point is dropped
@@ -244,8 +246,7 @@ class Optimizer:
         points = min(self.points, len(order))
         ends = [round(len(order) * (k + 1) / points) for k in range(points)]
         begun, self._seen = self.elapsed, 0
-        if hasattr(self._fitted().oracle, "watch"):
-            self._fitted().oracle.watch(self._new_data)
+        self._fitted().oracle.watch(self._new_data)
         self._new_data = False
         for end in ends:
             while at < end:
@@ -263,7 +264,7 @@ class Optimizer:
             self.curve_.append(self._point())
         if len(self.curve_) > MOST_POINTS:  # after many small partial_fit
             self.curve_ = self.curve_[::2]
-        wanted = self.holds_data and getattr(self.callback, "primal", False)
+        wanted = self.holds_data and wants_primal(self.callback)
         last = self._point(self.primal() if wanted else np.nan)
         self.epochs_done += 1
         return bool(self.callback and self.callback(last))
@@ -286,7 +287,7 @@ class Optimizer:
         return Point(
             self.elapsed, self.epochs_done, self._seen, self.dual_, primal,
             self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_,
-            getattr(self._fitted().oracle, "looks", tuple)(),
+            self._fitted().oracle.looks(),
         )  # fmt: skip
 
     def continue_curve(self, other: Optimizer) -> None:
@@ -314,18 +315,17 @@ class Optimizer:
     @reads
     def weights_(self) -> np.ndarray:
         """A copy of w."""
-        return self._weights().copy()
+        return self._fitted().weights.copy()
 
     @reads
     def weights_at(self, places: Any) -> np.ndarray:
         """Some entries of w, without copying the others; valid until the next training step."""
-        machine = self._fitted()
-        return machine.weights_at(places) if hasattr(machine, "weights_at") else self._weights()[places]
+        return self._fitted().weights_at(places)
 
     @reads
     def weight_rows(self, n_rows: int, stride: int, n_labels: int) -> SparseRows:
         """The first rows of w in float32, `stride` weights each; rows beyond the end of w are empty."""
-        blocks = getattr(self._fitted(), "blocks", None)
+        blocks = self._fitted().blocks
         if blocks is not None:
             ptr, cells = blocks.rows(n_rows, stride, n_labels, CELL)
             return SparseRows(ptr, cells, n_labels).checked()
@@ -341,12 +341,7 @@ class Optimizer:
     @reads
     def n_weights_(self) -> int:
         """The length of w."""
-        machine = self._fitted()
-        return machine.n_weights if hasattr(machine, "n_weights") else len(self._weights())
-
-    def _weights(self) -> np.ndarray:
-        weights: np.ndarray = self._fitted().weights
-        return weights
+        return self._fitted().n_weights
 
     def primal(
         self, X: Iterable[Any] | None = None, y: Iterable[Any] | None = None, sample_weight: Any = None
@@ -408,7 +403,7 @@ class Optimizer:
         """Calls of the argmax during training."""
         return int(self._fitted().n_argmax)
 
-    def _fitted(self) -> Any:
+    def _fitted(self) -> Machine:
         if self._machine is None:
             raise NotFittedError(
                 f"this {type(self).__name__} has seen no data; call fit or partial_fit first"
@@ -437,24 +432,20 @@ class Optimizer:
         """
         machine = self._fitted()
         check_count(patterns=patterns)
-        asked = {"forget_patterns": bool(patterns), "forget_rows": rows is not None}
-        for name, wanted in asked.items():
-            if wanted and not hasattr(machine, name):
-                raise TypeError(f"{type(self).__name__} cannot forget {name.removeprefix('forget_')}")
         row_of = None if rows is None else self._new_rows(np.asarray(rows))
         with training(self):
+            if patterns:
+                machine.forget_patterns(patterns)  # first, because some machines refuse it
             self._release()
             if row_of is not None:
-                machine.forget_rows(row_of, self.problem.stride)  # type: ignore[attr-defined]
-            if patterns:
-                machine.forget_patterns(patterns)
+                machine.forget_rows(row_of, self.problem.stride)
         return self
 
     def _new_rows(self, keep: np.ndarray) -> np.ndarray:
         """The new number of each row of w, or -1; raise if these rows cannot be kept or dropped."""
-        if not hasattr(self.problem, "history"):
-            raise TypeError(f"{type(self.problem).__name__} cannot forget features")
-        stride, history = self.problem.stride, self.problem.history  # type: ignore[attr-defined]
+        stride, history = self.problem.stride, self.problem.history
+        if not stride:
+            raise Unsupported(f"{type(self.problem).__name__} cannot forget features")
         n = max(self.n_weights_, self._fitted().oracle.n_weights) // stride
         if keep.dtype != bool or keep.ndim != 1 or len(keep) < n:
             raise ValueError(f"rows must be a boolean array for the {n} rows of w")
@@ -554,7 +545,7 @@ def _part(state: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
 
 def _add_rows(oracle: Patterns, rows: dict[str, Any]) -> np.ndarray:
     """Store patterns; the shards that they came from do not matter to an oracle without shards."""
-    known = {name: rows[name] for name in rows if name != "shard" or hasattr(oracle, "shards")}
+    known = {name: rows[name] for name in rows if name != "shard" or oracle.n_shards > 1}
     return oracle.add_rows(**known)
 
 
@@ -579,18 +570,3 @@ def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.nda
 def in_slices(order: np.ndarray, size: int = 256) -> Iterable[np.ndarray]:
     """Split an order into short pieces, so that Ctrl-C can interrupt between them."""
     return (order[at : at + size] for at in range(0, len(order), size))
-
-
-def as_data(X: Any, y: Any) -> tuple[Any, Any]:
-    """X and y with lengths: generators become lists; empty data are refused."""
-    X = X if hasattr(X, "shape") or hasattr(X, "__len__") else list(X)
-    y = y if hasattr(y, "shape") or hasattr(y, "__len__") else list(y)
-    if n_patterns(X) == 0:
-        raise ValueError("the data set is empty; pass at least one example")
-    if n_patterns(X) != n_patterns(y):
-        raise ValueError(f"X has {n_patterns(X)} patterns but y has {n_patterns(y)} outputs")
-    return X, y
-
-
-def n_patterns(X: Any) -> int:
-    return X.shape[0] if hasattr(X, "shape") else len(X)

@@ -15,6 +15,7 @@ from structsvm._dual.kernel import KernelDual
 from structsvm._scipy import sparse
 from structsvm.guard import reads
 from structsvm.kernels import Inputs, PrecomputedInputs, SparseInputs, kernel_function
+from structsvm.machine import Unsupported
 from structsvm.optimizers.larank import LaRank
 from structsvm.optimizers.svmstruct import SVMStruct
 from structsvm.problem import Problem
@@ -41,7 +42,7 @@ class KernelPatterns:
     `add` only stages a batch, so that bad data changes nothing; `take` makes it the current one.
     """
 
-    n_weights = 0
+    n_weights, n_shards = 0, 1
 
     def __init__(self, problem: Any, kernel: Any, gamma: float, degree: int, coef0: float) -> None:
         self.problem = problem
@@ -241,12 +242,9 @@ class _Kernels:
             oracle, span.gram, offset=span.offset, stride=span.stride(oracle.problem), eta=span.eta, **options
         )
 
-    def _weights(self) -> np.ndarray:
-        raise AttributeError("a kernel machine has no weight vector; use its support vectors")
-
     def state(self) -> dict[str, np.ndarray]:
         """Refused: a kernel machine has no state of arrays."""
-        raise ValueError("a kernel machine has no state of arrays; pickle the optimizer instead")
+        raise Unsupported("a kernel machine has no state of arrays; pickle the optimizer instead")
 
 
 class KernelLaRank(_Kernels, LaRank):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from structsvm.optimizers.larank import LaRank
 from structsvm.problem import Problem
 from structsvm.signals import Stop
 from structsvm.threads import deferred, for_each, in_threads, stoppable
-from structsvm.validation import check_count, n_threads
+from structsvm.validation import check_count, every, n_patterns, n_threads
 
 OUTPUTS, ENTRIES = ("alpha", "loss", "lengths"), ("indices", "values")  # of a dual's state
 Work = Callable[[int, LinearShard, np.ndarray], None]  # visits slots of a shard
@@ -74,6 +74,10 @@ class ShardedPatterns:
         return max(oracle.n_weights for oracle in self.shards)
 
     @property
+    def n_shards(self) -> int:
+        return len(self.shards)
+
+    @property
     def n_stored(self) -> int:
         """Patterns held."""
         return sum(oracle.n_stored for oracle in self.shards)
@@ -89,8 +93,8 @@ class ShardedPatterns:
         added, numbers = [NO_SLOTS] * n, [np.zeros(0)] * n
 
         def fill(k: int) -> None:
-            oracle, part = self.shards[k], (_every(X, k, n), _every(y, k, n))
-            if size := part[1].shape[0] if hasattr(part[1], "shape") else len(part[1]):
+            oracle, part = self.shards[k], (every(X, k, n), every(y, k, n))
+            if size := n_patterns(part[1]):
                 slots = oracle.add(*part)
                 added[k] = slots * n + k
                 numbers[k] = oracle.slot_weights(slots, np.arange(size, dtype=float)) * n + k
@@ -405,12 +409,14 @@ class ParallelLaRank(LaRank):
 
     def _shuffled(self) -> np.ndarray:
         """Give all shards the same work in each round, because they wait for the slowest."""
-        balanced: np.ndarray = self._fitted().oracle.balanced(super()._shuffled())
-        return balanced
+        return self._shards().oracle.balanced(super()._shuffled())
+
+    def _shards(self) -> Shards:
+        return cast(Shards, self._fitted())
 
     def _visit(self, order: np.ndarray) -> None:
         rates = np.tile(self._rates, (self.shards, 1))
-        self._fitted().round(order, lambda k, shard, slots: self._steps(shard, slots, rates[k]))
+        self._shards().round(order, lambda k, shard, slots: self._steps(shard, slots, rates[k]))
         self._rates = rates.mean(axis=0)
 
 
@@ -440,6 +446,9 @@ class ShardLaRank(LaRank):
         )  # fmt: skip
         return machine
 
+    def _own(self) -> LinearShard:
+        return cast(LinearShard, self._fitted())
+
     def _reset(self) -> None:
         super()._reset()
         self.played, self.adopted, self._playing = 0, 0, False
@@ -447,12 +456,12 @@ class ShardLaRank(LaRank):
     def adopt(self, indices: np.ndarray, change: np.ndarray, rates: np.ndarray) -> None:
         """Take over what all shards have learned in the last round, unless this was done before."""
         if self.adopted < self.played:
-            self._fitted().adopt(indices, change)
+            self._own().adopt(indices, change)
             self._rates, self.adopted = rates.copy(), self.played
 
     def play(self) -> dict[str, Any]:
         """Run the next round; returns the changes of w and what the sum over all shards needs."""
-        machine, (epoch, at) = self._fitted(), divmod(self.played, self.points)
+        machine, (epoch, at) = self._own(), divmod(self.played, self.points)
         if self._playing:
             raise RuntimeError(f"round {self.played} was interrupted, and part of it is lost: begin again")
         self._playing = True
@@ -474,33 +483,28 @@ class ShardLaRank(LaRank):
 
     def slack_sum(self) -> float:
         """The shard's part of the primal, apart from ||w||^2 / 2."""
-        machine = self._fitted()
+        machine = self._own()
         return self._objective(machine.slacks(self._held), self._weight) - machine.norm / 2
 
     def adopt_weights(self, weights: np.ndarray) -> None:
         """Start from the w of the other shards, after `begin`."""
-        self._fitted().write(weights)
+        self._own().write(weights)
 
     def counts(self) -> tuple[float, int, int]:
         """The shard's part of the dual apart from ||w||^2 / 2, its support patterns and calls of argmax."""
-        machine = self._fitted()
+        machine = self._own()
         return machine.losses, machine.n_patterns, machine.n_argmax
 
     def snapshot(self) -> dict[str, np.ndarray]:
         """The learned state, apart from w, at the end of an epoch."""
-        state = self._fitted().state()
+        state = self._own().state()
         del state["weights"]
         return state | {"played": np.array([self.played]), "rates": self._rates.copy()}
 
     def rebuild(self, snapshot: dict[str, np.ndarray], weights: np.ndarray) -> None:
         """Load a snapshot after `begin`, and the w of that moment."""
-        machine = self._fitted()
+        machine = self._own()
         machine.restore({**snapshot, "weights": weights})
         machine.admit(self._held, self._weight)
         self.played = self.adopted = int(snapshot["played"][0])
         self._rates = snapshot["rates"].copy()
-
-
-def _every(data: Any, k: int, n: int) -> Any:
-    """Every n-th sample from the k-th on."""
-    return data[k::n] if hasattr(data, "__getitem__") else list(data)[k::n]

@@ -343,7 +343,7 @@ def test_stored_scores_and_dual_equal_their_definitions(k):
     A, at = machine.coefficients(), span.offset
     width = (len(A) - at) // span.n
     scores = np.concatenate([A[:at], (span.gram @ A[at:].reshape(span.n, width)).ravel()])
-    np.testing.assert_allclose(machine.weights, scores, atol=1e-10)
+    np.testing.assert_allclose(machine.state()["weights"], scores, atol=1e-10)
     assert machine.norm == pytest.approx(A @ scores)
     assert machine.dual == pytest.approx(machine.losses - machine.norm / 2)
 

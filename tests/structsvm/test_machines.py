@@ -14,8 +14,8 @@ from structsvm import (
     Perceptron,
     SVMStruct,
 )
-from structsvm.optimizers import Machine, Optimizer, ParallelLaRank
-from structsvm.optimizers.machine import Patterns
+from structsvm.machine import Machine, Patterns, Unsupported
+from structsvm.optimizers import Optimizer, ParallelLaRank
 from tests.structsvm.helpers import noisy_classes
 
 OPTIMIZERS = {
@@ -23,6 +23,7 @@ OPTIMIZERS = {
     "Shards": lambda problem: ParallelLaRank(problem, shards=2),
     "OneSlackDual": lambda problem: SVMStruct(problem, formulation="1-slack", epsilon=0.1),
     "KernelDual": lambda problem: KernelLaRank(problem, gamma=0.2),
+    "GramDual": lambda problem: KernelSVMStruct(problem, gamma=0.2, slack="l2"),
     "PerceptronWeights": lambda problem: Perceptron(problem),
 }
 
@@ -31,7 +32,9 @@ OPTIMIZERS = {
 def test_each_machine_satisfies_the_contract(name):
     machine = OPTIMIZERS[name](Multiclass()).fit(*noisy_classes(20))._machine
     assert type(machine).__name__ == name
-    assert isinstance(machine, Machine)
+    for contract, part in ((Machine, machine), (Patterns, machine.oracle)):
+        members = {member for member in vars(contract) if not member.startswith("_")}
+        assert members <= set(dir(part)), "hasattr would call a property that may be unsupported"
     for contract, part in ((Machine, machine), (Patterns, machine.oracle)):
         for method, promised in inspect.getmembers(contract, inspect.isfunction):
             if not method.startswith("_") and method != "add_rows":  # whose arguments are those of rows()
@@ -59,10 +62,11 @@ def test_optimizers_are_at_most_two_levels_below_their_base():
             assert all("super()" not in inspect.getsource(base) for base in others)
 
 
-class Averages:
+class Averages(Machine):
     """A machine in pure Python: w is the mean difference between right and wrong outputs."""
 
-    C, squared, dual, block, n_argmax = 1.0, False, float("nan"), 0, 0
+    C, squared, dual, n_argmax = 1.0, False, float("nan"), 0
+    oracle = weights = n_patterns = None  # attributes, which __init__ sets
 
     def __init__(self, oracle):
         self.oracle, self.n_patterns, self.held = oracle, 0, {}
@@ -111,27 +115,55 @@ class Centroids(Optimizer):
         return Averages(oracle)
 
 
-class Uncounted:
-    """The patterns of another oracle, without the optional methods."""
+class Listed(Patterns):
+    """A store of patterns in Python, with the defaults of the contract."""
 
     def __init__(self, oracle):
-        self.oracle = oracle
+        self.oracle, self.n_weights = oracle, oracle.n_weights
+        self.add, self.discard = oracle.add, oracle.discard
+        self.rows, self.add_rows = oracle.rows, oracle.add_rows
 
-    def __getattr__(self, name):
-        if name in ("watch", "looks"):
-            raise AttributeError(name)
-        return getattr(self.oracle, name)
+    n_weights = add = discard = rows = add_rows = None
 
 
-def test_an_oracle_need_not_count_predictions():
+def test_a_store_of_patterns_need_not_count_predictions():
     class Plain(Centroids):
         def _new_oracle(self, problem):
-            return Uncounted(super()._new_oracle(problem))
+            return Listed(super()._new_oracle(problem))
 
     X, y = noisy_classes(80)
     learner = Plain(Multiclass()).fit(X, y)
     assert np.array_equal(learner.weights_, Centroids(Multiclass()).fit(X, y).weights_)
     assert np.isnan(learner.curve_[-1].progressive)
+
+
+UNSUPPORTED = {
+    "KernelDual": ("weights", "n_weights", "weights_at", "forget_patterns", "forget_rows", "start_from"),
+    "GramDual": ("weights", "n_weights", "weights_at", "forget_rows", "start_from"),
+    "PerceptronWeights": ("forget_patterns",),
+    "Averages": ("forget_patterns", "forget_rows"),
+}
+ARGUMENTS = {
+    "weights": (), "n_weights": (), "weights_at": (slice(2),), "forget_patterns": (1,),
+    "forget_rows": (np.arange(4, dtype=np.int32), 4),
+    "start_from": (np.zeros(3),),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_a_machine_cannot_do_raises_one_error(name):
+    learner = (OPTIMIZERS | {"Averages": Centroids})[name](Multiclass()).fit(*noisy_classes(20))
+    for member in UNSUPPORTED[name]:
+        with pytest.raises(Unsupported):
+            getattr(learner._machine, member)(*ARGUMENTS[member])
+
+
+@pytest.mark.parametrize("name", ["PerceptronWeights", "KernelDual"])
+def test_an_optimizer_whose_machine_refuses_to_forget_keeps_its_training_set(name):
+    learner = OPTIMIZERS[name](Multiclass()).fit(*noisy_classes(20))
+    with pytest.raises(Unsupported, match="cannot forget patterns"):
+        learner.forget(patterns=1)
+    assert learner.holds_data
 
 
 def test_a_new_optimizer_is_a_machine_and_one_method():
