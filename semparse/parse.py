@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -68,6 +69,12 @@ class Node:
             if self.is_relation
             else self.symbol
         )
+
+    def nodes(self) -> Iterator[Node]:
+        """This node and those below it."""
+        yield self
+        for child in self.children:
+            yield from child.nodes()
 
     def names_a_word(self) -> bool:
         """Whether this is a constant with a word, or one is below it."""

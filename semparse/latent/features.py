@@ -116,13 +116,17 @@ class Tables:
 
 
 class Mention(NamedTuple):
-    """A constant at the words from `start` to `end`: its column, its value, and the log of its share."""
+    """A constant at the words from `start` to `end`: its column, its value, and the log of its share.
+
+    sure: whether the words spell it, or mean it more often than not.
+    """
 
     start: int
     end: int
     label: Hashable
     value: str
     share: float
+    sure: bool = True
 
 
 @dataclass
@@ -135,6 +139,8 @@ class View:
     named: list[int]  # the words that are of a class
     sentence: Sentence
     shares: list[dict[str, float]]
+    spelled: dict[int, list[str]]  # by word, the constants that it spells
+    sure: frozenset[str]  # types whose constants need a sure word
 
     def said(self, word: int, relation: str) -> bool:
         """Whether the alignment ties a word to a relation."""
@@ -163,12 +169,22 @@ class Viewer:
         self.features, self.prior, self.clauses = frozenset(features), prior, clauses
         self._known: dict[str, tuple[list[tuple[str, float]], str | None]] = {}
 
+    def spelled(self, word: str) -> list[str]:
+        """The constants that a word spells; none if the alignment says that it stands for something else."""
+        share = self.alignment.share(word)
+        own = [symbol for symbol in self.words.spelled.get(word, ()) if symbol in self.grammar.type_of]
+        return own if not share or any(share.get(symbol, 0.0) >= LEAST_SHARE for symbol in own) else []
+
     def _lookup(self, word: str) -> tuple[list[tuple[str, float]], str | None]:
-        """The constants that a word may stand for, and the class that replaces it as a feature."""
+        """The constants that a word may stand for, and the class that replaces it as a feature.
+
+        The name of a constant stands for no other constant of the same type.
+        """
         if word not in self._known:
             share = self.alignment.share(word)
             type_of = self.grammar.type_of
-            constants = {s: p for s, p in share.items() if s in type_of}
+            others = self.grammar.alike(self.spelled(word))
+            constants = {s: p for s, p in share.items() if s in type_of and s not in others}
             mentions = {s: float(np.log(p)) for s, p in constants.items() if p >= LEAST_SHARE}
             for symbol in self.words.spelled.get(word, ()):
                 if symbol in type_of:
@@ -182,15 +198,20 @@ class Viewer:
             self._known[word] = list(mentions.items()), f"<{best}>" if known else None
         return self._known[word]
 
-    def view(self, x: list[str], *, grow: bool) -> View:
+    def view(self, x: list[str], *, grow: bool, sure: frozenset[str] = frozenset()) -> View:
         words = self._telling(self.words.read(x))
         looked = [self._lookup(word.form) for word in words]
+        spelled = {i: found for i, word in enumerate(words) if (found := self.spelled(word.form))}
         mentions = [
-            Mention(i, i + 1, symbol, symbol, share)
+            Mention(
+                i, i + 1, symbol, symbol, share, symbol in spelled.get(i, ()) or share >= np.log(SURE_SHARE)
+            )
             for i, (found, _) in enumerate(looked)
             for symbol, share in found
             if symbol in self.tables.constants.labels
         ]
+        if sure:
+            mentions = [m for m in mentions if m.sure or sure.isdisjoint(self.grammar.types_of(m.value))]
         mentions += self._copied(words)
         named = [i for i, (_, kind) in enumerate(looked) if kind]
         forms = [word.form for word in words]
@@ -209,7 +230,7 @@ class Viewer:
             if symbol in self.grammar.schema.relations and symbol in relations
         ]
         sentence = Sentence(len(words), channels, lexical, own if self.grammar.nested else [])
-        return View(x, words, mentions, named, sentence, shares)
+        return View(x, words, mentions, named, sentence, shares, spelled, sure)
 
     def _telling(self, words: list[Word]) -> list[Word]:
         """The words that fit into a chart of all spans: those that most likely stand for something."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,14 @@ class Grammar:
             for symbol in schema.types[s]
         )
         self.add_labels()
+
+    def types_of(self, constant: str) -> list[str]:
+        return [kind for kind, symbols in self.schema.types.items() if constant in symbols]
+
+    def alike(self, constants: Collection[str]) -> set[str]:
+        """The other constants of the types of these."""
+        types = {kind for constant in constants for kind in self.types_of(constant)}
+        return {symbol for kind in types for symbol in self.schema.types[kind]} - set(constants)
 
     def spelled(self, label: Any, text: str) -> str:
         """The constant of an open type that words spell: as others of that type join their words."""
@@ -128,6 +136,11 @@ class Grammar:
     @cached_property
     def search(self) -> Units:
         """All meanings."""
+        return self.saying(frozenset())
+
+    @cache  # noqa: B019, a grammar does not outlive its parser
+    def saying(self, types: frozenset[str]) -> Units:
+        """All meanings in which a word names each constant of these types."""
         names = list(self.schema.relations)
         number = {rel: k for k, rel in enumerate(names)}
         units = []
@@ -137,7 +150,8 @@ class Grammar:
             slots = []
             for slot, kind in enumerate(relation.slots):
                 arcs = [number[name] for name in sorted(self.schema.types[kind]) if name in number]
-                slots.append((self._role(rel, slot), copies.get(slot, -1), arcs, self._silent(rel, slot), 0))
+                silent = [] if kind in types else self._silent(rel, slot)
+                slots.append((self._role(rel, slot), copies.get(slot, -1), arcs, silent, 0))
             units.append((self.tables.relations.labels[rel], relation.least, slots))
         return Units(units, [number[rel] for rel in self.roots], False)
 

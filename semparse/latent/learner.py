@@ -376,19 +376,30 @@ class LatentParser:
     def knows(self, symbol: str) -> bool:
         return symbol in self.schema.relations or symbol in self.grammar.type_of
 
-    def _search(self, x: list[str]) -> Search:
+    def _search(self, x: list[str], n: int) -> tuple[Search, list[Found]]:
+        """The n best meanings of a sentence, the first of which overlooks no name.
+
+        If the best meaning gives a slot a constant without a word, or with a doubtful one, although the
+        sentence names another constant of that type, only sure words name the constants of that type.
+        """
         tables = self.tables.all.items()
         averaged = self.average and self.steps > 1
         weights = {name: table.mean(self.steps) if averaged else table.w for name, table in tables}
-        return self._scored(self.viewer.view(x, grow=False), weights)
+        sure = frozenset[str]()
+        while True:
+            search = self._scored(self.viewer.view(x, grow=False, sure=sure), weights)
+            found = search.best(n)
+            overlooked = search.overlooked(found[0]) - sure
+            if not overlooked:
+                return search, found
+            sure |= overlooked
 
     def parse(self, x: list[str], n: int) -> list[Parse]:
         """All meanings of the n best readings, each once, best first; none if the best reading is nothing."""
-        search = self._search(x)
-        found = search.best(n + 2)
+        search, found = self._search(x, n + 2)
         if not found[0].meaning:
             return []
-        ways = [way for way in found if way.meaning][:n]
+        ways = [way for way in found if way.meaning and not search.overlooked(way)][:n]
         answers = [parse for way in ways for parse in self._answer(search, way, found)]
         best: dict[MR, Parse] = {}
         for parse in answers:
@@ -402,18 +413,20 @@ class LatentParser:
 
     def align(self, x: list[str], mr: MR) -> Parse | None:
         """Align an MR with the words of a sentence; None if that is impossible."""
-        search = self._search(x)
+        search, others = self._search(x, 2)
+        found = self._said(search, mr)
+        return None if found is None else self._answer(search, found, others)[0]
+
+    def _said(self, search: Search, mr: MR) -> Found | None:
+        """The best way that the words can say an MR, if it overlooks no name."""
         units = self.grammar.exactly([mr])
         found = None if units is None else search.align(units)
-        return None if found is None else self._answer(search, found, search.best(2))[0]
+        return None if found is None or search.overlooked(found) else found
 
     def match(self, x: list[str], candidates: list[MR]) -> Match | None:
         """The candidate with the highest score, if it is above that of meaning nothing."""
-        search = self._search(x)
-        scored = [(self.grammar.exactly([mr]), mr) for mr in candidates]
-        found = [
-            (way.score, mr) for units, mr in scored if units is not None and (way := search.align(units))
-        ]
+        search, _ = self._search(x, 1)
+        found = [(way.score, mr) for mr in candidates if (way := self._said(search, mr))]
         score, best = max(found, key=lambda pair: pair[0], default=(-np.inf, None))
         nothing = search.align(NOTHING)
         if best is None or nothing is None or score <= nothing.score:
@@ -425,9 +438,8 @@ class LatentParser:
 
     def explain(self, x: list[str], mr: MR | None) -> list[tuple[str, str, float]]:
         """The weights that add up to a score: (label, feature, weight), largest first."""
-        search = self._search(x)
-        units = None if mr is None else self.grammar.exactly([mr])
-        found = search.best()[0] if mr is None else None if units is None else search.align(units)
+        search, best = self._search(x, 1)
+        found = best[0] if mr is None else self._said(search, mr)
         if found is None:
             return []
         names = {name: (list(t.features), list(t.labels)) for name, t in self.tables.all.items()}

@@ -47,8 +47,33 @@ class Search:
 
     def best(self, n: int = 1) -> list[Found]:
         """The n best meanings, null included, best first."""
-        chart = Chart(self.scores, self.grammar.search, n, self.clauses, True)
+        chart = Chart(self.scores, self.grammar.saying(self.view.sure), n, self.clauses, True)
         return [Found(score, meaning, chart, node) for score, meaning, node in chart.best]
+
+    def overlooked(self, found: Found) -> set[str]:
+        """The types of slots whose constant has no sure word, while a name of that type fills no slot."""
+        if not self.view.spelled:
+            return set()
+        nodes = [inner for node in self.nodes(found) for inner in node.nodes()]
+        used = {place for node in nodes if not node.is_relation for place in node.places}
+        names = {
+            symbol
+            for i, symbols in self.view.spelled.items()
+            if used.isdisjoint(self._places([i]))
+            for symbol in symbols
+        }
+        if not names:
+            return set()
+        sure = {(m.value, self._places(range(m.start, m.end))) for m in self.view.mentions if m.sure}
+        relations, types = self.grammar.schema.relations, self.grammar.schema.types
+        return {
+            kind
+            for node in nodes
+            if node.is_relation
+            for child, kind in zip(node.children, relations[node.symbol].slots, strict=False)
+            if not child.is_relation and (child.symbol, child.places) not in sure
+            if names & types[kind] - {child.symbol}
+        }
 
     def align(self, units: Units) -> Found | None:
         """The best way that the words can say a meaning; None where a symbol of it has no word."""

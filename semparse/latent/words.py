@@ -1,7 +1,8 @@
 """Normalize words for the parser: join multiword names and numbers, and correct misspelt words.
 
 A number is read from digits or number words ("twenty seven") if a type of the schema is open to it.
-A word that occurs at most once is read as a frequent word that differs in one letter, if there is one.
+A word that occurs at most once is read as a frequent word that differs in one letter, if there is one, unless
+it is the name of a constant.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ class Words:
             i = end
 
     def form(self, word: str) -> str:
-        """The word, or a frequent one that differs in one letter if it occurred at most once."""
-        if self.counts[word] > 1 or not _may_be_misspelt(word):
+        """Return the word, or the frequent word that it misspells; a name is not misspelt."""
+        if self.counts[word] > 1 or word in self.spelled or not _may_be_misspelt(word):
             return word
         if word not in self._forms:
             keys = (word, *_shortened(word))
