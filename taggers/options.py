@@ -166,7 +166,7 @@ class TaggerOptions:
         default=2, low=0, high=10_000,
     )  # fmt: skip
     random_state: int = option(
-        help="The random seed; the same seed gives the same model, bit for bit.",
+        help="The random seed; the same seed and number of shards give the same model, bit for bit.",
         default=0, valid=unchecked, low=0, flag="--seed", kept=False,
     )  # fmt: skip
     jobs: int = option(
@@ -176,7 +176,8 @@ class TaggerOptions:
     )  # fmt: skip
     shards: int | None = option(
         help="Number of parts of the data that learn at the same time; by default one for each thread, or "
-        "fewer for a small data set. Set it to get the same model, bit for bit, with any number of threads.",
+        "fewer for a small data set, and on a cluster one for each thread of its workers. It changes the "
+        "model: set it to get the same model, bit for bit, with any number of threads and workers.",
         default=None, low=1, high=10_000, flag="--shards", needs={"algorithm": ("larank",)},
     )  # fmt: skip
     callback: Any = option(

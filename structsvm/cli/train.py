@@ -80,7 +80,8 @@ def train(
         str | None,
         typer.Option(
             help="Train on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local:4 "
-            "for 4 processes on this machine. The file can be a quoted pattern, such as 'part-*.conll.gz'."
+            "for 4 processes on this machine. The file can be a quoted pattern, such as 'part-*.conll.gz'. "
+            "The model depends on the number of threads of the cluster unless you set --shards."
         ),
     ] = None,
     checkpoint: Annotated[

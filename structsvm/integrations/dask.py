@@ -11,14 +11,20 @@ adds them to its w.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
+import logging
+import signal
+import threading
 import uuid
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from typing import Any, Self
 
+import dask
 import numpy as np
 from distributed import (
     CancelledError,
@@ -29,6 +35,7 @@ from distributed import (
     get_client,
     get_worker,
 )
+from distributed.comm.core import CommClosedError
 
 from structsvm import LaRankClassifier, __version__
 from structsvm._dual.shard import put_weights, sparse_sum
@@ -49,14 +56,44 @@ NOTHING_BEGUN: tuple[int, list[Future]] = (-1, [])
 _CLOSED: set[str] = set()  # trainings, whose last tasks may still run
 
 
+class ClusterLost(ConnectionError):
+    """The scheduler or all workers have ended."""
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Client]:
+    """A client of `connect` for a command: faults of the cluster raise ClusterLost, and Dask logs nothing."""
+    _silence_logs()
+    client = None
+    try:
+        client = connect(address)
+        yield client
+    except (KilledWorker, CancelledError, CommClosedError, TimeoutError, ClusterLost) as error:
+        why = str(error) if isinstance(error, ClusterLost) else "its scheduler or its workers have ended"
+        raise ClusterLost(
+            f"lost the cluster {address}: {why}; run the command again; with --checkpoint FOLDER, training "
+            "continues where it stopped"
+        ) from None
+    finally:
+        _silence_logs()  # of modules imported since
+        for opened in (client, getattr(client, "owned", None)):
+            if opened is not None:
+                with contextlib.suppress(Exception):  # the work is done, or another error is reported
+                    opened.close()
+
+
 def connect(address: str) -> Client:
     """A client for `tcp://host:port`, or for `local:N`, a new cluster of N processes on this machine."""
     kind, _, count = address.partition(":")
     if kind == "local":
         if not count.isdecimal() or not 0 < len(count.lstrip("0")) < 5:
             raise ValueError(f"a local cluster is given as local:N, such as local:4, got {address!r}")
-        cluster = LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)
-        client = Client(cluster)
+        quiet = {"distributed.nanny.pre-spawn-environ.DASK_LOGGING__DISTRIBUTED": "critical"}
+        with dask.config.set(quiet), _ctrl_c_later():
+            cluster = LocalCluster(
+                n_workers=int(count), threads_per_worker=1, dashboard_address="127.0.0.1:0"
+            )
+            client = Client(cluster)
         client.owned = cluster  # type: ignore[attr-defined]
         return client
     try:
@@ -67,11 +104,37 @@ def connect(address: str) -> Client:
         ) from error
 
 
-def disconnect(client: Client) -> None:
-    """Close a client of `connect`, and the cluster that it started."""
-    client.close()
-    if (cluster := getattr(client, "owned", None)) is not None:
-        cluster.close()
+def _silence_logs() -> None:
+    """Keep the logs of this process off the terminal: a command reports faults itself, in one sentence."""
+    for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    for name in ("asyncio", "tornado", "tornado.application"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+@contextlib.contextmanager
+def _ctrl_c_later() -> Iterator[None]:
+    """Handle signals after the processes of a cluster have started; Ctrl-C does not reach the processes.
+
+    Ctrl-C goes to all processes of a terminal, but only this one can end the others in order.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    ensure_running()  # otherwise the first process that starts would unblock Ctrl-C
+    received: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in handlers:
+        signal.signal(number, lambda number, frame: received.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # inherited by threads and processes
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if received:
+        signal.raise_signal(received[0])
 
 
 def check_workers(client: Client) -> list[str]:
@@ -255,7 +318,8 @@ class DaskLaRank:
     def close(self) -> None:
         """Remove the shards from the workers."""
         self._begun = NOTHING_BEGUN
-        run_everywhere(self.client, _forget, self.key)
+        with contextlib.suppress(*LOST, RuntimeError):  # a cluster that was lost holds no shards
+            run_everywhere(self.client, _forget, self.key)
 
     def _ask(self, task: Callable[..., Any]) -> tuple[list[Any], Any]:
         """Run a task on all shards, rebuild lost ones; return the answers and the sum of the changes."""
@@ -277,14 +341,16 @@ class DaskLaRank:
             except LOST:
                 self._move()
             replay, self._begun = (*self._snapshot, self._since), NOTHING_BEGUN
-        raise RuntimeError(f"workers died {ATTEMPTS} times in a row; give them more memory or less data each")
+        raise ClusterLost(f"workers died {ATTEMPTS} times in a row; give them more memory or less data each")
 
     def _move(self) -> None:
         """Assign the shards of dead workers to live ones; if there are none, wait for one."""
         try:
             self.client.wait_for_workers(1, timeout=PATIENCE)
-        except (OSError, TimeoutError) as error:
-            raise RuntimeError(f"the cluster has had no workers for {PATIENCE} seconds") from error
+        except TimeoutError as error:
+            raise ClusterLost(f"the cluster has had no workers for {PATIENCE} seconds") from error
+        except OSError as error:
+            raise ClusterLost("its scheduler has ended") from error
         self.client.retry([future for future in self.data if future.status == "error"])
         workers = sorted(self.client.nthreads()) or self._home
         self._home = [

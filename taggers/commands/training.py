@@ -177,15 +177,12 @@ def check_ready(columns: Columns, options: Mapping[str, Any]) -> None:
 
 def _train_on_cluster(address: str, tagger: Any, files: Any, **options: Any) -> None:
     try:
-        from structsvm.integrations.dask import connect, disconnect
+        from structsvm.integrations.dask import connected
         from taggers.dask import train
     except ModuleNotFoundError as error:
         raise ValueError('--cluster needs Dask; install it with pip install "structsvm-nlp[dask]"') from error
-    client = connect(address)
-    try:
+    with connected(address) as client:
         train(client, tagger, files, **options)
-    finally:
-        disconnect(client)
 
 
 def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes: bool) -> None:

@@ -1,11 +1,17 @@
 """Taggers on a real Dask cluster: files that workers read, exactly one output per input, clear errors."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+
 import pytest
 
 from structsvm.files import DataError
 from taggers import Chunker, SequenceTagger
 from taggers.labels.files import read_labelled
-from tests.taggers.command_line import refused, run
+from tests.taggers.command_line import COMMAND, refused, run
 from tests.taggers.sentences import as_columns, chunk_data
 
 pytest.importorskip("distributed")
@@ -43,7 +49,8 @@ def test_a_tagger_learns_from_parts_as_from_the_whole(client, parts):
     watch = Watch()
     tagger = Chunker(shards=3, template="w[-1..1], p[-1..1]", cutoff=2, callback=watch)
     train(client, tagger, parts / "part-*.txt", dev=parts / "dev.txt")
-    assert [point.round for point in watch if point.gap != point.gap] == [*range(1, 8)] * 2
+    assert [point.round for point in watch] == [*range(1, 8)] * 2
+    assert [point.round for point in watch if point.gap == point.gap] == [7, 7]
     assert watch[-1].gap == pytest.approx(tagger.model_.report["gap"])
     whole = b"".join((parts / f"part-{k}.txt").read_bytes() for k in range(3))
     (parts / "whole.txt").write_bytes(whole)
@@ -93,6 +100,86 @@ def test_the_command_line_names_an_address_without_scheduler(tmp_path):
     done = run("train", "label", "train.txt", "-o", "m", "--cluster", "tcp://127.0.0.1:9", cwd=tmp_path)
     refused(done, 2, "no Dask scheduler answers at 'tcp://127.0.0.1:9'")
     assert not (tmp_path / "m").exists()
+
+
+def test_a_wrong_line_gives_one_sentence_and_no_traceback_of_a_worker(parts):
+    with (parts / "part-2.txt").open("a") as file:
+        file.write("only\n\n")
+    done = run(
+        "train",
+        "label",
+        "part-*.txt",
+        "-o",
+        "m",
+        "--template",
+        "w[0], p[0]",
+        "--cluster",
+        "local:2",
+        cwd=parts,
+    )
+    refused(done, 1, "part-2.txt:")
+    assert b"(on worker tcp://" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_shards_not_workers_decide_the_bytes_of_a_model(parts):
+    for workers in (1, 2):
+        done = run("train", "label", "part-*.txt", "-o", f"m{workers}", "--template", "w[0], p[0]",
+                   "--shards", "2", "--cluster", f"local:{workers}", cwd=parts)  # fmt: skip
+        assert done.returncode == 0
+    assert (parts / "m1").read_bytes() == (parts / "m2").read_bytes()
+    text = " ".join(run("train", "--help", cwd=parts).stdout.decode().split())
+    assert "depends on the number of threads of the cluster unless you set --shards" in text
+    assert "the same seed and number of shards give the same model" in text
+
+
+def training(parts, cluster):
+    """A command that trains until it is stopped, after its first round."""
+    arguments = ["train", "label", "part-*.txt", "-o", "m", "--template", "w[0], p[0]", "--epochs", "10000",
+                 "--cluster", cluster, "--checkpoint", "rounds"]  # fmt: skip
+    process = subprocess.Popen([*COMMAND, *arguments], cwd=parts, stdout=subprocess.PIPE, text=True,
+                               stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    while process.poll() is None and not list(parts.glob("rounds/*.npz")):
+        time.sleep(0.1)
+    return process
+
+
+def test_ctrl_c_for_all_processes_of_a_terminal_gives_one_line(parts):
+    process = training(parts, "local:2")
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60) == ("", "interrupted\n")
+    assert process.returncode == 130
+    assert not (parts / "m").exists()
+
+
+def test_a_killed_scheduler_gives_one_sentence(parts):
+    program = """
+import sys, time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    cluster = LocalCluster(n_workers=0, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0")
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(600)
+"""
+    scheduler = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    address = scheduler.stdout.readline().strip()
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny",
+         "--no-dashboard", "--death-timeout", "20"], cwd=parts, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        with Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+        process = training(parts, address)
+        scheduler.kill()
+        output, errors = process.communicate(timeout=120)
+    finally:
+        for one in (scheduler, worker):
+            one.kill()
+            one.communicate()
+    assert (process.returncode, output) == (1, "")
+    assert errors.startswith(f"error: lost the cluster {address}: its scheduler")
+    assert errors.count("\n") == 1
 
 
 OPTIONS = {"shards": 3, "template": "w[-1..1], p[-1..1]"}
