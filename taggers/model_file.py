@@ -49,8 +49,8 @@ from taggers.features.knowledge import Knowledge
 from taggers.features.real_values import WordVectors
 from taggers.features.template import Template, parse_template
 from taggers.features.word_classes import WordClasses
+from taggers.formats import NAMES
 from taggers.formats.conllu import COLUMN
-from taggers.formats.registry import NAMES
 from taggers.labels.parts import label_parts, values
 from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS, SCHEMES

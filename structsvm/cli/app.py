@@ -63,13 +63,13 @@ class Group(TyperGroup):
 
 
 def _list_formats(option: Any) -> None:
-    """Make the help of `--format` list the formats; only the help imports them."""
+    """Make the help of `--format` list the formats; only the help needs them."""
     record = option.get_help_record
 
     def listed(ctx: Any) -> Any:
-        from taggers.formats.registry import FORMATS
+        from taggers.formats import NAMES
 
-        option.help = option.help.replace("FORMATS", ", ".join(sorted(FORMATS)))
+        option.help = option.help.replace("FORMATS", ", ".join(sorted(NAMES)))
         return record(ctx)
 
     option.get_help_record = listed

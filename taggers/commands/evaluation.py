@@ -24,12 +24,12 @@ from taggers.commands.matching import (
 from taggers.commands.pipelines import evaluate_columns
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
+from taggers.formats import AUTO
 from taggers.formats._columns import Columns
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import Opened, open_columns
-from taggers.formats.registry import AUTO
 from taggers.labels import schemes
 from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold, warn_of_unknown
 from taggers.metrics import Reliability, reliability

@@ -6,23 +6,24 @@ import re
 import warnings
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from structsvm.files.errors import DataError
 from taggers.features.extract import Extractor
 from taggers.features.template import Template
+from taggers.formats import AUTO
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
 from taggers.formats.files import Opened, open_columns
-from taggers.formats.registry import AUTO, FORMATS
+from taggers.formats.registry import FORMATS
 from taggers.labels import schemes
 from taggers.model import TaggerModel
 
-PLAIN = FORMATS["columns"]
+PLAIN, TEXT = FORMATS["columns"], FORMATS["text"]
 # Tasks of models that only spaCy components can use.
 IN_SPACY = {
     "lemma": "finds lemmas only in spaCy; for the command line, use structsvm train lemma or train ud",
@@ -37,8 +38,9 @@ def own_format(model: TaggerModel) -> Format:
     return FORMATS[model.files.get("format", usual)]
 
 
-@contextmanager
-def open_inputs(model: TaggerModel, file: str | Path, format: str, **options: Any) -> Iterator[Opened]:
+def open_inputs(
+    model: TaggerModel, file: str | Path, format: str, **options: Any
+) -> AbstractContextManager[Opened]:
     """Open a file for the model; `options` are those of `open_columns`.
 
     A model of ready features already knows the format.
@@ -46,8 +48,7 @@ def open_inputs(model: TaggerModel, file: str | Path, format: str, **options: An
     if (task := model.files.get("task")) in IN_SPACY:
         raise ValueError(f"this model {IN_SPACY[task]}")
     known = own_format(model).name if format == AUTO and model.template is None else format
-    with open_columns(file, known, **options) as opened:
-        yield opened
+    return open_columns(file, known, **options)
 
 
 def input_columns(model: TaggerModel, opened: Opened) -> list[int]:
@@ -131,7 +132,7 @@ def check_fit(model: TaggerModel, columns: Columns) -> None:
     if columns.format.ready:
         _check_features(model, columns)
         return
-    if columns.format is PLAIN and own_format(model) is not FORMATS["text"]:
+    if columns.format is PLAIN and own_format(model) is not TEXT:
         _check_columns(model, columns)
     check_values(model, columns)
 

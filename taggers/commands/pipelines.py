@@ -23,7 +23,6 @@ from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.conllu_text import raw_text
 from taggers.formats.files import Opened, encoded, open_columns, read_all
-from taggers.formats.registry import FORMATS
 from taggers.labels.checks import warn_of_unknown, warn_of_upos
 from taggers.model import TaggerModel
 from taggers.pipeline import COLUMNS, Found, Pipeline, annotated, selected, train_lemmas, train_pipeline
@@ -191,7 +190,7 @@ def tag_pipeline(
             yield _labelled(pipeline, columns, scores, jobs) if columns.n_tokens else columns.data
 
     with (
-        open_columns(file, format, encoding=encoding, text_as=text_as, expected=FORMATS["text"]) as opened,
+        open_columns(file, format, encoding=encoding, text_as=text_as, prefers_text=True) as opened,
         atomic_write(output) as out,
     ):
         for data in encoded(labelled(opened), encoding, opened.name):

@@ -17,6 +17,7 @@ from structsvm.files.errors import DataError
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST_BEST, check_count, n_threads
 from taggers.commands.matching import (
+    TEXT,
     check_fit,
     chosen_column,
     input_columns,
@@ -25,10 +26,10 @@ from taggers.commands.matching import (
     replaced_columns,
 )
 from taggers.commands.pipelines import tag_pipeline
+from taggers.formats import AUTO
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.files import CHUNK, encoded
-from taggers.formats.registry import AUTO
 from taggers.formats.text import TextAsConllu, TextFormat
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.pipeline import Pipeline, open_model
@@ -95,7 +96,7 @@ def tag(
         raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
     tokens, checked = 0, format != AUTO
     with open_inputs(
-        model, file, format, encoding=encoding, text_as=text_as, expected=own_format(model)
+        model, file, format, encoding=encoding, text_as=text_as, prefers_text=own_format(model) is TEXT
     ) as opened:
         inputs = input_columns(model, opened)
         _check_room(opened.format, opened.name, nbest, scores, probabilities)

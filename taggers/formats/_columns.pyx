@@ -12,7 +12,6 @@ from taggers.formats._scan cimport (
     Scanner,
     count_columns,
     first_token_line,
-    last_boundary,
     scan,
     utf8_error,
 )
@@ -330,8 +329,3 @@ cdef class Columns:
 
     def __repr__(self):
         return f"<Columns {self.name or 'of bytes'}: {self.n_sentences} sentences, {self.n_tokens} tokens>"
-
-
-def find_last_boundary(bytes data not None, Py_ssize_t floor=0):
-    """Return where the last blank line ends, if at `floor` or later; otherwise 0."""
-    return last_boundary(data, len(data), floor)

@@ -39,4 +39,3 @@ cdef void scan(Scanner* s) noexcept nogil
 cdef Py_ssize_t first_token_line(const Scanner* s, Py_ssize_t* end) noexcept nogil
 cdef int32_t count_columns(const char* data, Py_ssize_t start, Py_ssize_t end, bint tabs) noexcept nogil
 cdef Py_ssize_t utf8_error(const char* data, Py_ssize_t size) noexcept nogil
-cdef Py_ssize_t last_boundary(const char* data, Py_ssize_t size, Py_ssize_t floor) noexcept nogil

@@ -213,9 +213,10 @@ cdef Py_ssize_t utf8_error(const char* data, Py_ssize_t size) noexcept nogil:
     return -1
 
 
-cdef Py_ssize_t last_boundary(const char* data, Py_ssize_t size, Py_ssize_t floor) noexcept nogil:
-    """Return where the last blank line ends, if after `floor`, else 0: the data can be cut there."""
-    cdef Py_ssize_t i = size - 1, j
+def find_last_boundary(bytes text not None, Py_ssize_t floor=0) -> int:
+    """Return where the last blank line ends, if at `floor` or later; otherwise 0."""
+    cdef const char* data = text
+    cdef Py_ssize_t i = len(text) - 1, j
     while i >= floor and i >= 0:
         if data[i] == b"\n":
             j = i - 1

@@ -1,14 +1,16 @@
 """The interface of a file format: recognise it, read it and write labels back into it.
 
 To add a format, write one module with a subclass of `Format` and an instance of it called `FORMAT`, and add
-the module's name to `taggers.formats.registry`. Nothing else in the project compares formats by name.
+the module's name to `taggers.formats.NAMES`. Nothing else in the project compares formats by name.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from taggers.formats._scan import find_last_boundary
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +38,7 @@ class Format(ABC):
 
     name: what ``--format`` and model files call it.
     title: what messages call it.
+    sign: a string that the first lines of every such file contain; detection skips the format without it.
     names: the names of the columns, where the format defines them.
     n_columns: how many columns each line has; 0 if the first line of a file decides.
     words: the column of words.
@@ -51,6 +54,7 @@ class Format(ABC):
 
     name: str
     title: str
+    sign: str = ""
     names: tuple[str, ...] = ()
     n_columns: int = 0
     words: int = 0
@@ -62,11 +66,8 @@ class Format(ABC):
     block: int = 64 << 20
 
     @abstractmethod
-    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
-        """Return whether the first lines of a file, without blank ones, look like this format.
-
-        expected: the model was trained on this format, so weaker evidence is enough.
-        """
+    def matches(self, head: Sequence[str]) -> bool:
+        """Return whether the first lines of a file, without blank ones, look like this format."""
 
     @abstractmethod
     def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
@@ -76,14 +77,8 @@ class Format(ABC):
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
         """Return the bytes that were read, with labels; keep every other byte."""
 
-    def cut(self, data: bytes, start: int) -> int:
-        """Return where the last complete sentence ends, if it ends after `start`; otherwise 0."""
-        from taggers.formats._columns import find_last_boundary
-
-        return find_last_boundary(data, start)
-
-    def check_detected(self, head: Sequence[str], name: str) -> None:  # noqa: B027, most need no check
-        """Warn if a file that was expected and detected as this format may still be of another one."""
+    # cut(data, start) returns where the last complete sentence ends, if after `start`; otherwise 0.
+    cut: Callable[[bytes, int], int] = staticmethod(find_last_boundary)
 
     def label_elsewhere(self, name: str) -> int:
         """Return the label column for a model that was trained on another format, or raise DataError."""
@@ -121,7 +116,7 @@ class Memory(Format):
     name = "memory"
     title = "data in memory"
 
-    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+    def matches(self, head: Sequence[str]) -> bool:
         return False
 
     def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:

@@ -56,7 +56,7 @@ class PlainColumns(ColumnFormat):
     comments = "other"
     documents = True
 
-    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+    def matches(self, head: Sequence[str]) -> bool:
         return True
 
 

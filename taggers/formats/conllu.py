@@ -24,6 +24,7 @@ class ConlluFormat(ColumnFormat):
 
     name = "conllu"
     title = "CoNLL-U"
+    sign = "\t"
     names = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
     words = names.index("form")
     label = names.index("upos")
@@ -34,7 +35,7 @@ class ConlluFormat(ColumnFormat):
     comments = "all"
     numbered = True
 
-    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+    def matches(self, head: Sequence[str]) -> bool:
         for line in head:
             fields = line.split("\t")
             if len(fields) == self.n_columns and re.fullmatch(r"\d+([-.]\d+)?", fields[0]):

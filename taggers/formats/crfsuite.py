@@ -20,6 +20,7 @@ class CrfsuiteFormat(ColumnFormat):
 
     name = "crfsuite"
     title = "CRFsuite's format"
+    sign = "\t"
     label = 0
     replaces = True
     scores = ""
@@ -28,7 +29,7 @@ class CrfsuiteFormat(ColumnFormat):
     tabs = True
     open_ended = True
 
-    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+    def matches(self, head: Sequence[str]) -> bool:
         """All lines share the name of a feature, and most fields are features such as ``w[0]=dog``."""
         items = [line.split("\t")[1:] for line in head]
         names = [[item.partition("=")[0] for item in line if "=" in item[1:]] for line in items]

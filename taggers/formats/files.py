@@ -14,9 +14,13 @@ from typing import BinaryIO
 
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name, open_input
+from taggers.formats import AUTO
 from taggers.formats._columns import Columns, count_lines, look
 from taggers.formats.base import Format
-from taggers.formats.registry import AUTO, FORMATS, find
+from taggers.formats.columns import FORMAT as COLUMNS
+from taggers.formats.registry import FORMATS, find
+from taggers.formats.text import FORMAT as TEXT
+from taggers.formats.text import warn_of_columns
 
 CHUNK = 1 << 20
 HEAD = 20_000  # bytes that detection looks at
@@ -29,7 +33,7 @@ def open_columns(
     *,
     separator: str | None = None,
     encoding: str = "utf-8",
-    expected: Format | None = None,
+    prefers_text: bool = False,
     text_as: Format | None = None,
 ) -> Iterator[Opened]:
     """Open a file and detect its format and its number of columns.
@@ -40,15 +44,15 @@ def open_columns(
     format : the name of a format; ``auto`` detects it from the first lines.
     separator : ``"\\t"``, or ``" "`` for runs of spaces and tabs; by default what the first line has.
     encoding : the encoding of the file. The columns are in UTF-8 in any case.
-    expected : with ``auto``, the format of the model's training file.
+    prefers_text : with ``auto``, read a file without tabs that no other format matches as plain text.
     text_as : what reads plain text, instead of the usual rules. If it gives another format, it refuses other
         files.
     """
     chosen = None if format == AUTO else find(format)
     with open_input(path) as file:
         yield Opened(
-            file, chosen, name=file_name(path), separator=separator, encoding=encoding, expected=expected,
-            text_as=text_as,
+            file, chosen, name=file_name(path), separator=separator, encoding=encoding,
+            prefers_text=prefers_text, text_as=text_as,
         )  # fmt: skip
 
 
@@ -87,13 +91,14 @@ def first_lines(data: bytes) -> list[str]:
     return [line.rstrip("\r") for line in lines[:200] if line.strip()]
 
 
-def detect(head: Sequence[str], expected: Format | None = None) -> Format:
-    """Return the format of a file with these first lines; `expected` is the one that a model was trained on.
+def detect(head: Sequence[str]) -> Format:
+    """Return the format of a file with these first lines.
 
     >>> detect(["The DT", "cat NN"]).name
     'columns'
     """
-    return next(format for format in FORMATS.values() if format.matches(head, expected=format is expected))
+    text = "\n".join(head)
+    return next(format for format in FORMATS.values() if format.sign in text and format.matches(head))
 
 
 class Opened:
@@ -115,7 +120,7 @@ class Opened:
         name: str = "",
         separator: str | None = None,
         encoding: str = "utf-8",
-        expected: Format | None = None,
+        prefers_text: bool = False,
         text_as: Format | None = None,
     ) -> None:
         self.file, self.name, self.encoding = file, name, encoding
@@ -124,13 +129,14 @@ class Opened:
         self.ended = False
         self.held = self._next(CHUNK)  # bytes that have been read but not yet parsed
         self.head = first_lines(self.held)
-        chosen = detect(self.head, expected) if format is None else format
-        if format is None and chosen is expected:
-            chosen.check_detected(self.head, name)
+        chosen = detect(self.head) if format is None else format
+        if format is None and prefers_text and chosen is COLUMNS and not any("\t" in s for s in self.head):
+            chosen = TEXT
+            warn_of_columns(self.head, name)
         if text_as is not None:
-            if chosen is FORMATS["text"]:
+            if chosen is TEXT:
                 chosen = text_as
-            elif text_as.title != FORMATS["text"].title:
+            elif text_as.title != TEXT.title:
                 what = f"--to converts plain text, but this file is in {chosen.title}; use --format text"
                 raise DataError(f"{what} if it is text, or leave out --to", name)
         self.format = chosen

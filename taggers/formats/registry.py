@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from importlib import import_module
 
+from taggers.formats import AUTO, NAMES
 from taggers.formats.base import Format
 
-# Each format is an object called FORMAT in the module of its name. Detection tries them in this order; the
-# last one matches every file.
-NAMES = ("conllu", "svmhmm", "crfsuite", "text", "columns")
-
-
-class Registry(Mapping[str, Format]):
-    """The formats by name, imported when they are used: the help of the command line needs only names."""
-
-    def __getitem__(self, name: str) -> Format:
-        if name not in NAMES:
-            raise KeyError(name)
-        format: Format = import_module(f"taggers.formats.{name}").FORMAT
-        return format
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(NAMES)
-
-    def __len__(self) -> int:
-        return len(NAMES)
-
-
-FORMATS = Registry()
-AUTO = "auto"
+FORMATS: dict[str, Format] = {name: import_module(f"taggers.formats.{name}").FORMAT for name in NAMES}
 
 
 def find(name: str) -> Format:

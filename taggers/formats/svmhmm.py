@@ -32,13 +32,14 @@ class SvmHmmFormat(Format):
 
     name = "svmhmm"
     title = "SVM-HMM's format"
+    sign = "qid:"
     n_columns = 1
     label = 0
     replaces = True
     scores = ""
     ready = True
 
-    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+    def matches(self, head: Sequence[str]) -> bool:
         lines = [line for line in head if not line.lstrip().startswith("#")]
         return bool(lines) and all(LINE.match(line.encode("latin-1")) for line in lines)
 

@@ -35,27 +35,16 @@ class TextFormat(ColumnFormat):
     def __init__(self, split: Split = split_sentences) -> None:
         self.split = split
 
-    def matches(self, head: Sequence[str], *, expected: bool = False) -> bool:
+    def matches(self, head: Sequence[str]) -> bool:
         """No line has a tab, and fewer than half of the lines have the same number of words."""
-        if any("\t" in line for line in head):
+        if not head or any("\t" in line for line in head):
             return False
-        if expected or not head:
-            return expected
         lines = [line for line in head if not line.startswith("# ")] or head  # without comments of columns
         number, most = Counter(len(line.split()) for line in lines).most_common(1)[0]
         return 2 * most < len(lines) or (len(lines) == 1 and number > 9)
 
     def cut(self, data: bytes, start: int) -> int:
         return data.rfind(b"\n", start) + 1
-
-    def check_detected(self, head: Sequence[str], name: str) -> None:
-        counts = {len(line.split()) for line in head}
-        if len(counts) == 1 and len(head) > 3 and max(counts) < 5:
-            warnings.warn(
-                f"{name} is read as plain text although every line has {max(counts)} words; use --format "
-                "columns if it has one token per line, or --format text to silence this warning",
-                UserWarning, stacklevel=4,
-            )  # fmt: skip
 
     def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
         for line, data in opened.blocks():
@@ -101,6 +90,17 @@ class TextAsConllu(ConlluFormat):
                 k += len(words)
             blocks.append("\n".join(lines) + "\n\n")
         return "".join(blocks)
+
+
+def warn_of_columns(head: Sequence[str], name: str) -> None:
+    """Warn about a file that is read as plain text but may have one token per line."""
+    counts = {len(line.split()) for line in head}
+    if len(counts) == 1 and len(head) > 3 and max(counts) < 5:
+        warnings.warn(
+            f"{name} is read as plain text although every line has {max(counts)} words; use --format "
+            "columns if it has one token per line, or --format text to silence this warning",
+            UserWarning, stacklevel=4,
+        )  # fmt: skip
 
 
 def _row(number: object, form: str, misc: str) -> str:

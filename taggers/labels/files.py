@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structsvm.files.errors import DataError
+from taggers.formats import AUTO
 from taggers.formats._columns import Columns
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.files import CHUNK, Opened, open_columns
-from taggers.formats.registry import AUTO
 from taggers.labels.label_encoding import GoldLabels
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from structsvm.files.errors import DataError
 from structsvm.teach.answers import Answer, item_id
 from taggers.formats.files import open_columns
-from taggers.formats.registry import FORMATS
 from taggers.labels import schemes
 from taggers.labels.files import read_labelled
 from taggers.teach.learner import PHRASES, SCHEME, in_scheme
@@ -25,7 +24,7 @@ def read_pool(
     path: str | Path, *, inputs: Sequence[int] | None = None, format: str = "auto", encoding: str = "utf-8"
 ) -> list[dict[str, Any]]:
     """The sentences of a file without labels: plain text, columns (with tabs, if detected) or CoNLL-U."""
-    with open_columns(path, format, encoding=encoding, expected=FORMATS["text"]) as opened:
+    with open_columns(path, format, encoding=encoding, prefers_text=True) as opened:
         found = opened.format
         if found.ready:
             raise DataError(f"{found.title} has features, not words; use text or columns", opened.name)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from structsvm.files.errors import DataError
-from taggers.formats._columns import Columns, find_last_boundary
+from taggers.formats._columns import Columns
+from taggers.formats._scan import find_last_boundary
 from tests.taggers.tagger_twins import CONLLU, PETS, scan_columns, tricky
 
 
