@@ -69,6 +69,17 @@ def as_conllu(columns: str) -> str:
     )
 
 
+def as_iob2(columns: str) -> str:
+    """Made-up sentences in the columns of Universal NER: number, word, label and two more."""
+    sentences = [[line.split() for line in part.split("\n")] for part in columns.strip().split("\n\n")]
+    return "".join(
+        f"# sent_id = {i}\n"
+        + "".join(f"{n}\t{word}\t{label}\t-\t-\n" for n, (word, *_, label) in enumerate(sentence, 1))
+        + "\n"
+        for i, sentence in enumerate(sentences)
+    )
+
+
 # For blocks that fail halfway: a server would keep the pipes open, and the test would wait forever.
 STOP_SERVERS = "trap 'kill $(jobs -p) 2> /dev/null || true' EXIT\n"
 SIMULATED = re.compile(r"(simulate .*-n )[0-9]{3,}")
@@ -85,6 +96,7 @@ def test_page_runs_from_its_beginning_to_its_end(
     for name, n in (("train", 60), ("dev", 15), ("test", 15), ("input", 15), ("more", 15)):
         Path(f"{name}.txt").write_bytes(as_columns(n, seed=len(name)))
         Path(f"{name}.conllu").write_text(as_conllu(as_columns(n, seed=len(name)).decode()))
+    Path("train.iob2").write_text(as_iob2(as_columns(60, seed=0).decode()))
     for language, code, _ in blocks(page):
         if language == "python":
             if page in TUTORIALS:
