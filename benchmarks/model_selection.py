@@ -22,7 +22,7 @@ from corpora.bags import Bag
 from corpora.readers.robocup import Game, load_robocup
 from semparse import Ospas
 from semparse.evaluation import Score, score_parses
-from semparse.latent.features import FEATURES
+from semparse.options import FEATURES
 
 FOLDS = range(4)
 INNER_SEEDS = 1

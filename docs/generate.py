@@ -6,8 +6,6 @@ and reference/model-fields.md the fields of model files. A test compares them wi
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,9 @@ from typing import Any
 DOCS = Path(__file__).parent
 OPTIONS = """# Options
 
-This table lists the options of the taggers, with their defaults for each preset.
-`python -m taggers.options` prints it.
+The first table lists the options of the taggers, with their defaults for each preset; the second
+table those of the semantic parser. `python -m taggers.options` and `python -m semparse.options`
+print them.
 
 """
 
@@ -60,11 +59,11 @@ def command_line() -> str:
 
 
 def options() -> str:
-    """The page of the options, as `python -m taggers.options` prints it."""
-    done = subprocess.run(
-        [sys.executable, "-m", "taggers.options"], capture_output=True, text=True, check=True
-    )
-    return OPTIONS + done.stdout
+    """The page of the options of taggers and parsers."""
+    from semparse.options import table as parser_table
+    from taggers.options import table
+
+    return f"{OPTIONS}## Taggers\n\n{table()}\n## Semantic parsers\n\n{parser_table()}"
 
 
 FIELDS = """# Fields of model files

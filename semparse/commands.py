@@ -14,6 +14,7 @@ from semparse.examples import as_tokens
 from semparse.io import read_bags, read_tests, tab_line
 from semparse.logs import read_windows
 from semparse.meaning import as_mr
+from semparse.options import check_given
 from semparse.ospas import Ospas
 from semparse.parse import Parse
 from semparse.picture import html_page, text_picture
@@ -45,9 +46,7 @@ def train(
     chosen = {name: value for name, value in options.items() if value is not None}
     if resume is not None and (chosen or schema is not None):
         raise ValueError("options cannot change with --resume; leave them out")
-    solver = options.get("solver") or "larank"
-    if options.get("average") is not None and options.get("algorithm") != "paper" and solver == "larank":
-        raise ValueError("average has no effect with the solver larank; leave it out, or use the solver pa")
+    check_given(chosen)
     check_output(output, *files, schema)
     given = None if schema is None else read_schema(schema)
     bags = [bag for file in files for bag in training_bags(file, format, given)]

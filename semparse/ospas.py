@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from semparse import options
 from semparse.examples import Sentence, as_tokens, checked_bag, checked_examples, checked_tokens
-from semparse.latent.features import FEATURES
 from semparse.latent.learner import LatentParser
 from semparse.meaning import MR, as_mr
+from semparse.options import ParserOptions
 from semparse.parse import Match, Parse
 from semparse.schema import Schema
-from semparse.thesis import EMPTIES, ThesisParser
+from semparse.thesis import ThesisParser
 from structsvm.files import consistent, load_model, save_model
 from structsvm.files.codec import Field, Kind, Table, mapped
 from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
-from structsvm.validation import (
-    MOST_BEST,
-    check_choice,
-    check_count,
-    check_positive,
-    check_seed,
-)
+from structsvm.options import with_options
+from structsvm.validation import MOST_BEST, check_count, check_seed
 
 KIND = Kind(  # format 1 had no chart
     "ospas", "semantic parser", "use one written by `structsvm parse train` or Ospas.save", "format", (2,)
@@ -38,94 +33,15 @@ FIELDS = Table(
     Field("rng", mapped(), "the state of the random numbers"),
     Field("model", mapped(), "the metadata of the latent parser or that of the thesis"),
 )
-# Of "latent", the majority of what nested cross-validation chooses (`python -m benchmarks semparse`).
-DEFAULTS: dict[str, dict[str, Any]] = {"latent": {"C": 0.1, "passes": 2}, "paper": {"C": 0.1, "passes": 1}}
-NESTED_PASSES = 5  # chosen within the training part of a fold of GeoQuery
-ALGORITHMS = tuple(DEFAULTS)
-SOLVERS = ("pa", "larank")
-EMPTY_BAGS = ("skip", "nothing")
-MOST_CLAUSES = 8
-LARGEST = {
-    "C": 1e6, "threshold": 1e9, "unnamed": 1, "salience": 1, "prior": 1e6, "nothing": 1e6, "iterations": 1000,
-    "reprocess": 1000, "passes": 10_000,
-}  # fmt: skip
-STRATEGIES = ("random", "left-right", "order-free")
-ONLY = {  # options that only one of the algorithms has
-    "latent": (
-        "solver", "reprocess", "iterations", "prior", "features", "on_topic", "unnamed", "clauses", "nothing",
-        "empty_bags",
-    ),
-    "paper": ("strategy", "empties"),
-}  # fmt: skip
 
 
-@dataclass(eq=False, repr=False)
-class Ospas(Estimator):
+@with_options
+class Ospas(ParserOptions, Estimator):
     """A semantic parser that learns from sentences with candidate meanings, at most one of which is right.
 
     A sentence is a text or a list of words. A candidate is an `MR`, its text, such as
     "pass(purple10, purple8)", or its JSON object. Candidates may repeat, and all of them may be wrong.
-
-    * algorithm: "latent", a linear model of whole meanings (see `semparse.latent.learner`), or "paper",
-      Algorithms 23 and 24 of Bordes' thesis (see `semparse.thesis`).
-    * C: the largest step; None is 0.1.
-    * passes: the number of passes of `fit` over the data; None is 2 for "latent" (5 for nested
-      meanings) and 1 for "paper".
-    * schema: a `Schema` (or its JSON object) that every candidate must conform to. If None, it is learned
-      from the candidates.
-    * threshold: return no meaning if the best one leads the next by less than this.
-    * random_state: the seed.
-    * average: predict with the mean of all weights so far instead of the last ones. It works with "pa",
-      "paper" and `partial_fit`; LaRank's `fit` ends with one solution, so there is no mean.
-
-    Options of "latent":
-
-    * solver: "pa" (passive-aggressive steps) or "larank" (LaRank in `fit`).
-    * reprocess: the number of old sentences that `partial_fit` and LaRank revisit after each sentence.
-    * iterations: the number of EM iterations for the alignment.
-    * prior: the weight of the EM alignment relative to the learned weights (0.001 only breaks ties).
-    * features: features in addition to the words (see `semparse.latent.features.Viewer`).
-    * on_topic: if a sentence names things, learn only from candidates about these things.
-    * unnamed: allow constants that no word names, if this is so in at least this share of their sentences, or
-      if they fill at least half of a slot. None requires a word for each constant.
-    * nothing: the least odds that a sentence means nothing, compared with the likeliest relation (odds of
-      1); 0 means that every sentence with candidates means one of them. If no sentence has more than one
-      candidate in `fit`, the candidates are taken as right, as is the only candidate in `partial_fit`.
-    * empty_bags: sentences without candidates are left out ("skip") or mean nothing ("nothing").
-    * clauses: the largest number of meanings of one sentence, each in its own part of it.
-    * salience: `match` treats a relation as background if it is meant in a smaller share of the bags that
-      contain it, and never matches it.
-
-    Options of "paper":
-
-    * strategy: the order in which words are labelled: "random" as printed in the thesis, "left-right" or
-      "order-free" (the surest word first). With "random" and average=False, this is the algorithm exactly as
-      printed.
-    * empties: the number of empty labels that complete a bag (min, max or total).
     """
-
-    _: KW_ONLY
-    algorithm: str = "latent"
-    C: float | None = None
-    passes: int | None = None
-    schema: Any = None
-    threshold: float = 0.0
-    average: bool = True
-    solver: str = "larank"
-    reprocess: int = 2
-    iterations: int = 8
-    prior: float = 0.001
-    features: Sequence[str] = ("pairs", "neighbours")
-    on_topic: bool = False
-    unnamed: float | None = 0.5
-    empty_bags: str = "skip"
-    clauses: int = 1
-    nothing: float = 0.4
-    salience: float = 0.3
-    strategy: str = "order-free"
-    empties: str = "max"
-    random_state: Any = 0
-    model_: LatentParser | ThesisParser = field(init=False)
 
     # -- training -------------------------------------------------------------------------------
 
@@ -141,15 +57,11 @@ class Ospas(Estimator):
             X, bags = checked_examples(sentences, candidates, self._given_schema())
             if self.empty_bags == "skip":
                 X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
+            options.check_training(self, online=False)
             model, rng = self._new_model()
-            self._check_used()
-            self._check_bounds()
-            if self.algorithm == "latent" and self.solver == "larank" and not self.average:
-                what = "average=False has no effect on fit with solver='larank'"
-                raise ValueError(f"{what}; leave it out, or use solver='pa'")
             nested = any(isinstance(arg, MR) for bag in bags for mr in bag for arg in mr.args)
-            usual = NESTED_PASSES if nested and self.algorithm == "latent" else None
-            passes = self.passes or usual or DEFAULTS[self.algorithm]["passes"]
+            usual = options.NESTED_PASSES if nested and self.algorithm == "latent" else self._usual("passes")
+            passes = self.passes or usual
             model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
             self._adopt(model, rng)
         return self
@@ -161,10 +73,9 @@ class Ospas(Estimator):
     def partial_fit(self, sentence: Sentence, candidates: Sequence[Any]) -> Self:
         """Learn from one more sentence."""
         with training(self):
+            options.check_training(self, online=True)
             fresh = not hasattr(self, "model_")
             model, rng = self._new_model() if fresh else (self.model_, self._rng)
-            self._check_used()
-            self._check_bounds()
             x = checked_tokens(sentence, "the sentence")
             bag = checked_bag(candidates, "the sentence", model.given)
             if bag or self.empty_bags == "nothing":
@@ -174,10 +85,10 @@ class Ospas(Estimator):
         return self
 
     def _new_model(self) -> tuple[LatentParser | ThesisParser, np.random.Generator]:
-        self._check_options()
+        options.check_types(self)
         seed = check_seed(self.random_state)
         model: LatentParser | ThesisParser
-        C = DEFAULTS[self.algorithm]["C"] if self.C is None else self.C
+        C = self._usual("C") if self.C is None else self.C
         if self.algorithm == "latent":
             model = LatentParser(
                 C=C, iterations=self.iterations, reprocess=self.reprocess, solver=self.solver,
@@ -191,52 +102,11 @@ class Ospas(Estimator):
         model.given = self._given_schema()
         return model, np.random.default_rng(seed)
 
-    def _check_used(self) -> None:
-        """Raise ValueError for an option that only the other algorithm has."""
-        defaults = {option.name: option.default for option in fields(self)}
-        for algorithm, names in ONLY.items():
-            changed = [name for name in names if getattr(self, name) != defaults[name]]
-            if changed and algorithm != self.algorithm:
-                raise ValueError(
-                    f"{changed[0]} has no effect with algorithm={self.algorithm!r}; it is an option of "
-                    f"{algorithm!r}"
-                )
-
-    def _check_options(self) -> None:
-        check_choice(
-            algorithm=(self.algorithm, ALGORITHMS),
-            strategy=(self.strategy, STRATEGIES),
-            empties=(self.empties, EMPTIES),
-            solver=(self.solver, SOLVERS),
-            empty_bags=(self.empty_bags, EMPTY_BAGS),
-        )
-        if self.C is not None:
-            check_positive(C=self.C, high=np.inf)  # `_check_bounds` checks what the caller chose
-        check_count(iterations=self.iterations, low=1)
-        check_count(reprocess=self.reprocess, low=0)
-        check_count(clauses=self.clauses, low=1, high=MOST_CLAUSES)
-        if self.passes is not None:
-            check_count(passes=self.passes, low=1)
-        if self.unnamed is not None:
-            check_positive(unnamed=self.unnamed)
-        unknown = set(self.features) - set(FEATURES)
-        if isinstance(self.features, str) or unknown:
-            wrong = repr(self.features) if isinstance(self.features, str) else ", ".join(map(repr, unknown))
-            raise ValueError(f"features must be a list of {', '.join(FEATURES)}, got {wrong}")
-        for name in ("threshold", "salience", "prior", "nothing"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < np.inf:
-                raise ValueError(f"{name} must be a number of at least 0, got {value!r}")
-
-    def _check_bounds(self, names: Iterable[str] = tuple(LARGEST)) -> None:
-        """Refuse values above `LARGEST`; loading does not check them, so that older parsers still load."""
-        for name in names:
-            value = getattr(self, name)
-            if value is not None and value > LARGEST[name]:
-                raise ValueError(f"{name} must be at most {LARGEST[name]:g}, got {value!r}")
+    def _usual(self, name: str) -> Any:
+        return self.OPTIONS[name].value(self.algorithm)
 
     def _adopt(self, model: LatentParser | ThesisParser, rng: np.random.Generator) -> None:
-        self.model_ = model
+        self.model_: LatentParser | ThesisParser = model
         self._rng = rng
         self._trained_with = self.get_params()
 
@@ -329,8 +199,9 @@ class Ospas(Estimator):
         chosen = {name: value for name, value in given.items() if value is not None}
         parameters = self._trained_with | {"threshold": self.threshold, "salience": self.salience}
         parser = type(self)(**(parameters | chosen))
-        parser._check_options()
-        parser._check_bounds(chosen.keys() & LARGEST.keys())
+        options.check_types(parser)
+        for name, value in chosen.items():
+            self.OPTIONS[name].check(value)
         parser._adopt(self._fitted(), self._rng)
         return parser
 

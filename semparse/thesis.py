@@ -19,7 +19,6 @@ from semparse.schema import Schema, SchemaLearner
 from structsvm.files.codec import FLOAT_MAX, Array, Field, Table, names, whole
 from structsvm.validation import LARGEST_COUNT
 
-EMPTIES = ("min", "max", "total")
 WINDOW = 3
 LARGEST_WEIGHT = 1e30  # products of weights stay finite
 FIELDS = Table(

@@ -1,6 +1,5 @@
 """The default parser: a linear model of whole meanings; the right candidate is a latent variable."""
 
-from semparse.latent.features import FEATURES
 from semparse.latent.learner import LatentParser
 
-__all__ = ["FEATURES", "LatentParser"]
+__all__ = ["LatentParser"]

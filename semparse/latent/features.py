@@ -15,7 +15,6 @@ from semparse.latent.words import Word, Words
 from semparse.parse import EMPTY
 from structsvm.files import codec
 
-FEATURES = ("classes", "pairs", "neighbours", "order", "sentence")
 LEAST_SHARE = 0.1  # of a word's counts that a symbol must have for the word to stand for it
 CLASS_SHARE = 0.4  # of a word's counts that constants of one type must have for the word to be of that class
 SURE_SHARE = 0.5  # a word whose best constant has less is decided by the rest of the sentence, too

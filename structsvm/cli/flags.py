@@ -42,8 +42,9 @@ def _flag(option: Option) -> Any:
     name: Any = str if option.type is object else option.type
     name = list[str] if option.repeatable else name
     told: dict[str, Any] = {"metavar": option.metavar, "help": option.help, "show_default": False}
-    if option.type is int and option.initial is not None:
-        told["show_default"] = str(option.initial)
+    if option.initial is not None and option.type is not bool:
+        several = isinstance(option.initial, tuple)
+        told["show_default"] = ",".join(option.initial) if several else str(option.initial)
     if option.type not in (int, float):
         return Annotated[name | None, typer.Option(option.flag, **told)]
     high = SEEDS if option.name == "random_state" else min(option.most, MOST)

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from semparse.options import OPTIONS
 from structsvm.cli import parse_inspect
 from structsvm.cli.errors import (
-    SEEDS,
     AllowHost,
     Host,
     Port,
@@ -23,6 +23,7 @@ from structsvm.cli.errors import (
     service_token,
     told_in_one_sentence,
 )
+from structsvm.cli.flags import with_flags
 from structsvm.cli.parse_options import Format, Model, Output, Parts, Salience, Threshold
 from structsvm.cli.teach import Annotator, Journal, Merge, NoBrowser, Random, run
 
@@ -55,126 +56,24 @@ def progress(quiet: bool) -> Iterator[Callable[[int, int], Any] | None]:
         yield show
 
 
-@app.command()
 def train(
     files: Annotated[list[str], typer.Argument(help="Sentences with candidates; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
-    algorithm: Annotated[
-        str | None,
-        typer.Option(
-            help="latent (default), or paper: OSPAS of Bordes' thesis (as printed with random and last)."
-        ),
-    ] = None,
-    passes: Annotated[
-        int | None, number(low=1, high=10_000, help="Number of passes over the sentences.")
-    ] = None,
-    c: Annotated[float | None, number("-C", high=1e6, help="The C of the SVM: the largest step.")] = None,
-    threshold: Annotated[
-        float | None, number(help="Return no meaning if the best one leads by less than this.")
-    ] = None,
-    schema: Annotated[
-        str | None,
-        typer.Option(help="JSON file with the relations and types that candidates must conform to."),
-    ] = None,
-    solver: Annotated[str | None, typer.Option(help="For latent: larank (default) or pa.")] = None,
-    unnamed: Annotated[
-        float | None,
-        number(
-            high=1,
-            show_default="0.5",
-            help="For latent: allow constants that no word names in this share of their sentences.",
-        ),
-    ] = None,
-    clauses: Annotated[
-        int | None,
-        number(
-            low=1, high=8, show_default="1", help="For latent: the largest number of meanings of a sentence."
-        ),
-    ] = None,
-    nothing: Annotated[
-        float | None,
-        number(
-            high=1e6,
-            show_default="0.4",
-            help="For latent: least odds that a sentence means nothing; 0 for never.",
-        ),
-    ] = None,
-    empty_bags: Annotated[
-        str | None,
-        typer.Option(
-            show_default="skip",
-            help="For latent: skip sentences without candidates, or learn that they mean nothing.",
-        ),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            show_default="pairs,neighbours",
-            help="For latent: features besides words, separated by commas: classes, pairs, neighbours, "
-            "order, sentence; none for words only.",
-        ),
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        number(low=1, high=1000, show_default="8", help="For latent: EM iterations of the alignment."),
-    ] = None,
-    prior: Annotated[
-        float | None,
-        number(high=1e6, show_default="0.001", help="For latent: weight of the alignment in scores."),
-    ] = None,
-    reprocess: Annotated[
-        int | None,
-        number(
-            high=1000, show_default="2", help="For latent: number of old sentences to revisit after each one."
-        ),
-    ] = None,
-    on_topic: Annotated[
-        bool | None,
-        typer.Option(
-            "--on-topic", help="For latent: learn only from candidates about things that a sentence names."
-        ),
-    ] = None,
-    salience: Annotated[
-        float | None,
-        number(
-            high=1,
-            show_default="0.3",
-            help="Do not match relations that are meant in a smaller share of the bags that contain them.",
-        ),
-    ] = None,
-    strategy: Annotated[str | None, typer.Option(help="For paper: random, left-right or order-free.")] = None,
-    empties: Annotated[str | None, typer.Option(help="For paper: min, max or total.")] = None,
-    average: Annotated[
-        bool | None,
-        typer.Option(
-            "--average/--last",
-            help="For pa and paper: predict with the mean of the weights or with the last weights.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        number(high=SEEDS, show_default="0", help="Random seed; the same seed gives the same model."),
-    ] = None,
     resume: Annotated[str | None, typer.Option(help="Resume the training of this model.")] = None,
     format: Format = None,
     quiet: Quiet = False,
+    **options: Any,
 ) -> None:
     """Train a parser.
 
     structsvm parse train game.jsonl -o game.ssvm
     """
     with told_in_one_sentence("semparse.commands") as commands:
-        options = {
-            "algorithm": algorithm, "passes": passes, "C": c, "threshold": threshold, "solver": solver,
-            "unnamed": unnamed, "empty_bags": empty_bags, "clauses": clauses, "nothing": nothing,
-            "features": None if features is None else _listed(features),
-            "iterations": iterations, "prior": prior, "reprocess": reprocess, "on_topic": on_topic,
-            "salience": salience, "strategy": strategy, "empties": empties, "average": average,
-            "random_state": seed,
-        }  # fmt: skip
+        if options["features"] is not None:
+            options["features"] = _listed(options["features"])
         with progress(quiet) as bar:
             parser, bags = commands.train(
-                files, output, resume=resume, schema=schema, format=format, progress=bar, **options
+                files, output, resume=resume, format=format, progress=bar, **options
             )  # fmt: skip
         if not quiet:
             known = parser.schema_
@@ -189,6 +88,9 @@ def train(
             done = "skipped" if parser.empty_bags == "skip" else "learned no meaning for"
             skipped = f"; {done} {counted(empty, 'sentence')} without candidates or words" if empty else ""
             print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)
+
+
+app.command()(with_flags(train, OPTIONS))
 
 
 def _listed(names: str) -> tuple[str, ...]:

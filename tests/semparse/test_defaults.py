@@ -5,7 +5,6 @@ import pytest
 
 from benchmarks.papers.labelling import CHOSEN
 from semparse import Ospas
-from semparse.ospas import DEFAULTS
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
 
@@ -16,7 +15,7 @@ def test_the_defaults_are_what_nested_cross_validation_chose_by_majority(algorit
     parser = Ospas(algorithm=algorithm)
     for name, value in chosen.items():
         default = getattr(parser, name)
-        default = DEFAULTS[algorithm][name] if default is None else default
+        default = parser.OPTIONS[name].value(algorithm) if default is None else default
         if algorithm == "paper" and name == "average":
             continue  # shared with "latent", whose mean weights are chosen
         assert (list(default) if isinstance(default, tuple) else default) == value, name

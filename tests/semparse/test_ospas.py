@@ -6,7 +6,7 @@ import pytest
 
 from semparse import MR, MeaningError, Ospas, Schema, SchemaError, parse_mr
 from semparse.latent import features as latent_features
-from semparse.latent.features import FEATURES
+from semparse.options import FEATURES
 from structsvm.files.persist import ModelFileError, load_model, save_model
 from tests.semparse.commentary import commentary
 
@@ -359,7 +359,9 @@ def test_a_sentence_without_words_means_nothing(algorithm, sentence):
 
 
 def test_averaging_has_an_effect_or_is_refused():
-    with pytest.raises(ValueError, match="average=False has no effect on fit with solver='larank'"):
+    with pytest.raises(
+        ValueError, match="average has no effect with algorithm='latent' and with solver='larank'"
+    ):
         Ospas(average=False).fit(*DATA[:2])
     mean, last = (Ospas(solver="pa", average=average).fit(*DATA[:2]) for average in (True, False))
     assert mean.parse("anna shoots")[0].score != last.parse("anna shoots")[0].score
@@ -390,8 +392,8 @@ def test_bad_options_are_refused(options):
 @pytest.mark.parametrize(
     ("name", "value", "most"),
     [("C", 1e308, "1e+06"), ("salience", 5.0, "1"), ("unnamed", 2.0, "1"), ("prior", 1e300, "1e+06"),
-     ("nothing", 1e300, "1e+06"), ("passes", 10**6, "10000"), ("iterations", 10**6, "1000"),
-     ("reprocess", 10**6, "1000")],
+     ("nothing", 1e300, "1e+06"), ("passes", 10**6, "10,000"), ("iterations", 10**6, "1,000"),
+     ("reprocess", 10**6, "1,000")],
 )  # fmt: skip
 def test_options_that_make_no_sense_are_refused(name, value, most):
     with pytest.raises(ValueError, match=re.escape(f"{name} must be at most {most}, got {value!r}")):

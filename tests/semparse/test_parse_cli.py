@@ -10,6 +10,7 @@ import pytest
 
 from corpora.simulators.by_name import simulate
 from semparse import Ospas, commands
+from semparse.options import table
 from tests.taggers import command_line
 
 
@@ -203,15 +204,17 @@ def test_options_of_python_are_options_of_the_command_line(folder):
 
 def test_every_option_of_the_parser_has_one_on_the_command_line(folder):
     shown = run("parse", "train", "--help", cwd=folder).stdout
-    renamed = {"C": "-C", "random_state": "--seed"}
     for name in Ospas().get_params():
-        assert renamed.get(name, f"--{name.replace('_', '-')}") in shown, name
+        assert Ospas.OPTIONS[name].flag.split("/")[0] in shown, name
+        assert f"\n| `{name}` | " in table()
 
 
 @pytest.mark.parametrize("option", ["--average", "--last"])
 def test_averaging_is_refused_where_it_has_no_effect(option, folder):
     refused(
-        run("parse", "train", "train.jsonl", "-o", "no.ssvm", option, cwd=folder), 2, "average has no effect"
+        run("parse", "train", "train.jsonl", "-o", "no.ssvm", option, cwd=folder),
+        2,
+        "--average/--last has no effect",
     )
     assert not (folder / "no.ssvm").exists()
 
