@@ -16,7 +16,7 @@ from structsvm.kernels.functions import gamma_value
 from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.optimizers.larank import LaRank
 from structsvm.optimizers.parallel import ParallelLaRank, n_shards
-from structsvm.problems.multiclass import Multiclass, plain_labels
+from structsvm.problems.multiclass import Multiclass, best_columns, plain_labels
 from structsvm.scored import ScoredClassifier, forget_calibration, with_calibration
 from structsvm.validation import (
     LARGEST,
@@ -237,10 +237,15 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
 
     # -- results --------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _inputs(self, X: Any) -> Any:
         if not self.__sklearn_is_fitted__():
             raise self.not_fitted()
-        X = check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
+        return check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._row_scores(self._inputs(X))
+
+    def _row_scores(self, X: Any) -> np.ndarray:
         if isinstance(self.optimizer_, KernelLaRank):
             return self.optimizer_.decision_function(X)
         with reading(self.optimizer_):
@@ -257,8 +262,8 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
     @reads
     def predict(self, X: Any) -> np.ndarray:
         """The class with the highest score for each row."""
-        scores = self._scores(X)
-        return self.classes_[np.argmax(scores, axis=1)]
+        X = self._inputs(X)
+        return self.classes_[best_columns(X, len(self.classes_), self._row_scores)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy."""
@@ -306,8 +311,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
     def _linear(self) -> np.ndarray:
         if not self.__sklearn_is_fitted__() or isinstance(self.optimizer_, KernelLaRank):
             raise AttributeError("coef_ and intercept_ exist only after fit with a linear kernel")
-        problem = self._problem
-        return (self.optimizer_.weights_.reshape(problem.n_inputs, -1) @ problem.output_features_.T).T
+        return self._problem.class_weights(self.optimizer_.weights_).T
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

@@ -110,7 +110,7 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         dual["slots"] = np.arange(len(dual["slots"]))  # their memory layout must not affect the file
         more = LINEAR.write({"gamma": None, "dual.": dual, "rows.": rows})
     arrays |= more[0]
-    arrays |= padding(arrays, PAIR * len(classifier.classes_) ** 2)
+    arrays |= padding(arrays, table_bytes(fitted, classifier.classes_))
     save_model(path, arrays, {"kind": KIND.name, **meta, **more[1]})
 
 
@@ -135,7 +135,7 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
     if classifier.kernel not in KERNELS:
         raise ValueError(f"kernel is {classifier.kernel!r}")
     check_classes(classes)
-    check_budget(arrays, PAIR * len(classes) ** 2)
+    check_budget(arrays, table_bytes(parameters, classes))
     weight = classifier.class_weight
     if weight is not None and not (isinstance(weight, str) and weight == "balanced"):
         check_class_weight(weight, classes)
@@ -175,6 +175,12 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
         state["gamma"] = gamma
     optimizer.__setstate__(state)
     return with_saved_calibration(classifier._adopt(optimizer, X), found)
+
+
+def table_bytes(parameters: dict[str, Any], classes: np.ndarray) -> int:
+    """The size of the tables of classes: quadratic only if the caller gave losses or output features."""
+    quadratic = any(parameters[name] is not None for name in ARRAY_PARAMETERS)
+    return PAIR * len(classes) ** (2 if quadratic else 1)
 
 
 def saved_calibration(classifier: Any) -> dict[str, Any]:

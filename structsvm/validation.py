@@ -153,10 +153,8 @@ def check_bounds(bounds: np.ndarray) -> None:
 
 
 def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
-    """Check a loss matrix for n classes: finite, not negative, 0 on the diagonal; 0-1 if not given."""
-    if loss is None:
-        return 1.0 - np.eye(n_classes)
-    loss = np.asarray(loss, dtype=np.float64)
+    """Check a loss matrix for n classes: finite, not negative, 0 on the diagonal."""
+    loss = np.require(loss, np.float64, ["C", "A"])
     if loss.shape != (n_classes, n_classes):
         raise ValueError(f"the loss matrix has shape {loss.shape}, but there are {n_classes} classes")
     if not np.all(np.isfinite(loss)) or np.any(loss < 0):
@@ -166,6 +164,17 @@ def check_loss_matrix(loss: Any, n_classes: int) -> np.ndarray:
     if np.any(np.diag(loss) != 0):
         raise ValueError("the loss matrix must have zeros on its diagonal")
     return loss
+
+
+def diagonal_matrix(n: int, diagonal: float, rest: float) -> np.ndarray:
+    """An n x n matrix with one value on its diagonal and another one elsewhere, in 2n - 1 numbers.
+
+    It is a read-only view: each row begins one number before the row above.
+    """
+    numbers = np.full(2 * n - 1, rest)
+    numbers[n - 1] = diagonal
+    step = numbers.itemsize
+    return np.lib.stride_tricks.as_strided(numbers[n - 1 :], (n, n), (-step, step), writeable=False)
 
 
 def check_sparse(X: Any, name: str = "X") -> None:

@@ -13,6 +13,8 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memcpy
 
+from cython cimport view
+
 from structsvm._dual.dual cimport Dual, OPTIMIZE_BURST
 from structsvm.kernels.kernel_cache cimport KernelRows
 
@@ -21,6 +23,7 @@ import numpy as np
 from structsvm.kernels.functions import squared_norms
 from structsvm.kernels.kept_values import KeptValues
 from structsvm.machine import Unsupported
+from structsvm.validation import diagonal_matrix
 
 cdef extern from "structsvm/_dual/block.h" nogil:
     void prefetch_lines(const void* block, Py_ssize_t n_bytes)
@@ -48,8 +51,8 @@ cdef class KernelDual(Dual):
     cdef double[::1] counts                 # its counts of predictions before learning
     cdef KernelRows rows                    # patterns, and kernels between support patterns
     cdef Py_ssize_t n_classes
-    cdef const double[:, ::1] loss
-    cdef const double[:, ::1] similarity    # L
+    cdef const double[:, ::view.contiguous] loss
+    cdef const double[:, ::view.contiguous] similarity      # L
     cdef bint plain                         # L is the identity
     cdef double kernel_cost                 # multiply-adds of one kernel value
 
@@ -74,14 +77,14 @@ cdef class KernelDual(Dual):
         self.oracle = oracle
         self.counts = oracle.counts
         self.rows = KernelRows(oracle.inputs, cache_mb)
-        self.loss = np.ascontiguousarray(problem.loss_, dtype=np.float64)
-        similarity = problem.output_features_ @ problem.output_features_.T
-        self.similarity = np.ascontiguousarray(similarity, dtype=np.float64)
+        self.loss = problem.loss_
+        self.similarity = problem.similarity
         self.n_classes = self.loss.shape[0]
         self.C, self.tau, self.kappa, self.rng = C, tau, kappa, seed
         self.block = BLOCK
         self.kernel_cost = oracle.inputs.cost
-        self.plain = np.array_equal(similarity, np.eye(self.n_classes))
+        identity = diagonal_matrix(self.n_classes, 1.0, 0.0)
+        self.plain = problem.is_plain or np.array_equal(self.similarity, identity)
         self.start([])
 
     def __dealloc__(self):
@@ -404,7 +407,8 @@ cdef class KernelDual(Dual):
     def scores_of(self, X) -> np.ndarray:
         features = self.oracle.problem.output_features_
         values = self.rows.inputs.with_support(X, squared_norms(X))
-        return values @ (self.coefficients() @ features @ features.T).astype(values.dtype)
+        beta = self.coefficients()
+        return values @ (beta if self.plain else beta @ features @ features.T).astype(values.dtype)
 
     def slacks(self, slots, bint counted=False) -> np.ndarray:
         """xi of each pattern; the scores of support patterns are known."""
@@ -439,7 +443,8 @@ cdef class KernelDual(Dual):
     def scanned(self, slots):
         """The same with the values that are kept: see `KeptValues.scan`."""
         support = np.array(self.rows.slot[:self.rows.n])
-        beta = self.coefficients() @ np.asarray(self.similarity)
+        beta = self.coefficients()
+        beta = beta if self.plain else beta @ np.asarray(self.similarity)
         return self.rows.kept.scan(slots, support, beta, self.rows.room)
 
     def keep_values(self):

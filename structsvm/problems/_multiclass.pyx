@@ -3,6 +3,8 @@
 from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
+from cython cimport view
+
 from structsvm._dual.difference cimport Difference, pair_of
 from structsvm.problems._inputs cimport Input, SparseInputs
 
@@ -13,8 +15,8 @@ cdef class MulticlassOracle(SparseInputs):
     """argmax over the classes of loss[y, c] + <Lambda(c), scores>."""
 
     cdef Py_ssize_t n_classes
-    cdef const double[:, ::1] loss
-    cdef const double[:, ::1] output_features     # Lambda, a row per class
+    cdef const double[:, ::view.contiguous] loss
+    cdef const double[:, ::view.contiguous] output_features     # Lambda, a row per class
     cdef bint orthogonal                    # Lambda is the identity
     cdef Difference pair                    # of the output found last
     cdef double* class_scores
@@ -24,9 +26,8 @@ cdef class MulticlassOracle(SparseInputs):
         n_classes, width = np.shape(output_features)
         super().__init__(problem, n_inputs, width)
         self.n_classes = n_classes
-        self.loss = np.ascontiguousarray(loss, dtype=np.float64)
-        self.output_features = np.ascontiguousarray(output_features, dtype=np.float64)
-        self.orthogonal = n_classes == width and np.array_equal(output_features, np.eye(width))
+        self.loss, self.output_features = loss, output_features
+        self.orthogonal = problem.is_plain
         self.class_scores = <double*>calloc(self.n_classes, sizeof(double))
         self.q = <double*>calloc(self.width, sizeof(double))
         if self.class_scores == NULL or self.q == NULL:

@@ -48,13 +48,6 @@ class AmbiguousBags(LinearInputs):
         pointers = np.append(0, np.cumsum([len(bag) for bag in bags], dtype=np.int64))
         return pointers, np.concatenate([np.empty(0, np.int32), *bags])
 
-    def decision_function(self, X: Any, w: np.ndarray) -> np.ndarray:
-        """Scores, a column for each label."""
-        return self.product(self.checked(X), w.reshape(self.n_inputs, -1))
-
-    def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
-        return self.classes_[np.argmax(self.decision_function(X, w), axis=1)]
-
     def joint_feature(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Phi of a single label, for its score; training compares bags, see `oracle`."""
         row = self.encode_inputs(self.checked(np.reshape(x, (1, -1))))

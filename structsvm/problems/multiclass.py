@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,16 @@ import numpy as np
 from structsvm._scipy import sparse
 from structsvm.kernels.functions import parts
 from structsvm.problem import Problem
-from structsvm.validation import check_loss_matrix, check_matrix, check_targets
+from structsvm.validation import check_loss_matrix, check_matrix, check_targets, diagonal_matrix
+
+MOST_SCORES = 1 << 22  # held at a time by predictions
 
 
 class LinearInputs(Problem):
     """A problem over rows of a matrix: checked inputs and an optional constant feature."""
 
     n_inputs: int
-    classes_: np.ndarray
+    classes_: np.ndarray  # sorted
 
     def __init__(self, classes: Sequence[Any] | None, fit_intercept: bool) -> None:
         self.classes = classes
@@ -46,6 +48,20 @@ class LinearInputs(Problem):
     def checked(self, X: Any) -> Any:
         """X as a matrix of the width learned."""
         return check_matrix(X, n_features=self.n_inputs - bool(self.fit_intercept))
+
+    def scores(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """Scores of checked rows, a column for each class."""
+        return self.product(X, w.reshape(self.n_inputs, -1))
+
+    def decision_function(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """Scores, a column for each class."""
+        return self.scores(self.checked(X), w)
+
+    def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
+        """The class with the highest score for each row."""
+        return self.classes_[
+            best_columns(self.checked(X), len(self.classes_), lambda rows: self.scores(rows, w))
+        ]
 
     def encode_labels(self, y: Any) -> np.ndarray:
         """Labels as positions in `classes_`; unknown labels are rejected."""
@@ -96,22 +112,36 @@ class Multiclass(LinearInputs):
         if len(classes) < 2:
             only = classes.tolist()[0]
             raise ValueError(f"one class only ({only!r}); a classifier needs at least two classes")
-        loss = check_loss_matrix(self.loss_matrix, len(classes))
+        loss = None if self.loss_matrix is None else check_loss_matrix(self.loss_matrix, len(classes))
         features = (
-            np.eye(len(classes)) if self.output_features is None else np.asarray(self.output_features, float)
+            None
+            if self.output_features is None
+            else check_output_features(self.output_features, len(classes))
         )
-        if (
-            features.ndim != 2
-            or len(features) != len(classes)
-            or features.shape[1] == 0
-            or not np.all(np.isfinite(features))
-        ):
-            raise ValueError(
-                f"output_features must be finite numbers, a row for each of the {len(classes)} classes"
-            )
         self.set_inputs(X)
-        self.classes_, self.loss_, self.output_features_ = classes, loss, features
-        self.n_features = self.n_inputs * features.shape[1]
+        self.classes_, self._loss, self._features = classes, loss, features
+        self.n_features = self.n_inputs * self.output_features_.shape[1]
+
+    @property
+    def loss_(self) -> np.ndarray:
+        """The loss of each class by the right one."""
+        return diagonal_matrix(len(self.classes_), 0.0, 1.0) if self._loss is None else self._loss
+
+    @property
+    def output_features_(self) -> np.ndarray:
+        """Lambda."""
+        return diagonal_matrix(len(self.classes_), 1.0, 0.0) if self._features is None else self._features
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Lambda is the identity."""
+        given = self._features
+        return given is None or np.array_equal(given, diagonal_matrix(len(given), 1.0, 0.0))
+
+    @property
+    def similarity(self) -> np.ndarray:
+        """<Lambda(y), Lambda(c)> of all pairs of classes."""
+        return self.output_features_ if self._features is None else self._features @ self._features.T
 
     def oracle(self) -> Any:
         from structsvm.problems._multiclass import MulticlassOracle
@@ -122,17 +152,13 @@ class Multiclass(LinearInputs):
         labels = self.encode_labels(check_targets(plain_labels(y), len(y)))
         return np.arange(len(labels) + 1), labels
 
-    def decision_function(self, X: Any, w: np.ndarray) -> np.ndarray:
-        """Scores, a column for each class."""
-        return self.scores(self.checked(X), w)
+    def class_weights(self, w: np.ndarray) -> np.ndarray:
+        """The weights of each input for the classes, a column for each class."""
+        weights = w.reshape(self.n_inputs, -1)
+        return weights if self._features is None else weights @ self._features.T
 
     def scores(self, X: Any, w: np.ndarray) -> np.ndarray:
-        """Scores for rows that have been checked."""
-        weights = w.reshape(self.n_inputs, -1)
-        return self.product(X, weights if self.output_features is None else weights @ self.output_features_.T)
-
-    def predict(self, X: Any, w: np.ndarray) -> np.ndarray:
-        return self.classes_[np.argmax(self.decision_function(X, w), axis=1)]
+        return self.product(X, self.class_weights(w))
 
     # The same problem in Python: slower, and the reference for tests of the compiled oracle.
 
@@ -149,6 +175,26 @@ class Multiclass(LinearInputs):
 
     def candidates(self, x: Any) -> np.ndarray:
         return self.classes_
+
+
+def check_output_features(features: Any, n_classes: int) -> np.ndarray:
+    """Check Lambda: finite numbers, a row for each class."""
+    features = np.require(features, np.float64, ["C", "A"])
+    if (
+        features.ndim != 2
+        or len(features) != n_classes
+        or not features.size
+        or not np.isfinite(features).all()
+    ):
+        raise ValueError(f"output_features must be finite numbers, a row for each of the {n_classes} classes")
+    return features
+
+
+def best_columns(X: Any, n_columns: int, scores: Callable[[Any], np.ndarray]) -> np.ndarray:
+    """The position of the highest score of each row of X, for a few rows at a time if scores are many."""
+    step = max(1, MOST_SCORES // n_columns)
+    starts = range(0, max(X.shape[0], 1), step)
+    return np.concatenate([np.argmax(scores(X[at : at + step]), axis=1) for at in starts])
 
 
 def row_products(X: Any, weights: np.ndarray) -> np.ndarray:

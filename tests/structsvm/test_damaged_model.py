@@ -213,12 +213,12 @@ def test_a_tracker_refuses_steps_that_would_never_end():
         binary.TrackingClassifier(K=10**10).fit(np.eye(2), [0, 1])
 
 
-def test_many_classes_in_a_small_file_are_refused_before_their_losses_are_allocated(tmp_path):
+def test_many_classes_in_a_small_file_are_refused_before_their_tables_are_allocated(tmp_path):
     path = tmp_path / "model"
-    LaRankClassifier().fit(np.eye(3), [0, 1, 2]).save(path)
+    LaRankClassifier(output_features=np.ones((3, 1))).fit(np.eye(3), [0, 1, 2]).save(path)
     arrays, meta = load_model(path)
     arrays["classes"] = np.arange(9_999)
-    arrays["dual.weights"] = np.zeros(9_999 * 4)
+    arrays["parameter.output_features"] = np.ones((9_999, 1))
     save_model(path, arrays, meta)
     with pytest.raises(ModelFileError, match="over 100 times the size of the file"):
         LaRankClassifier.load(path)

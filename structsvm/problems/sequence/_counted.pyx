@@ -24,7 +24,7 @@ cdef class CountedOracle(ExactOracle):
     cdef Py_ssize_t strata_room
 
     def __init__(self, problem, Py_ssize_t n_labels, Py_ssize_t stride, barred, barred_end, Py_ssize_t limit):
-        super().__init__(problem, n_labels, stride, 1.0 - np.eye(n_labels), barred, barred_end)
+        super().__init__(problem, n_labels, stride, problem.loss_, barred, barred_end)
         self.limit = limit
 
     def __dealloc__(self):

@@ -1,6 +1,8 @@
 # cython: language_level=3
 from libc.stdint cimport int32_t, uint8_t, uint16_t
 
+from cython cimport view
+
 from structsvm._dual.oracle cimport Oracle
 
 cdef extern from "structsvm/problems/sequence/_sequence.h" nogil:
@@ -44,7 +46,7 @@ cdef class SequenceOracle(Oracle):
     cdef Sentence** of_slot                     # NULL where free
     cdef int32_t* token_of_slot
     cdef Py_ssize_t* free_slots
-    cdef const double[:, ::1] loss
+    cdef const double[:, ::view.contiguous] loss
     cdef object sets                            # bool [sets, labels]
     cdef const unsigned char[:, ::1] set_view
     cdef double* scores                         # of one token

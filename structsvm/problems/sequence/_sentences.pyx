@@ -28,7 +28,7 @@ cdef class SequenceOracle(Oracle):
         self.problem = problem
         self.n_labels, self.stride, self.offset = n_labels, stride, history * stride
         self.pin()
-        self.loss = np.require(loss, np.float64, "CA")
+        self.loss = loss
         self.sets = {}
         self.set_view = np.zeros((0, n_labels), dtype=np.uint8)
         self.n_weights = self.offset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from structsvm.problem import Problem
 from structsvm.problems.sequence.bigrams import Bigrams
 from structsvm.problems.sequence.label_parts import LabelParts
-from structsvm.validation import check_choice, check_loss_matrix, check_ranges
+from structsvm.validation import check_choice, check_loss_matrix, check_ranges, diagonal_matrix
 
 LANES = 8  # labels are padded to a multiple of it
 UNKNOWN = -1
@@ -166,10 +165,10 @@ class SequenceProblem(Problem):
         if parts.n_labels != self.n_labels:
             raise ValueError(f"parts of {parts.n_labels} labels for {self.n_labels} labels")
 
-    @cached_property
+    @property
     def loss_(self) -> np.ndarray:
         """The loss of each predicted label by the right one; labelling does without it."""
-        return check_loss_matrix(self._loss, self.n_labels) if self.parts is None else np.zeros((1, 1))
+        return diagonal_matrix(self.n_labels, 0.0, 1.0) if self._loss is None else self._loss
 
     @property
     def offset(self) -> int:
@@ -264,7 +263,8 @@ class SequenceProblem(Problem):
         return feature
 
     def loss(self, y: Any, other: Any) -> float:
-        wrong = float(sum(self.loss_[a, b] for a, b in zip(y, other, strict=True)))
+        loss = self.loss_
+        wrong = float(sum(loss[a, b] for a, b in zip(y, other, strict=True)))
         return min(wrong, 1.0) if self.counted == "0/1" else wrong
 
     def candidates(self, x: Any) -> Any:
