@@ -13,21 +13,21 @@ keeps the k best items whose meanings differ, which gives the k best meanings of
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 
-import numpy as np
+from semparse.latent._scores cimport (
+    AND, AND_LABEL, FIRST, LATER, LEFT, NULL_LABEL, PAIR, RIGHT, UNUSED, WORD, Layout, Scores, Sentence,
+    Terms, nest, span_score,
+)
+from semparse.latent._units cimport (
+    Grammar, Units, after, argument, filled, in_slot, mixed, states_of, unit_meaning,
+)
 
 cdef enum:
     OWN, CHILD, LEXICAL, DONE, ROOT, NOTHING
     WRAPS = 5
-    SUBSETS = 4  # units with more slots take their arguments in order
     POLL = 128   # spans between two checks for Ctrl-C
-
-cdef enum:
-    NULL_LABEL, AND_LABEL  # the first columns of the table of relations
-
-cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ULL
 
 cdef struct Item:
     double score
@@ -36,59 +36,6 @@ cdef struct Item:
 
 cdef struct Node:  # how an item was made
     int kind, prev, child, a, b, start, end
-
-cdef struct Grammar:  # see `Units`
-    int n, n_slots, n_states, n_roots, most
-    bint exact, nested
-    int32_t* rel
-    int32_t* first
-    int32_t* size
-    int32_t* least
-    int32_t* state_first
-    int32_t* role
-    int32_t* copy
-    int32_t* arc
-    int32_t* arc_first
-    int32_t* silent
-    int32_t* silent_first
-    uint64_t* want
-
-cdef struct Terms:  # see `Scores`
-    int n, n_relations, n_roles, n_lexical
-    double* span
-    double* pair
-    double* first
-    double* later
-    double* left
-    double* right
-    double* state
-    double* lexical
-    double* unused
-    double* bias
-    double* wordless
-    const double* nesting
-    int nest_width, n_kinds
-    int32_t* nest_row
-    int32_t* nest_relation
-    int32_t* nest_constant
-    int32_t* start
-    int32_t* end
-    int32_t* kind
-    uint64_t* lexical_meaning
-    uint64_t* meaning
-    const uint8_t* allowed
-
-
-cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
-    x ^= x >> 30
-    x *= 0xBF58476D1CE4E5B9ULL
-    x ^= x >> 27
-    x *= 0x94D049BB133111EBULL
-    return x ^ (x >> 31)
-
-
-cdef inline uint64_t in_slot(uint64_t meaning, int slot) noexcept nogil:
-    return mixed(meaning + GOLDEN * <uint64_t>(slot + 1))
 
 
 cdef inline int place(Item* cell, int k, double score, uint64_t meaning) noexcept nogil:
@@ -110,265 +57,28 @@ cdef inline int place(Item* cell, int k, double score, uint64_t meaning) noexcep
     return at
 
 
-cdef int32_t[::1] ints(values):
-    return np.array(values, np.int32) if len(values) else np.zeros(1, np.int32)
-
-
-cdef tuple flat(lists):
-    """Lists as one array, and where each begins."""
-    return (
-        ints([value for row in lists for value in row]),
-        ints(np.cumsum([0, *[len(row) for row in lists]]).tolist()),
-    )
-
-
-cdef class Units:
-    """A grammar. For each unit: its relation, how many slots must be filled, and of each slot (role column,
-    earlier slot that it copies or -1, units that may fill it, constants that may do so without a word, the
-    meaning of the constant that must fill it or 0 for any that the role allows)."""
-
-    cdef readonly int n_states  # sets of filled slots, of all units
-    cdef int n, n_slots, most
-    cdef bint exact, nested
-    cdef int32_t[::1] rel, first, size, least, state_first
-    cdef int32_t[::1] role, copy, arc, arc_first, silent, silent_first, roots
-    cdef uint64_t[::1] want
-    cdef Grammar g
-
-    def __init__(self, units, roots, exact):
-        slots = [slot for _, _, its in units for slot in its]
-        sizes = [len(its) for _, _, its in units]
-        self.n, self.n_slots, self.exact = len(units), len(slots), exact
-        self.most = max(1, max(sizes, default=1))
-        self.rel = ints([rel for rel, _, _ in units])
-        self.least = ints([least for _, least, _ in units])
-        self.size = ints(sizes)
-        self.first = ints(np.cumsum([0, *sizes]).tolist())
-        states = [2**size if size <= SUBSETS else size + 1 for size in sizes]
-        self.state_first = ints(np.cumsum([0, *states]).tolist())
-        self.n_states = sum(states)
-        self.role = ints([slot[0] for slot in slots])
-        self.copy = ints([slot[1] for slot in slots])
-        self.arc, self.arc_first = flat([slot[2] for slot in slots])
-        self.silent, self.silent_first = flat([slot[3] for slot in slots])
-        self.want = np.array([slot[4] for slot in slots] or [0], np.uint64)
-        self.roots = ints(roots)
-        self.nested = any(slot[2] for slot in slots)
-        self.g.n, self.g.n_slots, self.g.n_states = self.n, self.n_slots, self.n_states
-        self.g.most = self.most
-        self.g.exact, self.g.nested, self.g.n_roots = exact, self.nested, len(roots)
-        self.g.rel, self.g.first = &self.rel[0], &self.first[0]
-        self.g.size, self.g.least = &self.size[0], &self.least[0]
-        self.g.state_first, self.g.role, self.g.copy = &self.state_first[0], &self.role[0], &self.copy[0]
-        self.g.arc, self.g.arc_first = &self.arc[0], &self.arc_first[0]
-        self.g.silent, self.g.silent_first = &self.silent[0], &self.silent_first[0]
-        self.g.want = &self.want[0]
-
-
-cdef inline int states_of(Grammar* g, int u) noexcept nogil:
-    return g.state_first[u + 1] - g.state_first[u]
-
-
-cdef inline bint filled(Grammar* g, int u, int state, int slot) noexcept nogil:
-    if g.size[u] <= SUBSETS:
-        return state >> slot & 1
-    return slot < state or 0 <= g.copy[g.first[u] + slot] < state
-
-
-cdef inline int after(Grammar* g, int u, int state, int slot) noexcept nogil:
-    """The state once a slot is filled, or -1 if that is impossible."""
-    cdef int later, first = g.first[u]
-    if g.copy[first + slot] >= 0:
-        return -1
-    if g.size[u] > SUBSETS:
-        if state != slot:
-            return -1
-        state += 1
-        while state < g.size[u] and g.copy[first + state] >= 0:
-            state += 1
-        return state
-    if state >> slot & 1:
-        return -1
-    state |= 1 << slot
-    for later in range(slot + 1, g.size[u]):
-        if g.copy[first + later] == slot:
-            state |= 1 << later
-    return state
-
-
-cdef inline uint64_t argument(Grammar* g, int u, int slot, uint64_t child) noexcept nogil:
-    """The part of the meaning of a unit that an argument adds, with the slots that copy it."""
-    cdef uint64_t total = in_slot(child, slot)
-    cdef int later, first = g.first[u]
-    for later in range(slot + 1, g.size[u]):
-        if g.copy[first + later] == slot:
-            total += in_slot(child, later)
-    return total
-
-
-cdef inline double span_score(Terms* s, int rel, int i, int j) noexcept nogil:
-    """The words of a span and the pairs of neighbours in it; the edges of the sentence count as words."""
-    cdef int low = 0 if i == 0 else i + 1, high = s.n + 1 if j == s.n else j
-    cdef double total = s.span[j * s.n_relations + rel] - s.span[i * s.n_relations + rel]
-    if high > low:
-        total += s.pair[high * s.n_relations + rel] - s.pair[low * s.n_relations + rel]
-    return total
-
-
-cdef inline double nest(Terms* s, int role, int column) noexcept nogil:
-    cdef int row = s.nest_row[role]
-    return s.nesting[<Py_ssize_t>row * s.nest_width + column] if row >= 0 and column >= 0 else 0.0
-
-
-cdef class Sentence:
-    """Rows of features by position, and constants at spans of words.
-
-    channels: for "word", "pair", "first" (an own word before any argument), "later" (after one), "unused",
-    "left" and "right" (of an argument), a list of rows for each position. lexical: (start, end, column,
-    role class, meaning, prior, rows). priors: (position, relation, amount) for own words.
-    """
-
-    cdef public int n
-    cdef int32_t[::1] row, first  # of channel c at a position: first[c * (n + 1) + position]
-    cdef int n_lexical
-    cdef int32_t[::1] start, end, column, kind
-    cdef uint64_t[::1] meaning
-    cdef double[::1] prior, amount
-    cdef int32_t[::1] lexical_row, lexical_first, position, relation
-    cdef readonly int n_priors
-
-    def __init__(self, n, channels, lexical, priors):
-        self.n, self.n_lexical, self.n_priors = n, len(lexical), len(priors)
-        self.row, self.first = flat([
-            its[at] if at < len(its) else ()
-            for its in (channels[name] for name in CHANNELS)
-            for at in range(n + 1)
-        ])
-        self.start = ints([item[0] for item in lexical])
-        self.end = ints([item[1] for item in lexical])
-        self.column = ints([item[2] for item in lexical])
-        self.kind = ints([item[3] for item in lexical])
-        self.meaning = np.array([item[4] for item in lexical] or [0], np.uint64)
-        self.prior = np.array([item[5] for item in lexical] or [0], np.float64)
-        self.lexical_row, self.lexical_first = flat([item[6] for item in lexical])
-        self.position = ints([prior[0] for prior in priors])
-        self.relation = ints([prior[1] for prior in priors])
-        self.amount = np.array([prior[2] for prior in priors] or [0], np.float64)
-
-
-CHANNELS = ("word", "pair", "first", "later", "unused", "left", "right", "and")
-cdef enum:
-    WORD, PAIR, FIRST, LATER, UNUSED, LEFT, RIGHT, AND
-
-
-cdef class Layout:
-    """The columns and special rows of a model: of nesting, for each role (last: the root) and column of
-    a relation or constant; of relations, the bias and the row without own words; of roles, four rows by
-    whether own words and arguments came before; which constants a role allows; the meaning of constants."""
-
-    cdef int32_t[::1] nest_row, nest_relation, nest_constant, state_row
-    cdef int bias, wordless
-    cdef const uint8_t[:, ::1] allowed
-    cdef uint64_t[::1] meaning
-
-    def __init__(self, nest_row, nest_relation, nest_constant, state_row, bias, wordless, allowed, meaning):
-        self.nest_row, self.nest_relation = ints(nest_row), ints(nest_relation)
-        self.nest_constant, self.state_row = ints(nest_constant), ints(state_row)
-        self.bias, self.wordless, self.allowed = bias, wordless, allowed
-        self.meaning = np.array(meaning or [0], np.uint64)
-
-
-cdef void gather(
-    Sentence x, int channel, int at, const double[:, ::1] w, double[::1] total, int to, int width
-):
-    """Add the weights of the rows of a position to a part of an array."""
-    cdef int r, c, which = channel * (x.n + 1) + at
-    for r in range(x.first[which], x.first[which + 1]):
-        for c in range(width):
-            total[to + c] += w[x.row[r], c]
-
-
-cdef class Scores:
-    """Everything that a chart adds up, for one sentence and given weights of the five tables."""
-
-    cdef Sentence sentence
-    cdef Layout layout
-    cdef int n, n_relations, n_roles
-    cdef const double[:, ::1] nesting
-    cdef double[::1] span, pair, first, later, left, right, state, lexical, unused, bias, wordless, joined
-    cdef double nothing
-    cdef Terms t
-
-    def __init__(self, Sentence sentence, Layout layout, int n_relations, int n_roles,
-                 const double[:, ::1] relations, const double[:, ::1] roles, const double[:, ::1] constants,
-                 const double[:, ::1] unused, const double[:, ::1] nesting):
-        cdef int n = sentence.n, j, c, r, t, R = n_relations, Q = max(n_roles, 1)
-        self.sentence, self.layout, self.n, self.n_relations, self.n_roles = sentence, layout, n, R, Q
-        self.nesting = nesting
-        self.span, self.pair = np.zeros((n + 1) * R), np.zeros((n + 2) * R)
-        self.first, self.later = np.zeros(n * R + 1), np.zeros(n * R + 1)
-        self.left, self.right = np.zeros((n + 1) * Q), np.zeros((n + 1) * Q)
-        self.state = np.zeros(4 * Q)
-        self.unused, self.joined = np.zeros(n + 1), np.zeros(n + 1)
-        self.bias, self.wordless = np.zeros(R), np.zeros(R)
-        for j in range(n + 1):
-            gather(sentence, PAIR, j, relations, self.pair, (j + 1) * R, R)
-            gather(sentence, LEFT, j, roles, self.left, j * Q, n_roles)
-            gather(sentence, RIGHT, j, roles, self.right, j * Q, n_roles)
-            if j < n:
-                gather(sentence, WORD, j, relations, self.span, (j + 1) * R, R)
-                gather(sentence, FIRST, j, relations, self.first, j * R, R)
-                gather(sentence, LATER, j, relations, self.later, j * R, R)
-                gather(sentence, UNUSED, j, unused, self.unused, j, 1)
-                self._add_and(relations, j)
-        for t in range(sentence.n_priors):
-            self.first[sentence.position[t] * R + sentence.relation[t]] += sentence.amount[t]
-            self.later[sentence.position[t] * R + sentence.relation[t]] += sentence.amount[t]
-        for j in range(n + 1):
-            for c in range(R):
-                if j:
-                    self.span[j * R + c] += self.span[(j - 1) * R + c]
-                self.pair[(j + 1) * R + c] += self.pair[j * R + c]
-        for t in range(4):
-            if layout.state_row[t] >= 0:
-                for c in range(n_roles):
-                    self.state[t * Q + c] += roles[layout.state_row[t], c]
-        for c in range(R):
-            self.bias[c] = relations[layout.bias, c] if layout.bias >= 0 else 0.0
-            self.wordless[c] = relations[layout.wordless, c] if layout.wordless >= 0 else 0.0
-        self.lexical = np.zeros(sentence.n_lexical + 1)
-        for t in range(sentence.n_lexical):
-            self.lexical[t] = sentence.prior[t]
-            for r in range(sentence.lexical_first[t], sentence.lexical_first[t + 1]):
-                self.lexical[t] += constants[sentence.lexical_row[r], sentence.column[t]]
-        self._point()
-        self.nothing = span_score(&self.t, NULL_LABEL, 0, n) + self.bias[NULL_LABEL]
-        for j in range(n):
-            self.nothing += self.unused[j]
-
-    cdef _point(self):
-        cdef Sentence sentence = self.sentence
-        cdef Layout layout = self.layout
-        cdef Terms* t = &self.t
-        t.n, t.n_relations, t.n_roles = self.n, self.n_relations, self.n_roles
-        t.n_lexical = sentence.n_lexical
-        t.span, t.pair, t.first, t.later = &self.span[0], &self.pair[0], &self.first[0], &self.later[0]
-        t.left, t.right, t.state = &self.left[0], &self.right[0], &self.state[0]
-        t.lexical, t.unused = &self.lexical[0], &self.unused[0]
-        t.bias, t.wordless = &self.bias[0], &self.wordless[0]
-        t.nesting = &self.nesting[0, 0] if self.nesting.shape[0] and self.nesting.shape[1] else NULL
-        t.nest_width = self.nesting.shape[1]
-        t.nest_row, t.nest_relation = &layout.nest_row[0], &layout.nest_relation[0]
-        t.nest_constant, t.meaning = &layout.nest_constant[0], &layout.meaning[0]
-        t.allowed, t.n_kinds = &layout.allowed[0, 0], layout.allowed.shape[1]
-        t.start, t.end, t.kind = &sentence.start[0], &sentence.end[0], &sentence.kind[0]
-        t.lexical_meaning = &sentence.meaning[0]
-
-    cdef void _add_and(self, const double[:, ::1] relations, int at):
-        cdef Sentence x = self.sentence
-        cdef int r, which = AND * (x.n + 1) + at
-        for r in range(x.first[which], x.first[which + 1]):
-            self.joined[at] += relations[x.row[r], AND_LABEL]
+cdef inline void keep(
+    Item* cell, int32_t* fills, int k, int most, double score, uint64_t meaning, int32_t* source,
+    int slot, int c
+) noexcept nogil:
+    """Enter a way to complete a unit, with its constants, plus one at a slot (-1: none)."""
+    cdef int t, s, at
+    # Move the constants exactly as `place` moves the items.
+    cdef int last = k - 1
+    for t in range(k):
+        if cell[t].score == -INFINITY or cell[t].meaning == meaning:
+            last = t
+            break
+    at = place(cell, k, score, meaning)
+    if at < 0:
+        return
+    for t in range(last, at, -1):
+        for s in range(most):
+            fills[t * most + s] = fills[(t - 1) * most + s]
+    for s in range(most):
+        fills[at * most + s] = source[s]
+    if slot >= 0:
+        fills[at * most + slot] = c
 
 
 cdef class Chart:
@@ -649,7 +359,7 @@ cdef class Chart:
                     break
                 at = place(
                     cell, self.k, gain + partial[t].score + ends[c].score,
-                    mixed(partial[t].meaning + ends[c].meaning + GOLDEN * <uint64_t>rel),
+                    unit_meaning(rel, partial[t].meaning + ends[c].meaning),
                 )
                 if at >= 0:
                     cell[at].node = self._node(DONE, partial[t].node, own, u, index * self.k + c, i, j)
@@ -912,27 +622,3 @@ cdef class Chart:
         row = self.scores.layout.nest_row[role]
         if row >= 0 and column >= 0:
             found.append(("nesting", row, column))
-
-
-cdef inline void keep(
-    Item* cell, int32_t* fills, int k, int most, double score, uint64_t meaning, int32_t* source,
-    int slot, int c
-) noexcept nogil:
-    """Enter a way to complete a unit, with its constants, plus one at a slot (-1: none)."""
-    cdef int t, s, at
-    # Move the constants exactly as `place` moves the items.
-    cdef int last = k - 1
-    for t in range(k):
-        if cell[t].score == -INFINITY or cell[t].meaning == meaning:
-            last = t
-            break
-    at = place(cell, k, score, meaning)
-    if at < 0:
-        return
-    for t in range(last, at, -1):
-        for s in range(most):
-            fills[t * most + s] = fills[(t - 1) * most + s]
-    for s in range(most):
-        fills[at * most + s] = source[s]
-    if slot >= 0:
-        fills[at * most + slot] = c

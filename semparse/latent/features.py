@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semparse.latent._chart import CHANNELS, Sentence
+from semparse.latent._scores import CHANNELS, Sentence
 from semparse.latent.alignment import Alignment
 from semparse.latent.grammar import Grammar, meaning_of
 from semparse.latent.words import Word, Words

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from semparse.latent._chart import Layout, Units
+from semparse.latent._scores import Layout
+from semparse.latent._units import Units
 from semparse.latent.words import spelling
 from semparse.meaning import MR
 from semparse.schema import Schema

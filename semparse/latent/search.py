@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semparse.latent._chart import Chart, Scores, Units
+from semparse.latent._chart import Chart
+from semparse.latent._scores import Scores
+from semparse.latent._units import Units
 from semparse.latent.features import View
 from semparse.latent.grammar import Grammar
 from semparse.meaning import MR

@@ -7,7 +7,9 @@ import signal
 import numpy as np
 import pytest
 
-from semparse.latent._chart import CHANNELS, Chart, Layout, Scores, Sentence, Units
+from semparse.latent._chart import Chart
+from semparse.latent._scores import CHANNELS, Layout, Scores, Sentence
+from semparse.latent._units import Units
 
 RELATIONS, ROLES, CONSTANTS, ROWS, NULL, AND = 5, 4, 3, 6, 0, 1
 WRAPS = 5
