@@ -78,7 +78,7 @@ def model_fields() -> str:
     """The page of the fields: the tables by which model files are written, read and checked."""
     from semparse import ospas, schema, thesis
     from semparse.concepts import labeller
-    from semparse.latent import alignment, features, learner
+    from semparse.latent import alignment, features, model
     from structsvm import classifier_file as classifiers
     from structsvm.binary import _file as binary
     from structsvm.files import sparse_weights
@@ -105,7 +105,7 @@ def model_fields() -> str:
         "Binary classifiers: SGDQN": (binary.SGDQN, ""),
         "Semantic parsers": (ospas.FIELDS, ""),
         "Semantic parsers: `schema`": (schema.SEEN, ""),
-        "Semantic parsers: `model` of the latent parser": (learner.FIELDS, ""),
+        "Semantic parsers: `model` of the latent parser": (model.FIELDS, ""),
         "Semantic parsers: `alignment` in `model`": (alignment.FIELDS, "alignment."),
         "Semantic parsers: weights in `model`": (features.FIELDS, "NAME."),
         "Semantic parsers: `model` of the thesis": (thesis.FIELDS, ""),

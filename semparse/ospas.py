@@ -11,7 +11,7 @@ import numpy as np
 
 from semparse import options
 from semparse.examples import Sentence, as_tokens, checked_bag, checked_examples, checked_tokens
-from semparse.latent.learner import LatentParser
+from semparse.latent.parser import LatentParser
 from semparse.meaning import MR, as_mr
 from semparse.options import ParserOptions
 from semparse.parse import Match, Parse

@@ -1,5 +1,5 @@
 """The default parser: a linear model of whole meanings; the right candidate is a latent variable."""
 
-from semparse.latent.learner import LatentParser
+from semparse.latent.parser import LatentParser
 
 __all__ = ["LatentParser"]

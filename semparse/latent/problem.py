@@ -1,6 +1,6 @@
 """The default parser's learning problem, as the core's optimizers take it: LaRank on bags.
 
-An output is a pair of trees: the hidden right one, chosen again at each visit (see `LatentParser.choose`),
+An output is a pair of trees: the hidden right one, chosen again at each visit (see `solvers.choose`),
 and its best rival. Its difference of features counts against it, so that the optimizer's constraint reads
 
     S(x, right) - S(x, rival) >= 1

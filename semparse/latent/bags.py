@@ -1,0 +1,96 @@
+"""Alternatives for a sentence: one candidate of its bag, several of them, or nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from semparse.latent.alignment import NULL
+from semparse.latent.features import LEAST_SHARE
+from semparse.latent.model import LatentModel
+from semparse.latent.search import NOTHING
+from semparse.latent.words import Word
+from semparse.meaning import MR
+
+MOST_COMBINED = 5_000  # ways to choose candidates for several clauses; larger choices are left out
+MOST = 0.5  # of the constants of a slot: such a constant needs no word
+Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
+
+
+def alternatives(bag: list[MR], clauses: int, *, trusted: bool) -> list[Meanings]:
+    """Alternatives for a sentence: one candidate, several, or nothing (unless pairs are trusted)."""
+    sizes = range(1, min(clauses, len(bag)) + 1)
+    kept = [size for size in sizes if size == 1 or comb(len(bag), size) <= MOST_COMBINED]
+    found = [some for size in kept for some in combinations(bag, size)]
+    return found if found and trusted else [*found, ()]
+
+
+def symbols_of(model: LatentModel, words: list[Word], meanings: Sequence[Meanings]) -> list[list[list[str]]]:
+    """The symbols of each meaning of alternatives.
+
+    A constant of an open type counts as its type where words spell it.
+    """
+    texts = {word.text for word in words}
+    return [[open_symbols(model, mr, texts) for mr in some] or [[NULL]] for some in meanings]
+
+
+def posteriors_of(
+    model: LatentModel, words: list[Word], meanings: Sequence[Meanings], outside: float = -np.inf
+) -> np.ndarray:
+    forms = [word.form for word in words]
+    return model.alignment.posteriors(forms, symbols_of(model, words, meanings), outside)
+
+
+def open_symbols(model: LatentModel, mr: MR, texts: set[str]) -> list[str]:
+    relation = model.schema.relations[mr.rel]
+    found = [mr.rel]
+    for arg, kind in zip(mr.args, relation.slots, strict=False):
+        if isinstance(arg, MR):
+            found += open_symbols(model, arg, texts)
+        elif kind in model.schema.patterns:
+            said = arg in texts or arg.replace("_", " ") in texts
+            found.append(f"<{kind}>" if said else f"<{kind}> unsaid")
+        else:
+            found.append(arg)
+    return found
+
+
+def find_silent(
+    model: LatentModel,
+    read: list[list[Word]],
+    meanings: Sequence[list[Meanings]],
+    posteriors: Sequence[np.ndarray],
+) -> None:
+    """Constants of the likeliest candidates that, more than once and in a share of at least `unnamed` of
+    the sentences that mean them, no word names; or that fill most of a slot."""
+    known, missed = Counter[tuple[str, int, str]](), Counter[tuple[str, int, str]]()
+    for words, several, chances in zip(read, meanings, posteriors, strict=True):
+        sayable = {
+            s for word in words for s, p in model.alignment.share(word.form).items() if p >= LEAST_SHARE
+        }
+        sayable.update(s for word in words for s in model.words.spelled.get(word.text, ()))
+        for mr in several[int(np.argmax(chances))]:
+            for inner in mr.relations():
+                for slot, arg in enumerate(inner.args):
+                    if isinstance(arg, str):
+                        known[inner.rel, slot, arg] += 1
+                        missed[inner.rel, slot, arg] += arg not in sayable
+    model.silent = {}
+    total = Counter[tuple[str, int]]()
+    for (rel, slot, _), n in known.items():
+        total[rel, slot] += n
+    for (rel, slot, constant), n in sorted(known.items()):
+        unsaid = missed[rel, slot, constant]
+        often = unsaid > 1 and unsaid >= (model.unnamed or 0) * n
+        if model.unnamed is not None and (often or 1 < n >= MOST * total[rel, slot]):
+            model.silent.setdefault((rel, slot), []).append(constant)
+    model.forget(words=False)
+
+
+def aligned(model: LatentModel, meanings: Sequence[Meanings]) -> list[Any]:
+    return [model.grammar.exactly(some) if some else NOTHING for some in meanings]

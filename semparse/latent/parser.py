@@ -1,0 +1,127 @@
+"""The default parser: a linear model of whole meanings, with the right candidate and alignment as latent
+variables.
+
+    S(x, mr) = max over alignments of  <w, Phi(x, mr, alignment)>
+
+`Alignment` (EM over all bags) finds which words may stand for which symbols, and which candidates of a bag
+are likely; `training` learns the weights. Predictions use the mean of all weights, or the last ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from semparse.latent import training
+from semparse.latent.model import LatentModel
+from semparse.latent.search import NOTHING, Found, Search
+from semparse.meaning import MR
+from semparse.parse import Match, Parse
+
+
+class LatentParser(LatentModel):
+    """The model with its answers."""
+
+    def fit(
+        self,
+        X: Sequence[list[str]],
+        bags: Sequence[list[MR]],
+        passes: int,
+        rng: np.random.Generator,
+        progress: Callable[[int, int], Any],
+    ) -> None:
+        """EM, then passes over the sentences in random order."""
+        training.fit(self, X, bags, passes, rng, progress)
+
+    def learn(self, x: list[str], bag: list[MR], rng: np.random.Generator) -> None:
+        """Learn from one more sentence, then from some of the old ones again."""
+        training.learn(self, x, bag, rng)
+
+    def _search(self, x: list[str], n: int) -> tuple[Search, list[Found]]:
+        """The n best meanings of a sentence, the first of which overlooks no name.
+
+        If the best meaning gives a slot a constant without a word, or with a doubtful one, although the
+        sentence names another constant of that type, only sure words name the constants of that type.
+        """
+        tables = self.tables.all.items()
+        averaged = self.average and self.steps > 1
+        weights = {name: table.mean(self.steps) if averaged else table.w for name, table in tables}
+        sure = frozenset[str]()
+        while True:
+            search = self.search_with(self.viewer.view(x, grow=False, sure=sure), weights)
+            found = search.best(n)
+            overlooked = search.overlooked(found[0]) - sure
+            if not overlooked:
+                return search, found
+            sure |= overlooked
+
+    def parse(self, x: list[str], n: int) -> list[Parse]:
+        """All meanings of the n best readings, each once, best first; none if the best reading is nothing."""
+        search, found = self._search(x, n + 2)
+        if not found[0].meaning:
+            return []
+        ways = [way for way in found if way.meaning and not search.overlooked(way)][:n]
+        answers = [parse for way in ways for parse in self._answer(search, way, found)]
+        best: dict[MR, Parse] = {}
+        for parse in answers:
+            best.setdefault(parse.mr, parse)
+        return list(best.values())
+
+    def _answer(self, search: Search, found: Found, others: list[Found]) -> list[Parse]:
+        rival = max(other.score for other in others if other.meaning != found.meaning)  # null at least
+        tokens = search.view.tokens
+        return [node.parse(found.score, tokens, found.score - rival) for node in search.nodes(found)]
+
+    def align(self, x: list[str], mr: MR) -> Parse | None:
+        """Align an MR with the words of a sentence; None if that is impossible."""
+        search, others = self._search(x, 2)
+        found = self._said(search, mr)
+        return None if found is None else self._answer(search, found, others)[0]
+
+    def _said(self, search: Search, mr: MR) -> Found | None:
+        """The best way that the words can say an MR, if it overlooks no name."""
+        units = self.grammar.exactly([mr])
+        found = None if units is None else search.align(units)
+        return None if found is None or search.overlooked(found) else found
+
+    def match(self, x: list[str], candidates: list[MR]) -> Match | None:
+        """The candidate with the highest score, if it is above that of meaning nothing."""
+        search, _ = self._search(x, 1)
+        found = [(way.score, mr) for mr in candidates if (way := self._said(search, mr))]
+        score, best = max(found, key=lambda pair: pair[0], default=(-np.inf, None))
+        nothing = search.align(NOTHING)
+        if best is None or nothing is None or score <= nothing.score:
+            return None
+        return Match(best, self.salience.of(best.rel))
+
+    def lexicon(self, least: float = 0.0) -> dict[str, dict[str, float]]:
+        return self.alignment.lexicon(least)
+
+    def explain(self, x: list[str], mr: MR | None) -> list[tuple[str, str, float]]:
+        """The weights that add up to a score: (label, feature, weight), largest first."""
+        search, best = self._search(x, 1)
+        found = best[0] if mr is None else self._said(search, mr)
+        if found is None:
+            return []
+        names = {name: (list(t.features), list(t.labels)) for name, t in self.tables.all.items()}
+        parts = [
+            (
+                _label_text(name, names[name][1][label]),
+                names[name][0][row],
+                float(search.weights[name][row, label]),
+            )
+            for name, row, label in found.features()
+        ]
+        if found.prior:
+            parts.append(("alignment", "prior", found.prior))
+        return sorted(parts, key=lambda part: -abs(part[2]))
+
+
+def _label_text(table: str, label: Any) -> str:
+    if table == "unused":
+        return "stands for nothing"
+    if isinstance(label, tuple) and table == "roles":
+        return f"{label[0]} A{label[1]}"
+    return " ".join(label) if isinstance(label, tuple) else str(label)

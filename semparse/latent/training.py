@@ -1,0 +1,91 @@
+"""Training of the latent parser, from bags of which at most one candidate is right.
+
+EM aligns words with symbols. Then a solver visits the sentences. The best candidate of the bag, by its score
+and by the posterior of EM, should score higher by a margin of 1 than any other MR that the schema allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from semparse.latent import solvers
+from semparse.latent.bags import aligned, alternatives, find_silent, posteriors_of, symbols_of
+from semparse.latent.features import View
+from semparse.latent.model import LatentModel
+from semparse.meaning import MR, distinct
+
+
+def fit(
+    model: LatentModel,
+    X: Sequence[list[str]],
+    bags: Sequence[list[MR]],
+    passes: int,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], Any],
+) -> None:
+    """EM, then passes over the sentences in random order."""
+    bags = [distinct(bag) for bag in bags]
+    for x, bag in zip(X, bags, strict=True):
+        model.meet(x, bag)
+    read = [model.words.read(x) for x in X]
+    forms = [[word.form for word in words] for words in read]
+    model.trusted = model.nothing == 0 or all(len(bag) <= 1 for bag in bags)
+    single = [alternatives(bag, 1, trusted=model.trusted) for bag in bags]
+    symbols = [[flat[0] for flat in symbols_of(model, *pair)] for pair in zip(read, single, strict=True)]
+    posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing)
+    find_silent(model, read, single, posteriors)
+    meanings = single
+    if model.clauses > 1:
+        meanings = [alternatives(bag, model.clauses, trusted=model.trusted) for bag in bags]
+        posteriors = [posteriors_of(model, *each) for each in zip(read, meanings, outside, strict=True)]
+    model.grammar.add_rows()
+    views = [model.viewer.view(x, grow=True) for x in X]
+    model.fit_sizes()
+    data = [
+        (view, aligned(model, several), chances)
+        for view, several, chances in zip(views, meanings, posteriors, strict=True)
+    ]
+    solve = solvers.larank if model.solver == "larank" else solvers.passive_aggressive
+    solve(model, data, passes, rng, progress)
+    model.salience.clear()
+    for view, several, _ in data:
+        count(model, view, several)
+    model.memory = list(zip(X, bags, strict=True))
+
+
+def learn(model: LatentModel, x: list[str], bag: list[MR], rng: np.random.Generator) -> None:
+    """Learn from one more sentence, then from some of the old ones again."""
+    bag = distinct(bag)
+    model.meet_more(x, bag)
+    words = model.words.read(x)
+    alone = model.trusted or len(bag) == 1  # one candidate in `partial_fit` is an answer
+    single = [flat[0] for flat in symbols_of(model, words, alternatives(bag, 1, trusted=alone))]
+    model.alignment.see([word.form for word in words], single)
+    again = rng.integers(len(model.memory), size=min(model.reprocess, len(model.memory)))
+    model.grammar.add_rows()
+    for tokens, candidates in [(x, bag), *[model.memory[i] for i in again]]:
+        view = model.viewer.view(tokens, grow=True)
+        model.fit_sizes()
+        alone = model.trusted or len(candidates) == 1
+        several = alternatives(candidates, model.clauses, trusted=alone)
+        posteriors = posteriors_of(model, view.words, several)
+        solvers.step(model, view, aligned(model, several), posteriors, trusting=True)
+        if tokens is x:
+            count(model, view, aligned(model, several))
+    model.memory.append((x, bag))
+
+
+def count(model: LatentModel, view: View, several: list[Any]) -> None:
+    """Count the relations that the words can say, and the one that they mean."""
+    search = model.search_with(view, {name: t.w for name, t in model.tables.all.items()})
+    best, *_ = search.best()
+    sayable = [found for units in several if units is not None and (found := search.align(units))]
+    meant = [found for found in sayable if found.meaning == best.meaning]
+    rels = {found: [mr.rel for mr in search.mrs(found)] for found in sayable}
+    model.salience.see(
+        (rel for its in rels.values() for rel in its),
+        rels[meant[0]][0] if meant and rels[meant[0]] else None,
+    )
