@@ -1,6 +1,7 @@
 """Run benchmarks by name: `python -m benchmarks NAME ... [--quick] [--corpora DIR]`.
 
-`python -m benchmarks reproduce` has its own options: see its `--help`.
+`python -m benchmarks reproduce` has its own options: see its `--help`. `python -m benchmarks
+crfsuite-models FILE ...` compares models of CRFsuite in both programs.
 """
 
 from __future__ import annotations
@@ -73,6 +74,10 @@ def main() -> None:
         from benchmarks.cli import app
 
         app(sys.argv[2:], prog_name="python -m benchmarks reproduce")
+    if sys.argv[1:2] == ["crfsuite-models"]:
+        from benchmarks.crfsuite_models import main as compare
+
+        return compare(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Compare structsvm with other programs. Papers: python -m benchmarks reproduce --list.",

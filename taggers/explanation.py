@@ -15,6 +15,8 @@ from taggers.features.template import cell_value
 from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
 
+NO_NAME = "\0"  # compiled code hashes it for the empty name of a ready feature
+
 
 def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
     """Return for each token its label, its margin, and (name, weight) of its features and previous labels."""
@@ -69,7 +71,7 @@ def _names(
 
 
 def _knows(table: KeyTable, name: str) -> bool:
-    return bool(table.rows(np.array([hash_string(name)], np.uint64))[0] >= 0)
+    return bool(table.rows(np.array([hash_string(name or NO_NAME)], np.uint64))[0] >= 0)
 
 
 def _ranked(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import stat
@@ -49,6 +48,7 @@ from taggers.features.knowledge import Knowledge
 from taggers.features.real_values import WordVectors
 from taggers.features.template import Template, parse_template
 from taggers.features.word_classes import WordClasses
+from taggers.foreign import find_reader, read_model
 from taggers.formats import NAMES
 from taggers.formats.conllu import COLUMN
 from taggers.labels.parts import label_parts, values
@@ -199,12 +199,8 @@ def find_model(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
 def read_arrays(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays and the metadata of a model file, or of a bundled model, or raise ModelFileError."""
     path = find_model(path)
-    with contextlib.suppress(OSError), open(path, "rb") as file:
-        if file.read(4) == b"lCRF":
-            raise ModelFileError(
-                f"{path} is a CRFsuite model, which structsvm cannot read; train a model on the "
-                "same file with structsvm train label FILE -o MODEL"
-            )
+    if (reader := find_reader(path)) is not None:
+        return packed(read_model(path, reader, _table_bytes), "float32")
     return load_model(path)
 
 
@@ -328,6 +324,11 @@ def memory(arrays: dict[str, np.ndarray], meta: dict[str, Any], prefix: str = ""
     first = meta.get("first_round")
     own = PAIR * _n_scores(meta["labels"], meta.get("share", False)) ** 2 + shared_bytes(arrays, prefix)
     return own if first is None else own + memory(arrays, first, prefix + FIRST)
+
+
+def _table_bytes(model: TaggerModel) -> int:
+    """The bytes of the tables for pairs of labels of a model."""
+    return memory({}, {"labels": model.labels})
 
 
 def _n_scores(labels: list[str], share: bool) -> int:

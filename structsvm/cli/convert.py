@@ -6,12 +6,21 @@ from typing import Annotated
 
 import typer
 
-from structsvm.cli.errors import Column, Encoding, Format, Output, counted, report, told_in_one_sentence
+from structsvm.cli.errors import (
+    Column,
+    Encoding,
+    Format,
+    Output,
+    counted,
+    number,
+    report,
+    told_in_one_sentence,
+)
 
 
 def convert(
-    file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
-    to: Annotated[str, typer.Option(help="IOB1, IOB2, IOBES or BILUO.")],
+    file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input. Or a model.")],
+    to: Annotated[str | None, typer.Option(help="IOB1, IOB2, IOBES or BILUO.")] = None,
     output: Output = "-",
     source: Annotated[
         str | None, typer.Option("--from", help="Scheme of the file; detected by default.")
@@ -19,14 +28,43 @@ def convert(
     column: Column = None,
     format: Format = "auto",
     encoding: Encoding = "utf-8",
+    dtype: Annotated[
+        str | None, typer.Option(help="For models: float32, float16 or int8, the smallest.")
+    ] = None,
+    prune: Annotated[float | None, number(help="For models: drop weights of this magnitude or less.")] = None,
+    keep_names: Annotated[
+        bool, typer.Option("--keep-names", help="For models: keep the names of features for inspect.")
+    ] = False,
 ) -> None:
-    """Rewrite labels in another scheme.
+    """Rewrite labels in another scheme, or a model of CRFsuite as a structsvm model.
 
     structsvm convert train.txt --to IOBES > train.iobes
+
+    structsvm convert model.crfsuite -o model.ssvm
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from taggers.formats.registry import column_number
 
+        saving = {"dtype": dtype, "prune": prune, "keep_names": keep_names or None}
+        given = {name: value for name, value in saving.items() if value is not None}
+        labels = {"--to": to, "--from": source, "--column": column}
+        if (program := commands.foreign_program(file)) is not None:
+            for flag, value in labels.items():
+                if value is not None:
+                    raise ValueError(f"{flag} has no effect on a model of {program}; leave it out")
+            if output == "-":
+                raise ValueError("a model is not written to standard output; add -o MODEL")
+            commands.convert_model(file, output, **given)
+            return
+        if to is None:
+            raise ValueError(
+                "add --to with the scheme that the labels shall have: IOB1, IOB2, IOBES or BILUO"
+            )
+        for name in given:
+            flag = f"--{name.replace('_', '-')}"
+            raise ValueError(
+                f"{flag} has no effect, as {file} is not a model of another program; leave it out"
+            )
         label = -1 if column is None else column_number(column)
         repaired = commands.convert(
             file, output, to=to, source=source, label=label, format=format, encoding=encoding

@@ -1,7 +1,7 @@
 """The commands of the command line as functions; `structsvm.cli` only parses their options."""
 
 from taggers.commands.clustering import classes
-from taggers.commands.conversion import convert
+from taggers.commands.conversion import convert, convert_model, foreign_program
 from taggers.commands.evaluation import answered, evaluate, evaluate_any
 from taggers.commands.inspection import inspect
 from taggers.commands.pipelines import train_lemma, train_ud
@@ -11,6 +11,6 @@ from taggers.commands.tuning import flags, tune
 from taggers.tagger import TASKS
 
 __all__ = [
-    "TASKS", "answered", "classes", "convert", "evaluate", "evaluate_any", "flags", "inspect", "tag", "train",
-    "train_lemma", "train_ud", "tune",
+    "TASKS", "answered", "classes", "convert", "convert_model", "evaluate", "evaluate_any", "flags",
+    "foreign_program", "inspect", "tag", "train", "train_lemma", "train_ud", "tune",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""`structsvm convert`: rewrite labels in another scheme."""
+"""`structsvm convert`: rewrite labels in another scheme, or models of other programs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from taggers.foreign import find_reader
 from taggers.formats.base import Layer
 from taggers.formats.files import encoded, read_all
 from taggers.labels import schemes
+from taggers.model import TaggerModel
 
 
 def convert(
@@ -49,3 +51,25 @@ def convert(
     with atomic_write(output) as out:
         out.write(b"".join(encoded([data], encoding, columns.name)))
     return repaired
+
+
+def foreign_program(file: str | Path) -> str | None:
+    """Return the program that wrote the file, if it is a model that we can convert."""
+    reader = find_reader(file)
+    return None if reader is None else reader.program
+
+
+def convert_model(
+    file: str | Path,
+    output: str | Path,
+    *,
+    dtype: str = "float32",
+    prune: float | None = None,
+    keep_names: bool = False,
+) -> None:
+    """Write the model of another program as one of ours; the options are those of `TaggerModel.save`."""
+    check_output(output, file)
+    model = TaggerModel.load(file)
+    if not keep_names:
+        model.feature_names = None
+    model.save(output, prune=prune, dtype=dtype)

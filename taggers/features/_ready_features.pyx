@@ -45,7 +45,7 @@ cdef class Items:
 
     cdef int put(self, const char* name, Py_ssize_t n, double value) except -1 nogil:
         """Add a feature of the current token; one with value 0, or unknown to the table, is left out."""
-        cdef uint64_t key = hash_text(name, n)
+        cdef uint64_t key = hash_text(name, n) if n else hash_text(b"\0", 1)    # the empty name is one too
         cdef int32_t row
         if value == 0:
             return 0
@@ -113,39 +113,48 @@ cdef Py_ssize_t append(Items items, Py_ssize_t at, object name) except -1:
     return at + n
 
 
+cdef int put_value(Items items, object name, object value, Py_ssize_t prefix, int depth) except -1:
+    """Add what a dict says under a name, after a prefix: a number, a string, or more features."""
+    cdef Py_ssize_t end = append(items, prefix, name)
+    cdef double number
+    if type(value) is float or type(value) is int or type(value) is bool:
+        number = value
+    elif isinstance(value, (str, bytes)):
+        items.text[end] = b":"
+        end = append(items, end + 1, value)
+        number = 1.0
+    elif isinstance(value, (dict, list, tuple, set, frozenset, Mapping)):
+        items.text[end] = b":"
+        return put_item(items, value, end + 1, depth + 1)
+    else:
+        number = float(value)
+    if not isfinite(<float>number):
+        raise ValueError(f"feature {name!r} must have a finite value that fits 32 bits, got {value!r}")
+    return items.put(items.text, end, number)
+
+
 cdef int put_item(Items items, object item, Py_ssize_t prefix, int depth) except -1:
     """Add the features of one token, after a prefix: names, or a dict with numbers, strings or more."""
-    cdef Py_ssize_t end
-    cdef double number
     if depth > 20:
         raise ValueError("features are nested more than 20 levels deep")
-    if isinstance(item, (str, bytes)):
+    if type(item) is dict:
+        for name, value in (<dict>item).items():
+            put_value(items, name, value, prefix, depth)
+    elif type(item) is list:
+        for name in <list>item:
+            items.put(items.text, append(items, prefix, name), 1.0)
+    elif isinstance(item, (str, bytes)):
         raise TypeError(f"the features of a token must be a list of strings or a dict, got {item!r}")
-    if not isinstance(item, (dict, Mapping)):
-        if not isinstance(item, Iterable):
-            raise TypeError(
-                f"a token must be a str, a tuple of str, or its features as a dict or list, got {item!r}"
-            )
+    elif isinstance(item, Mapping):
+        for name, value in item.items():
+            put_value(items, name, value, prefix, depth)
+    elif isinstance(item, Iterable):
         for name in item:
             items.put(items.text, append(items, prefix, name), 1.0)
-        return 0
-    for name, value in item.items():
-        end = append(items, prefix, name)
-        if isinstance(value, (int, float)):
-            number = value
-        elif isinstance(value, (str, bytes)):
-            items.text[end] = b":"
-            end = append(items, end + 1, value)
-            number = 1.0
-        elif isinstance(value, (dict, list, tuple, set, frozenset, Mapping)):
-            items.text[end] = b":"
-            put_item(items, value, end + 1, depth + 1)
-            continue
-        else:
-            number = float(value)
-        if not isfinite(<float>number):
-            raise ValueError(f"feature {name!r} must have a finite value that fits 32 bits, got {value!r}")
-        items.put(items.text, end, number)
+    else:
+        raise TypeError(
+            f"a token must be a str, a tuple of str, or its features as a dict or list, got {item!r}"
+        )
     return 0
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from structsvm.files.persist import ModelFileError
 from tests.fuzz.mutate import PIECES, damaged, forge, mutated, tricked
 from tests.fuzz.services import journals, services
+from tests.taggers.crfsuite_models import SMALL, crfsuite_model
 from tests.taggers.sentences import as_columns, as_conllu, chunk_data, sentences, with_words
 
 Case = Callable[[random.Random], None]
@@ -343,6 +344,36 @@ def models(folder: Path) -> Case:
     return case
 
 
+def foreign(folder: Path) -> Case:
+    """Damaged and forged models of other programs: refused by ModelFileError, or of use."""
+    from taggers import SequenceTagger
+
+    samples = [
+        crfsuite_model(*SMALL),
+        crfsuite_model(["O"], [f"w{k}" for k in range(300)], {(7, 0): 1.0}, {}),
+    ]
+    path = folder / "input"
+
+    def case(rng: random.Random) -> None:
+        data = bytearray(rng.choice(samples))
+        for _ in range(rng.randrange(4)):  # numbers of four bytes are counts, offsets and codes
+            at = rng.choice([4 * rng.randrange(30), rng.randrange(len(data) - 4)])
+            at = min(at, len(data) - 4)
+            old = int.from_bytes(data[at : at + 4], "little")
+            value = rng.choice([0, 1, 2**31 - 1, 2**32 - 1, len(data), old + 1, old ^ 1 << rng.randrange(32)])
+            data[at : at + 4] = (value % 2**32).to_bytes(4, "little")
+        path.write_bytes(mutated(rng, bytes(data)) if rng.random() < 0.3 else data)
+        tagger = None
+        with one_sentence(ModelFileError):
+            tagger = SequenceTagger.load(path)
+        if tagger is not None:
+            tagger.predict([[["w=dog", "cap"], {"w7": 0.5}], [[]]])
+            tagger.predict_marginals([[["w=dog"]]])
+            tagger.save(folder / "output", dtype="int8")
+
+    return case
+
+
 def templates(folder: Path) -> Case:
     """Random texts as templates: a template that trains, or one sentence."""
     from taggers import SequenceTagger
@@ -519,6 +550,7 @@ def command_line(folder: Path) -> Case:
 TARGETS: dict[str, Callable[[Path], Case]] = {
     "readers": readers,
     "models": models,
+    "foreign": foreign,
     "templates": templates,
     "knowledge": knowledge,
     "parse": parse,

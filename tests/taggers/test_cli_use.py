@@ -186,12 +186,6 @@ def test_a_string_is_not_a_sentence():
             wrong()
 
 
-def test_a_model_of_crfsuite_is_known(folder):
-    (folder / "model.crfsuite").write_bytes(b"lCRF\0\0\0\0FOMC")
-    done = run("tag", "model.crfsuite", "test.txt", cwd=folder)
-    refused(done, 2, "model.crfsuite is a CRFsuite model", "train label FILE")
-
-
 def test_a_model_that_does_not_exist_names_those_that_are_included(folder):
     for command in ("tag", "evaluate", "inspect"):
         done = run(command, "en-ner", *["test.txt"] * (command != "inspect"), cwd=folder)

@@ -66,7 +66,7 @@ def test_dicts_hash_to_the_keys_of_their_names(sentences):
     kept = encode_dicts(sentences, KeyTable(table.keys))
     np.testing.assert_array_equal(features.rows, kept.rows)
     names = {name for sentence in sentences for token in sentence for name in item_names(token)}
-    assert set(table.keys.tolist()) <= {text_hash(name) for name in names}
+    assert set(table.keys.tolist()) <= {text_hash(name or "\0") for name in names}
 
 
 def test_names_alone_have_no_values():

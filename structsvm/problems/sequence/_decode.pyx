@@ -270,6 +270,7 @@ cdef class Decoder:
                 best[t * stride + y] = <float>(
                     log_sum(best + (t - 1) * stride, step + y, stride, NULL, self.n_labels, scale)
                     + scratch.lattice[t * stride + y] * scale)
+            recentre(best + t * stride, self.n_labels)
         for t in range(n - 1, -1, -1):
             if t % part == 0:
                 poll()
@@ -278,6 +279,7 @@ cdef class Decoder:
                 for y in range(self.n_labels):
                     before[y] = <float>log_sum(
                         after, step + y * stride, 1, scratch.lattice + t * stride, self.n_labels, scale)
+                recentre(before, self.n_labels)
             for y in range(self.n_labels):
                 scratch.lattice[t * stride + y] = best[t * stride + y] + after[y]
             after, before = before, after
@@ -516,6 +518,8 @@ cdef class Decoder:
                          self.transitions(scratch, t), self.n_labels, stride)
             for y in range(stride):
                 best[at + y] += scratch.lattice[at + y]
+            if t & 15 == 0:
+                recentre(best + at, self.n_labels)
         best += (n - 1) * stride
         for y in range(self.n_labels):
             best[y] += self.last[y]
@@ -665,6 +669,17 @@ cdef inline Py_ssize_t best_of(
 cdef inline float lead(float best, float other) noexcept nogil:
     """A margin: how far the other score is behind, infinitely if it is that of something forbidden."""
     return INFINITY if other < FORBIDDEN / 2 else best - other
+
+
+cdef inline void recentre(float* scores, Py_ssize_t n) noexcept nogil:
+    """Subtract the highest score: sums over a long sentence lose the digits that tell labels apart."""
+    cdef Py_ssize_t y
+    cdef float top = scores[0]
+    for y in range(1, n):
+        top = max(top, scores[y])
+    if top > 0.5 * FORBIDDEN:           # or else some labels are less forbidden than others
+        for y in range(n):
+            scores[y] -= top
 
 
 cdef double log_sum(
