@@ -45,5 +45,5 @@ def new_service(parser: Ospas, **options: Any) -> LocalService:
 def serve(model: str, **options: Any) -> None:
     """Serve a parser until Ctrl-C or SIGTERM."""
     service = new_service(Ospas.load(model), **options)
-    print(f"{model} at {service.url} (Ctrl-C stops it)", flush=True)
+    print(f"{model} at {service.shown_url} (Ctrl-C stops it)", flush=True)
     service.run()

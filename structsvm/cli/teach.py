@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -99,10 +100,12 @@ def run(teaching: Any, exports: Sequence[str], **options: Any) -> None:
 def show(teaching: Any, *, no_browser: bool, **options: Any) -> None:
     """Serve the page until Ctrl-C, then say where the answers and the model are."""
     service = teaching.app().service(token=service_token(), **options)
-    print(f"{service.url} shows the page; Ctrl-C ends it", file=sys.stderr, flush=True)
-    if not no_browser:
-        webbrowser.open(service.url)
-    service.run()
+    print(f"{service.shown_url} shows the page; Ctrl-C ends it", file=sys.stderr, flush=True)
+    with contextlib.ExitStack() as stack:
+        if not no_browser:
+            with contextlib.suppress(OSError):  # of a folder that is read-only: use the printed address
+                webbrowser.open(stack.enter_context(service.redirect(teaching.session.journal.path.parent)))
+        service.run()
     answered = counted(len(teaching.session.answers.given()), "answer")
     print(f"{teaching.session.journal.path}: {answered}; run the same command to continue", file=sys.stderr)
 

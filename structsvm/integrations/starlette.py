@@ -6,6 +6,8 @@
 * its Origin, if it has one, is the service itself, so other pages cannot call it from a browser;
 * it has the token: as the first segment of the path, as a bearer token, or as the password of basic auth;
 * its head and body are not larger than the limits, and the body arrives in time.
+
+Only GET /health needs none of this; without the token it says no more than that the service is up.
 """
 
 from __future__ import annotations
@@ -18,9 +20,12 @@ import hmac
 import ipaddress
 import json
 import logging
+import os
 import re
 import secrets
-from collections.abc import Callable, Collection, MutableMapping, Sequence
+import tempfile
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -30,6 +35,7 @@ from starlette.routing import BaseRoute, Router
 
 from structsvm.files.errors import DataError
 from structsvm.integrations.h11 import Refused, Server, bind
+from structsvm.integrations.processes import run_in_processes
 
 __all__ = ["LocalService", "Refused", "check_fields", "check_token", "field", "read_json"]
 
@@ -64,13 +70,23 @@ HEADERS = [
 
 
 async def read_json(request: Request) -> dict[str, Any]:
-    """The body of a request as a JSON object, or Refused."""
-    body = await request.body()
+    """The body of a request as a JSON object, or Refused.
+
+    The parser cannot be interrupted, so the number of values is limited. Between the steps, other requests
+    get a turn.
+    """
+    body, most = await request.body(), request.app.max_values
+    if body.count(b",") + body.count(b"[") + body.count(b"{") > most:
+        raise Refused(f"the body has more than {most} commas and brackets; send less in one request", 413)
     try:
+        await asyncio.sleep(0)
         text = body.decode("utf-8-sig")
+        await asyncio.sleep(0)
         value = json.loads(text, parse_constant=_refuse_constant)
+        await asyncio.sleep(0)
         if "\\u" in text:  # half of a surrogate pair is valid JSON, but not text
             json.dumps(value, ensure_ascii=False).encode()
+            await asyncio.sleep(0)
     except UnicodeDecodeError as error:
         raise Refused(f"the body is not UTF-8: byte 0x{body[error.start]:02x} at {error.start}") from None
     except UnicodeEncodeError:
@@ -116,7 +132,8 @@ class LocalService:
     host: the address to listen on; others than loopback let other machines in.
     port: 0 for any free one. token: None for a random one.
     allow_hosts: names that the Host header may have besides this machine's addresses.
-    max_bytes: of the body of a request. lifespan: a context manager around the run, as Starlette defines it.
+    max_bytes, max_values: of the body of a request. lifespan: a context manager around the run, as Starlette
+    defines it.
     """
 
     def __init__(
@@ -128,10 +145,12 @@ class LocalService:
         token: str | None = None,
         allow_hosts: Collection[str] = (),
         max_bytes: int = 1 << 20,
+        max_values: int = 250_000,
         lifespan: Callable[[Any], Any] | None = None,
     ) -> None:
+        self._is_chosen = token is not None
         self.token = secrets.token_urlsafe(24) if token is None else check_token(token)
-        self.max_bytes = max_bytes
+        self.max_bytes, self.max_values = max_bytes, max_values
         self._hosts = {name.lower() for name in (*LOOPBACK, *allow_hosts)}
         self._router = Router(routes, redirect_slashes=False)
         self._lifespan = lifespan
@@ -145,10 +164,35 @@ class LocalService:
         name, port = self._socket.getsockname()[:2]
         return f"http://{f'[{name}]' if ':' in name else name}:{port}/{self.token}/"
 
-    def run(self) -> None:
+    @contextlib.contextmanager
+    def redirect(self, folder: str | os.PathLike[str]) -> Iterator[str]:
+        """The address of a file that leads to the service; only its owner can read it.
+
+        Everyone on the machine can read the arguments of a browser, so the token must not be among them.
+        """
+        file, path = tempfile.mkstemp(".html", "structsvm-", folder)  # browsers in a sandbox hide /tmp
+        try:
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={self.url}">\n')
+            yield Path(path).resolve().as_uri()
+        finally:
+            Path(path).unlink(missing_ok=True)
+
+    @property
+    def shown_url(self) -> str:
+        """The address to print. It has the token only if nobody chose it, because output may be logged."""
+        return self.url.replace(self.token, "$STRUCTSVM_TOKEN") if self._is_chosen else self.url
+
+    def run(self, workers: int = 1) -> None:
         """Serve until Ctrl-C, SIGTERM or `stop`; requests under way are answered first."""
         with self._socket:
-            self._server.run(self._lifespan(self) if self._lifespan else contextlib.nullcontext())
+            if workers > 1:
+                run_in_processes(workers, self._run, self.stop)
+            else:
+                self._run()
+
+    def _run(self) -> None:
+        self._server.run(self._lifespan(self) if self._lifespan else contextlib.nullcontext())
 
     def stop(self) -> None:
         """End `run`, from any thread."""
@@ -167,7 +211,10 @@ class LocalService:
                 scope = {**scope, "path": path, "raw_path": path.encode(), "app": self}
                 await self._router(scope, body, send)
         except DataError as error:
-            response = JSONResponse({"error": str(error)}, getattr(error, "status", 400))
+            if path == "" and scope["path"] == "/health" and scope["method"] in ("GET", "HEAD"):
+                response = JSONResponse({"status": "UP"})  # for probes, which have no token
+            else:
+                response = JSONResponse({"error": str(error)}, getattr(error, "status", 400))
             if response.status_code in UNKNOWN_CLIENT:
                 self._server.refusals.note(f"requests with status {response.status_code}")
         except HTTPException as error:
@@ -185,8 +232,10 @@ class LocalService:
         for name, value in scope["headers"]:
             headers.setdefault(name, []).append(value)
         hosts = headers.get(b"host", [])
-        if len(hosts) != 1 or not self._is_ours(hosts[0]):
-            raise Refused("the Host header names another machine; see --allow-host", 403)
+        if len(hosts) != 1 or (name := _name(hosts[0])) is None:
+            raise Refused("the Host header must be the name of this machine", 403)
+        if not self._is_ours(name):
+            raise Refused(f"the Host header names {name}; to allow it, start with --allow-host {name}", 403)
         origins = headers.get(b"origin", [])
         if any(origin.partition(b"://")[2] != hosts[0] for origin in origins):
             raise Refused("requests from other web pages are not allowed", 403)
@@ -198,11 +247,7 @@ class LocalService:
             return path
         raise Refused("the token is missing or wrong; use the address that the service printed", 401)
 
-    def _is_ours(self, host: bytes) -> bool:
-        found = HOST.fullmatch(host)
-        if found is None:
-            return False
-        name = (found[1] or found[2]).decode("ascii", "replace").lower()
+    def _is_ours(self, name: str) -> bool:
         if name in self._hosts:
             return True
         if not self._any_address:
@@ -215,6 +260,12 @@ class LocalService:
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+
+def _name(host: bytes) -> str | None:
+    """The name or address in a Host header, or None if it is malformed."""
+    found = HOST.fullmatch(host)
+    return None if found is None else (found[1] or found[2])[:255].decode("ascii", "replace").lower()
 
 
 def _credential(value: bytes) -> str:

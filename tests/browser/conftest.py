@@ -46,7 +46,7 @@ class Program:
                 break
         else:
             pytest.fail("the program ended: " + "".join(seen))
-        self.url = seen[-1].split()[0]
+        self.url = seen[-1].split()[0].replace("$STRUCTSVM_TOKEN", "a-token-of-the-tests")
         self.port = int(self.url.split(":")[2].split("/")[0])
 
     def kill(self):

@@ -106,6 +106,29 @@ def test_other_hosts_are_refused(port: int, host: str) -> None:
     assert (status, "Host" in answer["error"]) == (403, True)
 
 
+def test_probes_need_neither_token_nor_host_and_learn_only_that_the_service_is_up(port: int) -> None:
+    for host in ("127.0.0.1", "10.0.0.1:80", "service.example"):
+        assert call(port, "/health", Host=host) == (200, {"status": "UP"})
+    assert call(port, "/health/", Host="10.0.0.1")[0] == 403
+    assert call(port, "/health", b"{}")[0] == 401  # only GET
+    assert call(port, "/wrong-token/health")[0] == 401
+    assert call(port, f"/{TOKEN}/health")[0] == 404  # what a service says there is its own matter
+
+
+def test_a_refused_host_is_named_with_the_option_that_allows_it(port: int) -> None:
+    answer = call(port, f"/{TOKEN}/", Host="tagger.default.svc:9090")
+    what = "the Host header names tagger.default.svc; to allow it, start with --allow-host tagger.default.svc"
+    assert answer == (403, {"error": what})
+
+
+def test_a_body_with_too_many_values_is_refused_before_it_is_parsed() -> None:
+    with running(LocalService(ROUTES, token=TOKEN, max_values=100)) as port:
+        for body in (b'{"a":[' + b"1," * 200 + b"1]}", b'{"a":' + b"[" * 200, b'{"a":' * 200):
+            status, answer = call(port, f"/{TOKEN}/echo", body)
+            assert (status, "more than 100 commas and brackets" in answer["error"]) == (413, True)
+        assert call(port, f"/{TOKEN}/echo", b'{"a":[' + b"1," * 90 + b"1]}")[0] == 200
+
+
 def test_any_address_is_accepted_only_by_a_service_that_listens_on_one() -> None:
     with running(LocalService(ROUTES, host="0.0.0.0", token=TOKEN)) as port:
         assert call(port, f"/{TOKEN}/", Host=f"10.0.0.1:{port}")[0] == 200
@@ -154,7 +177,7 @@ def test_bad_bodies_get_one_sentence(port: int, body: bytes, message: str | None
 
 def test_deep_nesting_is_refused() -> None:
     with running(LocalService(ROUTES, token=TOKEN)) as port:
-        status, answer = call(port, f"/{TOKEN}/echo", b'{"a": ' + b"[" * 400_000)
+        status, answer = call(port, f"/{TOKEN}/echo", b'{"a": ' + b"[" * 200_000)
         assert (status, answer["error"]) == (400, "the body is nested too deeply")
         status, answer = call(port, f"/{TOKEN}/echo", b'{"a": ' + b"1" * 5000 + b"}")
         assert status == 400

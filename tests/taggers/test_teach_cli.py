@@ -2,15 +2,22 @@
 
 import contextlib
 import json
+import os
+import signal
+import subprocess
 import threading
 from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 
 from structsvm.files.journal import Journal
 from taggers import NerTagger, PosTagger
 from taggers.teach.commands import teach
-from tests.taggers.command_line import refused, run
+from tests.taggers.command_line import COMMAND, refused, run
+from tests.web import until
 
 RAW = "Anna\nsings\n\nOtto\nwent\nto\nParis\n\nit\nrains\n\n"
 LABELS = {"Anna": "B-PER", "Otto": "B-PER", "Paris": "B-LOC"}
@@ -117,6 +124,51 @@ def test_a_second_program_on_the_same_journal_is_refused(folder):
     with Journal(folder / "m.answers.jsonl"):
         done = run("teach", "ner", "raw.txt", "-o", "m.ssvm", "--format", "columns", cwd=folder)
         refused(done, 1, "another program is using this journal")
+
+
+def test_the_token_is_in_no_command_line_and_in_no_file_that_others_can_read(folder):
+    """Other users see the arguments of all processes, also those of the browser."""
+    pytest.importorskip("starlette")
+    if not Path("/proc/self/cmdline").exists():
+        pytest.skip("needs /proc")
+    browser = folder / "browser"
+    browser.write_text('#!/bin/sh\necho "$1" > opened.part\nmv opened.part opened\n'
+                       "while [ ! -e closed ]; do sleep 0.2; done\n")  # fmt: skip
+    browser.chmod(0o700)
+    environment = {name: value for name, value in os.environ.items() if name != "STRUCTSVM_TOKEN"}
+    process = subprocess.Popen(
+        [*COMMAND, "teach", "ner", "raw.txt", "-o", "m.ssvm", "--labels", "PER", "--format", "columns"],
+        cwd=folder, stderr=subprocess.PIPE, text=True, env={**environment, "BROWSER": f"{browser} %s &"},
+    )  # fmt: skip
+    try:
+        address = process.stderr.readline().split()[0]
+        token = address.split("/")[3].encode()
+        assert len(token) == 32
+        until((folder / "opened").exists)
+        page = Path(url2pathname(urlsplit((folder / "opened").read_text().strip()).path))
+        assert page.parent == folder.resolve()
+        assert page.stat().st_mode & 0o777 == 0o600
+        assert f'content="0; url={address}"' in page.read_text()
+        command_lines = {one: read_if_there(one) for one in Path("/proc").glob("[0-9]*/cmdline")}
+        assert any(str(page).encode() in line for line in command_lines.values())  # that of the browser
+        assert [one for one, line in command_lines.items() if token in line] == []
+        if os.geteuid() == 0:  # as another user, who may read neither the environment nor the page
+            files = [page, f"/proc/{process.pid}/environ", f"/proc/{process.pid}/fd"]
+            done = subprocess.run(["cat", *map(str, files)], capture_output=True, user=65534, check=False)
+            assert (done.returncode, done.stdout) == (1, b"")
+    finally:
+        (folder / "closed").touch()  # ends the browser, which would keep the pipe open
+        process.send_signal(signal.SIGINT)
+        logged = process.communicate(timeout=60)[1]
+    assert token.decode() not in logged
+    assert not page.exists()
+
+
+def read_if_there(path):
+    try:
+        return path.read_bytes()
+    except OSError:  # the process has ended
+        return b""
 
 
 @pytest.fixture
