@@ -21,7 +21,8 @@ build:
 
 # The tests of what uses other packages, with the lowest versions that pyproject.toml allows, in .venv-oldest.
 # Old packages use what newer ones deprecate.
-OLDEST := structsvm/test_dask.py structsvm/test_persist.py structsvm/test_kernel_forms.py
+OLDEST := structsvm/test_connections.py structsvm/test_dask.py structsvm/test_local_service.py
+OLDEST += structsvm/test_persist.py structsvm/test_kernel_forms.py
 OLDEST += taggers/test_cli.py taggers/test_columns.py taggers/test_serve.py taggers/test_serve_protocols.py
 OLDEST += taggers/test_sklearn.py taggers/test_spacy.py taggers/test_tagger.py semparse/test_parse_cli.py
 test-oldest: .venv-oldest/test.done
@@ -87,7 +88,7 @@ $(patsubst %,.venv/%.done,test package docs bench): .venv/%.done: .venv/run.done
 	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt \
 		setuptools cython murmurhash
 	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt \
-		--no-build-isolation --editable ".[sklearn,spacy,inception,dask]" pytest pytest-xdist hypothesis
+		--no-build-isolation --editable ".[sklearn,spacy,serve,dask]" dkpro-cassis pytest pytest-xdist hypothesis
 	@touch $@
 
 clean:
