@@ -1,51 +1,70 @@
-"""The routes of `structsvm serve`: tag, learn, health and metrics."""
+"""The routes of `structsvm serve` for one model: tag, learn, health and metrics."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from typing import Any
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, check_fields, field, read_json
+from taggers.serve.access import Access, Threads, Turns
+from taggers.serve.layers import Model
 from taggers.serve.learner import Answer, Learner, digest
-from taggers.serve.limits import MOST_KEY, MOST_LEARNED, check_number
+from taggers.serve.limits import (
+    MOST_KEY,
+    MOST_LEARNED,
+    MOST_REGIONS,
+    MOST_SENTENCES,
+    MOST_TASKS,
+    check_number,
+    check_sentences,
+    check_texts,
+)
 from taggers.serve.metrics import Endpoint, Metrics
 from taggers.serve.sentences import (
     Label,
     Sentence,
     Span,
+    Tagged,
     check_labels,
     labels_of_spans,
     sentence_of_tokens,
-    sentences_of_text,
     spans_of_labels,
 )
 
-SLICE = 1000  # tokens tagged before other requests get a turn
+SLICE = 1000  # tokens tagged at a time
 LONG_TEXT = 10_000  # characters; longer texts are split into tokens in another thread
-
-Tagged = tuple[list[str], list[float]]
+CHEAP = 2_000_000  # what costs more runs in another thread, see `Learner.cost`
+SLOWER = 20  # learning, compared with tagging
+ASKED = ("margins", "probabilities")
+Labelled = tuple[list[Any], list[Label]]
+Result = TypeVar("Result")
 
 
 class Api:
     """Tag and learn for all protocols.
 
-    Everything that touches the model runs in the thread of the event loop, so predictions never use a
-    half-trained model: they wait until the current sentence is learned, about a millisecond. Other threads
-    only write to the disk and split long texts.
+    Short work runs in the thread of the event loop, long work in few other threads. Nobody reads a model
+    while it learns.
     """
 
-    def __init__(self, learner: Learner) -> None:
-        self.learner = learner
-        self.metrics = Metrics()
+    def __init__(
+        self, model: Model, *, path: str = "", metrics: Metrics | None = None, threads: Threads | None = None
+    ) -> None:
+        self.model, self.path = model, path
+        self.metrics = metrics or Metrics()
+        self.threads = threads or Threads()
+        self.access = Access()
         self._learning = asyncio.Lock()
 
     def route(self, path: str, endpoint: Endpoint, method: str) -> Route:
         """A route whose requests are counted and timed."""
+        path = self.path + path
         return Route(path, self.metrics.measured(path, endpoint), methods=[method])
 
     def routes(self) -> list[Route]:
@@ -63,107 +82,152 @@ class Api:
     @property
     def version(self) -> str:
         """The current version of the model; it changes with every sentence that is learned."""
-        return f"structsvm-{self.learner.n_learned}"
+        return f"structsvm-{self.model.n_learned}"
 
-    async def split(self, text: str) -> list[Sentence]:
-        """The sentences of a text."""
-        if len(text) < LONG_TEXT:
-            return sentences_of_text(text, self.learner.width)
-        return await asyncio.to_thread(sentences_of_text, text, self.learner.width)
+    async def split(self, texts: list[str]) -> list[list[Sentence]]:
+        """The sentences of each text."""
+        check_number(len(texts), MOST_TASKS, "texts")
+        check_texts(texts)
+        turns, found = Turns(), []
+        for text in texts:
+            if len(text) < LONG_TEXT:
+                found.append(self.model.split(text))
+                await turns.give()
+            else:
+                found.append(await self.threads.run(self.model.split, text))
+        return found
 
-    async def tag(self, sentences: list[Sentence], *, margins: bool = True) -> list[Tagged]:
-        """Labels and margins of sentences; other requests can run in between."""
+    async def tag(
+        self, sentences: list[Sentence], *, margins: bool = True, probabilities: bool = False
+    ) -> list[Tagged]:
+        """Tag sentences; other requests can run in between."""
+        check_sentences([sentence.tokens for sentence in sentences])
         found: list[Tagged] = []
+        asked = {"margins": margins, "probabilities": probabilities}
+        turns = Turns()
         for part in _slices(sentences):
-            if found:
-                await asyncio.sleep(0)
-            found += self.learner.tag([sentence.tokens for sentence in part], margins=margins)
+            X = [sentence.tokens for sentence in part]
+            found += await self.read(sum(map(len, X)), lambda X=X: self.model.tag(X, **asked))  # type: ignore[misc]
+            await turns.give()
         self.metrics.count("sentences_tagged", len(sentences))
         self.metrics.count("tokens_tagged", sum(len(sentence.tokens) for sentence in sentences))
         return found
+
+    async def read(self, n_tokens: int, work: Callable[[], Result]) -> Result:
+        """The result of reading the model; nobody changes it meanwhile."""
+        async with self.access.reading():
+            if self.model.cost(n_tokens) <= CHEAP:
+                return work()
+            return await self.threads.run(work)
 
     async def learn(self, X: list[list[Any]], y: list[list[Label]], key: str | None = None) -> Answer:
         """Write a request to the journal, learn it, and return the answer.
 
         A request with the key of an earlier one gets the earlier answer, and is not learned again.
         """
-        journal = self.learner.journal
-        if journal is None:
-            raise Refused("this service does not learn; start it with --journal FILE", 403)
-        check_number(sum(map(len, X)), MOST_LEARNED, "tokens to learn")
+        learner = self.learner
+        assert learner.journal is not None
+        n_tokens = sum(map(len, X))
+        check_number(n_tokens, MOST_LEARNED, "tokens to learn")
         if not any(label is not None for labels in y for label in labels):
             raise Refused("no token has a label; label at least one")
         record = {"X": X, "y": y} | ({"key": key} if key else {})
         async with self._learning:
-            answer = self.learner.answered(record)
+            answer = learner.answered(record)
             if answer is None:
                 try:
-                    await asyncio.to_thread(journal.append, record)
+                    await asyncio.to_thread(learner.journal.append, record)
                 except OSError as error:
                     what = f"the journal cannot be written ({error.strerror}), so nothing was learned"
                     raise Refused(what, 507) from None
-                answer = self.learner.apply(record)
+                async with self.access.changing():
+                    if learner.cost(SLOWER * n_tokens) <= CHEAP:
+                        answer = learner.apply(record)
+                    else:
+                        answer = await asyncio.to_thread(learner.apply, record)
                 if answer.status == 200:
                     self.metrics.count("sentences_learned", len(X))
             elif answer.digest != digest(record):
                 raise Refused("this idempotency key was used for another request", 422)
         return answer
 
+    @property
+    def learner(self) -> Learner:
+        """The model, or Refused if it does not learn."""
+        if not isinstance(self.model, Learner) or self.model.journal is None:
+            raise Refused("this service does not learn; start it with --journal FILE", 403)
+        return self.model
+
     # -- requests -------------------------------------------------------------------------------
 
     async def health(self, request: Request) -> Response:
-        """Answer that the service runs."""
-        learner = self.learner
+        """Describe the model and its state."""
+        model = self.model
         return JSONResponse({
-            "status": "UP", "model_class": learner.task, "version": learner.n_learned,
-            "learns": learner.journal is not None, "labels": len(learner.tagger.model_.names),
+            "status": "UP", "model_class": model.task, "version": model.n_learned,
+            "learns": model.journal is not None, "labels": model.n_labels,
         })  # fmt: skip
 
     async def show_metrics(self, request: Request) -> Response:
         """The figures for Prometheus."""
-        text = self.metrics.text(
-            model_version=self.learner.n_learned, model_labels=len(self.learner.tagger.model_.names)
-        )
+        text = self.metrics.text(model_version=self.model.n_learned, model_labels=self.model.n_labels)
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def tag_request(self, request: Request) -> Response:
-        """`{"text": ...}`, `{"tokens": [...]}` or `{"sentences": [[...], ...]}`."""
+        """`{"text": ...}`, `{"texts": [...]}`, `{"tokens": [...]}` or `{"sentences": [[...], ...]}`."""
         body = await read_json(request)
-        check_fields(body, "text", "tokens", "sentences", "margins")
-        with_margins = "margins" in body and field(body, "margins", bool)
-        sentences = await self._sentences(body)
-        found = await self.tag(sentences, margins=with_margins)
-        answers = [
-            self._answer(sentence, *tagged, with_margins)
-            for sentence, tagged in zip(sentences, found, strict=True)
-        ]
-        return JSONResponse({"sentences": answers, "version": self.learner.n_learned})
+        check_fields(body, "text", "texts", "tokens", "sentences", *ASKED)
+        asked = {name: name in body and field(body, name, bool) for name in ASKED}
+        self.model.check_asked(**asked)
+        texts = await self._sentences(body)
+        found = iter(await self.tag([one for sentences in texts for one in sentences], **asked))
+        turns, answers = Turns(), []
+        for sentences in texts:
+            parts = []
+            for sentence in sentences:
+                parts.append(json.dumps(self._answer(sentence, next(found)), ensure_ascii=False))
+                await turns.give()
+            answers.append('"sentences":' + _joined(parts))
+        content = "texts" in body and '"texts":' + _joined(f"{{{answer}}}" for answer in answers)
+        content = f'{{{content or answers[0]},"version":{self.model.n_learned}}}'
+        return Response(content, media_type="application/json")
 
-    async def _sentences(self, body: dict[str, Any]) -> list[Sentence]:
-        given = [name for name in ("text", "tokens", "sentences") if name in body]
+    async def _sentences(self, body: dict[str, Any]) -> list[list[Sentence]]:
+        """The sentences of each text; tokens and sentences count as one text."""
+        given = [name for name in ("text", "texts", "tokens", "sentences") if name in body]
         if len(given) != 1:
-            raise Refused('send exactly one of "text", "tokens" and "sentences"')
-        width = self.learner.width
+            raise Refused('send exactly one of "text", "texts", "tokens" and "sentences"')
+        width = self.model.width
         if given == ["text"]:
-            return await self.split(field(body, "text", str))
+            return await self.split([field(body, "text", str)])
+        if given == ["texts"]:
+            texts = field(body, "texts", list)
+            for number, text in enumerate(texts):
+                if not isinstance(text, str):
+                    raise Refused(f"texts[{number}] must be a string")
+            return await self.split(texts)
         if given == ["tokens"]:
-            return [sentence_of_tokens(body["tokens"], width)]
-        return [
-            sentence_of_tokens(tokens, width, f"sentences[{number}]")
-            for number, tokens in enumerate(field(body, "sentences", list))
-        ]
+            return [[sentence_of_tokens(body["tokens"], width)]]
+        sentences, turns, found = field(body, "sentences", list), Turns(), []
+        check_number(len(sentences), MOST_SENTENCES, "sentences")
+        for number, tokens in enumerate(sentences):
+            found.append(sentence_of_tokens(tokens, width, f"sentences[{number}]"))
+            await turns.give()
+        return [found]
 
-    def _answer(
-        self, sentence: Sentence, labels: list[str], margins: list[float], with_margins: bool
-    ) -> dict[str, Any]:
-        answer: dict[str, Any] = {"tokens": sentence.tokens, "labels": labels}
+    def _answer(self, sentence: Sentence, tagged: Tagged) -> dict[str, Any]:
+        answer: dict[str, Any] = {"tokens": sentence.tokens, "labels": tagged.labels, **tagged.columns}
         if sentence.offsets is not None:
             answer["offsets"] = sentence.offsets
-        if with_margins:
-            answer["margins"] = [None if margin == float("inf") else round(margin, 4) for margin in margins]
-        if self.learner.scheme != "none":
-            spans = spans_of_labels(labels, self.learner.scheme)
-            answer["spans"] = [{"label": label, "first": a, "end": b} for label, a, b in spans]
+        if tagged.margins:
+            answer["margins"] = [None if one == float("inf") else round(one, 4) for one in tagged.margins]
+        if tagged.probabilities:
+            answer["probabilities"] = [round(one, 4) for one in tagged.probabilities]
+        if self.model.scheme != "none":
+            answer["spans"] = [
+                {"label": label, **sentence.place(first, end), "tokens": [first, end]}
+                for label, first, end in spans_of_labels(tagged.labels, self.model.scheme)
+            ]
         return answer
 
     async def learn_request(self, request: Request) -> Response:
@@ -172,50 +236,67 @@ class Api:
         key = request.headers.get("idempotency-key")
         if key is not None and not 0 < len(key) <= MOST_KEY:
             raise Refused(f"Idempotency-Key must have 1 to {MOST_KEY} characters")
-        X, y = await self._labelled(body)
+        X, y, turns = [], [], Turns()
+        for where, one in self._given(body):
+            if not isinstance(one, dict):
+                raise Refused(f"{where.rstrip('.')} must be an object with tokens and labels")
+            for tokens, labels in await self._labelled(one, where):
+                X.append(tokens)
+                y.append(labels)
+            await turns.give()
         answer = await self.learn(X, y, key)
         return JSONResponse(answer.content, answer.status)
 
-    async def _labelled(self, body: dict[str, Any]) -> tuple[list[list[Any]], list[list[Label]]]:
-        if "text" in body:
-            return await self._labelled_text(body)
-        check_fields(body, "tokens", "labels", "sentences", "text", "spans")
-        if "sentences" in body:
-            check_fields(body, "sentences")
-            given = [(f"sentences[{n}].", one) for n, one in enumerate(field(body, "sentences", list))]
-        else:
-            given = [("", body)]
-        X, y = [], []
-        for where, one in given:
-            if not isinstance(one, dict):
-                raise Refused(f"{where.rstrip('.')} must be an object with tokens and labels")
-            check_fields(one, "tokens", "labels")
-            X.append(sentence_of_tokens(one.get("tokens"), self.learner.width, f"{where}tokens").tokens)
-            y.append(check_labels(one.get("labels"), len(X[-1]), self.learner.scheme, f"{where}labels"))
-        return X, y
+    def _given(self, body: dict[str, Any]) -> list[tuple[str, Any]]:
+        """The examples of a request, each with its place in the body for errors."""
+        if "sentences" not in body:
+            return [("", body)]
+        check_fields(body, "sentences")
+        sentences = field(body, "sentences", list)
+        check_number(len(sentences), MOST_LEARNED, "sentences to learn")
+        return [(f"sentences[{n}].", one) for n, one in enumerate(sentences)]
 
-    async def _labelled_text(self, body: dict[str, Any]) -> tuple[list[list[Any]], list[list[Label]]]:
-        check_fields(body, "text", "spans")
-        text = field(body, "text", str)
-        spans = []
-        for number, span in enumerate(field(body, "spans", list)):
-            where = f"spans[{number}]."
+    async def _labelled(self, one: dict[str, Any], where: str) -> list[Labelled]:
+        if "text" in one:
+            return await self._labelled_text(one, where)
+        check_fields(one, "tokens", "labels", "sentences", "text", "spans")
+        tokens = sentence_of_tokens(one.get("tokens"), self.model.width, f"{where}tokens").tokens
+        return [(tokens, check_labels(one.get("labels"), len(tokens), self.model.scheme, f"{where}labels"))]
+
+    async def _labelled_text(self, one: dict[str, Any], where: str) -> list[Labelled]:
+        check_fields(one, "text", "spans")
+        text, given = field(one, "text", str, where), field(one, "spans", list, where)
+        check_number(len(given), MOST_REGIONS, "spans")
+        spans, turns = [], Turns()
+        for number, span in enumerate(given):
+            at = f"{where}spans[{number}]."
             if not isinstance(span, dict):
-                raise Refused(f"{where[:-1]} must be an object with start, end and label")
-            check_fields(span, "start", "end", "label")
-            start, end = field(span, "start", int, where), field(span, "end", int, where)
+                raise Refused(f"{at[:-1]} must be an object with start, end and label")
+            check_fields(span, "start", "end", "label", "tokens")  # as /tag answers
+            start, end = field(span, "start", int, at), field(span, "end", int, at)
             if not 0 <= start < end <= len(text):
-                raise Refused(f"{where[:-1]} lies outside the text or is empty")
-            spans.append(Span(start, end, (self.checked_label(field(span, "label", str, where)),)))
-        sentences = await self.split(text)
-        y = labels_of_spans(spans, sentences, self.learner.scheme)
-        return [sentence.tokens for sentence in sentences], y
+                raise Refused(f"{at[:-1]} lies outside the text or is empty")
+            spans.append(Span(start, end, (self.checked_label(field(span, "label", str, at)),)))
+            await turns.give()
+        return await self.labelled(text, spans)
+
+    async def labelled(self, text: str, spans: list[Span]) -> list[Labelled]:
+        """The sentences of a text to learn, with the labels of their tokens."""
+        ((sentences),) = await self.split([text])
+        check_number(sum(len(sentence.tokens) for sentence in sentences), MOST_LEARNED, "tokens to learn")
+        y = labels_of_spans(spans, sentences, self.model.scheme)
+        return [(sentence.tokens, labels) for sentence, labels in zip(sentences, y, strict=True)]
 
     def checked_label(self, label: str) -> str:
         """A label of a span, or Refused."""
         if not label.strip():
             raise Refused("a label must not be empty")
         return label
+
+
+def _joined(parts: Iterable[str]) -> str:
+    """A JSON list of encoded values."""
+    return f"[{','.join(parts)}]"
 
 
 def _slices(sentences: list[Sentence]) -> Iterator[list[Sentence]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, tostring
 
@@ -13,8 +13,18 @@ from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, field, read_json
 from taggers.labels.schemes import OUTSIDE
+from taggers.serve.access import Turns
 from taggers.serve.api import Api
-from taggers.serve.limits import MOST_REGIONS, MOST_TASKS, check_length, check_number
+from taggers.serve.learner import Learner
+from taggers.serve.limits import (
+    MOST_REGIONS,
+    MOST_TASKS,
+    MOST_TOKENS,
+    check_length,
+    check_number,
+    check_sentences,
+    check_texts,
+)
 from taggers.serve.sentences import Label, Offsets, Sentence, Span, labels_of_spans, spans_of_labels
 from taggers.serve.xml import read_xml
 
@@ -24,6 +34,7 @@ TOKEN = "de.tudarmstadt.ukp.dkpro.core.api.segmentation.type.Token"
 PREDICTED = "inception_internal_predicted"
 TOGETHER = 16  # sentences learned with one write to the journal
 ALTERNATIVES = 2  # labellings besides the best one
+SLOWER = 100  # how much longer it takes to find them than the best one
 ID = "{http://www.omg.org/XMI}id"
 CAS = "{http:///uima/cas.ecore}"
 VIEW = "_InitialView"
@@ -65,46 +76,45 @@ class Inception:
         """Add predictions to a document."""
         body = await read_json(request)
         layer = _layer(body)
-        document, sentences, features = await asyncio.to_thread(
+        document, sentences, features = await self.api.threads.run(
             _to_predict, field(body, "document", dict), field(body, "typeSystem", str), layer
         )
         sentences = _within(sentences, body, document.offsets)
-        found = [
-            await self._suggestions(sentence, *tagged)
-            for sentence, tagged in zip(sentences, await self.api.tag(sentences), strict=True)
-        ]
-        xmi = await asyncio.to_thread(_with_predictions, document, layer, features, sentences, found)
+        turns, found = Turns(), []
+        for sentence, tagged in zip(sentences, await self.api.tag(sentences), strict=True):
+            found.append(await self._suggestions(sentence, tagged.labels, tagged.margins))
+            await turns.give()
+        xmi = await self.api.threads.run(_with_predictions, document, layer, features, sentences, found)
         return JSONResponse({"document": xmi})
 
     async def _suggestions(
-        self, sentence: Sentence, labels: list[str], margins: list[float]
+        self, sentence: Sentence, labels: list[str], margins: Sequence[float]
     ) -> list[Suggestion]:
         """The phrases of the best labelling, and others of the next ones, for INCEpTION's active learning."""
-        learner = self.api.learner
+        model, tokens = self.api.model, sentence.tokens
         found = {}
-        for label, first, end in spans_of_labels(labels, learner.scheme):
+        for label, first, end in spans_of_labels(labels, model.scheme):
             margin = min(min(margins[first:end]), 1e9)
             found[label, first, end] = Suggestion(label, first, end, margin, f"margin {margin:.3g}")
-        await asyncio.sleep(0)  # other requests get a turn
-        for others, behind in learner.alternatives(sentence.tokens, ALTERNATIVES):
-            for span in spans_of_labels(others, learner.scheme):
+        others = await self.api.read(SLOWER * len(tokens), lambda: model.alternatives(tokens, ALTERNATIVES))
+        for labels, behind in others:
+            for span in spans_of_labels(labels, model.scheme):
                 found.setdefault(span, Suggestion(*span, behind, f"{-behind:.3g} behind the best labelling"))
         return list(found.values())
 
     async def train(self, request: Request) -> Response:
         """Learn the annotated sentences that are new or have changed."""
-        if self.api.learner.journal is None:
-            raise Refused("this service does not learn; start it with --journal FILE", 403)
+        learner = self.api.learner
         if self._training:
             return Response(status_code=429)
         self._training = True
         try:
-            await self._train(await read_json(request))
+            await self._train(await read_json(request), learner)
         finally:
             self._training = False
         return Response(status_code=204)
 
-    async def _train(self, body: dict[str, Any]) -> None:
+    async def _train(self, body: dict[str, Any], learner: Learner) -> None:
         layer = _layer(body)
         new: list[tuple[list[Any], list[Label]]] = []
         documents = field(body, "documents", list)
@@ -112,8 +122,7 @@ class Inception:
         for document in documents:
             if not isinstance(document, dict):
                 raise Refused("documents must be a list of objects")
-            labelled = await asyncio.to_thread(_labelled, document, layer, self.api.learner.scheme)
-            new += [pair for pair in labelled if not self.api.learner.knows(*pair)]
+            new += await self.api.threads.run(_new, document, layer, learner)
         for start in range(0, len(new), TOGETHER):
             part = new[start : start + TOGETHER]
             answer = await self.api.learn([X for X, _ in part], [y for _, y in part])
@@ -136,6 +145,7 @@ class Document:
             raise Refused(f"the XMI must have one cas:Sofa with the sofaID {VIEW}")
         self.sofa = sofas[0].get(ID, "")
         self.text = sofas[0].get("sofaString", "")
+        check_texts([self.text])
         self.offsets = Offsets(self.text)
         views = [one for one in self.root.iter(f"{CAS}View") if one.get("sofa") == self.sofa]
         self.view = views[0] if views else SubElement(self.root, f"{CAS}View", {"sofa": self.sofa})
@@ -151,6 +161,7 @@ class Document:
                 if not start <= end <= len(self.text):
                     raise Refused(f"an annotation of {type} lies outside the text")
                 found.append((start, end, one))
+        check_number(len(found), MOST_TOKENS, f"annotations of {type}")
         return sorted(found, key=lambda one: one[:2])
 
     def sentences(self) -> list[Sentence]:
@@ -174,6 +185,7 @@ class Document:
                 check_length(at - first, "a sentence of the document")
                 places = tokens[first:at]
                 sentences.append(Sentence([self.text[a:b] for a, b in places], places))
+        check_sentences([sentence.tokens for sentence in sentences])
         return sentences
 
     def add(self, layer: Layer, annotations: list[dict[str, str]]) -> None:
@@ -270,8 +282,8 @@ def _with_predictions(
     return document.xmi()
 
 
-def _labelled(document: dict[str, Any], layer: Layer, scheme: str) -> list[tuple[list[Any], list[Label]]]:
-    """The sentences of a document that have annotations of the layer, with their labels."""
+def _new(document: dict[str, Any], layer: Layer, learner: Learner) -> list[tuple[list[Any], list[Label]]]:
+    """The sentences of a document that have annotations of the layer and were not learned, with labels."""
     found = Document(document)
     sentences = found.sentences()
     spans = [
@@ -282,6 +294,7 @@ def _labelled(document: dict[str, Any], layer: Layer, scheme: str) -> list[tuple
     check_number(len(spans), MOST_REGIONS, "annotations")
     return [
         (sentence.tokens, labels)
-        for sentence, labels in zip(sentences, labels_of_spans(spans, sentences, scheme), strict=True)
+        for sentence, labels in zip(sentences, labels_of_spans(spans, sentences, learner.scheme), strict=True)
         if any(label not in (None, OUTSIDE) for label in labels)
+        and not learner.knows(sentence.tokens, labels)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +12,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, field, read_json
-from taggers.serve.api import Api, Tagged
-from taggers.serve.limits import MOST_REGIONS, check_number
-from taggers.serve.sentences import Offsets, Sentence, Span, labels_of_spans, spans_of_labels
+from taggers.serve.access import Turns
+from taggers.serve.api import Api
+from taggers.serve.limits import MOST_REGIONS, MOST_TASKS, check_number
+from taggers.serve.sentences import Offsets, Sentence, Span, Tagged, spans_of_labels
 from taggers.serve.xml import read_xml
 
 PREFIX = "/label-studio"
@@ -80,13 +82,17 @@ class LabelStudio:
         """Label the texts of tasks, with an entry for each task."""
         body = await read_json(request)
         config = self._config(body.get("project"), body.get("label_config"))
-        results = []
-        for number, task in enumerate(field(body, "tasks", list)):
-            text = _text(task, config, f"tasks[{number}].")
-            sentences = await self.api.split(text)
-            found = await self.api.tag(sentences)
-            results.append(self._prediction(text, sentences, found, config))
-        return JSONResponse({"results": results, "model_version": self.api.version})
+        tasks = field(body, "tasks", list)
+        check_number(len(tasks), MOST_TASKS, "tasks")
+        texts = [_text(task, config, f"tasks[{number}].") for number, task in enumerate(tasks)]
+        split = await self.api.split(texts)
+        found = iter(await self.api.tag([sentence for sentences in split for sentence in sentences]))
+        turns, results = Turns(), []
+        for text, sentences in zip(texts, split, strict=True):
+            results.append(await self._prediction(text, sentences, [next(found) for _ in sentences], config))
+            await turns.give()
+        content = f'{{"results":[{",".join(results)}],"model_version":{json.dumps(self.api.version)}}}'
+        return Response(content, media_type="application/json")
 
     async def webhook(self, request: Request) -> Response:
         """Learn an annotation that was created or updated."""
@@ -101,10 +107,8 @@ class LabelStudio:
         text = _text(field(body, "task", dict), config, "task.")
         if annotation.get("was_cancelled"):
             return JSONResponse({"result": {}, "status": "ok"}, 201)
-        spans = _spans(field(annotation, "result", list, "annotation."), text, config)
-        sentences = await self.api.split(text)
-        y = labels_of_spans(spans, sentences, self.api.learner.scheme)
-        known = [(sentence.tokens, labels) for sentence, labels in zip(sentences, y, strict=True)
+        spans = await _spans(field(annotation, "result", list, "annotation."), text, config)
+        known = [(tokens, labels) for tokens, labels in await self.api.labelled(text, spans)
                  if any(label is not None for label in labels)]  # fmt: skip
         if not known:
             return JSONResponse({"result": {"learned": 0}, "status": "ok"}, 201)
@@ -129,15 +133,15 @@ class LabelStudio:
             raise Refused(f"no label configuration of project {name!r}; send label_config, or call setup")
         return config
 
-    def _prediction(
+    async def _prediction(
         self, text: str, sentences: list[Sentence], found: list[Tagged], config: Config
-    ) -> dict[str, Any]:
-        """The spans of a text; labels that the configuration does not have are left out."""
-        place = Offsets(text).units
-        result: list[dict[str, Any]] = []
-        for sentence, (labels, margins) in zip(sentences, found, strict=True):
+    ) -> str:
+        """The spans of a text as JSON; labels that the configuration does not have are left out."""
+        place, turns = Offsets(text).units, Turns()
+        result: list[str] = []
+        for sentence, (labels, margins, *_) in zip(sentences, found, strict=True):
             assert sentence.offsets is not None
-            for label, first, end in spans_of_labels(labels, self.api.learner.scheme):
+            for label, first, end in spans_of_labels(labels, self.api.model.scheme):
                 if label not in config.labels:
                     continue
                 start, stop = sentence.offsets[first][0], sentence.offsets[end - 1][1]
@@ -147,12 +151,14 @@ class LabelStudio:
                     "text": text[start:stop],
                     "labels": [label],
                 }
-                result.append({
+                result.append(json.dumps({
                     "from_name": config.from_name, "to_name": config.to_name, "type": "labels",
                     "value": value, "score": confidence(min(margins[first:end])),
-                })  # fmt: skip
-        least = min((margin for _, margins in found for margin in margins), default=float("inf"))
-        return {"result": result, "score": confidence(least), "model_version": self.api.version}
+                }))  # fmt: skip
+                await turns.give()
+        least = min((margin for one in found for margin in one.margins), default=float("inf"))
+        score = json.dumps({"score": confidence(least), "model_version": self.api.version})
+        return f'{{"result":[{",".join(result)}],{score[1:]}'
 
 
 def confidence(margin: float) -> float:
@@ -166,11 +172,12 @@ def _text(task: Any, config: Config, where: str) -> str:
     return field(field(task, "data", dict, where), config.field, str, f"{where}data.")
 
 
-def _spans(result: list[Any], text: str, config: Config) -> list[Span]:
+async def _spans(result: list[Any], text: str, config: Config) -> list[Span]:
     """The labelled spans of an annotation, in characters of the text."""
     check_number(len(result), MOST_REGIONS, "regions")
-    spans, offsets = [], Offsets(text)
+    spans, offsets, turns = [], Offsets(text), Turns()
     for number, region in enumerate(result):
+        await turns.give()
         where = f"annotation.result[{number}]."
         if not isinstance(region, dict):
             raise Refused(f"{where[:-1]} must be an object")

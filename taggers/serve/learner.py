@@ -12,13 +12,16 @@ import numpy as np
 
 from structsvm.files import DataError
 from structsvm.files.journal import Journal
+from structsvm.integrations.starlette import Refused
 from taggers.formats._columns import Columns
+from taggers.model import TaggerModel
 from taggers.model_file import find_model
 from taggers.serve.limits import MOST_LABELS
-from taggers.serve.sentences import Label, Token
+from taggers.serve.sentences import Label, Sentence, Tagged, Token, sentences_of_text
 from taggers.tagger import SequenceTagger
 
 FORMAT = "structsvm serve 1"
+FEATURES = 10  # a token costs at least as much as a hundred scores of two labels
 
 
 class Answer(NamedTuple):
@@ -33,14 +36,20 @@ class Learner:
     """A tagger with a journal of everything that it was asked to learn.
 
     Each request is written to the journal, then learned, then answered. Opening a journal learns its records
-    again in the same order, so the model and the answers are the same as before the restart. All methods must
-    be called from one thread, except `journal.append`.
+    again in the same order, so the model and the answers are the same as before the restart. While `apply`
+    runs, no other thread may use the model.
 
-    model: a file, or the name of an included model. journal: None for a model that does not learn.
+    model: a file, or the name of an included model. journal: None for a model that does not learn. loaded:
+    the content of the file, if it was read already.
     """
 
-    def __init__(self, model: str | os.PathLike[str], journal: str | os.PathLike[str] | None = None) -> None:
-        self.tagger = SequenceTagger.load(model)
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        journal: str | os.PathLike[str] | None = None,
+        loaded: TaggerModel | None = None,
+    ) -> None:
+        self.tagger = SequenceTagger.load(model) if loaded is None else SequenceTagger.from_model(loaded)
         template = self.tagger.model_.template
         if template is None:
             raise ValueError(f"{model} has no template for features of words, so it cannot be served")
@@ -82,16 +91,42 @@ class Learner:
                 ) from None
         journal.records.clear()
 
+    @property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return len(self.tagger.model_.names)
+
+    def cost(self, n_tokens: int) -> int:
+        """How long it takes to tag or learn so many tokens, in no particular unit."""
+        return n_tokens * (self.n_labels + FEATURES) ** 2
+
+    def split(self, text: str) -> list[Sentence]:
+        """The sentences of a text."""
+        return sentences_of_text(text, self.width)
+
     def tag(
-        self, sentences: list[list[Token]], *, margins: bool = True
-    ) -> list[tuple[list[str], list[float]]]:
-        """The labels of each sentence, and their margins if requested, else empty."""
+        self, sentences: list[list[Token]], *, margins: bool = True, probabilities: bool = False
+    ) -> list[Tagged]:
+        """The labels of each sentence, with their margins and probabilities if requested."""
         columns = Columns.from_sentences(sentences)
         found = np.zeros(columns.n_tokens, np.float32) if margins else None
         ids, names = self.tagger.tag_with_names(columns, margins=found, live=True)
         labels = [names[k] for k in ids.tolist()]
         scores = [] if found is None else found.tolist()
-        return [(labels[a:b], scores[a:b]) for a, b in pairwise(columns.sentence_ptr.tolist())]
+        likely: list[float] = []
+        if probabilities:
+            rows = [row for one in self.tagger.predict_marginals(columns) for row in one]
+            likely = [row[label] for row, label in zip(rows, labels, strict=True)]
+        return [
+            Tagged(labels[a:b], scores[a:b], likely[a:b]) for a, b in pairwise(columns.sentence_ptr.tolist())
+        ]
+
+    def check_asked(self, *, margins: bool, probabilities: bool) -> None:
+        """Refuse probabilities that nobody calibrated."""
+        if probabilities and self.tagger.model_.temperature == 1:
+            raise Refused(
+                "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate"
+            )
 
     def alternatives(self, tokens: list[Token], n: int) -> list[tuple[list[str], float]]:
         """The n best labellings after the best one, with the differences of their scores to it.

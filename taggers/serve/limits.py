@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sized
+
 from structsvm.integrations.starlette import Refused
 
 MOST_BYTES = 16 << 20  # of a body: documents of INCEpTION are large
-MOST_CHARACTERS = 2_000_000  # of the texts of a request
-MOST_TOKENS = 200_000
-MOST_SENTENCES = 50_000
+MOST_VALUES = 250_000  # of a body: commas and brackets
+MOST_CHARACTERS = 1_000_000  # of the texts of a request
+MOST_TOKENS = 100_000
+MOST_SENTENCES = 20_000
 LONGEST = 10_000  # tokens of a sentence
 MOST_TASKS = 2_000  # texts or documents
 MOST_REGIONS = 20_000  # spans or annotations
@@ -27,3 +30,15 @@ def check_length(n_tokens: int, where: str) -> None:
     """Refuse a sentence with too many tokens."""
     if n_tokens > LONGEST:
         raise Refused(f"{where} has {n_tokens} tokens; the longest sentence has {LONGEST}: split it")
+
+
+def check_texts(texts: Iterable[str]) -> None:
+    """Refuse texts that are too long together, before they are split."""
+    check_number(sum(map(len, texts)), MOST_CHARACTERS, "characters")
+
+
+def check_sentences(sentences: Iterable[Sized]) -> None:
+    """Refuse too many sentences, or too many tokens in them."""
+    lengths = [len(sentence) for sentence in sentences]
+    check_number(len(lengths), MOST_SENTENCES, "sentences")
+    check_number(sum(lengths), MOST_TOKENS, "tokens")

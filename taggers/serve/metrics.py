@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from bisect import bisect_left
 from collections import Counter
@@ -19,9 +20,13 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Metrics:
-    """Counts requests, their status and duration by route, and the events passed to `count`."""
+    """Counts requests, their status and duration by route, and the events passed to `count`.
 
-    def __init__(self) -> None:
+    by_process: whether each line names the process, because several of them share a port.
+    """
+
+    def __init__(self, *, by_process: bool = False) -> None:
+        self._by_process = by_process
         self._requests: Counter[tuple[str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
         self._seconds: Counter[str] = Counter()
@@ -72,4 +77,14 @@ class Metrics:
             lines += [f"# TYPE structsvm_{name}_total counter", f"structsvm_{name}_total {n}"]
         for name, value in gauges.items():
             lines += [f"# TYPE structsvm_{name} gauge", f"structsvm_{name} {value}"]
+        if self._by_process:
+            lines = [line if line[0] == "#" else _of_process(line) for line in lines]
         return "\n".join(lines) + "\n"
+
+
+def _of_process(line: str) -> str:
+    """A line of the format with the label `process`."""
+    name, _, value = line.rpartition(" ")
+    name, _, labels = name.rstrip("}").partition("{")
+    labels = ",".join(filter(None, (labels, f'process="{os.getpid()}"')))
+    return f"{name}{{{labels}}} {value}"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from structsvm.integrations.starlette import Refused
+from taggers.formats.tokenizer import Token as SplitToken
 from taggers.formats.tokenizer import split_sentences
 from taggers.labels import schemes
 from taggers.serve.limits import check_length
 
-WIDE = re.compile("[\U00010000-\U0010ffff]")
 Token = str | tuple[str, ...]
 Label = str | list[str] | None  # several allowed labels; None if unknown
 Offset = tuple[int, int]
@@ -27,6 +28,21 @@ class Sentence:
     tokens: list[Token]
     offsets: list[Offset] | None = None
 
+    def place(self, first: int, end: int) -> dict[str, int]:
+        """The offsets of the tokens from `first` up to but not including `end`, if there is a text."""
+        if self.offsets is None:
+            return {}
+        return {"start": self.offsets[first][0], "end": self.offsets[end - 1][1]}
+
+
+class Tagged(NamedTuple):
+    """The labels of a sentence, what was requested besides, and the other columns of a pipeline."""
+
+    labels: list[str]
+    margins: Sequence[float] = ()
+    probabilities: Sequence[float] = ()
+    columns: dict[str, list[str]] = {}  # noqa: RUF012, it is never changed
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -37,16 +53,21 @@ class Span:
     labels: tuple[str, ...]
 
 
-def sentences_of_text(text: str, width: int) -> list[Sentence]:
-    """Split a text into sentences of tokens with their offsets."""
+def sentences_of_text(
+    text: str, width: int, split: Callable[[str], list[list[SplitToken]]] = split_sentences
+) -> list[Sentence]:
+    """Split a text into sentences of tokens with their offsets.
+
+    The words of a multiword token become tokens with the offsets of the whole.
+    """
     if width > 1:
         raise Refused(f"this model needs tokens of {width} columns, such as word and part of speech; "
                       'send "tokens" instead of text')  # fmt: skip
     sentences = []
-    for tokens in split_sentences(text):
-        check_length(len(tokens), "a sentence")
-        offsets = [(token.start, token.end) for token in tokens]
-        sentences.append(Sentence([token.text for token in tokens], offsets))
+    for found in split(text):
+        words = [(word, (one.start, one.end)) for one in found for word in one.words or (one.text,)]
+        check_length(len(words), "a sentence")
+        sentences.append(Sentence([word for word, _ in words], [offset for _, offset in words]))
     return sentences
 
 
@@ -137,13 +158,13 @@ class Offsets:
     """Translates offsets in characters of a text to UTF-16 units, as JavaScript counts, and back."""
 
     def __init__(self, text: str) -> None:
-        self._wide = [found.start() for found in WIDE.finditer(text)]  # characters of two units
-        self._units = [start + n for n, start in enumerate(self._wide)]  # where they begin
+        self._wide = np.flatnonzero(np.frombuffer(text.encode("utf-32-le"), "<u4") > 0xFFFF)
+        self._units = self._wide + np.arange(len(self._wide))  # where these characters begin
 
     def units(self, at: int) -> int:
         """The offset in UTF-16 units, from one in characters."""
-        return at + bisect_left(self._wide, at)
+        return at + int(np.searchsorted(self._wide, at))
 
     def characters(self, at: int) -> int:
         """The offset in characters, from one in UTF-16 units; inside of a character, where it begins."""
-        return at - bisect_left(self._units, at)
+        return at - int(np.searchsorted(self._units, at))

@@ -23,12 +23,15 @@ pytest.importorskip("starlette")
 
 from structsvm.files import DataError
 from taggers import Chunker, NerTagger, PosTagger
+from taggers.pipeline import Pipeline
+from taggers.serve.layers import open_served
 from taggers.serve.learner import Learner
+from taggers.serve.metrics import Metrics
 from taggers.serve.sentences import Offsets, Sentence, Span, labels_of_spans
 from taggers.serve.service import new_service, serve
 from taggers.teach.learner import TagLearner
 from tests.taggers.command_line import COMMAND, refused, run
-from tests.web import call, running
+from tests.web import call, running, until
 
 TOKEN = "a-token-of-the-tests"
 NAMES = [
@@ -77,7 +80,10 @@ def test_a_text_is_split_and_labelled_with_offsets(client: Client) -> None:
     first, second = answer["sentences"]
     assert first["tokens"] == ["Otto", "visits", "Rome", "."]
     assert first["labels"] == ["B-PER", "O", "B-LOC", "O"]
-    assert first["spans"] == [{"label": "PER", "first": 0, "end": 1}, {"label": "LOC", "first": 2, "end": 3}]
+    assert first["spans"] == [
+        {"label": "PER", "start": 0, "end": 4, "tokens": [0, 1]},
+        {"label": "LOC", "start": 12, "end": 16, "tokens": [2, 3]},
+    ]
     for sentence in (first, second):
         assert [text[start:end] for start, end in sentence["offsets"]] == sentence["tokens"]
 
@@ -121,7 +127,10 @@ def test_partial_annotation_and_spans_of_a_text_are_learned(client: Client, lear
     [
         ("/tag", {}, 'send exactly one of "text"'),
         ("/tag", {"text": "a", "tokens": ["a"]}, 'send exactly one of "text"'),
-        ("/tag", {"txt": "a"}, "unknown field 'txt'; the fields are text, tokens, sentences, margins"),
+        ("/tag", {"txt": "a"}, "unknown field 'txt'; the fields are text, texts, tokens, sentences, margins"),
+        ("/tag", {"texts": ["a", 3]}, "texts[1] must be a string"),
+        ("/tag", {"tokens": ["a"], "probabilities": True}, "the probabilities of this model are not calibr"),
+        ("/learn", {"sentences": [{"text": "ab", "spans": [{"start": 0}]}]}, "sentences[0].spans[0].end"),
         ("/tag", {"text": 3}, "text must be a string"),
         ("/tag", {"text": "a", "margins": 1}, "margins must be true or false"),
         ("/tag", {"tokens": []}, "tokens must be a list with at least one token"),
@@ -151,6 +160,124 @@ def test_bad_requests_get_one_sentence_and_change_nothing(
     assert status == 400
     assert answer["error"].startswith(message)
     assert (learner.n_learned, learner.journal.path.read_bytes()) == (0, before)
+
+
+def test_several_texts_are_tagged_in_one_request(client: Client) -> None:
+    texts = ["Otto visits Rome. Anna sings.", "", "Anna"]
+    status, answer = client.post("/tag", {"texts": texts})
+    assert (status, answer["version"], len(answer["texts"])) == (200, 0, 3)
+    for text, found in zip(texts, answer["texts"], strict=True):
+        assert found["sentences"] == client.post("/tag", {"text": text})[1]["sentences"]
+
+
+def test_spans_of_an_answer_can_be_sent_back_to_learn(client: Client, learner: Learner) -> None:
+    text = "\U0001f600 Otto visits Rome."
+    (sentence,) = client.post("/tag", {"text": text})[1]["sentences"]
+    assert [text[one["start"] : one["end"]] for one in sentence["spans"]] == ["Otto", "Rome"]
+    assert client.post("/learn", {"sentences": [{"text": text, "spans": sentence["spans"]}]})[0] == 200
+    assert learner.journal is not None
+    last = json.loads(learner.journal.path.read_text(encoding="utf-8").splitlines()[-1])
+    assert (last["X"], last["y"]) == ([sentence["tokens"]], [sentence["labels"]])
+    (sentence,) = client.post("/tag", {"tokens": sentence["tokens"]})[1]["sentences"]
+    assert sentence["spans"][0] == {"label": "PER", "tokens": [1, 2]}  # there is no text
+
+
+def test_calibrated_models_give_probabilities(tmp_path: Path) -> None:
+    tagger = NerTagger(epochs=5).fit(NAMES, ENTITIES).calibrate(NAMES, ENTITIES)
+    tagger.save(tmp_path / "calibrated.ssvm")
+    with running(new_service(Learner(tmp_path / "calibrated.ssvm"), token=TOKEN)) as port:
+        status, answer = Client(port).post("/tag", {"sentences": NAMES, "probabilities": True})
+    assert status == 200
+    for sentence, marginals in zip(answer["sentences"], tagger.predict_marginals(NAMES), strict=True):
+        wanted = [row[label] for row, label in zip(marginals, sentence["labels"], strict=True)]
+        assert sentence["probabilities"] == pytest.approx(wanted, abs=1e-3)
+
+
+def test_a_pipeline_is_served_with_all_its_columns() -> None:
+    pipeline, text = Pipeline.load("en"), "The dogs slept. They couldn't bark!"
+    with running(new_service(open_served("en"), token=TOKEN)) as port:
+        client = Client(port)
+        status, answer = client.post("/tag", {"text": text, "margins": True})
+        assert status == 200
+        tokens = [sentence["tokens"] for sentence in answer["sentences"]]
+        assert tokens[1] == ["They", "could", "n't", "bark", "!"]
+        for sentence, words in zip(answer["sentences"], pipeline.predict(tokens), strict=True):
+            assert sentence["labels"] == [word["upos"] for word in words]
+            assert len(sentence["margins"]) == len(sentence["offsets"]) == len(words)
+            for column in ("xpos", "feats", "lemma"):
+                assert sentence[column] == [word[column] for word in words]
+        assert client.get("/health")[1]["model_class"] == "Pipeline"
+        assert client.post("/tag", {"text": text, "probabilities": True})[0] == 400
+        assert client.post("/learn", learned_sentence(1))[0] == 403
+        config = '<View><Labels name="l" toName="t"><Label value="NOUN"/></Labels>'
+        config += '<Text name="t" value="$t"/></View>'
+        body = {"tasks": [{"data": {"t": text}}], "label_config": config}
+        (result,) = client.post("/label-studio/predict", body)[1]["results"]
+        assert [one["value"]["text"] for one in result["result"]][:1] == ["dogs"]
+    with pytest.raises(ValueError, match="en has several layers, so it cannot learn; leave out the journal"):
+        serve("en", journal="never.jsonl")
+
+
+def test_several_models_are_served_under_their_names(model: Path, tmp_path: Path) -> None:
+    PosTagger(epochs=2).fit([["a", "cat"]], [["DET", "NOUN"]]).save(tmp_path / "pos.ssvm")
+    process = Process(model, "--model", f"pos={tmp_path / 'pos.ssvm'}", "--journal", tmp_path / "journal")
+    client = process.client
+    assert client.post("/tag", {"tokens": NAMES[0]})[1]["sentences"][0]["labels"] == ENTITIES[0]
+    assert client.post("/pos/tag", {"text": "a cat"})[1]["sentences"][0]["labels"] == ["DET", "NOUN"]
+    assert client.get("/pos/health")[1]["model_class"] == "PosTagger"
+    assert client.post("/learn", learned_sentence(1))[0] == 200  # only the first one learns
+    assert client.post("/pos/learn", learned_sentence(1))[0] == 403
+    assert client.post("/other/tag", {"text": "a cat"})[0] == 404
+    assert process.end(signal.SIGTERM)[0] == 0
+    for wrong in ("pos", "=x", "tag=x", "a/b=x"):
+        refused(run("serve", model, "--model", wrong, cwd=tmp_path), 2, "NAME=FILE")
+
+
+def test_the_description_of_the_routes_is_complete(model: Path) -> None:
+    service = new_service(Learner(model), {"pos": open_served("en-pos")}, token=TOKEN)
+    with running(service) as port:
+        status, answer = Client(port).get("/openapi.json")
+    assert (status, answer["openapi"]) == (200, "3.1.0")
+    served = {(route.path, method.lower()) for route in service._router.routes for method in route.methods}
+    described = {(path, method) for path, methods in answer["paths"].items() for method in methods}
+    assert described == {(path, method) for path, method in served if method != "head"}
+    assert ("/pos/tag", "post") in described
+    schema = answer["paths"]["/tag"]["post"]["responses"]["2XX"]["content"]["application/json"]["schema"]
+    with running(new_service(Learner(model), token=TOKEN)) as port:
+        (sentence,) = Client(port).post("/tag", {"text": "Anna sings", "margins": True})[1]["sentences"]
+    assert sentence.keys() <= schema["properties"]["sentences"]["items"]["properties"].keys()
+
+
+def test_workers_share_the_port_and_are_replaced(model: Path, tmp_path: Path) -> None:
+    process = Process(model, "--workers", "2")
+    assert process.client.post("/tag", {"tokens": NAMES[0]})[1]["sentences"][0]["labels"] == ENTITIES[0]
+    workers = children(process.process.pid)
+    assert len(workers) == 2
+    time.sleep(1.1)  # a worker that ends at once is not replaced
+    os.kill(workers[0], signal.SIGKILL)
+    until(lambda: len({*children(process.process.pid)} - {workers[0]}) == 2)
+    workers = children(process.process.pid)
+    code, error = process.end(signal.SIGINT)
+    assert (code, "ended with status -9" in error) == (0, True)
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+    with pytest.raises(ValueError, match="--journal works only with one worker"):
+        serve(str(model), journal=str(tmp_path / "journal"), workers=2)
+
+
+def test_workers_end_when_the_first_process_is_killed(model: Path) -> None:
+    process = Process(model, "--workers", "2")
+    assert process.client.get("/")[0] == 200
+    workers = children(process.process.pid)
+    process.end(signal.SIGKILL)
+    until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    path = Path(f"/proc/{process}/task/{process}/children")
+    if not path.exists():
+        pytest.skip("needs Linux")
+    return [int(one) for one in path.read_text().split()]
 
 
 def test_requests_that_are_too_large_are_refused(client: Client) -> None:
@@ -224,6 +351,9 @@ def test_metrics_are_those_of_prometheus(client: Client) -> None:
     assert 'structsvm_request_seconds_count{route="/tag"} 2\n' in text
     assert 'structsvm_request_seconds_bucket{route="/tag",le="+Inf"} 2\n' in text
     assert "structsvm_tokens_tagged_total 2\n" in text
+    several = Metrics(by_process=True)
+    several.count("x", 3)
+    assert f'\nstructsvm_x_total{{process="{os.getpid()}"}} 3\n' in several.text()
     for line in text.splitlines():
         assert re.fullmatch(r'# TYPE \w+ \w+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.]+', line), line
 
@@ -356,6 +486,7 @@ class Process:
         self.line = self.process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", self.line)
         assert found, self.process.communicate()[1]
+        assert TOKEN not in self.line  # it may be written to a log
         self.client = Client(int(found[1]))
 
     def end(self, number: signal.Signals) -> tuple[int, str]:
@@ -402,6 +533,7 @@ def test_nothing_is_lost_or_learned_twice_over_kill_9(model: Path, tmp_path: Pat
 def test_ctrl_c_ends_the_service(model: Path) -> None:
     process = Process(model)
     assert process.line.startswith(f"{model} at http://127.0.0.1:")
+    assert "/$STRUCTSVM_TOKEN/ (Ctrl-C" in process.line
     assert process.client.get("/")[1]["status"] == "UP"
     assert process.end(signal.SIGINT) == (0, "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -378,12 +379,17 @@ def test_bad_documents_are_refused(port: int, change: dict[str, Any], message: s
     assert answer["error"].startswith(message)
 
 
-def test_xml_with_entities_opens_no_file(port: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("entity", ['SYSTEM "{}"', '"do not tell"'])
+def test_xml_with_entities_is_refused_and_opens_no_file(port: int, tmp_path: Path, entity: str) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("do not tell")
     xmi, types = new_document([["Otto"]])
-    attack = f'<!DOCTYPE x [<!ENTITY e SYSTEM "{secret.as_uri()}">]>'
-    encoded = attack.replace("<", "+ADw-").replace(">", "+AD4-")  # UTF-7 hides the DOCTYPE
+    attack = f"<!DOCTYPE x [<!ENTITY e {entity.format(secret.as_uri())}>]>"
+    encoded = attack  # UTF-7 hides the DOCTYPE
+    for character in '<>!"[]':
+        encoded = encoded.replace(
+            character, f"+{base64.b64encode(character.encode('utf-16-be'))[:3].decode()}-"
+        )
     declaration = '<?xml version="1.0" encoding="UTF-7"?>'
     heads = (
         attack,
@@ -431,12 +437,12 @@ def test_a_second_training_is_postponed(port: int, learner: Learner, monkeypatch
 
     request = train_request(new_document([["Zoe", "sings"]], PER=(0, 3)))
     second: list[int] = []
-    original = inception._labelled
+    original = inception._new
 
     def slow(*arguments: Any) -> Any:
         second.append(post(port, "/inception/train", request)[0])
         return original(*arguments)
 
-    monkeypatch.setattr(inception, "_labelled", slow)
+    monkeypatch.setattr(inception, "_new", slow)
     assert post(port, "/inception/train", request)[0] == 204
     assert second == [429]
