@@ -10,7 +10,7 @@ import numpy as np
 from structsvm.problems.sequence import Sequences
 from taggers.features._lexicon import hash_string
 from taggers.features.documents import document_keys
-from taggers.features.extract import KeyTable, as_columns, item_names
+from taggers.features.extract import as_columns, item_names
 from taggers.features.template import cell_value
 from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
@@ -46,7 +46,7 @@ def _names(
 ) -> list[list[str]]:
     """The names of the features of each token, without those that the model does not know."""
     if columns is None or model.template is None or model.extractor is None:
-        return [[name for name in item_names(token) if _knows(model.table, name)] for token in tokens]
+        return [_ready_names(model, tokens, features, at) for at in range(len(tokens))]
     values = model.document_values(columns)
     rows, _ = model.extractor.rows(columns, model.table, fixed=True, document=document_keys(values))
     rows = rows.reshape(len(tokens), -1)
@@ -70,8 +70,13 @@ def _names(
     ]
 
 
-def _knows(table: KeyTable, name: str) -> bool:
-    return bool(table.rows(np.array([hash_string(name or NO_NAME)], np.uint64))[0] >= 0)
+def _ready_names(model: TaggerModel, tokens: list[Any], features: Sequences, at: int) -> list[str]:
+    """The name of each feature of a token; `item_names` also names values of 0, which are left out."""
+    names = list(item_names(tokens[at]))
+    rows = model.table.rows(np.array([hash_string(name or NO_NAME) for name in names], np.uint64)).tolist()
+    name_of = dict(zip(rows, names, strict=True))
+    part = slice(features.token_ptr[at], features.token_ptr[at + 1])
+    return [name_of.get(row, "?") for row in features.rows[part].tolist()]
 
 
 def _ranked(
@@ -81,7 +86,7 @@ def _ranked(
     weights = model.decoder.feature_rows(features.rows[part])[:, label].astype(float)
     if features.values is not None:
         weights = weights * features.values[part]
-    return sorted(zip(names, weights.tolist(), strict=False), key=lambda pair: -abs(pair[1]))
+    return sorted(zip(names, weights.tolist(), strict=True), key=lambda pair: -abs(pair[1]))
 
 
 def _bigrams(

@@ -417,8 +417,11 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             trainer.model = trainer.finished().biased(bias)
         return self
 
-    def fit_bias(self, X: Any, y: Any) -> float:
-        """Add the bias of O, between -1 and 1, that gives the best F1 on sentences not used in training."""
+    def fit_bias(self, X: Any, y: Any) -> Self:
+        """Add the bias of O, between -1 and 1, that gives the best F1 on sentences not used in training.
+
+        `bias_` shows it.
+        """
         X = as_sentences(X)
         gold = GoldLabels.of(X, y)
         with reading(trainer := self._fitted(), self):
@@ -431,9 +434,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             ids = model.biased({schemes.OUTSIDE: value}).tag(features)
             return metrics.score_ids(gold, ids, model.names, phrases=True)
 
-        best = max(sorted(BIASES, key=abs), key=f1)  # the smallest of several equally good ones
-        self.add_bias({schemes.OUTSIDE: best})
-        return best
+        # the smallest of several equally good ones
+        return self.add_bias({schemes.OUTSIDE: max(sorted(BIASES, key=abs), key=f1)})
 
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
         """The n best labellings of each sentence, as (score, labels); needs exact inference."""
@@ -470,13 +472,19 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             return explain(trainer.finished(), as_tokens(tokens))
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of tokens with the right label, among those with a gold label."""
+        """The share of tokens with the right label, among those with a gold label.
+
+        For `NerTagger` and `Chunker`, it is the F1 of phrases, unless gold labels are missing or the labels
+        mark no phrases. `cross_val_score` and `GridSearchCV` use this score by default.
+        """
         X = as_sentences(X)
         gold = GoldLabels.of(X, y)
         with reading(trainer := self._fitted(), self):
             model = trainer.finished()
             ids = [ids for ids, _ in self._label(X, model)]
-        return metrics.score_ids(gold, np.concatenate([np.zeros(0, np.int32), *ids]), model.names)
+        phrases = self.TASK in ("chunk", "ner") and model.outer != "none"
+        found = np.concatenate([np.zeros(0, np.int32), *ids])
+        return metrics.score_ids(gold, found, model.names, phrases=phrases)
 
     def _features(self, X: Any, trainer: Trainer) -> tuple[TaggerModel, Sequences]:
         return trainer.near(trainer.model.features(as_sentences(X)))
@@ -541,6 +549,11 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """The labels, sorted."""
         with reading(trainer := self._fitted(), self):
             return sorted(trainer.finished().names)
+
+    @property
+    def bias_(self) -> dict[str, float]:
+        """The constants that `add_bias` and `fit_bias` have added to the scores of labels."""
+        return dict(self._fitted().model.bias)
 
     @property
     def n_features_(self) -> int:

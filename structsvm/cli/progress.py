@@ -23,6 +23,7 @@ class Progress:
     def __init__(self, *, shown: bool) -> None:
         self.bar: Any = None
         self.scores: list[float] = []
+        self.final: float | None = None  # the held-out score of the saved model, if it differs from `scores`
         self.rivals: dict[str, float] = {}  # settings that were compared, with their scores
         self.start = time.perf_counter()
         self.epoch = self.seen = 0
@@ -65,6 +66,10 @@ class Progress:
         """Remember the score of a pass."""
         self.scores.append(value)
 
+    def saved(self, value: float) -> None:
+        """Remember the score of the model that was saved, with its bias and its rounded weights."""
+        self.final = value
+
     def compared(self, settings: str, score: float) -> None:
         """Remember the best score of one of several taggers."""
         self.rivals[settings] = score
@@ -85,7 +90,12 @@ class Progress:
             best = max(report["dev_scores"])
             name = report["dev_score"]
             after = report["dev_scores"].index(best) + 1
-            parts.append(f"best dev {name} {100 * best:.2f} after pass {after}")
+            if self.final is None:
+                parts.append(f"best dev {name} {100 * best:.2f} after pass {after}")
+            else:
+                was = "without the bias " if fit_bias else "before rounding "
+                was += f"{100 * best:.2f} after pass {after}"
+                parts.append(f"dev {name} of the saved model {100 * self.final:.2f} ({was})")
             if len(self.rivals) > 1:
                 told = "; ".join(f"{settings} {100 * score:.2f}" for settings, score in self.rivals.items())
                 parts.append(f"the best of ({told})")

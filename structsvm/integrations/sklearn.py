@@ -21,6 +21,13 @@ def sequence_tags() -> Any:
     )
 
 
+MOST_SHOWN = 80  # characters of a parameter in the repr of an estimator
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 4]} ..."
+
+
 class Estimator:
     """An estimator whose constructor stores its arguments unchanged, each under its own name."""
 
@@ -46,7 +53,7 @@ class Estimator:
     def __repr__(self) -> str:
         defaults = {name: p.default for name, p in inspect.signature(type(self).__init__).parameters.items()}
         given = [
-            f"{name}={value!r}"
+            f"{name}={_shortened(repr(value))}"
             for name, value in self.get_params().items()
             if repr(value) != repr(defaults[name])
         ]

@@ -27,6 +27,7 @@ from taggers.labels.checks import (
 )
 from taggers.labels.files import read_alike, read_labelled
 from taggers.labels.label_encoding import GoldLabels
+from taggers.metrics import score_ids
 from taggers.model import TaggerModel
 from taggers.options import OPTIONS, check_resumed, checked_settings
 from taggers.tagger import TASKS, SequenceTagger
@@ -162,11 +163,21 @@ def train(
             f"--template '{task} + doc_form[0]'", stacklevel=2,
         )  # fmt: skip
     tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
+    if held_out is not None and (fit_bias or dtype != "float32" or prune is not None):
+        _score_saved(output, held_out, dev_data["y_dev"], options.get("callback"))
     if curve is not None:
         with atomic_write(curve) as out:
             for point in (TrainingPoint._fields, *points):
                 out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
+
+
+def _score_saved(output: str | Path, held_out: Columns, gold: GoldLabels, callback: Any) -> None:
+    """Pass the held-out score of a saved model to `callback.saved`; a bias or rounded weights change it."""
+    saved = getattr(callback, "saved", None)
+    if saved is not None:
+        model = TaggerModel.load(output)
+        saved(score_ids(gold, model.tag(held_out), model.names, phrases=model.outer != "none"))
 
 
 def check_ready(columns: Columns, options: Mapping[str, Any]) -> None:

@@ -144,15 +144,20 @@ def item_names(item: Item, prefix: str = "") -> Iterator[str]:
     ['bias', 'word:cat', 'next:word:sat', 'next:is_title']
     """
     if not isinstance(item, Mapping):
-        yield from (prefix + name for name in item)
+        yield from (prefix + _as_text(name) for name in item)
         return
-    for name, value in item.items():
-        if isinstance(value, str):
-            yield f"{prefix}{name}:{value}"
+    for key, value in item.items():
+        name = _as_text(key)
+        if isinstance(value, (str, bytes)):
+            yield f"{prefix}{name}:{_as_text(value)}"
         elif isinstance(value, (Mapping, list, tuple, set, frozenset)):
             yield from item_names(value, f"{prefix}{name}:")
         else:
             yield prefix + name
+
+
+def _as_text(name: str | bytes) -> str:
+    return name.decode(errors="replace") if isinstance(name, bytes) else name
 
 
 def concatenate(parts: Sequence[Sequences]) -> Sequences:

@@ -130,6 +130,8 @@ class Opened:
         self.held = self._next(CHUNK)  # bytes that have been read but not yet parsed
         self.head = first_lines(self.held)
         chosen = detect(self.head) if format is None else format
+        if format is None and chosen in (COLUMNS, TEXT):
+            _refuse_markup(self.head, name)
         if format is None and prefers_text and chosen is COLUMNS and not any("\t" in s for s in self.head):
             chosen = TEXT
             warn_of_columns(self.head, name)
@@ -250,6 +252,23 @@ class Opened:
 
     def _refuse_empty(self) -> None:
         raise DataError("contains no tokens; is this the right file?", self.name)
+
+
+JSON_FILE = re.compile(r'\s*(\[\s*)?(\{\s*("([^"\\]|\\.)*"\s*:|\}|$)|$)')
+XML_FILE = re.compile(r"\s*(<\?xml\b|<!DOCTYPE\b|<([A-Za-z][\w:-]*)(\s[^<>]*)?>.*</\2>\s*$)")
+
+
+def _refuse_markup(head: Sequence[str], name: str) -> None:
+    """Raise DataError for JSON and XML that no format matches: read as columns, they would be nonsense."""
+    start = "\n".join(head[:3])
+    found = next(
+        (what for what, sign in (("JSON", JSON_FILE), ("XML", XML_FILE)) if sign.match(start) and start), ""
+    )
+    if found:
+        raise DataError(
+            f"looks like {found} that no format matches; convert it to columns or to a format listed under "
+            "File formats in the documentation, or use --format text or columns to read it as it is", name, 1,
+        )  # fmt: skip
 
 
 def _counts(values: Sequence[str]) -> bool:

@@ -97,6 +97,8 @@ class SequencePipe(EstimatorPipe):
         self.saved: dict[str, Any] = {}  # the settings that `to_disk` wrote
         self.chosen_columns, self.overwrite = columns, overwrite
         self.keep_state, self.prune, self.dtype = keep_state, prune, dtype
+        self.added: dict[str, None] = {}  # the labels of all calls of `add_label`
+        self.undeclared = False  # whether the model still lacks some of them
         super().__init__(vocab, name, model=model, options=options, scorer=scorer)
 
     def _check(self, options: dict[str, Any]) -> None:
@@ -116,6 +118,15 @@ class SequencePipe(EstimatorPipe):
         super().start_over()
         if self.source is not None:
             self._check_labels(self.model.model_, self.source)
+
+    @property
+    def trained(self) -> bool:
+        """Whether there is a model, even an empty one, after declaring the labels of `add_label` to it."""
+        if self.undeclared:
+            self.undeclared = False
+            names = self._shown(self.model.model_.names) if super().trained else []
+            self.model.declare(self._all([*names, *self.added]), width=len(self.columns))
+        return super().trained
 
     @abstractmethod
     def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
@@ -194,12 +205,16 @@ class SequencePipe(EstimatorPipe):
         return True
 
     def add_label(self, label: str) -> int:
-        """Add a label and return 1, or 0 if it is known already."""
+        """Add a label and return 1, or 0 if it is known already.
+
+        The model learns all new labels together when it is next used, as each change of it takes time.
+        """
         if not isinstance(label, str) or not label:
             raise ValueError(f"a label must be a non-empty str, got {label!r}")
-        if self.trained and label in self.labels:
+        if label in self.added or (super().trained and label in self._shown(self.model.model_.names)):
             return 0
-        self.model.declare(self._all([*self.labels, label]), width=len(self.columns))
+        self.added[label] = None
+        self.undeclared = True
         return 1
 
     @abstractmethod
@@ -240,8 +255,9 @@ class SequencePipe(EstimatorPipe):
         if labels is None:
             seen = {name for example in examples for name in self._gold(example) if name is not None}
             labels = self._shown(sorted(seen))
-        if labels or not self.trained:
-            names = self._all(sorted({*self.labels, *labels}))
+        self.undeclared = False  # all are declared here
+        if labels or self.added or not self.trained:
+            names = self._all(sorted({*self.labels, *labels, *self.added}))
             self.model.declare(names, width=len(self.columns), X=self._words(examples))
 
     def _adapt(self, examples: list[Example], nlp: Language | None) -> None:
