@@ -86,7 +86,7 @@ def pruned(full: Pipeline, amounts: dict[str, float]) -> Pipeline:
     assert full.splitter is not None
     return Pipeline(
         small["upos"], small["morph"], replace(full.lemmatizer, model=small["lemma"], seen={}),
-        replace(full.splitter, model=small["split"]),
+        full.splitter.with_models(small),
     )  # fmt: skip
 
 

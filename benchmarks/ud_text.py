@@ -56,7 +56,7 @@ def ours(folder: Path, text: str) -> tuple[dict[str, set[Any]], float, float]:
 
     raw = raw_text((folder / "train.conllu").read_bytes())
     splitter, seconds = cpu_timed(lambda: train_splitter(raw))
-    splitter.model = splitter.model.compact(0.0, "int8")
+    splitter = splitter.with_models({k: v.compact(0.0, "int8") for k, v in splitter.models.items()})
     splitter.split(text)
     found, splitting = cpu_timed(lambda: splitter.split(text))
     return spans([(t.text, t.words) for t in tokens] for tokens in found), seconds, splitting

@@ -83,7 +83,7 @@ def model_fields() -> str:
     from structsvm.binary import _file as binary
     from structsvm.files import sparse_weights
     from taggers import model_file as taggers
-    from taggers import pipeline
+    from taggers import pipeline, splitter
 
     parts = {
         "Taggers: labels": (taggers.LABELS, ""),
@@ -97,6 +97,7 @@ def model_fields() -> str:
         "Taggers: gazetteers": (taggers.GAZETTEER, "gazetteers.NAME."),
         "Taggers: word vectors": (taggers.VECTORS, "vectors.NAME."),
         "Pipelines": (pipeline.FIELDS + pipeline.KEYS, ""),
+        "Pipelines: the splitter": (splitter.FIELDS, "split."),
         "Multiclass classifiers": (classifiers.FIELDS, ""),
         "Multiclass classifiers: linear": (classifiers.LINEAR, ""),
         "Multiclass classifiers: kernels": (classifiers.KERNEL, ""),

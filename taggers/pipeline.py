@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from structsvm.files import check_budget, consistent, padding, save_model
-from structsvm.files.codec import Array, Field, Kind, Table, items, mapped, record, text
+from structsvm.files.codec import Array, Field, Kind, Table, items, mapped, text
 from structsvm.validation import MOST, check_number
 from taggers.features._lexicon import hash_string
 from taggers.features.extract import KeyTable
@@ -31,20 +31,18 @@ from taggers.model_file import memory, packed, read_arrays, unpacked
 from taggers.splitter import WIDTH, Splitter, train_splitter
 from taggers.tagger import MorphTagger, PosTagger
 
-KIND = Kind("pipeline", "pipeline", "use structsvm train ud", "layout", (1, 2))
-SIMPLE, LAYOUT = KIND.versions  # simple: UPOS and no splitter
-RULES = mapped(items(text()))
+KIND = Kind("pipeline", "pipeline", "use structsvm train ud", "layout", (1, 2, 3))
+SIMPLE, LAYOUT, LEARNED = KIND.versions  # simple: UPOS and no splitter; learned: see Splitter.learned
 FIELDS = Table(
     Field("layers", mapped(mapped()), "the metadata of each layer; its arrays are called LAYER-NAME"),
     Field("scripts", items(text()), "the edit scripts of the words that the lemmatizer remembers", None),
-    Field("multiword", record({"endings": RULES, "exceptions": RULES}, {}),
-          "the rules that split multiword tokens into words", None),
 )  # fmt: skip
 KEYS = Table(
     Field("scripts", Array(np.uint64, "scripts"), "hashes of the words that the lemmatizer remembers")
 )
 COLUMNS = ("upos", "xpos", "feats", "lemma")
-WIDTHS = {"upos": 1, "morph": 2, "lemma": 3, "split": WIDTH}  # the most columns that a layer may read
+# The most columns that a layer may read.
+WIDTHS = {"upos": 1, "morph": 2, "lemma": 3, "split": WIDTH, "words": WIDTH}
 
 
 class Found(NamedTuple):
@@ -60,8 +58,8 @@ class Pipeline:
 
     upos: predicts UPOS from the form; None for a model of lemmas only, which reads UPOS and FEATS.
     morph: predicts the columns `morph.parts` from the form and UPOS; None if the training file has neither
-    XPOS nor FEATS. lemmatizer: None if it has no lemmas. splitter: splits plain text; None if a space
-    follows every token of the file.
+    XPOS nor FEATS. lemmatizer: None if it has no lemmas. splitter: splits plain text; None if the
+    tokens of the file are the text between spaces.
     """
 
     upos: TaggerModel | None
@@ -86,7 +84,7 @@ class Pipeline:
         lemmas, splitter = self.lemmatizer, self.splitter
         models = {
             "upos": self.upos, "morph": self.morph, "lemma": None if lemmas is None else lemmas.model,
-            "split": None if splitter is None else splitter.model,
+            **({} if splitter is None else splitter.models),
         }  # fmt: skip
         return {name: model for name, model in models.items() if model is not None}
 
@@ -145,7 +143,9 @@ class Pipeline:
             None if self.upos is None else small(self.upos),
             None if morph is None else small(morph),
             None if lemmas is None else replace(lemmas, model=small(lemmas.model), seen={}),
-            None if splitter is None else replace(splitter, model=small(splitter.model)),
+            None
+            if splitter is None
+            else splitter.with_models({k: small(v) for k, v in splitter.models.items()}),
         )
 
     def save(
@@ -162,10 +162,11 @@ class Pipeline:
             parts, layers[name] = packed(model, dtype)
             arrays |= {f"{name}-{key}": value for key, value in parts.items()}
         layout = SIMPLE if splitter is None and small.upos is not None else LAYOUT
-        _, meta = FIELDS.write({
-            "layers": layers, "scripts": None if lemmas is None else lemmas.scripts,
-            "multiword": None if splitter is None else splitter.rules,
-        })  # fmt: skip
+        layout = LEARNED if splitter is not None and splitter.learned else layout
+        _, meta = FIELDS.write({"layers": layers, "scripts": None if lemmas is None else lemmas.scripts})
+        if splitter is not None:
+            parts, described = splitter.parts()
+            arrays, meta = arrays | parts, meta | described
         arrays |= padding(arrays, _memory(arrays, meta))
         save_model(path, arrays, {"kind": KIND.name, KIND.key: layout, **meta})
 
@@ -194,7 +195,7 @@ class Pipeline:
                 lemmatizer = Lemmatizer(layers["lemma"], KeyTable(keys), scripts)
             splitter = None
             if "split" in layers:
-                splitter = Splitter.of(layers["split"], found["multiword"])
+                splitter = Splitter.of(layers, arrays, meta)
             _check(layers, lemmatizer)
         return cls(layers.get("upos"), layers.get("morph"), lemmatizer, splitter)
 
@@ -279,7 +280,7 @@ def train_pipeline(
 ) -> Pipeline:
     """Learn from the columns form, upos, xpos, feats and lemma; those that are empty are left out.
 
-    raw: the text of the sentences; the splitter learns from it, unless a space follows every token.
+    raw: the text of the sentences; the splitter learns from it, unless tokens are the text between spaces.
     dev: development data; with it, the layers for UPOS, XPOS and FEATS keep the weights of their best pass.
     callback: as for taggers; its method `layer`, if it has one, gets the name of each layer that begins.
     """
@@ -288,7 +289,7 @@ def train_pipeline(
     held_out = {} if dev is None else {"X_dev": _part(dev), "y_dev": _labelled(dev, 1)[1]}
     # The splitter needs the most memory, so it comes before the other layers take theirs.
     splitter = None
-    if raw.joined:
+    if raw.learnable:
         _begin("split", callback)
         splitter = train_splitter(raw, **common)
     _begin("upos", callback)

@@ -69,6 +69,12 @@ def train_ud(
             "learn how to split plain text and uses rules instead",
             stacklevel=2,
         )
+    elif not raw.joined:
+        warnings.warn(
+            f"{columns.name}: every token is followed by a space (no SpaceAfter=No), so the model splits "
+            "plain text only at spaces, not before punctuation",
+            stacklevel=2,
+        )
     pipeline.save(output, dtype=dtype, prune=prune)
     return pipeline
 

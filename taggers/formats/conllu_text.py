@@ -7,8 +7,9 @@ otherwise from ``SpaceAfter=No``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 # The labels of characters. In lower case, they begin a multiword token.
 SENTENCE, TOKEN, INSIDE, OUTSIDE = "S", "T", "I", "O"
@@ -41,41 +42,73 @@ class Sentence:
 class RawText:
     """A text, a label for each of its characters, and its multiword tokens with their words.
 
+    sentences: those of the text. joins: what follows each of them: a space, a line end, or nothing.
     strange: the lines with a `# text` that does not match the tokens of its sentence.
     """
 
     text: str
     labels: str
     multiword: list[tuple[str, tuple[str, ...]]]
+    sentences: list[Sentence] = field(default_factory=list)
+    joins: list[str] = field(default_factory=list)
     strange: list[int] = field(default_factory=list)
 
     @property
+    def tokens(self) -> list[Surface]:
+        return [token for sentence in self.sentences for token in sentence.tokens]
+
+    @property
     def joined(self) -> bool:
-        """Whether a token follows another without a space; only such a text shows how to split tokens."""
+        """Whether a token follows another without a space."""
         return re.search("[STI][Tt]|[st][Tt]", self.labels) is not None
+
+    @property
+    def learnable(self) -> bool:
+        """Whether the tokens differ from the text between spaces, so that there is something to learn."""
+        return self.joined or bool(self.multiword) or any(" " in token.form for token in self.tokens)
+
+    @property
+    def unspaced(self) -> bool:
+        """Whether most words follow the word before them without a space."""
+        spaced = [
+            one.spaced
+            for sentence in self.sentences
+            for one, other in pairwise(sentence.tokens)
+            if one.form[-1].isalpha() and other.form[0].isalpha()
+        ]
+        return 2 * sum(spaced) < len(spaced)
+
+    @property
+    def inner_spaces(self) -> float:
+        """The share of tokens that contain spaces."""
+        return sum(" " in token.form for token in self.tokens) / max(len(self.tokens), 1)
 
 
 def raw_text(data: bytes) -> RawText:
     """The text of a CoNLL-U file, whose lines must have been checked."""
+    sentences = list(read_sentences(data))
+    strange = [sentence.line for sentence in sentences if not _space(sentence)]
+    joins = ["\n" if new.starts_line else " " * old.tokens[-1].spaced for old, new in pairwise(sentences)]
+    return replace(joined_text(sentences, joins), strange=strange)
+
+
+def joined_text(sentences: Sequence[Sentence], joins: Sequence[str]) -> RawText:
+    """The text of sentences; joins: what follows each of them but the last, which ends a line."""
     text: list[str] = []
     labels: list[str] = []
-    multiword, strange = [], []
-    for sentence in read_sentences(data):
-        if sentence.starts_line and text:
-            text[-1], labels[-1] = "\n", OUTSIDE  # instead of the space after the last token
-        if not _space(sentence):
-            strange.append(sentence.line)
+    multiword = []
+    joins = [*joins, "\n"][: len(sentences)]
+    for sentence, join in zip(sentences, joins, strict=True):
         first = SENTENCE
         for token in sentence.tokens:
-            text += [token.form, " " * token.spaced]
+            after = join if token is sentence.tokens[-1] else " " * token.spaced
+            text += [token.form, after]
             begin = first.lower() if token.words else first
-            labels += [begin, INSIDE * (len(token.form) - 1), OUTSIDE * token.spaced]
+            labels += [begin, INSIDE * (len(token.form) - 1), OUTSIDE * len(after)]
             first = TOKEN
             if token.words:
                 multiword.append((token.form, tuple(token.words)))
-    if text:
-        text[-1], labels[-1] = "\n", OUTSIDE
-    return RawText("".join(text), "".join(labels), multiword, strange)
+    return RawText("".join(text), "".join(labels), multiword, list(sentences), joins)
 
 
 def read_sentences(data: bytes) -> Iterator[Sentence]:

@@ -17,6 +17,7 @@ from spacy.util import registry
 from structsvm.integrations.spacy import factory
 from taggers.formats.conllu_text import LABELS, OUTSIDE
 from taggers.model import TaggerModel
+from taggers.pipeline import Pipeline
 from taggers.spacy.component import SequencePipe
 from taggers.spacy.docs import Batch, read_docs
 from taggers.spacy.gold import Gold, same_tokens
@@ -61,6 +62,14 @@ class StructSVMSenter(StructSVMTagger):
                 f"{INSIDE}; train the component with nlp.initialize or spacy train"
             )
         return tagger
+
+    def _layer(self, pipeline: Pipeline, path: str | Path) -> TaggerModel:
+        if pipeline.splitter is not None and pipeline.splitter.lexicon is not None:
+            raise ValueError(
+                f"{path} splits text with a lexicon, which {self.name!r} does not read; split the text with "
+                "Pipeline.load(...).split instead"
+            )
+        return super()._layer(pipeline, path)
 
     @property
     def splits(self) -> bool:

@@ -30,7 +30,7 @@ def test_the_limit_holds_for_the_whole_file(tmp_path, monkeypatch):
     bundle_ud.bundled("af", write=True)
     path = tmp_path / "af.ssvm"
     model, size = Pipeline.load(path), path.stat().st_size
-    assert list(model.layers) == ["upos", "morph", "lemma", "split"]
+    assert list(model.layers) == ["upos", "morph", "lemma", "split", "words"]
     assert f"| file | {size / 1e6:.2f} MB;" in path.with_suffix(".md").read_text()
     path.unlink()
     model.splitter = None

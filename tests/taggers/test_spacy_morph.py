@@ -142,7 +142,7 @@ def test_the_components_use_the_layers_of_one_file_and_keep_them(layers, tmp_pat
     ("component", "model", "config", "message"),
     [
         ("tagger", "lemma", {}, "has the layers lemma, and 'structsvm_tagger' can use .*; it needs upos"),
-        ("ner", "ud", {}, "the layers upos, morph, lemma, split, and 'structsvm_ner' can use none"),
+        ("ner", "ud", {}, "the layers upos, morph, lemma, split, words, and 'structsvm_ner' can use none"),
         ("senter", "lemma", {}, "it needs split"),
         ("senter", "ud", {"margins": True}, "splits text without margins"),
         ("morphologizer", "ud", {"target": "MORPH"}, r"predicts TAG\|MORPH, not MORPH; leave out target"),

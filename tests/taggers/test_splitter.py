@@ -6,6 +6,7 @@ import random
 import subprocess
 
 import conllu
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,8 +16,10 @@ from taggers import commands, splitter
 from taggers.formats.conllu_text import raw_text
 from taggers.formats.files import read_all
 from taggers.pipeline import Pipeline
-from taggers.splitter import Characters, Splitter
+from taggers.splitter import Characters, Splitter, multiword
 from tests.taggers.command_line import COMMAND, run
+from tests.taggers.treebanks import Language, with_clitics
+from tests.taggers.treebanks import treebank as made
 
 NAMES = ["Ann", "Bob", "Cleo", "Dan", "Eve"]
 VERBS = ["sees", "likes", "didn't", "wasn't", "asks"]
@@ -127,7 +130,7 @@ def test_sentences_tokens_and_words_of_unseen_text(folder):
 
 
 def test_words_of_multiword_tokens_keep_their_case():
-    rules = Splitter(None, {"n't": ("", "n't"), "ul": ("e", "le")}, {"aul": ("à", "le")})
+    rules = Splitter(None, endings={"n't": ("", "n't"), "ul": ("e", "le")}, exceptions={"aul": ("à", "le")})
     assert rules.words("Couldn't") == ("Could", "n't")
     assert rules.words("DIDN'T") == ("DID", "N'T")
     assert rules.words("dul") == ("de", "le")
@@ -136,18 +139,6 @@ def test_words_of_multiword_tokens_keep_their_case():
     assert rules.words("Aul") == ("À", "le")
     assert rules.words("other") == ()
     assert rules.words("\u0130sn't") == ("\u0130s".lower().capitalize(), "n't")  # one letter more
-
-
-def test_frequent_endings_win_and_the_rest_are_exceptions():
-    seen = [
-        ("can't", ("ca", "n't")),
-        ("don't", ("do", "n't")),
-        ("Won't", ("Wo", "n't")),
-        ("ain't", ("a", "in't")),
-    ]
-    endings, exceptions = splitter._rules(seen)
-    assert endings["n't"] == ("", "n't")
-    assert [Splitter(None, endings, exceptions).words(a) for a, _ in seen] == [b for _, b in seen]
 
 
 def test_plain_text_becomes_valid_conllu(folder):
@@ -227,7 +218,8 @@ def folder_free(folder):
 
 def test_keys_are_equal_where_the_texts_are():
     text = "don't do.\nI don't, DON'T go"
-    keys = Characters(text).columns().keys
+    block = Characters(text)
+    keys = np.stack(block.columns(*block.chunks()), 1)
     start = [at for at in range(len(text)) if text[at:].lower().startswith("don't")]
     assert len({*keys[start[:2], 2].tolist()}) == 1  # nothing before them
     assert keys[start[0], 3] != keys[start[1], 3]  # a comma follows
@@ -262,7 +254,8 @@ def test_malformed_rules_are_refused(folder, rules):
 
 
 def test_a_treebank_without_joined_tokens_gets_a_note_and_rules(folder):
-    text = "# text = nothing of the kind\n" + treebank(20).replace("SpaceAfter=No", "_")
+    rows = [row for row in treebank(20).split("\n") if "-" not in row.partition("\t")[0]]
+    text = "\n".join(["# text = nothing of the kind", *rows]).replace("SpaceAfter=No", "_")
     (folder / "apart.conllu").write_text(text)
     done = run("train", "ud", "apart.conllu", "-o", "apart.ssvm", cwd=folder)
     assert done.returncode == 0
@@ -290,3 +283,72 @@ def test_a_terminal_shows_the_progress_of_each_layer(folder):
         places = [shown.index(f"\r{layer}: 0 sentences".encode()) for layer in layers]
         assert places == sorted(places)
         assert shown.count(b"pass 2, dual") >= len(layers)
+
+
+KANA = "".join(map(chr, range(0x3042, 0x3072, 3)))
+HEBREW = "".join(map(chr, range(0x5D0, 0x5E8, 2)))
+
+
+def right(train, test):
+    """The share of the gold tokens that a splitter finds with all their words, and the splitter."""
+    trained = splitter.train_splitter(raw_text(train.encode()))
+    raw = raw_text(test.encode())
+    places = [at for at, label in enumerate(raw.labels) if label in "STst"]
+    wanted = {(at, token.form, tuple(token.words)) for at, token in zip(places, raw.tokens, strict=True)}
+    found = {(token.start, token.text, token.words) for tokens in trained.split(raw.text) for token in tokens}
+    return len(wanted & found) / len(wanted), trained
+
+
+@pytest.mark.parametrize(("alphabet", "syllables"), [(KANA, (1, 3)), ("ptkmnlaeiouy", (2, 3))])
+def test_words_without_spaces_are_found(alphabet, syllables):
+    language, options = Language.of(1, alphabet, syllables), {"mark": "\u3002", "documents": 5}
+    share, _ = right(made(language, 300, 1, **options), made(language, 50, 2, **options))
+    assert share > 0.8
+
+
+@pytest.mark.parametrize("alphabet", ["bdghtaeiou", HEBREW])
+def test_tokens_keep_the_spaces_that_they_contain(alphabet):
+    language = Language.of(2, alphabet, (1, 3), " ")
+    options = {"between": " ", "after": " ", "mark": "."}
+    share, _ = right(made(language, 400, 1, **options), made(language, 50, 2, **options))
+    assert share > 0.8
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "before", "after", "hidden"),
+    [
+        ("bdghtaeiou", ["ka", "mo", "s"], ["ni", "no"], "ha"),
+        (HEBREW, [*"\u05d4\u05d5\u05e9"], ["\u05e0\u05d9"], ""),
+    ],
+)
+def test_clitics_become_words(alphabet, before, after, hidden):
+    language, make = Language.of(3, alphabet, (2, 3)), with_clitics(before, after, hidden)
+    options = {"between": " ", "after": " ", "mark": ".", "make": make}
+    share, _ = right(made(language, 400, 1, **options), made(language, 60, 2, **options))
+    assert share > 0.9
+
+
+WRITTEN = st.text(alphabet="abcd=|\\-'", min_size=1, max_size=6)
+
+
+@given(WRITTEN, st.lists(WRITTEN, min_size=2, max_size=4))
+def test_edits_turn_a_token_into_its_words(surface, words):
+    changes = multiword.edits(surface, tuple(words))
+    assert len(changes) == len(surface)
+    assert multiword.edited(surface, changes) == tuple(words)
+
+
+def test_a_splitter_with_a_lexicon_is_saved(tmp_path):
+    language, make = Language.of(1, KANA, (1, 2)), with_clitics(["\u3093"], ["\u3092"])
+    text = made(language, 60, 1, mark="\u3002", make=make)
+    (tmp_path / "train.conllu").write_text(text)
+    with pytest.warns(UserWarning, match="no token has"):
+        pipeline = commands.train_ud(tmp_path / "train.conllu", tmp_path / "m.ssvm")
+    again, joined = Pipeline.load(tmp_path / "m.ssvm"), raw_text(text.encode()).text
+    assert shown(again.split(joined)) == shown(pipeline.split(joined))
+    assert load_model(tmp_path / "m.ssvm")[1]["layout"] == 3
+    arrays, meta = load_model(tmp_path / "m.ssvm")
+    for name in ("split.lexicon", "split.words", "split.places"):
+        save_model(tmp_path / "bad.ssvm", {key: one for key, one in arrays.items() if key != name}, meta)
+        with pytest.raises(ModelFileError):
+            Pipeline.load(tmp_path / "bad.ssvm")
