@@ -110,20 +110,21 @@ class InTurn:
 def measure(shards: int) -> dict[str, Any]:
     """Figures after each pass."""
     from corpora import find
+    from structsvm.files import SparseRows
     from taggers import SequenceTagger, metrics
     from taggers.labels.files import read_labelled
     from taggers.labels.label_encoding import GoldLabels
-    from taggers.trainer import Trainer, new_optimizer
+    from taggers.sources.memory import MemorySource
+    from taggers.trainer import new_optimizer, problem_of
 
     train, test = (read_labelled(find("conll2000") / f"{name}.txt").columns for name in ("train", "test"))
     gold, known = (GoldLabels.from_column(columns, columns.width - 1) for columns in (train, test))
     tagger = SequenceTagger(template="conll2000", cutoff=3, C=0.1, constrained=False)
     settings = tagger.settings()
     model = tagger._new_model(train, train.width - 1, gold.triples(), settings)
-    trainer = Trainer(model, settings)
-    labels, model.labels = trainer.labels(gold)
-    X, y = trainer.learn(train, labels, cutoff=3)
-    problem = new_optimizer(model, settings).problem
+    source = MemorySource(train, gold)
+    ((X, y),) = source.datasets(model, source.survey("label"), settings)
+    problem = problem_of(new_optimizer(model, settings))
     n_weights = problem.offset + len(model.table) * problem.stride
     learner = InTurn(problem, X, y, n_weights, shards, C=0.1, n_reprocess=settings["reprocess"])
     points = []
@@ -131,7 +132,8 @@ def measure(shards: int) -> dict[str, Any]:
         for _ in range(n_rounds(shards)):
             learner.round()
         primal, dual = learner.objectives()
-        now = model.with_weights(learner.w[:n_weights])
+        rows = SparseRows.from_vector(learner.w[:n_weights], model.n_rows, problem.stride, problem.width)
+        now = model.with_rows(rows)
         points.append({
             "cpu": learner.cpu, "argmax": learner.argmax, "bytes": learner.sent, "primal": primal,
             "dual": dual, "f1": 100 * metrics.score_ids(known, now.tag(test), now.names, phrases=True),

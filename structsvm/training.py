@@ -167,7 +167,7 @@ def passes(
         else:
             _make_pass(learner, score, callbacks, report)
     if report.ended == "epochs" and (advice := learner.unconverged()):
-        warnings.warn(advice, ConvergenceWarning, stacklevel=_user_level())
+        warnings.warn(advice, ConvergenceWarning, stacklevel=user_level())
     return report
 
 
@@ -197,7 +197,7 @@ def _make_pass(
     report.ended = "learner" if ended else "callback" if any(asked) else ""
 
 
-def _user_level() -> int:
+def user_level() -> int:
     """The `stacklevel` with which the caller warns about the first line outside of these packages."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OWN:

@@ -11,6 +11,7 @@ import numpy as np
 
 from structsvm.files import DataError
 from structsvm.problems.sequence import SequenceProblem, Sequences
+from structsvm.training import user_level
 
 LARGE = 2e9  # bytes: below this, nothing is said
 MANY = 300  # labels: exact inference compares all pairs of them for each token
@@ -69,7 +70,8 @@ def check_memory(
     if many:
         warnings.warn(
             f"exact inference with {problem.n_labels:,} labels is slow, as it compares all pairs of them for "
-            "each token; greedy inference is several times faster", ManyLabelsWarning, stacklevel=5,
+            "each token; greedy inference is several times faster", ManyLabelsWarning,
+            stacklevel=user_level(),
         )  # fmt: skip
     if needed < LARGE:
         return many
@@ -84,7 +86,7 @@ def check_memory(
     room = machine_memory()
     if needed > room:
         raise DataError(f"{text}: this machine has {room / 1e9:.1f} GB")
-    warnings.warn(text, TrainingMemoryWarning, stacklevel=5)
+    warnings.warn(text, TrainingMemoryWarning, stacklevel=user_level())
     return True
 
 

@@ -48,7 +48,7 @@ from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.label_bigrams import LabelBigrams
 from taggers.features.real_values import called, real_features, real_names
 from taggers.features.template import Template
-from taggers.features.word_classes import word_keys
+from taggers.features.word_classes import merged, word_keys
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import by_label
@@ -56,7 +56,7 @@ from taggers.labels.parts import all_parts, label_parts, values
 from taggers.options import OPTIONS
 
 if TYPE_CHECKING:
-    from structsvm.optimizers import Optimizer
+    from structsvm.training import Learner
 
 MOST_ALIKE = 64
 LARGEST_BIAS = 1e6  # far above any score, and exact enough in float32
@@ -125,20 +125,14 @@ class TaggerModel:
             options["barred"] = (~np.vstack([follow, first]), ~last)
         return SequenceProblem(len(self.labels), **options)
 
-    def with_weights(self, weights: np.ndarray | Optimizer) -> TaggerModel:
-        """This model with the weights of an optimizer."""
-        return self.with_rows(self.rows_of(weights))
+    def with_weights(self, learner: Learner) -> TaggerModel:
+        """This model with the weights of a learner."""
+        return self.with_rows(self.rows_of(learner))
 
-    def rows_of(self, weights: np.ndarray | Optimizer) -> SparseRows:
-        """The weights of an optimizer as rows, in float32, with the bias; rows without examples are zero."""
+    def rows_of(self, learner: Learner) -> SparseRows:
+        """The weights of a learner as rows, in float32, with the bias; rows without examples are zero."""
         problem = self.problem()
-        if isinstance(weights, np.ndarray):
-            whole = len(weights) // problem.stride * problem.stride
-            rows = SparseRows.from_dense(
-                weights[:whole].reshape(-1, problem.stride), problem.width, self.n_rows
-            )
-        else:
-            rows = weights.weight_rows(self.n_rows, problem.stride, problem.width)
+        rows = learner.weight_rows(self.n_rows, problem.stride, problem.width)
         return rows.shifted(len(self.labels) + 1, self.shift) if self.bias else rows
 
     @property
@@ -249,6 +243,10 @@ class TaggerModel:
     def weight_names(self) -> list[str]:
         """The names of the columns of a row of weights: labels or, if labels share weights, parts."""
         return all_parts(self.labels) if self.share else self.labels
+
+    def with_words(self, words: KeyTable) -> TaggerModel:
+        """This model with more words of training data, given by their keys."""
+        return replace(self, words=merged(self.words, words.halves))
 
     def knows(self, words: list[str]) -> set[str]:
         """Those of the words that occurred in the training data."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from structsvm.files.quantise import DTYPES
 from structsvm.options import (
     GIVEN,
     Option,
@@ -50,20 +51,23 @@ class TaggerOptions:
         "them automatically. In Python, pass a file, a list of files, or a dict of names.",
         default=None, flag="--classes", metavar="[NAME=]FILE", repeatable=True, kept=False,
         fixed_on_resume=True,
+        sources=("memory",),
     )  # fmt: skip
     text: Any = option(
         help="Raw text from which word classes are learned, together with the words of the training data; "
         "they are called text in templates.",
         default=None, flag="--text", metavar="FILE", repeatable=True, kept=False, fixed_on_resume=True,
+        sources=("memory",),
     )  # fmt: skip
     class_words: int | None = option(
         help="Keep only this many words of each file of word classes, the most frequent ones.",
-        default=None, low=1, flag="--class-words", kept=False, fixed_on_resume=True, needs={"classes": GIVEN},
+        default=None, low=1, flag="--class-words", kept=False, fixed_on_resume=True,
+        sources=("memory",), needs={"classes": GIVEN},
     )  # fmt: skip
     n_classes: int = option(
         help="The number of classes into which the words of --text or word vectors are clustered.",
         default=500, low=2, high=1_000_000, flag="--n-classes", kept=False, fixed_on_resume=True,
-        needs={"text": GIVEN, "classes": GIVEN},
+        sources=("memory",), needs={"text": GIVEN, "classes": GIVEN},
     )  # fmt: skip
     gazetteers: Any = option(
         help="A list of names, one per line: the longest match is an attribute in templates, as in 'ner + "
@@ -71,10 +75,11 @@ class TaggerOptions:
         "that maps names to files or lists of entries.",
         default=None, flag="--gazetteer", metavar="NAME=FILE", repeatable=True, kept=False,
         fixed_on_resume=True,
+        sources=("memory",),
     )  # fmt: skip
     fold_gazetteers: bool = option(
         help="Ignore case when matching gazetteers.",
-        default=False, flag="--fold-gazetteers", kept=False, fixed_on_resume=True,
+        default=False, flag="--fold-gazetteers", kept=False, fixed_on_resume=True, sources=("memory",),
         needs={"gazetteers": GIVEN},
     )  # fmt: skip
     vectors: Any = option(
@@ -83,16 +88,19 @@ class TaggerOptions:
         "and files, a dict of words and numbers, or a spaCy pipeline.",
         default=None, flag="--vectors", metavar="[NAME=]FILE", repeatable=True, kept=False,
         fixed_on_resume=True,
+        sources=("memory",),
     )  # fmt: skip
     features: Any = option(
         help="A function that adds features to a token. It receives the tokens of a sentence and a "
         "position, and returns a dict or a list. Model files do not contain it: pass it to `load` too.",
         default=None, valid=is_function, kept=False,
+        sources=("memory",),
     )  # fmt: skip
     documents: int = option(
         help="Number of sentences in a document, if the data do not mark where documents begin (-DOCSTART-, "
         "# newdoc). Templates use documents in doc_form and doc_label, as in 'ner + doc_form[0]'.",
         default=20, low=1, flag="--documents", fixed_on_resume=True,
+        sources=("memory",),
     )  # fmt: skip
     algorithm: str | None = option(
         help="The training algorithm: larank, pa, perceptron or svmstruct.",
@@ -141,6 +149,7 @@ class TaggerOptions:
     share: bool | None = option(
         help="Labels share the weights of their parts (Case=Nom of all labels that have it); greedy only.",
         default=False, defaults={"morph": True}, fixed_on_resume=True,
+        sources=("memory",),
     )  # fmt: skip
     label_weight: dict[str, float] | None = option(
         help="Cost of missing a label, a phrase type, or any phrase (phrases=3). In Python, pass a dict; on "
@@ -170,8 +179,8 @@ class TaggerOptions:
         default=0, valid=unchecked, low=0, flag="--seed", kept=False,
     )  # fmt: skip
     jobs: int = option(
-        help="Number of threads that train (LaRank only), label sentences and score held-out data; 0 uses "
-        "all cores.",
+        help="Number of threads that train (LaRank on data in memory), label sentences and score held-out "
+        "data; 0 uses all cores.",
         default=1, low=0, high=1_024, flag="--jobs", kept=False,
     )  # fmt: skip
     shards: int | None = option(
@@ -179,12 +188,74 @@ class TaggerOptions:
         "fewer for a small data set, and on a cluster one for each thread of its workers. It changes the "
         "model: set it to get the same model, bit for bit, with any number of threads and workers.",
         default=None, low=1, high=10_000, flag="--shards", needs={"algorithm": ("larank",)},
+        sources=("memory", "cluster"),
     )  # fmt: skip
     callback: Any = option(
         help="Called with a TrainingPoint several times per second; training stops when it returns True. If "
         "it has a method `scored`, this receives each score on held-out data. If its attribute `primal` is "
         "true, the last point of each pass also has the primal objective and the duality gap.",
         default=None, valid=is_function, kept=False,
+    )  # fmt: skip
+
+
+@with_options
+class TrainOptions:
+    """The options of `structsvm train` that choose where the data are and what becomes of the model."""
+
+    OPTIONS: ClassVar[dict[str, Option]]
+
+    dev: str = option(
+        help="Held-out file: keep the model of the best epoch, and stop when the score gets worse. For ner, "
+        "also train with greedy inference and IOB2, and keep the better model; this takes about twice as "
+        "long.",
+        default=None, flag="--dev",
+    )  # fmt: skip
+    resume: str = option(
+        help="Resume the training of this model.",
+        default=None, flag="--resume",
+        sources=("memory",),
+    )  # fmt: skip
+    keep_state: bool = option(
+        help="Save the training state, so that training resumes exactly.",
+        default=False, flag="--keep-state",
+        sources=("memory",),
+    )  # fmt: skip
+    dtype: str = option(
+        help="Type of the saved weights: float32, float16 or int8, the smallest.",
+        default="float32", choices=DTYPES, flag="--dtype",
+    )  # fmt: skip
+    prune: float = option(
+        help="Drop weights of this magnitude or less, and features left without weights.",
+        default=None, low=0, flag="--prune",
+    )  # fmt: skip
+    calibrate: bool = option(
+        help="Calibrate the probabilities of labels on the --dev file.",
+        default=False, flag="--calibrate", needs={"dev": GIVEN},
+    )  # fmt: skip
+    fit_bias: bool = option(
+        help="Find the bias of O with the best F1 on the --dev file.",
+        default=False, flag="--fit-bias", needs={"dev": GIVEN},
+    )  # fmt: skip
+    curve: str = option(
+        help="Write the training curve (seconds, dual, ...) to this file.",
+        default=None, flag="--curve",
+        sources=("memory",),
+    )  # fmt: skip
+    cluster: str = option(
+        help="Train on a Dask cluster: the address of its scheduler, such as tcp://host:8786, or local:4 for "
+        "4 processes on this machine. The file can be a quoted pattern, such as 'part-*.conll.gz'. The model "
+        "depends on the number of threads of the cluster unless you set --shards.",
+        default=None, flag="--cluster", excludes=("memory",),
+    )  # fmt: skip
+    checkpoint: str = option(
+        help="With --cluster: save every round in this folder; the same command continues a training that "
+        "was stopped.",
+        default=None, flag="--checkpoint", needs={"cluster": GIVEN},
+    )  # fmt: skip
+    memory: str = option(
+        help="Train in about this much memory, such as 200M, on a file of any size. Slices of the file are "
+        "kept in the folder for temporary files.",
+        default=None, flag="--memory",
     )  # fmt: skip
 
 
@@ -215,21 +286,28 @@ def needs_greedy(given: Mapping[str, Any]) -> bool:
     )
 
 
-def checked_settings(tagger: Any) -> dict[str, Any]:
-    """The settings for training; refuse values out of range and options without effect."""
+def checked_settings(tagger: Any, source: str = "memory", *, scored: bool = False) -> dict[str, Any]:
+    """The settings for training; refuse values out of range and options without effect.
+
+    source: where the training data are. scored: whether held-out data decide when to stop.
+    """
     values, table = settings(tagger), tuple(tagger.OPTIONS.values())
+    if scored and tagger.epochs is None:
+        values["epochs"] = DEV_EPOCHS
     for one in table:
         try:
             one.check(values[one.name])
         except ValueError as error:
             raise ValueError(f"{error}{_remedy(tagger, one)}") from None
-    check_conflicts(table, given_options(tagger), values)
+    check_conflicts(table, given_options(tagger), values, source=source)
+    if source != "memory" and values["algorithm"] != "larank":
+        raise ValueError(f"{values['algorithm']} trains only from memory; use larank, or data in memory")
     return values
 
 
 def _remedy(tagger: Any, one: Option) -> str:
     """Say what to do about a value out of range from a model file, which may be older than the bound."""
-    saved = {} if tagger._trainer is None else tagger._trainer.model.parameters
+    saved = {} if tagger._state is None else tagger._state.model.parameters
     if one.name not in saved or saved[one.name] != getattr(tagger, one.name):
         return ""
     flag = f" ({one.flag} on the command line)" if one.flag else ""

@@ -15,7 +15,7 @@ from structsvm.problems.sequence import SequenceLabels, Sequences
 from taggers.features.documents import document_numbers
 from taggers.features.extract import KeyTable, as_columns
 from taggers.model import TaggerModel
-from taggers.trainer import Dataset, Settings, Trainer
+from taggers.trainer import Dataset, Settings, begin, figures_of, train
 
 FOLDS = 3
 
@@ -56,8 +56,8 @@ def _folds(columns: Any, size: int) -> np.ndarray:
 def _trained(
     model: TaggerModel, X: Sequences, y: SequenceLabels, settings: Settings, weight: Any
 ) -> TaggerModel:
-    trainer = Trainer(model, settings)
     dataset = Dataset(X, y)
-    trainer.begin(dataset, settings, weight)
-    trainer.run(dataset.figures(), settings)
-    return trainer.model
+    optimizer, fingerprint = begin(model, dataset, settings, weight), dataset.fingerprint()
+    return train(
+        model, optimizer, settings, len(X), X.n_tokens, figures=lambda _: figures_of(optimizer, fingerprint)
+    )

@@ -16,17 +16,17 @@ from structsvm import active
 from structsvm.files import SparseRows
 from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
+from structsvm.optimizers import Optimizer
 from structsvm.options import with_options
 from structsvm.problems.sequence import Sequences
 from structsvm.threads import StoppablePool
 from structsvm.validation import check_count, meant, n_threads
 from taggers import metrics, options
 from taggers.explanation import explain
-from taggers.features.extract import KeyTable, first_token, has_own_features, has_ready_features
+from taggers.features.extract import KeyTable, has_ready_features
 from taggers.features.knowledge import Knowledge, choose_template
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
-from taggers.labels.candidates import seen_labels
 from taggers.labels.label_encoding import (
     GoldLabels,
     detect_scheme,
@@ -36,8 +36,10 @@ from taggers.labels.label_encoding import (
 )
 from taggers.memory import release_memory
 from taggers.model import TaggerModel, replace_knowledge
-from taggers.rounds import first_round
-from taggers.trainer import Dataset, Score, Trainer, TrainingPoint, shared
+from taggers.online import Fitted, Online
+from taggers.sources.base import Source
+from taggers.sources.memory import MemorySource, as_sentences, as_tokens, input_width, n_sentences
+from taggers.trainer import Dataset, HeldOut, TrainingPoint, shared, train
 
 BIASES = [k / 10 for k in range(-10, 11)]  # values for O that `fit_bias` tries
 
@@ -55,40 +57,6 @@ class LabelLists(list[list[str]]):
         return array
 
 
-def as_sentences(X: Any) -> Any:
-    """X with lengths: generators become lists."""
-    if isinstance(X, Columns):
-        return X
-    if not isinstance(X, Iterable):
-        raise TypeError(f"X must be a list of sentences, got {X!r}"[:300])
-    return [as_tokens(sentence) for sentence in X]
-
-
-def as_tokens(sentence: Any) -> list[Any]:
-    """A sentence as a list of tokens; a string is rejected, because it would become a list of letters."""
-    if isinstance(sentence, str):
-        raise TypeError(
-            f"a sentence must be a list of tokens, got the string {sentence[:40]!r}; split it into words "
-            "(structsvm tag does this for plain text files)"
-        )
-    if not isinstance(sentence, Iterable):
-        raise TypeError(f"a sentence must be a list of tokens, got {sentence!r}"[:300])
-    return list(sentence)
-
-
-def n_sentences(X: Any) -> int:
-    """The number of sentences."""
-    return X.n_sentences if isinstance(X, Columns) else len(X)
-
-
-def input_width(X: Any, gold: GoldLabels) -> int:
-    """The number of input columns: those before the column of the labels."""
-    if isinstance(X, Columns):
-        return X.width if gold.column is None else gold.column
-    first = first_token(X)
-    return len(first) - has_own_features(first) if isinstance(first, tuple) else 1
-
-
 @with_options
 class SequenceTagger(options.TaggerOptions, Estimator):
     """Label the tokens of sentences with a structured SVM.
@@ -103,7 +71,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     """
 
     TASK: ClassVar[str] = "label"
-    _trainer: Trainer | None = None
+    _state: Fitted | None = None
 
     def settings(self) -> dict[str, Any]:
         """The value of every option: the given one, or the default of the class."""
@@ -119,32 +87,32 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         training.
         """
         with training(self):
-            X = as_sentences(X)
-            settings = options.checked_settings(self)
-            if X_dev is not None and self.epochs is None:
-                settings["epochs"] = options.DEV_EPOCHS
-            settings = shared(settings, n_sentences(X))
-            gold = GoldLabels.to_learn(X, y)
-            trainer = Trainer(self._new_model(X, input_width(X, gold), gold.triples(), settings), settings)
-            labels, names = trainer.labels(gold)
-            model, first = trainer.model, None
-            model.labels = list(names)
-            if model.needs_first_round:
-                model.first_round, first = first_round(X, labels, model, settings, sample_weight)
-            dataset = trainer.learn(
-                X, labels, cutoff=settings["cutoff"], keep_names=self.keep_names, first=first,
-                jobs=n_threads(self.jobs),
-            )  # fmt: skip
-            trainer.model.candidates = seen_labels(trainer.model, X, labels)
-            figures = dataset.figures()
-            score = self._dev_score(trainer, X_dev, y_dev)
+            return self._fit(MemorySource(X, y, sample_weight), X_dev, y_dev)
+
+    def fit_source(self, source: Source, X_dev: Any = None, y_dev: Any = None) -> Self:
+        """Train on data in memory, in a file that is larger than memory, or on a cluster; see `fit`."""
+        with training(self):
+            return self._fit(source, X_dev, y_dev)
+
+    def _fit(self, source: Source, X_dev: Any, y_dev: Any) -> Self:
+        settings = options.checked_settings(self, source.kind, scored=X_dev is not None)
+        facts = source.survey(self.TASK)
+        settings = shared(settings, facts.sentences) if source.kind == "memory" else settings
+        model = self._new_model(source.X, facts.width, facts.triples, settings)
+        try:
+            learner = source.learner(model, settings, source.datasets(model, facts, settings))
+            model.files = facts.columns  # not of the first round
+            score, trained = self._held_out(model, X_dev, y_dev), None
             try:
-                trainer.begin(dataset, settings, sample_weight)
-                del labels, dataset  # the optimizer has its own copy
-                trainer.run(figures, settings, score)
+                trained = train(
+                    model, learner, settings, facts.sentences, facts.tokens, score=score,
+                    report=source.report(learner), callbacks=[source.keep], figures=source.figures,
+                )  # fmt: skip
             finally:
-                if trainer.is_started:  # or else the data were rejected
-                    self._trainer = trainer
+                trained = trained or model.with_weights(learner)
+                self._state = source.fitted(trained, settings, learner)
+        finally:
+            source.close()
         return self
 
     def resume(
@@ -158,25 +126,27 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """
         X = as_sentences(X)
         settings = shared(options.checked_settings(self), n_sentences(X))
-        with training(self), training(trainer := self._fitted(), self):
-            trainer.check_unchanged(settings)
-            model = trainer.finished()
+        with training(self), training(state := self._fitted(), self):
+            online = Online.of(state)
+            online.check_unchanged(settings)
+            model = online.settle()
             _check_one_round(model)
             gold = GoldLabels.to_learn(X, y)
-            with trainer.unless_rejected():
-                self._loosen(trainer, gold.distinct())
-                labels, names = trainer.labels(gold)
+            with online.unless_rejected():
+                self._loosen(online, gold.distinct())
+                labels, names = online.labels(gold)
                 dataset = Dataset(model.features(X, jobs=n_threads(self.jobs)), labels)
-                same = trainer.resume(dataset, settings, sample_weight)
+                same = online.resume(dataset, settings, sample_weight)
                 if same:
-                    trainer.note(X, keep_names=self.keep_names)
+                    online.note(X, keep_names=self.keep_names)
                 else:
-                    trainer.widen(names, settings)
-                    dataset = trainer.learn(X, labels, keep_names=self.keep_names)
-                score = self._dev_score(trainer, X_dev, y_dev)
+                    online.widen(names, settings)
+                    dataset = online.learn(X, labels, keep_names=self.keep_names)
+                score = self._held_out(online.model, X_dev, y_dev)
                 if not same:
-                    trainer.take(dataset, sample_weight)
-                trainer.run(dataset.figures(), settings, score)
+                    online.take(dataset, sample_weight)
+                self._state = online
+                online.run(dataset.figures(), settings, score)
         return self
 
     def partial_fit(
@@ -190,21 +160,22 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         settings = options.checked_settings(self)
         X = as_sentences(X)
         gold, classes = GoldLabels.to_learn(X, y), list(classes or ())
-        trainer = self._new_trainer(X, gold, classes) if self._trainer is None else self._fitted()
-        with training(self), training(trainer, self):
-            trainer.check_unchanged(settings)
-            _check_one_round(trainer.model)
+        state = self._unlearned(X, gold, classes) if self._state is None else self._fitted()
+        with training(self), training(state, self):
+            online = Online.of(state)
+            online.check_unchanged(settings)
+            _check_one_round(online.model)
             try:
-                with trainer.unless_rejected():
-                    self._loosen(trainer, gold.distinct() | set(classes))
-                    labels, names = trainer.labels(gold, classes)
-                    trainer.widen(names, settings)
-                    dataset = trainer.learn(X, labels, keep_names=self.keep_names)
-                    trainer.extend(dataset, settings, sample_weight)
+                with online.unless_rejected():
+                    self._loosen(online, gold.distinct() | set(classes))
+                    labels, names = online.labels(gold, classes)
+                    online.widen(names, settings)
+                    dataset = online.learn(X, labels, keep_names=self.keep_names)
+                    online.extend(dataset, settings, sample_weight)
             finally:
-                if trainer.is_started:  # or else the data were rejected before anything was learned
-                    self._trainer = trainer
-            trainer.forget(settings)
+                if online.is_started:  # or else the data were rejected before anything was learned
+                    self._state = online
+            online.forget(settings)
         return self
 
     def forget(self, *, max_features: int | None = None, max_support: int | None = None) -> Self:
@@ -217,14 +188,15 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         for name, value in bounds.items():
             self.OPTIONS[name].check(value)
         settings = options.checked_settings(self) | bounds
-        with training(self), training(trainer := self._fitted(), self):
-            trainer.forget(settings)
+        with training(self), training(state := self._fitted(), self):
+            self._state = Online.of(state)
+            self._state.forget(settings)
         return self
 
-    def _new_trainer(self, X: Any, gold: GoldLabels, classes: Sequence[str]) -> Trainer:
+    def _unlearned(self, X: Any, gold: GoldLabels, classes: Sequence[str]) -> Online:
+        """A model that has learned nothing."""
         settings = self.settings()
-        model = self._new_model(X, input_width(X, gold), gold.triples(), settings, classes)
-        return Trainer(model, settings)
+        return Online(self._new_model(X, input_width(X, gold), gold.triples(), settings, classes), settings)
 
     def declare(self, classes: Sequence[str], *, width: int = 1, X: Any = None) -> Self:
         """Make labels known before there are data with them.
@@ -235,21 +207,21 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         settings = options.checked_settings(self)
         check_count(width=width, low=1)
         with training(self):
-            trainer = self._trainer
-            if trainer is None:
+            state = self._state
+            if state is None:
                 words = None if X is None else as_sentences(X)
-                model = self._new_model(words, width, Counter(), settings, list(classes))
-                trainer = Trainer(model, settings)
-            with training(trainer, self):
-                trainer.check_unchanged(settings)
-                _check_one_round(trainer.model)
-                self._loosen(trainer, classes)
-                model, names = trainer.finished(), trainer.index()
+                state = Online(self._new_model(words, width, Counter(), settings, list(classes)), settings)
+            with training(state, self):
+                online = Online.of(state)
+                online.check_unchanged(settings)
+                _check_one_round(online.model)
+                self._loosen(online, classes)
+                model, names = online.settle(), online.index()
                 names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
                 if names.names:
-                    trainer.widen(names.names, settings)
-                    trainer.start()
-                self._trainer = trainer
+                    online.widen(names.names, settings)
+                    online.start()
+                self._state = online
         return self
 
     @property
@@ -257,16 +229,16 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """Whether labels need not mark phrases: nobody asked for a scheme."""
         return self.constrained is None and self.settings()["labels"] == "none"
 
-    def _loosen(self, trainer: Trainer, labels: Iterable[str]) -> None:
+    def _loosen(self, online: Online, labels: Iterable[str]) -> None:
         """Drop the scheme of a model if nobody asked for it and new labels are not of this scheme."""
-        model = trainer.model
+        model = online.model
         if self._any_labels and model.outer != "none" and not schemes.has(model.outer, labels):
             warnings.warn(
                 f"some new labels are not of the scheme {model.outer}, so from now on all label sequences "
                 "are allowed; set constrained=False if your labels do not mark phrases",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-            trainer.model = replace(trainer.finished(), outer="none", inner="none", constrained=False)
+            online.model = replace(online.settle(), outer="none", inner="none", constrained=False)
 
     def _new_model(
         self,
@@ -298,39 +270,20 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             knowledge=knowledge,
         )  # fmt: skip
 
-    def _dev_score(self, trainer: Trainer, X: Any, y: Any) -> Score | None:
-        """A function that scores a model on development data, if there are any."""
+    def _held_out(self, model: TaggerModel, X: Any, y: Any) -> HeldOut | None:
+        """Held-out data for a model, if there are any."""
         if X is None:
             return None
         X = as_sentences(X)
-        gold = GoldLabels.of(X, y)
-        features = trainer.model.features(X, jobs=n_threads(self.jobs))
-        phrases = trainer.model.outer != "none"
-        trainer.score_name = metrics.score_name(gold, phrases=phrases)
-        scored = getattr(self.callback, "scored", lambda value: None)
-        used = np.zeros(len(trainer.model.table), bool)  # a decoder of these rows needs little memory
-        used[features.rows] = True
-        if trainer.model.candidates is not None:
-            used[trainer.model.candidates.rows] = True
-        if features.bigrams is None:
-            features = replace(features, rows=(np.cumsum(used, dtype=np.int32) - 1)[features.rows])
-
-        def score(model: TaggerModel) -> float:
-            if features.bigrams is None:
-                model = model.with_rows_of(used)
-            ids = model.tag(features, jobs=n_threads(self.jobs))
-            value = metrics.score_ids(gold, ids, model.names, phrases=phrases)
-            scored(value)
-            return value
-
-        return score
+        gold, jobs = GoldLabels.of(X, y), n_threads(self.jobs)
+        return HeldOut(model, X, gold, jobs=jobs, callback=self.callback)
 
     # -- labelling ------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> list[list[str]]:
         """The labels of each sentence."""
-        with reading(trainer := self._fitted(), self):
-            model = trainer.finished()
+        with reading(state := self._fitted(), self):
+            model = state.settle()
             parts = self._label(X, model)
         return LabelLists(labels for ids, ptr in parts for labels in split_by_sentence(ids, model.names, ptr))
 
@@ -352,8 +305,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         Forced labels are in the scheme that the model was trained in, such as IOBES for a `Chunker`, whatever
         the scheme of the training data: see `model_.labels`.
         """
-        with reading(trainer := self._fitted(), self):
-            model = trainer.finished()
+        with reading(state := self._fitted(), self):
+            model = state.settle()
             features = model.features([as_tokens(tokens)])
             force = None if not forced else _forced(forced, features.n_tokens, model)
             return [model.names[k] for k in model.tag(features, forced=force)]
@@ -370,8 +323,9 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         margins: an array of float32 that receives the margin of each token. live: avoid the pause in which
         many sentences after `partial_fit` fetch all weights; each sentence then takes longer.
         """
-        with reading(trainer := self._fitted(), self):
-            return trainer.tag(columns, margins=margins, live=live), trainer.model.names
+        with reading(state := self._fitted(), self):
+            model, features = state.near(state.model.features(columns), live=live)
+            return model.tag(features, margins=margins), model.names
 
     def predict_margins(self, X: Any) -> list[list[float]]:
         """For each token the score of the best labelling minus that of the best with another label there.
@@ -379,8 +333,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         The margin is inf where no other label is possible.
         """
         jobs = n_threads(self.jobs)
-        with reading(trainer := self._fitted(), self):
-            model, features = self._features(X, trainer)
+        with reading(state := self._fitted(), self):
+            model, features = self._features(X, state)
             margins = np.zeros(features.n_tokens, np.float32)
             model.tag(features, margins=margins, jobs=jobs)
         return [margins[start:stop].tolist() for start, stop in pairwise(features.sentence_ptr.tolist())]
@@ -392,8 +346,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         temperature; before that it is 1, and the probabilities are not calibrated. With greedy inference,
         the probability of a label depends on the labels chosen before it.
         """
-        with reading(trainer := self._fitted(), self):
-            model, features = self._features(X, trainer)
+        with reading(state := self._fitted(), self):
+            model, features = self._features(X, state)
             rows = model.marginals(features).tolist()
         found = [dict(zip(model.names, row, strict=True)) for row in rows]
         return [found[start:stop] for start, stop in pairwise(features.sentence_ptr.tolist())]
@@ -402,9 +356,9 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """Find the temperature of probabilities on labelled sentences that were not used in training."""
         X = as_sentences(X)
         gold = GoldLabels.of(X, y)
-        with training(self), training(trainer := self._fitted(), self):
-            model = trainer.finished()
-            trainer.model = model.calibrated(model.features(X), gold.positions(model.names))
+        with training(self), training(state := self._fitted(), self):
+            model = state.settle()
+            state.model = model.calibrated(model.features(X), gold.positions(model.names))
         return self
 
     def add_bias(self, bias: Mapping[str, float]) -> Self:
@@ -413,8 +367,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         Names are those of `label_weight`. Further training keeps the constants: they are added to the weights
         that it learns. A model without its training state starts from weights that include them.
         """
-        with training(self), training(trainer := self._fitted(), self):
-            trainer.model = trainer.finished().biased(bias)
+        with training(self), training(state := self._fitted(), self):
+            state.model = state.settle().biased(bias)
         return self
 
     def fit_bias(self, X: Any, y: Any) -> Self:
@@ -424,8 +378,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """
         X = as_sentences(X)
         gold = GoldLabels.of(X, y)
-        with reading(trainer := self._fitted(), self):
-            model = trainer.finished()
+        with reading(state := self._fitted(), self):
+            model = state.settle()
             if model.outer == "none" or schemes.OUTSIDE not in model.labels:
                 raise ValueError("fit_bias needs labels of phrases with O, such as those of chunk and ner")
             features = model.features(X)
@@ -439,8 +393,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
     def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
         """The n best labellings of each sentence, as (score, labels); needs exact inference."""
-        with reading(trainer := self._fitted(), self):
-            model, features = self._features(X, trainer)
+        with reading(state := self._fitted(), self):
+            model, features = self._features(X, state)
             best = [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
             return [[(score, [model.names[k] for k in path]) for score, path in one] for one in best]
 
@@ -462,14 +416,14 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             return np.concatenate([np.zeros(0), *margins]), np.cumsum([0, *map(len, margins)])
 
         return active.query(
-            len(words), n, None if self._trainer is None else margins_of, strategy=strategy, sample=sample,
+            len(words), n, None if self._state is None else margins_of, strategy=strategy, sample=sample,
             contents=None if has_ready_features(pool) else words, random_state=self.random_state,
         )  # fmt: skip
 
     def explain(self, tokens: Sequence[Any]) -> list[dict[str, Any]]:
         """For each token of a sentence its label, and the features that support it with their weights."""
-        with reading(trainer := self._fitted(), self):
-            return explain(trainer.finished(), as_tokens(tokens))
+        with reading(state := self._fitted(), self):
+            return explain(state.settle(), as_tokens(tokens))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens with the right label, among those with a gold label.
@@ -479,25 +433,29 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """
         X = as_sentences(X)
         gold = GoldLabels.of(X, y)
-        with reading(trainer := self._fitted(), self):
-            model = trainer.finished()
+        with reading(state := self._fitted(), self):
+            model = state.settle()
             ids = [ids for ids, _ in self._label(X, model)]
         phrases = self.TASK in ("chunk", "ner") and model.outer != "none"
         found = np.concatenate([np.zeros(0, np.int32), *ids])
         return metrics.score_ids(gold, found, model.names, phrases=phrases)
 
-    def _features(self, X: Any, trainer: Trainer) -> tuple[TaggerModel, Sequences]:
-        return trainer.near(trainer.model.features(as_sentences(X)))
+    def _features(self, X: Any, state: Fitted) -> tuple[TaggerModel, Sequences]:
+        return state.near(state.model.features(as_sentences(X)))
 
-    def release(self) -> Self:
+    def release(self, *, compact: bool = False) -> Self:
         """Free the memory that training needed: the data, the support patterns and the training curve.
 
         You can still train the tagger, like a model that was saved without its training state.
+        compact: also drop features without weights, as model files do.
         """
-        with training(self), training(trainer := self._fitted(), self):
-            self._trainer = Trainer(trainer.finished(), self.settings())
-            self._trainer.scores = trainer.scores
-        del trainer
+        with training(self), training(state := self._fitted(), self):
+            model = state.settle()
+            if compact:
+                model = model.compact()
+                model.release()
+            self._state = Fitted(model, self.settings())
+        del state
         release_memory()
         return self
 
@@ -506,22 +464,22 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
         classes, gazetteers: as in the constructor, for names that the model has already.
         """
-        with training(self), training(trainer := self._fitted(), self):
-            trainer.model = replace_knowledge(trainer.finished(), classes=classes, gazetteers=gazetteers)
+        with training(self), training(state := self._fitted(), self):
+            state.model = replace_knowledge(state.settle(), classes=classes, gazetteers=gazetteers)
         return self
 
     # -- results --------------------------------------------------------------------------------
 
-    def _fitted(self) -> Trainer:
-        """The trainer; its model follows the options that can change after training."""
-        if self._trainer is None:
+    def _fitted(self) -> Fitted:
+        """The model with its settings; it follows the options that can change after training."""
+        if self._state is None:
             raise self.not_fitted()
-        model = self._trainer.model
+        model = self._state.model
         for part in (model, model.first_round):
             if part is not None:
                 part.function = self.features
                 part.documents = part.documents if self.documents is None else self.documents
-        return self._trainer
+        return self._state
 
     @property
     def model_(self) -> TaggerModel:
@@ -533,22 +491,22 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         return self._fitted().model
 
     @property
-    def optimizer_(self) -> Any:
-        """The optimizer, if this tagger has been trained and not only loaded."""
-        if self._trainer is None or self._trainer.optimizer is None:
+    def optimizer_(self) -> Optimizer:
+        """The optimizer, if this tagger has been trained in memory and not only loaded."""
+        if self._state is None or self._state.optimizer is None:
             raise AttributeError(f"this {type(self).__name__} has no optimizer: it has not been trained here")
-        return self._trainer.optimizer
+        return self._state.optimizer
 
     @property
     def dev_scores_(self) -> list[float]:
         """The score on the development data after each pass of `fit` or `resume`."""
-        return self._fitted().scores
+        return list(self._fitted().model.report.get("dev_scores", []))
 
     @property
     def classes_(self) -> list[str]:
         """The labels, sorted."""
-        with reading(trainer := self._fitted(), self):
-            return sorted(trainer.finished().names)
+        with reading(state := self._fitted(), self):
+            return sorted(state.settle().names)
 
     @property
     def bias_(self) -> dict[str, float]:
@@ -558,8 +516,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     @property
     def n_features_(self) -> int:
         """The number of features."""
-        with reading(trainer := self._fitted(), self):
-            return trainer.finished().n_features
+        with reading(state := self._fitted(), self):
+            return state.settle().n_features
 
     @property
     def curve_(self) -> list[TrainingPoint]:
@@ -567,7 +525,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         return self._fitted().curve()
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self._trainer is not None
+        return self._state is not None
 
     def __sklearn_tags__(self) -> Any:
         return sequence_tags()
@@ -576,10 +534,10 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
     def save(self, path: str | os.PathLike[str], *, training_state: bool = False, **saving: Any) -> None:
         """Write a model file; the other arguments are those of `TaggerModel.save`."""
-        with reading(trainer := self._fitted(), self):
-            model = trainer.finished()
+        with reading(state := self._fitted(), self):
+            model = state.settle()
             if training_state:
-                model.state = trainer.state()
+                model.state = state.state()
             model.save(path, training_state=training_state, **saving)
 
     @classmethod
@@ -613,7 +571,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         }
         used["template"] = model.template
         tagger = cls(**{**used, **changes})
-        tagger._trainer = Trainer(model, cls(**used).settings())
+        tagger._state = Fitted(model, cls(**used).settings())
         return tagger
 
 

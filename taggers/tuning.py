@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from structsvm.optimizers import Optimizer
 from structsvm.options import Option
 from structsvm.problems.sequence import SequenceLabels
 from structsvm.validation import MOST, check_count, check_positive
@@ -30,8 +31,10 @@ from taggers.features.extract import cut, has_ready_features
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
 from taggers.model import TaggerModel
 from taggers.options import RIVALS, checked_settings, needs_greedy
-from taggers.tagger import SequenceTagger, as_sentences, input_width, n_sentences
-from taggers.trainer import Dataset, Trainer, shared
+from taggers.sources.base import Source
+from taggers.sources.memory import as_sentences, input_width, n_sentences
+from taggers.tagger import SequenceTagger
+from taggers.trainer import Dataset, begin, encoded, shared
 
 ROUNDS = 3
 KEPT = 3  # one of this many candidates enters the next round
@@ -91,9 +94,9 @@ def rival_settings(tagger: SequenceTagger) -> Values:
 
 
 def fit_rivals(
-    tagger: SequenceTagger, X: Any, y: Any, *, X_dev: Any, y_dev: Any, keep_state: bool = False
+    tagger: SequenceTagger, source: Source, X_dev: Any, y_dev: Any, *, keep_state: bool = False
 ) -> SequenceTagger:
-    """Train a tagger, and another one with its `rival_settings` if there are any; return the better one.
+    """Train a tagger and, if it has `rival_settings`, another one with them; return the better one.
 
     Held-out data decide; the first tagger wins a tie. A callback with a method `compared` receives the
     settings and the score of each tagger. keep_state: keep the training state and the curve of the first one
@@ -102,13 +105,12 @@ def fit_rivals(
     rival = rival_settings(tagger)
     best = tagger
     for one in [tagger] + [_changed(tagger, rival)] * bool(rival):
-        one.fit(X, y, X_dev=X_dev, y_dev=y_dev)
+        one.fit_source(source, X_dev, y_dev)
         settings = one.settings()
         told = ", ".join(settings[name] for name in rival)
         getattr(tagger.callback, "compared", lambda *_: None)(told, max(one.dev_scores_))
         if rival and not keep_state:
-            one.release()
-            one._fitted().shrink()
+            one.release(compact=True)
         best = max(best, one, key=lambda each: max(each.dev_scores_))
     return best
 
@@ -241,12 +243,11 @@ class Data:
         candidate = _changed(self.tagger, options, callback=None)
         settings = shared(candidate.settings(), len(chosen)) | {"random_state": seed}
         model, data = self._encoded(candidate, settings)
-        trainer = Trainer(model, settings)
         part = Dataset(data.X[chosen], data.y[chosen])
-        trainer.begin(part, settings, phrases=self.phrases)
-        _make_pass(trainer, math.inf if first else deadline)
+        optimizer = begin(model, part, settings, phrases=self.phrases)
+        _make_pass(optimizer, math.inf if first else deadline)
         if self.progressive:
-            n, wrong, *phrases = trainer.optimizer.curve_[-1].looks
+            n, wrong, *phrases = optimizer.curve_[-1].looks
             return [Counts(*map(int, phrases)).f1 if phrases and self.phrases else 1 - wrong / max(n, 1)]
         if self.dev is None:
             features, gold = data.X[held_out], _some(self.gold, held_out)
@@ -254,12 +255,12 @@ class Data:
             features, gold = model.features(self.dev[0]), self.dev[1]
         scores: list[float] = []
         while True:
-            now = model.with_weights(trainer.optimizer)
+            now = model.with_weights(optimizer)
             scores.append(metrics.score_ids(gold, now.tag(features), now.names, phrases=self.phrases))
             if len(scores) == (PASSES if self.tagger.epochs is None else self.tagger.epochs):
                 return scores
             try:
-                _make_pass(trainer, deadline)
+                _make_pass(optimizer, deadline)
             except OutOfTime:
                 if first:
                     return scores
@@ -274,7 +275,7 @@ class Data:
             base = candidate._new_model(self.X, self.width, self.triples, settings)
             if base.template is not None and base.template.needs_first_round:
                 raise ValueError("tune cannot use doc_label; tune without it, and add it afterwards")
-            labels = self._labels(base, settings)
+            labels = self._labels(base)
             cutoff = settings["cutoff"] if joined else None
             self.extracted[key] = base, base.learn_features(self.X, labels, cutoff=cutoff)
         base, features = self.extracted[key]
@@ -287,20 +288,19 @@ class Data:
             empty, template=base.template, knowledge=base.knowledge, table=table,
             bigram_numbers=base.bigram_numbers,
         )  # fmt: skip
-        return model, Dataset(features, self._labels(model, settings))
+        return model, Dataset(features, self._labels(model))
 
-    def _labels(self, model: TaggerModel, settings: Values) -> SequenceLabels:
+    def _labels(self, model: TaggerModel) -> SequenceLabels:
         """The gold labels in the scheme of a model, which learns their names."""
-        labels, names = Trainer(model, settings).labels(self.gold)
-        model.labels = list(names)
+        labels, model.labels = encoded(self.gold, model)
         return labels
 
 
-def _make_pass(trainer: Trainer, deadline: float) -> None:
+def _make_pass(optimizer: Optimizer, deadline: float) -> None:
     """Make one pass over the data; raise OutOfTime at the deadline."""
     if deadline < math.inf:
-        trainer.optimizer.callback = lambda point: time.perf_counter() > deadline
-    trainer.optimizer.epoch()
+        optimizer.callback = lambda point: time.perf_counter() > deadline
+    optimizer.epoch()
     if time.perf_counter() > deadline:
         raise OutOfTime
 

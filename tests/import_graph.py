@@ -35,7 +35,7 @@ OPTIONAL = {
     "spacy": ("spacy",),
     "sklearn": ("sklearn",),
     "matplotlib": ("matplotlib",),
-    "distributed": ("dask",),
+    "distributed": ("dask", "cluster"),
     "starlette": WEB,
     "h11": ("h11",),
 }
@@ -158,6 +158,10 @@ def cycles(edges: dict[str, set[str]]) -> list[str]:
     return []
 
 
+COMMANDS = "taggers.commands"
+ABOVE_COMMANDS = ("taggers.dask", "taggers.teach.commands")  # modules of taggers that may import commands
+
+
 def layering(found: Import) -> str | None:
     """The violation of one import, or None."""
     if top(found.base) in OPTIONAL:
@@ -165,6 +169,9 @@ def layering(found: Import) -> str | None:
         return None if adapter or not found.at_load else f"{found.where}: import {top(found.base)} lazily"
     if top(found.base) in ("tests", "benchmarks"):
         return f"{found.where}: {top(found.base)} is not installed"
+    if within(found.base, COMMANDS) and top(found.source) == "taggers":
+        above = any(within(found.source, name) for name in (COMMANDS, *ABOVE_COMMANDS))
+        return None if above else f"{found.where}: {found.source} must not import {found.base}"
     if top(found.base) not in PACKAGES or top(found.base) == top(found.source):
         return None
     rule = max((prefix for prefix in ALLOWED if within(found.source, prefix)), key=len)

@@ -28,6 +28,7 @@ def test_a_cycle_is_found():
         ("semparse.ospas", "structsvm.problem", "_check"),
         ("taggers.model", "spacy", ""),
         ("taggers.model", "benchmarks.harness", "timed"),
+        ("taggers.sources.cluster", "taggers.commands.tagging", "tag"),
     ],
 )
 def test_a_forbidden_import_is_found(source, base, name):
@@ -41,6 +42,7 @@ def test_a_forbidden_import_is_found(source, base, name):
         ("structsvm.optimizers.larank", "structsvm._dual.linear", "LinearDual"),
         ("corpora.registry", "structsvm.files.errors", "DataError"),
         ("taggers.spacy.tagger", "spacy.language", "Language"),
+        ("taggers.dask", "taggers.commands.tagging", "tag"),
     ],
 )
 def test_an_import_of_the_layers_is_allowed(source, base, name):

@@ -104,7 +104,7 @@ def optimizers_with(file_order: bool, **changes: Any) -> Iterator[None]:
                 raise AttributeError(f"{type(optimizer).__name__} has no option {name}")
             setattr(optimizer, name, value)
         if file_order:
-            optimizer._shuffled = lambda: optimizer._held
+            optimizer._shuffled = lambda: optimizer._held  # type: ignore[method-assign]
         return optimizer
 
     with mock.patch.object(trainer, "new_optimizer", changed):

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.files.quantise import DTYPES
-from structsvm.options import check_conflicts
+from structsvm.options import SOURCES, check_conflicts, given_options
 from structsvm.validation import MOST, check_number
 from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
@@ -29,10 +30,13 @@ from taggers.labels.files import read_alike, read_labelled
 from taggers.labels.label_encoding import GoldLabels
 from taggers.metrics import score_ids
 from taggers.model import TaggerModel
-from taggers.options import OPTIONS, check_resumed, checked_settings
+from taggers.options import OPTIONS, TrainOptions, check_resumed, checked_settings
+from taggers.sources.base import Source
+from taggers.sources.disk import DiskSource, parse_memory
+from taggers.sources.memory import MemorySource
 from taggers.tagger import TASKS, SequenceTagger
 from taggers.trainer import TrainingPoint
-from taggers.tuning import fit_rivals, rival_settings
+from taggers.tuning import fit_rivals
 
 MORPHOLOGY = (COLUMN["upos"], COLUMN["feats"])
 
@@ -42,119 +46,60 @@ def train(
     file: str | Path,
     output: str | Path,
     *,
-    dev: str | Path | None = None,
-    resume: str | Path | None = None,
     inputs: Sequence[int] | None = None,
     label: int | Sequence[int] | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
-    keep_state: bool = False,
-    curve: str | Path | None = None,
-    dtype: str = "float32",
-    prune: float | None = None,
-    calibrate: bool = False,
-    fit_bias: bool = False,
-    cluster: str | None = None,
-    checkpoint: str | Path | None = None,
-    memory: str | None = None,
     **options: Any,
-) -> Any:
-    """Train a tagger on a file, save it, and return it; `options` are those of `SequenceTagger`.
+) -> SequenceTagger:
+    """Train a tagger on a file, save it, and return it.
 
-    label: the label column; several columns are learned as one label that joins their values.
-    calibrate: find the temperature of probabilities on the file `dev`, see `SequenceTagger.calibrate`.
-    fit_bias: find the bias of O on it, see `SequenceTagger.fit_bias`.
-    cluster: train on a Dask cluster, given by the address of its scheduler or by local:N; `file` can be a
-    pattern for many files then. checkpoint: a folder where the cluster's training is saved after every round,
-    and continued if it ended early. memory: train in about so much memory, such as 200M, see
-    `taggers.slices`.
-    curve: a file for the training curve, a table with the fields of `TrainingPoint`.
+    label: the label column; several columns are learned as one label that joins their values. options: those
+    of `TrainOptions` and of `SequenceTagger`. With `cluster`, `file` can be a pattern for many files. The
+    file `curve` becomes a table with the fields of `TrainingPoint`.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    if calibrate and dev is None:
-        raise ValueError("--calibrate needs --dev, sentences that are not used in training")
-    if fit_bias and dev is None:
-        raise ValueError("--fit-bias needs --dev, a file that is not used in training")
-    if fit_bias and task in ("pos", "morph"):
+    to = TrainOptions(**{name: options.pop(name) for name in TrainOptions.OPTIONS if name in options})
+    kind = "cluster" if to.cluster is not None else "disk" if to.memory is not None else "memory"
+    check_conflicts(list(to.OPTIONS.values()), given_options(to), vars(to), flags=True, source=kind)
+    if to.fit_bias and task in ("pos", "morph"):
         raise ValueError("--fit-bias needs labels of phrases with O, as those of chunk and ner; leave it out")
-    tagger, settings = new_tagger(task, resume, options, dev)
+    tagger, settings = new_tagger(task, to.resume, options, to.dev, kind)
     template = options.get("template")
-    sources = (file, dev, *([] if template is None else template_parts(template)))
-    check_saving(output, sources, dtype, prune, keep_state)
-    if curve is not None:
-        check_output(curve, *sources, resume)
-        if os.path.realpath(curve) == os.path.realpath(output):
-            raise ValueError(f"--curve and -o are the same file, {curve}; choose different names")
+    _check_output(output, (file, to.dev, *([] if template is None else template_parts(template))), to)
     if label is None and task == "morph":
         label = MORPHOLOGY
     labels = [label] if label is None or isinstance(label, int) else list(label)
-    if checkpoint is not None and cluster is None:
-        raise ValueError("--checkpoint needs --cluster; on one machine, use --cluster local:N")
-    reading: dict[str, Any] = {"format": format, "encoding": encoding, "inputs": inputs, "labels": labels}
-    elsewhere = "--cluster" if memory is None else "--memory"
-    if (cluster or memory) and (resume or keep_state or curve or calibrate or fit_bias or len(labels) > 1):
-        raise ValueError(
-            f"{elsewhere} cannot be combined with --resume, --keep-state, --curve, --calibrate, "
-            "--fit-bias or several label columns"
+    with _source(kind, file, to, format=format, encoding=encoding, inputs=inputs, labels=labels) as source:
+        facts = source.survey(task)
+        held_out: list[Any] = (
+            [] if to.dev is None else [*read_alike(to.dev, facts.columns, facts.name, encoding)]
         )
-    if (cluster or memory) and dev is not None and (rival := rival_settings(tagger)):
-        warnings.warn(
-            f"{elsewhere} does not compare settings on --dev; also train with "
-            f"{' '.join(f'--{name} {value}' for name, value in rival.items())} and keep the better model",
-            stacklevel=2,
-        )
-    if memory is not None:
-        from taggers.slices import parse_memory, train_in_slices
-
-        larank = settings["algorithm"] == "larank"
-        if cluster is not None or not larank or {"jobs", "shards"} & options.keys() or str(file) == "-":
-            raise ValueError(
-                "--memory trains larank in one thread on a file; leave out --cluster, --jobs, --shards and "
-                "other algorithms, and name a file"
-            )
-        train_in_slices(tagger, file, parse_memory(memory), dev=dev, **reading)
-        tagger.save(output, dtype=dtype, prune=prune)
-        return tagger
-    if cluster is not None:
-        _train_on_cluster(cluster, tagger, file, dev=dev, checkpoint=checkpoint, **reading)
-        tagger.save(output, dtype=dtype, prune=prune)
-        return tagger
-    data = read_labelled(file, **reading, sets=True)
-    columns, gold = data
-    check_ready(columns, options)
-    dev_data: dict[str, Any] = {}
-    held_out = None
-    if dev is not None:
-        held_out, y_dev = read_alike(dev, data, encoding)
-        dev_data = {"X_dev": held_out, "y_dev": y_dev}
-    for one in (columns, held_out):
-        if one is not None and one.format is CONLLU and COLUMN["feats"] in one.wanted:
-            check_conllu(one.data, one.name)
-    if resume is not None:
-        if tagger.model_.state is not None and not keep_state:
-            warnings.warn(
-                f"{resume} contains its training state, but {output} will not, so old examples cannot "
-                "be reprocessed later; add --keep-state to keep it", stacklevel=2,
-            )  # fmt: skip
-        _check_resumable(tagger.model_, columns, gold, schemes=settings["labels"] != "none")
-    if resume is not None:
-        tagger.resume(columns, gold, **dev_data)
-    elif dev_data:
-        kept = keep_state or curve is not None
-        tagger = fit_rivals(tagger, columns, gold, **dev_data, keep_state=kept)
-    else:
-        tagger.fit(columns, gold)
+        if isinstance(source, MemorySource):
+            check_ready(source.X, options)
+        for columns in filter(None, (source.X, *held_out[:1])):
+            if columns.format is CONLLU and COLUMN["feats"] in columns.wanted:
+                check_conllu(columns.data, columns.name)
+        if to.resume is not None:
+            _resume(tagger, source, held_out, to, output, schemes=settings["labels"] != "none")
+            tagger.model_.files = facts.columns
+        elif held_out:
+            kept = to.keep_state or to.curve is not None
+            tagger = fit_rivals(tagger, source, *held_out, keep_state=kept)
+        else:
+            tagger.fit_source(source)
     points = tagger.curve_
-    if not keep_state:
+    if not to.keep_state:
         tagger.release()  # what follows needs only the model
-    if fit_bias:
-        tagger.fit_bias(held_out, dev_data["y_dev"])
-    if calibrate:
-        tagger.calibrate(held_out, dev_data["y_dev"])
+    if to.fit_bias:
+        tagger.fit_bias(*held_out)
+    if to.calibrate:
+        tagger.calibrate(*held_out)
     model = tagger.model_
-    model.files = data.file_columns(task)
-    if len(labels) == 1:
-        _warn_of_labels(model, columns, gold, held_out, schemes=settings["labels"] != "none")
+    if isinstance(source, MemorySource) and len(labels) == 1:
+        _warn_of_labels(
+            model, source.X, source.gold, next(iter(held_out), None), schemes=settings["labels"] != "none"
+        )
     if not len(model.table):
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
     if "documents" in options and not model.uses_documents:
@@ -162,11 +107,11 @@ def train(
             "--documents has no effect, as the template uses neither doc_form nor doc_label; add one, as in "
             f"--template '{task} + doc_form[0]'", stacklevel=2,
         )  # fmt: skip
-    tagger.save(output, training_state=keep_state, dtype=dtype, prune=prune)
-    if held_out is not None and (fit_bias or dtype != "float32" or prune is not None):
-        _score_saved(output, held_out, dev_data["y_dev"], options.get("callback"))
-    if curve is not None:
-        with atomic_write(curve) as out:
+    tagger.save(output, training_state=to.keep_state, dtype=to.dtype, prune=to.prune)
+    if held_out and (to.fit_bias or to.dtype != "float32" or to.prune is not None):
+        _score_saved(output, held_out[0], held_out[1], options.get("callback"))
+    if to.curve is not None:
+        with atomic_write(to.curve) as out:
             for point in (TrainingPoint._fields, *points):
                 out.write(("\t".join(map(str, point)) + "\n").encode())
     return tagger
@@ -180,20 +125,47 @@ def _score_saved(output: str | Path, held_out: Columns, gold: GoldLabels, callba
         saved(score_ids(gold, model.tag(held_out), model.names, phrases=model.outer != "none"))
 
 
+@contextmanager
+def _source(kind: str, file: str | Path, to: TrainOptions, **reading: Any) -> Iterator[Source]:
+    """The training data, where the options say that they are."""
+    if kind == "memory":
+        data = read_labelled(file, **reading, sets=True)
+        yield MemorySource(*data, file=data)
+        return
+    if len(reading["labels"]) > 1:
+        raise ValueError(f"{SOURCES[kind]} cannot learn several label columns; leave it out")
+    if str(file) == "-":
+        raise ValueError(f"{SOURCES[kind]} reads its file several times, so it cannot be standard input")
+    if kind == "disk":
+        yield DiskSource(file, parse_memory(to.memory), **reading)
+        return
+    try:
+        from structsvm.integrations.dask import connected
+        from taggers.sources.cluster import ClusterSource
+    except ModuleNotFoundError as error:
+        raise ValueError('--cluster needs Dask; install it with pip install "structsvm-nlp[dask]"') from error
+    with connected(to.cluster) as client:
+        yield ClusterSource(client, file, checkpoint=to.checkpoint, **reading)
+
+
+def _resume(
+    tagger: SequenceTagger, source: Source, held_out: list[Any], to: TrainOptions, output: str | Path, *,
+    schemes: bool,
+) -> None:  # fmt: skip
+    assert isinstance(source, MemorySource)  # by the table of options
+    if tagger.model_.state is not None and not to.keep_state:
+        warnings.warn(
+            f"{to.resume} contains its training state, but {output} will not, so old examples cannot be "
+            "reprocessed later; add --keep-state to keep it", stacklevel=3,
+        )  # fmt: skip
+    _check_resumable(tagger.model_, source.X, source.gold, schemes=schemes)
+    tagger.resume(source.X, source.gold, **dict(zip(("X_dev", "y_dev"), held_out, strict=False)))
+
+
 def check_ready(columns: Columns, options: Mapping[str, Any]) -> None:
     """Raise ValueError for a template if the file has ready features."""
     if columns.format.ready and "template" in options:
         raise ValueError(f"--template has no effect on {columns.format.title}, which has ready features")
-
-
-def _train_on_cluster(address: str, tagger: Any, files: Any, **options: Any) -> None:
-    try:
-        from structsvm.integrations.dask import connected
-        from taggers.dask import train
-    except ModuleNotFoundError as error:
-        raise ValueError('--cluster needs Dask; install it with pip install "structsvm-nlp[dask]"') from error
-    with connected(address) as client:
-        train(client, tagger, files, **options)
 
 
 def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes: bool) -> None:
@@ -209,7 +181,7 @@ def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes:
 
 
 def _warn_of_labels(
-    model: TaggerModel, columns: Columns, gold: GoldLabels, held_out: Columns | None, *, schemes: bool
+    model: TaggerModel, columns: Columns, gold: GoldLabels, held_out: Columns | None = None, *, schemes: bool
 ) -> None:
     """Warn about suspicious labels in the training file and the held-out file."""
     place = columns.width - 1
@@ -224,7 +196,7 @@ def _warn_of_labels(
 
 
 def new_tagger(
-    task: str, resume: str | Path | None, options: dict[str, Any], dev: str | Path | None
+    task: str, resume: Any, options: dict[str, Any], dev: Any, source: str = "memory"
 ) -> tuple[SequenceTagger, dict[str, Any]]:
     """Return a new tagger, or the one to resume, and its settings; refuse options without an effect."""
     if task not in TASKS:
@@ -252,12 +224,20 @@ def new_tagger(
             )
     settings = tagger.settings()
     algorithm = settings["algorithm"]
-    check_conflicts(OPTIONS, options, settings, flags=True)
-    if dev is None and "jobs" in options and algorithm != "larank":
-        raise ValueError(
-            f"--jobs has no effect without --dev: {algorithm} trains with one thread; leave it out"
-        )
+    check_conflicts(OPTIONS, options, settings, flags=True, source=source)
+    if dev is None and "jobs" in options and (algorithm != "larank" or source != "memory"):
+        who = algorithm if source == "memory" else f"training with {SOURCES[source]}"
+        raise ValueError(f"--jobs has no effect without --dev: {who} uses one thread; leave it out")
     return tagger, settings
+
+
+def _check_output(output: str | Path, sources: Sequence[Any], to: TrainOptions) -> None:
+    """Raise ValueError before training for files that could not be written after it."""
+    check_saving(output, sources, to.dtype, to.prune, to.keep_state)
+    if to.curve is not None:
+        check_output(to.curve, *sources, to.resume)
+        if os.path.realpath(to.curve) == os.path.realpath(output):
+            raise ValueError(f"--curve and -o are the same file, {to.curve}; choose different names")
 
 
 def check_saving(

@@ -56,7 +56,9 @@ def tune(
     reading: dict[str, Any] = {"format": format, "encoding": encoding, "inputs": inputs}
     data = read_labelled(file, **reading, labels=[label])
     check_ready(data.columns, options)
-    X_dev, y_dev = (None, None) if dev is None else read_alike(dev, data, encoding)
+    X_dev, y_dev = (
+        (None, None) if dev is None else read_alike(dev, data.file_columns(task), data.columns.name, encoding)
+    )
     tuning = find_options(
         tagger, *data, budget=None if budget is None else seconds(budget), trials=trials, X_dev=X_dev,
         y_dev=y_dev, callback=progress,

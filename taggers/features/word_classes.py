@@ -50,6 +50,23 @@ def word_keys(words: list[str]) -> np.ndarray:
     return (WORDS.keys(Columns.from_sentences([words]))[:, 0] >> np.uint64(32)).astype(np.uint32)
 
 
+def add_words(table: KeyTable, columns: Columns) -> KeyTable:
+    """Add the keys of the words in columns to a table, and return it."""
+    table.rows(WORDS.keys(columns)[:, 0], grow=True)
+    return table
+
+
+def merged(known: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """Sorted distinct keys of words with more of them."""
+    if len(known):
+        more = more[known.take(np.searchsorted(known, more), mode="clip") != more]
+    if not len(more):
+        return known
+    more = np.sort(more[more != 0])
+    more = more[np.diff(more, prepend=0) != 0]  # np.unique would import a part of NumPy, which takes a while
+    return np.insert(known, np.searchsorted(known, more), more)
+
+
 @dataclass(frozen=True)
 class WordClasses:
     """The class of each word, by the hash of the word; words without a class are left out.

@@ -11,6 +11,7 @@ import numpy as np
 from structsvm.files.errors import DataError
 from taggers.formats import AUTO
 from taggers.formats._columns import Columns
+from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.files import CHUNK, Opened, open_columns
 from taggers.labels.label_encoding import GoldLabels
@@ -94,17 +95,23 @@ def _chosen(opened: Opened, inputs: Sequence[int] | None, labels: Sequence[int |
     return [*(opened.inputs(gold[0]) if inputs is None else inputs), *gold]
 
 
-def read_alike(path: str | Path, like: Labelled, encoding: str) -> Labelled:
-    """Read held-out data, which must have the columns of the training data."""
-    chosen, columns = list(like.columns.wanted), like.columns
+def read_alike(path: str | Path, like: dict[str, Any], name: str, encoding: str = "utf-8") -> Labelled:
+    """Read held-out data, which must have the columns of the training data.
+
+    Parameters
+    ----------
+    like : the columns of the training file, as `Labelled.file_columns` describes them.
+    name : the name of the training file.
+    """
+    labels = [COLUMN[part] for part in like.get("parts", ())] or [like["label"]]
     held_out = read_labelled(
-        path, format=columns.format.name, encoding=encoding, inputs=chosen[: like.place],
-        labels=chosen[like.place :],
-    )  # fmt: skip
-    if held_out.columns.n_columns != columns.n_columns:
+        path, format=like["format"], encoding=encoding, inputs=like["inputs"], labels=labels
+    )
+    columns = held_out.columns
+    if columns.n_columns != like["n_columns"]:
         raise DataError(
-            f"{held_out.columns.n_columns} columns, but {columns.name} has {columns.n_columns}; both files "
-            "must have the same columns", held_out.columns.name, held_out.columns.line(0),
+            f"{columns.n_columns} columns, but {name} has {like['n_columns']}; both files must have the same "
+            "columns", columns.name, columns.line(0),
         )  # fmt: skip
     return held_out
 

@@ -111,7 +111,11 @@ def test_the_command_line_turns_the_dial(tmp_path):
     refused(run("evaluate", "m", "train.txt", "--bias", "X=1", cwd=tmp_path), 2, "bias names 'X'")
     refused(run("evaluate", "tagged.txt", "--bias", "O=1", cwd=tmp_path), 2, "--bias requires a model")
     refused(run("tag", "m", "train.txt", "--bias", "O", cwd=tmp_path), 2, "--bias must be LABEL=NUMBER")
-    refused(run("train", "chunk", "train.txt", "--fit-bias", "-o", "n", cwd=tmp_path), 2, "needs --dev")
+    refused(
+        run("train", "chunk", "train.txt", "--fit-bias", "-o", "n", cwd=tmp_path),
+        2,
+        "no effect without --dev",
+    )
     pos = ("train", "pos", "train.txt", "--dev", "train.txt", "--fit-bias", "--curve", "c", "-o", "n")
     refused(run(*pos, cwd=tmp_path), 2, "--fit-bias needs labels of phrases")
     assert not (tmp_path / "c").exists()  # refused before training

@@ -17,7 +17,8 @@ from tests.taggers.sentences import as_columns, chunk_data
 pytest.importorskip("distributed")
 from distributed import Client, LocalCluster
 
-from taggers.dask import DaskChunker, Share, divided, tag, train
+from taggers.dask import DaskChunker, tag, train
+from taggers.sources.cluster import Share, divided
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Dask
 
@@ -47,7 +48,7 @@ def test_a_tagger_learns_from_parts_as_from_the_whole(client, parts):
     X, y = chunk_data(50, seed=9)
     (parts / "dev.txt").write_bytes(as_columns(30, seed=8))
     watch = Watch()
-    tagger = Chunker(shards=3, template="w[-1..1], p[-1..1]", cutoff=2, callback=watch)
+    tagger = Chunker(shards=3, template="w[-1..1], p[-1..1]", cutoff=2, epochs=2, callback=watch)
     train(client, tagger, parts / "part-*.txt", dev=parts / "dev.txt")
     assert [point.round for point in watch] == [*range(1, 8)] * 2
     assert [point.round for point in watch if point.gap == point.gap] == [7, 7]
@@ -86,7 +87,7 @@ def test_bad_parts_are_refused_with_the_file_and_the_worker(client, parts):
         train(client, tagger, [parts / "part-0.txt", parts / "missing.txt"])
     with pytest.raises(DataError, match="no file matches this pattern"):
         train(client, tagger, parts / "nothing-*")
-    with pytest.raises(ValueError, match="pa trains on one machine only"):
+    with pytest.raises(ValueError, match="pa trains only from memory"):
         train(client, SequenceTagger(algorithm="pa"), parts / "part-0.txt")
 
 

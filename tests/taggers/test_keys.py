@@ -81,7 +81,7 @@ def test_labels_declared_before_the_data_make_the_same_model():
     assert set(early.predict(X)[0]) <= set(classes)  # untrained, and no error
     early.partial_fit(X, y)
     late = Chunker().partial_fit(X, y, classes=classes)
-    np.testing.assert_array_equal(early._fitted().finished().weights[:], late._fitted().finished().weights[:])
+    np.testing.assert_array_equal(early._fitted().settle().weights[:], late._fitted().settle().weights[:])
     assert early.classes_ == late.classes_
     early.declare(["B-ADVP"])
     assert "I-ADVP" in early.classes_
@@ -101,7 +101,7 @@ def test_labels_between_steps_are_those_of_the_whole_model(algorithm, inference)
         margins, whole_margins = np.zeros((2, few.n_tokens), np.float32)
         live, _ = tagger.tag_with_names(few, margins=margins, live=True)
         np.testing.assert_array_equal(between, live)
-        whole = tagger._fitted().finished()
+        whole = tagger._fitted().settle()
         np.testing.assert_array_equal(between, whole.tag(few, margins=whole_margins))
         np.testing.assert_allclose(margins, whole_margins, rtol=1e-5)  # sums in another order
     assert len(set(between.tolist())) > 1

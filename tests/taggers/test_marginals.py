@@ -97,5 +97,5 @@ def test_on_the_command_line(tmp_path):
     assert len(rows[0]) == 5
     with pytest.raises(ValueError, match="--probabilities cannot be combined"):
         commands.tag(model, tmp_path / "dev", tmp_path / "out", probabilities=True, scores=True)
-    with pytest.raises(ValueError, match="--calibrate needs --dev"):
+    with pytest.raises(ValueError, match="--calibrate has no effect without --dev"):
         commands.train("chunk", tmp_path / "train", model, calibrate=True)

@@ -23,8 +23,8 @@ from taggers.formats.files import Opened, read_all
 from taggers.lemmas import edited, script, train_lemmatizer
 from taggers.model import TaggerModel
 from taggers.model_file import memory
+from taggers.online import Fitted
 from taggers.pipeline import Pipeline
-from taggers.trainer import Trainer
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, with_lemmas
 
@@ -304,7 +304,7 @@ def test_training_prints_the_dev_score_of_each_layer(folder):
 def test_the_state_of_a_layer_is_freed_before_the_next_one_is_trained(folder, monkeypatch):
     def trainers():
         gc.collect()
-        return sum(isinstance(one, Trainer) for one in gc.get_objects())
+        return sum(isinstance(one, Fitted) for one in gc.get_objects())
 
     def counted(*arguments, **options):
         alive.append(trainers())

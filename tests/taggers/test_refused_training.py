@@ -13,7 +13,7 @@ from structsvm.options import option, with_options
 from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
-from taggers.trainer import Trainer
+from taggers.online import Online
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, chunk_data
 
@@ -98,7 +98,7 @@ def test_an_interruption_before_training_leaves_the_tagger(monkeypatch, tmp_path
     tagger = SequenceTagger().fit(WORDS, Y)
     before = saved_bytes(tagger, tmp_path / "a")
     with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "note", interrupt)
+        patch.setattr(Online, "note", interrupt)
         for train in (tagger.partial_fit, tagger.resume):
             with pytest.raises(Interrupted):
                 train([[f"new{k}" for k in range(2000)]], [["NEW"] * 2000])

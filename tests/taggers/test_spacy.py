@@ -74,7 +74,7 @@ def test_the_factories_are_there_without_any_import_of_ours():
 
 
 def model_of(component):
-    return component.model._fitted().finished()
+    return component.model._fitted().settle()
 
 
 def assert_same_weights(ours, theirs):
@@ -96,8 +96,8 @@ def test_the_same_sentences_give_the_same_weights_from_a_file_and_from_docs(nlp)
     for _ in range(2):
         tagger.update(data)
         other.partial_fit(columns, 1)
-    assert_same_weights(model_of(tagger), other._fitted().finished())
-    np.testing.assert_array_equal(model_of(tagger).words, other._fitted().finished().words)
+    assert_same_weights(model_of(tagger), other._fitted().settle())
+    np.testing.assert_array_equal(model_of(tagger).words, other._fitted().settle().words)
 
 
 def test_phrases_and_words_that_spacy_numbers_give_the_same_weights_too(nlp):
@@ -111,12 +111,12 @@ def test_phrases_and_words_that_spacy_numbers_give_the_same_weights_too(nlp):
         ["B-ADJP", "I-ADJP", "B-NP", "I-NP", "B-PP", "I-PP", "B-VP", "I-VP", "O"], width=2
     )
     other.partial_fit([[token[:2] for token in tokens] for tokens in made], chunks)
-    assert_same_weights(model_of(chunker), other._fitted().finished())
+    assert_same_weights(model_of(chunker), other._fitted().settle())
     names = NerTagger().declare(["B-PERSON", "I-PERSON", "B-PLACE", "I-PLACE", "O"])
     names.partial_fit(
         [[token[0] for token in tokens] for tokens in made], [entities(tokens) for tokens in made]
     )
-    assert_same_weights(model_of(ner), names._fitted().finished())
+    assert_same_weights(model_of(ner), names._fitted().settle())
 
 
 @pytest.mark.parametrize("task", ["pos", "chunk"])

@@ -51,7 +51,7 @@ def test_predictions_keep_their_labels_though_new_ones_come_before_they_are_set(
     doc = nlp.make_doc("Anna sees the old house .")
     expected = [token.tag_ for token in pipe(doc.copy())]
     predicted = pipe.predict([doc])
-    trainer = pipe.model._trainer
-    trainer.model = replace(trainer.model, labels=trainer.model.labels[::-1])
+    state = pipe.model._state
+    state.model = replace(state.model, labels=state.model.labels[::-1])
     pipe.set_annotations([doc], predicted)
     assert [token.tag_ for token in doc] == expected

@@ -63,7 +63,7 @@ def test_forgetting_patterns_leaves_the_weights_and_forgetting_features_those_of
     tagger = Chunker().partial_fit(X, Y)
     before, features = tagger.optimizer_.weights_, tagger.n_features_
     few = copy.deepcopy(tagger).set_params(max_support=8)
-    few._trainer.forget(few.settings())
+    few._state.forget(few.settings())
     assert few.optimizer_.n_support_patterns_ == 6
     assert np.array_equal(few.optimizer_.weights_, before)
     assert few.predict(X_TEST) == tagger.predict(X_TEST)
@@ -71,8 +71,8 @@ def test_forgetting_patterns_leaves_the_weights_and_forgetting_features_those_of
     small = tagger.set_params(max_features=features - 1)
     stride = small.optimizer_.problem.stride
     keys, patterns = small.model_.table.keys.copy(), small.optimizer_.n_support_patterns_
-    small._trainer._see(np.zeros(0, int))
-    small._trainer.forget(small.settings())
+    small._state._see(np.zeros(0, int))
+    small._state.forget(small.settings())
     assert small.n_features_ == int(0.75 * (features - 1))
     assert small.optimizer_.n_support_patterns_ == patterns
     kept = np.isin(keys, small.model_.table.keys)
@@ -165,7 +165,7 @@ def test_words_are_forgotten_too():
     tagger = SequenceTagger(template="w[0]", max_features=20)
     for k in range(100):
         tagger.partial_fit([[f"w{k}"]], [["a" if k % 2 else "b"]])
-        assert len(tagger._trainer._words) <= 40
+        assert len(tagger._state._words) <= 40
 
 
 def test_features_not_seen_for_longest_are_forgotten():
@@ -244,7 +244,7 @@ def test_optimizers_and_problems_that_cannot_forget_say_so():
 
 def test_features_are_forgotten_where_an_interruption_left_w_longer_than_the_table():
     tagger = Chunker(max_features=200).partial_fit(X[:3], Y[:3])
-    table = tagger._trainer.model.table
+    table = tagger._state.model.table
     table.truncate(len(table) - 5)
     assert tagger.partial_fit(*batch(1)).n_features_ <= 200
     tagger.partial_fit(*batch(2))

@@ -11,6 +11,7 @@ from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
 from taggers.commands.tuning import flags, seconds
 from taggers.model import TaggerModel
 from taggers.options import OPTIONS
+from taggers.sources.memory import MemorySource
 from taggers.tuning import FEW, Data, find_options, fit_rivals, tune
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, chunk_data
@@ -199,7 +200,7 @@ def test_options_that_are_set_have_no_rival(options):
 
     data = lists("PER", 5)
     tagger = NerTagger(template="w[0]", callback=Callback(), **options)
-    assert fit_rivals(tagger, *data, X_dev=data[0], y_dev=data[1]) is tagger
+    assert fit_rivals(tagger, MemorySource(*data), *data) is tagger
     assert len(found) == 1
 
 
@@ -218,14 +219,14 @@ def test_the_training_state_of_a_tagger_is_freed_before_its_rival_trains():
 
     data = lists("PER", 5)
     tagger = NerTagger(template="w[0]", callback=Callback())
-    fit_rivals(tagger, *data, X_dev=data[0], y_dev=data[1])
+    fit_rivals(tagger, MemorySource(*data), *data)
     assert alive
     assert set(alive) == {None}
 
 
 def test_the_better_of_two_rivals_is_saved_as_if_it_had_been_trained_alone(tmp_path):
     data = lists("PER", 5)
-    kept = fit_rivals(NerTagger(), *data, X_dev=data[0], y_dev=data[1])
+    kept = fit_rivals(NerTagger(), MemorySource(*data), *data)
     alone = NerTagger(inference=kept.model_.inference, labels=kept.model_.inner)
     alone.fit(*data, X_dev=data[0], y_dev=data[1])
     models = [TaggerModel.load(save(tagger, tmp_path / name)) for tagger, name in ((kept, "a"), (alone, "b"))]
@@ -237,16 +238,3 @@ def test_the_better_of_two_rivals_is_saved_as_if_it_had_been_trained_alone(tmp_p
 def save(tagger, path):
     tagger.save(path)
     return path
-
-
-def test_training_in_bounded_memory_tells_that_it_does_not_compare_settings(tmp_path):
-    blocks = ["".join(map("{} {}\n".format, *pair)) for pair in zip(*lists("PER"), strict=True)]
-    (tmp_path / "train").write_text("\n".join(blocks))
-    bounded = ("train", "ner", "train", "--dev", "train", "--memory", "1G", "-o", "m")
-    done = run(*bounded, cwd=tmp_path)
-    told = done.stderr.decode()
-    assert done.returncode == 0
-    assert "best dev F1 " in told
-    assert "--memory does not compare settings on --dev" in told
-    assert "--inference greedy --labels IOB2" in told
-    assert "compare" not in run(*bounded, "--labels", "IOB2", cwd=tmp_path).stderr.decode()

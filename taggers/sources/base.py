@@ -1,0 +1,99 @@
+"""`Source`: where the labelled sentences of a training are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from structsvm.files import SparseRows
+from structsvm.training import Learner, Pass, Report
+from taggers.labels.label_encoding import inner_labels
+from taggers.labels.schemes import Triple
+from taggers.model import TaggerModel
+from taggers.online import Fitted
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about the data of a training that a new model needs.
+
+    width: the number of input columns. triples: how often each label occurs between which neighbours. labels:
+    their names, sorted. columns: the format and columns of the file, for `TaggerModel.files`.
+    """
+
+    width: int
+    triples: Counter[Triple]
+    sentences: int
+    tokens: int
+    labels: list[str] = field(default_factory=list)
+    columns: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+
+class Source:
+    """Labelled sentences to train on; `SequenceTagger.fit_source` calls the methods in this order.
+
+    A source can be used again for another model.
+    """
+
+    kind: ClassVar[str]  # one of `structsvm.options.SOURCES`
+    X: Any = None  # the sentences, if they are in memory: word classes are learned from them
+
+    def survey(self, task: str) -> Facts:
+        """Read the data once.
+
+        Raises: DataError for data that no model can learn.
+        """
+        raise NotImplementedError
+
+    def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterable[Any]:
+        """The data, encoded for a model, as its learner takes them: in memory, on disk or on workers.
+
+        Requires: the model is new and fits the facts.
+        Ensures: after the iteration, the model knows all labels, features and words of the data.
+        Raises: ValueError for a model whose features this source cannot supply.
+        """
+        raise NotImplementedError
+
+    def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Any]) -> Learner:
+        """A learner of the weights of the model; it has made no pass, or those of a checkpoint."""
+        raise NotImplementedError
+
+    def report(self, learner: Any) -> Report[SparseRows]:
+        """The report to continue: that of a checkpoint, or an empty one."""
+        return Report()
+
+    def keep(self, done: Pass) -> None:
+        """Save a pass that has been scored, if there is a checkpoint."""
+
+    def figures(self, learner: Any) -> dict[str, Any]:
+        """More figures for the report of the model, after the last pass."""
+        return {}
+
+    def fitted(self, model: TaggerModel, settings: Settings, learner: Any) -> Fitted:
+        """The trained model; if the data were in memory, it can learn more."""
+        return Fitted(model, settings)
+
+    def close(self) -> None:
+        """Free what training needed."""
+
+
+def check_columns_suffice(model: TaggerModel, where: str) -> None:
+    """Raise ValueError if features depend on more than the columns of a sentence, and no source has that."""
+    real = model.template is not None and model.template.real
+    own = model.function is not None or real or model.label_bigrams is not None
+    if own or model.knowledge.names or model.uses_documents or model.share:
+        raise ValueError(
+            f"{where} supports templates without word classes, gazetteers, vectors, values, doc_form, "
+            "doc_label, functions and y[-1] joined with features, and labels that do not share weights; use "
+            "a simpler template, or train in memory"
+        )
+
+
+def learn_labels(model: TaggerModel, facts: Facts) -> None:
+    """Give a new model all labels of the data, in an order that does not depend on that of the sentences."""
+    model.labels = sorted(inner_labels(facts.labels, model.outer, model.inner))

@@ -1,0 +1,115 @@
+"""Training data in memory: sentences with their labels, from Python or from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from structsvm.optimizers import Optimizer
+from structsvm.validation import n_threads
+from taggers.features.extract import KeyTable, as_columns, first_token, has_own_features
+from taggers.features.feature_names import feature_names
+from taggers.features.word_classes import add_words
+from taggers.formats._columns import Columns
+from taggers.labels.candidates import seen_labels
+from taggers.labels.files import Labelled
+from taggers.labels.label_encoding import GoldLabels
+from taggers.model import TaggerModel
+from taggers.online import Fitted, Online
+from taggers.rounds import first_round
+from taggers.sources.base import Facts, Settings, Source
+from taggers.trainer import Curve, Dataset, encoded, figures_of, new_optimizer, warn_of_memory
+
+
+def as_sentences(X: Any) -> Any:
+    """X with lengths: generators become lists."""
+    if isinstance(X, Columns):
+        return X
+    if not isinstance(X, Iterable):
+        raise TypeError(f"X must be a list of sentences, got {X!r}"[:300])
+    return [as_tokens(sentence) for sentence in X]
+
+
+def as_tokens(sentence: Any) -> list[Any]:
+    """A sentence as a list of tokens; a string is rejected, because it would become a list of letters."""
+    if isinstance(sentence, str):
+        raise TypeError(
+            f"a sentence must be a list of tokens, got the string {sentence[:40]!r}; split it into words "
+            "(structsvm tag does this for plain text files)"
+        )
+    if not isinstance(sentence, Iterable):
+        raise TypeError(f"a sentence must be a list of tokens, got {sentence!r}"[:300])
+    return list(sentence)
+
+
+def n_sentences(X: Any) -> int:
+    """The number of sentences."""
+    return X.n_sentences if isinstance(X, Columns) else len(X)
+
+
+def input_width(X: Any, gold: GoldLabels) -> int:
+    """The number of input columns: those before the column of the labels."""
+    if isinstance(X, Columns):
+        return X.width if gold.column is None else gold.column
+    first = first_token(X)
+    return len(first) - has_own_features(first) if isinstance(first, tuple) else 1
+
+
+class MemorySource(Source):
+    """Sentences in memory, with their labels; X and y are those of `SequenceTagger.fit`.
+
+    file: the file that they were read from, if its columns shall be kept in the model.
+    """
+
+    kind = "memory"
+
+    def __init__(self, X: Any, y: Any, sample_weight: Any = None, *, file: Labelled | None = None) -> None:
+        self.X = as_sentences(X)
+        self.y, self.sample_weight, self.file = y, sample_weight, file
+        self._fingerprint, self._patterns, self._warned = 0, [1.0], False
+
+    @cached_property
+    def gold(self) -> GoldLabels:
+        """The gold labels."""
+        return GoldLabels.to_learn(self.X, self.y)
+
+    def survey(self, task: str) -> Facts:
+        n_tokens = int(self.gold.sentence_ptr[-1])
+        facts = Facts(input_width(self.X, self.gold), self.gold.triples(), n_sentences(self.X), n_tokens)
+        if self.file is None:
+            return facts
+        return replace(facts, columns=self.file.file_columns(task), name=self.file.columns.name)
+
+    def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterator[Dataset]:
+        labels, model.labels = encoded(self.gold, model)
+        first = None
+        if model.needs_first_round:
+            model.first_round, first = first_round(self.X, labels, model, settings, self.sample_weight)
+        features = model.learn_features(
+            self.X, labels, cutoff=settings["cutoff"], first=first, jobs=n_threads(settings["jobs"])
+        )
+        if model.extractor is not None:
+            model.words = model.with_words(add_words(KeyTable(), as_columns(self.X))).words
+        if settings["keep_names"]:
+            model.feature_names = feature_names(model, self.X, first=first)
+        model.candidates = seen_labels(model, self.X, labels)
+        yield Dataset(features, labels)
+
+    def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Dataset]) -> Optimizer:
+        (dataset,) = datasets
+        self._fingerprint = dataset.fingerprint()
+        self._patterns = [dataset.labelled if model.inference == "greedy" else 1.0]
+        optimizer = new_optimizer(model, settings)
+        self._warned = warn_of_memory(optimizer, model, dataset)
+        optimizer.begin(*dataset, self.sample_weight)
+        if settings["callback"] is not None:
+            optimizer.callback = Curve(self._patterns, settings["callback"])
+        return optimizer
+
+    def figures(self, learner: Optimizer) -> dict[str, Any]:
+        return figures_of(learner, self._fingerprint)
+
+    def fitted(self, model: TaggerModel, settings: Settings, learner: Optimizer) -> Fitted:
+        return Online(model, settings, learner, self._patterns, warned=self._warned)
