@@ -236,6 +236,7 @@ class Connection:
         http, server = self._http, self._server
         while not server.stopping:
             server.wait(self)
+            self._only_head = False  # also for the answer to what is not a request
             try:
                 async with asyncio.timeout(WAIT_SECONDS):
                     request = await self._next_event()
@@ -264,7 +265,10 @@ class Connection:
             while (event := self._http.next_event()) is h11.NEED_DATA:
                 if self._outside > BUDGET:
                     raise Refused(f"a request has more than {BUDGET} bytes outside its body", 431)
-                data = await self._reader.read(PIECE)
+                try:
+                    data = await self._reader.read(PIECE)
+                except OSError:  # the client has gone
+                    data = b""
                 self._outside += len(data)
                 self._http.receive_data(data)
                 await asyncio.sleep(0)  # a large request must not keep others waiting

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from structsvm.files.persist import ModelFileError
+from tests.fuzz.http import http
 from tests.fuzz.mutate import PIECES, damaged, forge, mutated, tricked
 from tests.fuzz.services import journals, services
 from tests.taggers.crfsuite_models import SMALL, crfsuite_model
@@ -557,6 +558,7 @@ TARGETS: dict[str, Callable[[Path], Case]] = {
     "logs": logs,
     "pipelines": pipelines,
     "services": services,
+    "http": http,
     "journals": journals,
     "commands": command_line,
 }

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import resource
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -184,6 +185,26 @@ def test_what_is_not_http_gets_one_sentence_and_is_closed(port: int, request_: b
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert b"x-content-type-options: nosniff" in head
     assert body.startswith(b'{"error"')
+
+
+def test_what_is_not_http_gets_its_sentence_also_after_a_head_request(port: int) -> None:
+    with opened(port) as raw:
+        raw.sendall(f"HEAD /{TOKEN}/ HTTP/1.1\r\nHost: localhost\r\n\r\nnonsense\r\n\r\n".encode())
+        answers = everything(raw).split(b"HTTP/1.1 ")
+    assert [answer[:3] for answer in answers] == [b"", b"200", b"400"]
+    assert answers[2].endswith(b'"}')
+
+
+def test_a_client_that_resets_its_connection_is_not_an_error(
+    port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    for start in (b"GET / HT", POST + b"2\r\n{}\r\n", POST + b"5"):
+        with opened(port) as raw:
+            raw.sendall(start)
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # close resets
+            call(port, f"/{TOKEN}/")  # the service has read the start by now
+    assert call(port, f"/{TOKEN}/")[0] == 200
+    assert "internal error" not in caplog.text
 
 
 def test_the_rest_of_http_that_clients_use_works(port: int) -> None:
