@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import time
-import tracemalloc
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from taggers.serve import limits
 from taggers.serve.learner import Learner
 from taggers.serve.service import new_service
 from tests.fuzz.services import send
+from tests.growth import check_growth
 from tests.inception import LAYER, TYPES, xmi
 
 CONFIG = (
@@ -93,6 +94,11 @@ def studio_webhook(n: int, text: str = "\U0001f600 Anna sings.\n" * 400) -> byte
     }).encode()  # fmt: skip
 
 
+def studio_long_webhook(n: int) -> bytes:
+    """A text that is as long as it has regions."""
+    return studio_webhook(n, "\U0001f600" * 40 * n)
+
+
 def studio_labels(n: int) -> bytes:
     config = CONFIG.replace('<Label value="PER"/>', '<Label value="PER"/>' * n)
     return json.dumps({"project": "1", "schema": config}).encode()
@@ -131,6 +137,7 @@ GROWING: list[Case] = [
     ("/tag", tag_sentences, 1000), ("/learn", learn_sentences, 150), ("/learn", learn_spans, 150),
     ("/learn", learn_overlapping_spans, 2500),
     ("/label-studio/predict", studio_predict, 125), ("/label-studio/webhook", studio_webhook, 2500),
+    ("/label-studio/webhook", studio_long_webhook, 1250),
     ("/label-studio/setup", studio_labels, 2000),
     ("/inception/predict", inception_predict, 50), ("/inception/predict", inception_covering, 1250),
     ("/inception/predict", inception_types, 2000), ("/inception/train", inception_train, 1250),
@@ -192,35 +199,21 @@ def test_time_and_memory_of_a_request_grow_with_its_size(
 ) -> None:
     """At most 2.5 times for each doubling."""
 
-    def cost(n: int, number: int) -> tuple[float, int]:
-        """Processor time and peak of memory of one request to a service that has learned nothing."""
-        learner = Learner(model, tmp_path / f"journal-{n}-{number}")
-        app, body = new_service(learner), request_(n)
-        try:
-            if number:
-                tracemalloc.start()
-            before = time.process_time()
-            status = asyncio.run(send(app, path, body))
-            used = time.process_time() - before
-            assert status in (200, 201, 204, 400), status
-            return used, tracemalloc.get_traced_memory()[1] if number else 0
-        finally:
-            tracemalloc.stop()
-            app._socket.close()
-            learner.close()
+    number = count()
+    with contextlib.ExitStack() as stack:
 
-    check_growth(lambda size: cost(size, 0)[0], lambda size: cost(size, 1)[1], n)
+        def prepare(n: int) -> Callable[[], None]:
+            """One request to a service that has learned nothing."""
+            learner = stack.enter_context(
+                contextlib.closing(Learner(model, tmp_path / f"journal-{next(number)}"))
+            )
+            app, body = new_service(learner), request_(n)
+            stack.callback(app._socket.close)
 
+            def work() -> None:
+                status = asyncio.run(send(app, path, body))
+                assert status in (200, 201, 204, 400), status
 
-def check_growth(seconds: Callable[[int], float], peak: Callable[[int], int], n: int) -> None:
-    """Compare n, 2n and 4n. Processor time varies, so the least of several attempts counts."""
-    sizes = (n, 2 * n, 4 * n)
-    least = [seconds(size) for size in sizes]
-    for _ in range(6):
-        if all(b <= 2.5 * a + 0.01 for a, b in pairwise(least)):
-            break
-        least = [min(old, seconds(size)) for old, size in zip(least, sizes, strict=True)]
-    else:
-        raise AssertionError(f"the time grows too fast: {least}")
-    peaks = [peak(size) for size in sizes]
-    assert all(b <= 2.5 * a + (1 << 16) for a, b in pairwise(peaks)), peaks
+            return work
+
+        check_growth(prepare, n)
