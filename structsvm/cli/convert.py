@@ -20,7 +20,14 @@ from structsvm.cli.errors import (
 
 def convert(
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input. Or a model.")],
-    to: Annotated[str | None, typer.Option(help="IOB1, IOB2, IOBES or BILUO.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCHEME|FORMAT",
+            help="IOB1, IOB2, IOBES or BILUO, or a format: columns, conllu, jsonl, labelstudio, spacy, brat, "
+            "parserator or csv.",
+        ),
+    ] = None,
     output: Output = "-",
     source: Annotated[
         str | None, typer.Option("--from", help="Scheme of the file; detected by default.")
@@ -36,9 +43,11 @@ def convert(
         bool, typer.Option("--keep-names", help="For models: keep the names of features for inspect.")
     ] = False,
 ) -> None:
-    """Rewrite labels in another scheme, or a model of CRFsuite as a structsvm model.
+    """Convert labels to another scheme, a file to another format, or a model.
 
     structsvm convert train.txt --to IOBES > train.iobes
+
+    structsvm convert doccano.jsonl --to columns > train.txt
 
     structsvm convert model.crfsuite -o model.ssvm
     """

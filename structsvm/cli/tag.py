@@ -51,7 +51,12 @@ def tag(
     ] = None,
     bias: Bias = None,
     to: Annotated[
-        str | None, typer.Option(help="Convert plain text to this format: conllu.", metavar="FORMAT")
+        str | None,
+        typer.Option(
+            help="Write another format: jsonl, spacy, brat, labelstudio, csv or columns, with the offsets of "
+            "tokens in the text; or conllu, for plain text.",
+            metavar="FORMAT",
+        ),
     ] = None,
     column: Column = None,
     format: Format = "auto",

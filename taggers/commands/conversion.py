@@ -1,4 +1,4 @@
-"""`structsvm convert`: rewrite labels in another scheme, or models of other programs."""
+"""`structsvm convert`: labels in another scheme, files in another format, models of other programs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from taggers.commands.export import convert_file, warn_of_dropped
 from taggers.foreign import find_reader
 from taggers.formats.base import Layer
+from taggers.formats.exchange import TARGETS
 from taggers.formats.files import encoded, read_all
 from taggers.labels import schemes
 from taggers.model import TaggerModel
+from taggers.options import SCHEMES
 
 
 def convert(
@@ -26,7 +29,20 @@ def convert(
     format: str = "auto",
     encoding: str = "utf-8",
 ) -> int:
-    """Write the file with its labels in another scheme, and return how many labels were out of place."""
+    """Write the file with its labels in another scheme, and return how many labels were out of place.
+
+    to: a scheme, or a format to convert the file to.
+    """
+    if to in TARGETS:
+        if source is not None:
+            raise ValueError("--from names a scheme, and --to a format; leave out --from")
+        place = None if label == -1 else label
+        dropped = convert_file(file, output, to=to, label=place, format=format, encoding=encoding)
+        warn_of_dropped(str(file), dropped)
+        return 0
+    if to not in SCHEMES:
+        choices = ", ".join((*SCHEMES[1:], *TARGETS))
+        raise ValueError(f"--to must be one of {choices}, a label scheme or a format; got {to!r}")
     for scheme in (to, source or to):
         schemes.check(scheme)
         if scheme == "none":

@@ -60,7 +60,7 @@ def input_columns(model: TaggerModel, opened: Opened) -> list[int]:
     if model.template is None:
         return []
     needed = max(model.template.width, 1)
-    if format is own_format(model):
+    if type(format) is type(own_format(model)):
         return list((model.files.get("inputs") or range(needed))[:needed])
     if needed > 1:
         raise DataError(

@@ -188,12 +188,15 @@ def tag_pipeline(
 
     def labelled(opened: Opened) -> Iterator[bytes]:
         nonlocal tokens, checked
-        for columns in opened.parts(_wanted(pipeline, opened, scores, text=opened.format is text_as)):
+        for columns in opened.parts(wanted_columns(pipeline, opened, scores, text=opened.format is text_as)):
             tokens += columns.n_tokens
             if columns.n_tokens and not checked:
                 check_values(pipeline.first, columns)
                 checked = True
-            yield _labelled(pipeline, columns, scores, jobs) if columns.n_tokens else columns.data
+            if not columns.n_tokens:
+                yield columns.data
+                continue
+            yield columns.format.write(columns, pipeline_layers(pipeline, columns, scores, jobs))
 
     with (
         open_columns(file, format, encoding=encoding, text_as=text_as, prefers_text=True) as opened,
@@ -204,7 +207,7 @@ def tag_pipeline(
     return tokens
 
 
-def _wanted(pipeline: Pipeline, opened: Opened, scores: bool, *, text: bool) -> list[int]:
+def wanted_columns(pipeline: Pipeline, opened: Opened, scores: bool, *, text: bool) -> list[int]:
     """Return the input columns and then the columns that labels replace; text: it becomes columns."""
     format, name = opened.format, opened.name
     if format.ready:
@@ -220,11 +223,12 @@ def _wanted(pipeline: Pipeline, opened: Opened, scores: bool, *, text: bool) -> 
     return [opened.inputs()[0], *map(format.names.index, named)]
 
 
-def _labelled(pipeline: Pipeline, columns: Columns, scores: bool, jobs: int) -> bytes:
+def pipeline_layers(pipeline: Pipeline, columns: Columns, scores: bool, jobs: int) -> list[Layer]:
+    """The predicted columns of a pipeline."""
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
     layers = []
     found = pipeline.tag(columns, jobs=jobs, margins=margins)
     for place, (name, one) in enumerate(found.items(), len(pipeline.inputs)):
         shown = None if margins is None or name != "upos" else margins.astype(np.float64)
         layers.append(Layer(one.ids, one.names, place if columns.format.names else None, shown))
-    return columns.format.write(columns, layers)
+    return layers

@@ -6,6 +6,7 @@ import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,20 +17,24 @@ from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST_BEST, check_count, n_threads
+from taggers.commands.export import check_place, layer_fields, write_documents
 from taggers.commands.matching import (
     TEXT,
     check_fit,
+    check_values,
     chosen_column,
     input_columns,
     open_inputs,
     own_format,
     replaced_columns,
 )
-from taggers.commands.pipelines import tag_pipeline
+from taggers.commands.pipelines import pipeline_layers, tag_pipeline, wanted_columns
 from taggers.formats import AUTO
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
-from taggers.formats.files import CHUNK, encoded
+from taggers.formats.exchange import TextAsRecords, check_target, columns_records
+from taggers.formats.files import CHUNK, Opened, encoded, open_columns
+from taggers.formats.records import Record
 from taggers.formats.text import TextAsConllu, TextFormat
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.pipeline import Pipeline, open_model
@@ -61,23 +66,30 @@ def tag(
     label, see `SequenceTagger.predict_marginals`. nbest: append the n best labellings, one after
     the other; with `scores`, each is followed by its score, that of the whole sentence. classes, gazetteers:
     files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE. bias:
-    constants to add to the scores of labels. to: "conllu" converts plain text to CoNLL-U.
+    constants to add to the scores of labels. to: "conllu" converts plain text to CoNLL-U; other formats
+    hold documents, with the offsets of labels if the input has a text.
     """
-    check_output(output, file, model if isinstance(model, str | Path) else None)
+    if to is not None:
+        check_target(to)
+    documents = to not in (None, "conllu")
+    (check_place if documents else _check_file)(output, to or "", file, _path(model))
     model, jobs = open_model(model), n_threads(jobs)
-    if to not in (None, "conllu"):
-        raise ValueError(f"--to must be conllu, got {to!r}")
     if isinstance(model, Pipeline):
         if nbest > 1 or probabilities or replace or label is not None or classes or gazetteers or bias:
             raise ValueError(
                 "--nbest, --probabilities, --replace, --column, --classes, --gazetteer and --bias have no "
                 "effect on a model of several layers"
             )
+        if documents:
+            return _tag_documents(
+                model, file, output, to=to or "", scores=scores, format=format, encoding=encoding, jobs=jobs
+            )
         return tag_pipeline(
             model, file, output, scores=scores, format=format, encoding=encoding, jobs=jobs,
             text_as=TextFormat(model.split) if to is None else TextAsConllu(model.split),
         )  # fmt: skip
-    column, text_as = chosen_column(model, label), None if to is None else TextAsConllu()
+    column = chosen_column(model, label)
+    text_as: Format | None = TextAsConllu() if to == "conllu" else TextAsRecords(None) if documents else None
     if classes or gazetteers:
         model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
     if bias:
@@ -94,6 +106,13 @@ def tag(
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")
     if nbest > 1 and model.inference == "greedy":
         raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
+    if documents and (nbest > 1 or replace or label is not None):
+        raise ValueError(f"--nbest, --replace and --column cannot be combined with --to {to}")
+    if documents:
+        return _tag_documents(
+            model, file, output, to=to or "", scores=scores, probabilities=probabilities, format=format,
+            encoding=encoding, jobs=jobs,
+        )  # fmt: skip
     tokens, checked = 0, format != AUTO
     with open_inputs(
         model, file, format, encoding=encoding, text_as=text_as, prefers_text=own_format(model) is TEXT
@@ -132,11 +151,74 @@ def tag(
     return tokens
 
 
+def _check_file(output: str | Path, to: str, *sources: str | Path | None) -> None:
+    check_output(output, *sources)
+
+
+def _path(model: Any) -> str | Path | None:
+    return model if isinstance(model, str | Path) else None
+
+
+def _tag_documents(
+    model: TaggerModel | Pipeline,
+    file: str | Path,
+    output: str | Path,
+    *,
+    to: str,
+    scores: bool = False,
+    probabilities: bool = False,
+    format: str = AUTO,
+    encoding: str = "utf-8",
+    jobs: int = 1,
+) -> int:
+    """Write the documents of a file with predicted labels in the format `to`."""
+    tokens, text_as = 0, TextAsRecords(model.split if isinstance(model, Pipeline) else None)
+    with _open_documents(model, file, format, encoding, text_as) as opened:
+        wanted = (
+            wanted_columns(model, opened, scores, text=False)
+            if isinstance(model, Pipeline) else input_columns(model, opened)
+        )  # fmt: skip
+
+        def parts() -> Iterator[list[Record]]:
+            nonlocal tokens
+            for columns in opened.parts(wanted, CHUNK):
+                if not columns.n_tokens:
+                    continue
+                if isinstance(model, Pipeline):
+                    check = check_values if not tokens and model.upos is None else None
+                    if check is not None:
+                        check(model.first, columns)
+                    layers = pipeline_layers(model, columns, scores, jobs)
+                    names: list[str | None] = list(model.parts)
+                else:
+                    if not tokens and format == AUTO:
+                        check_fit(model, columns)
+                    layers = _layers(model, columns, [], scores, probabilities, jobs)
+                    names = [*model.parts]
+                tokens += columns.n_tokens
+                yield columns_records(columns, layers, layer_fields(layers, columns, names))
+
+        write_documents(parts(), output, to, opened.format.name)
+    return tokens
+
+
+def _open_documents(
+    model: TaggerModel | Pipeline, file: str | Path, format: str, encoding: str, text_as: Format
+) -> AbstractContextManager[Opened]:
+    if isinstance(model, Pipeline):
+        return open_columns(
+            file, format, encoding=encoding, text_as=text_as, prefers_text=True, split=model.split
+        )
+    return open_inputs(
+        model, file, format, encoding=encoding, text_as=text_as, prefers_text=own_format(model) is TEXT
+    )
+
+
 def _check_room(format: Format, name: str, nbest: int, scores: bool, probabilities: bool) -> None:
     """Raise DataError for what the format cannot express."""
     if nbest > 1 and format.replaces:
         raise DataError(f"--nbest appends columns, and {format.title} has no room for them", name)
-    if probabilities and format.replaces:
+    if probabilities and format.replaces and format.scores != "records":
         raise DataError(f"--probabilities appends a column, and {format.title} has no room for it", name)
     if scores and not format.scores:
         raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
@@ -158,12 +240,17 @@ def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
 
 
 def _layers(
-    model: TaggerModel, columns: Columns, parts: list[str | None], scores: bool, probabilities: bool
+    model: TaggerModel,
+    columns: Columns,
+    parts: list[str | None],
+    scores: bool,
+    probabilities: bool,
+    jobs: int = 1,
 ) -> list[Layer]:
     """Return the best label of each token: in the columns to replace, or a new column for each part."""
     margins = np.zeros(columns.n_tokens, np.float32) if scores else None
     features = model.features(columns)
-    ids = model.tag(features, margins=margins)
+    ids = model.tag(features, margins=margins, jobs=jobs)
     if probabilities:
         margins = np.round(model.marginals(features)[np.arange(len(ids)), ids], 4)
     places: list[tuple[int | None, str | None]]

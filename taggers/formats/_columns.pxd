@@ -25,6 +25,7 @@ cdef class Columns:
     cdef readonly object strings        # function from such a hash to its text
     cdef public object own              # features of the user: for each sentence a list of dicts, or None
     cdef public object documents        # the first sentence of each document, or None if it is not known
+    cdef public object origin           # the documents that these columns were made from, or None
     cdef const char* text_at            # data
     cdef const int32_t* span_at         # spans
     cdef const int32_t* end_at          # ends

@@ -26,6 +26,7 @@ class Columns:
     keys: np.ndarray | None
     strings: Callable[[int], str] | None
     documents: np.ndarray | None
+    origin: list[Any] | None
     own: list[list[Any]] | None
     def __init__(
         self,

@@ -45,8 +45,8 @@ class Format(ABC):
     label: the label column that training uses by default; -1 is the last column.
     replaces: labels always replace the label column; otherwise they are appended unless the user asks for
         replacement. N-best labels can only be appended.
-    scores: where scores go: "columns" appends them, "misc" writes ``Margin=`` into the last column, ""
-        means that the format has no room for them.
+    scores: where scores go: "columns" appends them, "misc" writes ``Margin=`` into the last column,
+        "records" writes them with the labels, "" means that the format has no room for them.
     ready: lines hold features instead of words, and `features` returns them.
     documents: a ``-DOCSTART-`` line separates documents.
     block: the most bytes that a sentence (a line, for text) may have.
@@ -76,6 +76,10 @@ class Format(ABC):
     @abstractmethod
     def write(self, columns: Columns, layers: Sequence[Layer]) -> bytes:
         """Return the bytes that were read, with labels; keep every other byte."""
+
+    def of_file(self, head: Sequence[str]) -> Format:
+        """Return the format of a file with these first lines: this one, or one that knows its columns."""
+        return self
 
     # cut(data, start) returns where the last complete sentence ends, if after `start`; otherwise 0.
     cut: Callable[[bytes, int], int] = staticmethod(find_last_boundary)

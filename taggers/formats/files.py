@@ -7,7 +7,8 @@ import re
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +21,7 @@ from taggers.formats.base import Format
 from taggers.formats.columns import FORMAT as COLUMNS
 from taggers.formats.registry import FORMATS, find
 from taggers.formats.text import FORMAT as TEXT
-from taggers.formats.text import warn_of_columns
+from taggers.formats.text import Split, warn_of_columns
 
 CHUNK = 1 << 20
 HEAD = 20_000  # bytes that detection looks at
@@ -35,25 +36,36 @@ def open_columns(
     encoding: str = "utf-8",
     prefers_text: bool = False,
     text_as: Format | None = None,
+    split: Split | None = None,
 ) -> Iterator[Opened]:
     """Open a file and detect its format and its number of columns.
 
     Parameters
     ----------
-    path : the file, or ``-`` for standard input; gzip is unpacked.
+    path : the file, or ``-`` for standard input; gzip is unpacked. A folder holds brat's annotation.
     format : the name of a format; ``auto`` detects it from the first lines.
     separator : ``"\\t"``, or ``" "`` for runs of spaces and tabs; by default what the first line has.
     encoding : the encoding of the file. The columns are in UTF-8 in any case.
     prefers_text : with ``auto``, read a file without tabs that no other format matches as plain text.
     text_as : what reads plain text, instead of the usual rules. If it gives another format, it refuses other
         files.
+    split : how to split the texts of documents into sentences of tokens, by default with simple rules.
     """
     chosen = None if format == AUTO else find(format)
-    with open_input(path) as file:
+    with _open_input(path) as file:
         yield Opened(
             file, chosen, name=file_name(path), separator=separator, encoding=encoding,
-            prefers_text=prefers_text, text_as=text_as,
+            prefers_text=prefers_text, text_as=text_as, split=split,
         )  # fmt: skip
+
+
+def _open_input(path: str | Path) -> AbstractContextManager[BinaryIO]:
+    """Open a file or a folder."""
+    if str(path) != "-" and Path(path).is_dir():
+        from taggers.formats.brat import listing
+
+        return nullcontext(BytesIO(listing(Path(path))))
+    return open_input(path)
 
 
 def read_columns(
@@ -122,8 +134,9 @@ class Opened:
         encoding: str = "utf-8",
         prefers_text: bool = False,
         text_as: Format | None = None,
+        split: Split | None = None,
     ) -> None:
-        self.file, self.name, self.encoding = file, name, encoding
+        self.file, self.name, self.encoding, self.split = file, name, encoding, split
         codec = text_codec(encoding)
         self.decoder = None if codec is None else codec.incrementaldecoder()
         self.ended = False
@@ -141,7 +154,7 @@ class Opened:
             elif text_as.title != TEXT.title:
                 what = f"--to converts plain text, but this file is in {chosen.title}; use --format text"
                 raise DataError(f"{what} if it is text, or leave out --to", name)
-        self.format = chosen
+        self.format = chosen = chosen.of_file(self.head)
         self.separator, self.n_columns = separator, chosen.n_columns
         while not self.n_columns:
             lines = self.held if self.ended else self.held[: self.held.rfind(b"\n") + 1]

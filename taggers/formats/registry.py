@@ -19,7 +19,11 @@ def find(name: str) -> Format:
 
 def column_number(column: str) -> int:
     """Return a column's number, given as a number (-1 is the last) or as a name that a format defines."""
-    names = {name: place for format in FORMATS.values() for place, name in enumerate(format.names)}
+    # The first format counts; all agree where they share a column but for the labels of documents.
+    names: dict[str, int] = {}
+    for format in FORMATS.values():
+        for place, name in enumerate(format.names):
+            names.setdefault(name, place)
     if column.lower() in names:
         return names[column.lower()]
     try:

@@ -14,6 +14,8 @@ from taggers.formats._columns import Columns
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.files import CHUNK, Opened, open_columns
+from taggers.formats.records import RecordFormat
+from taggers.formats.registry import FORMATS
 from taggers.labels.label_encoding import GoldLabels
 
 
@@ -104,9 +106,9 @@ def read_alike(path: str | Path, like: dict[str, Any], name: str, encoding: str 
     name : the name of the training file.
     """
     labels = [COLUMN[part] for part in like.get("parts", ())] or [like["label"]]
-    held_out = read_labelled(
-        path, format=like["format"], encoding=encoding, inputs=like["inputs"], labels=labels
-    )
+    # All formats of documents have the same columns.
+    format = AUTO if isinstance(FORMATS[like["format"]], RecordFormat) else like["format"]
+    held_out = read_labelled(path, format=format, encoding=encoding, inputs=like["inputs"], labels=labels)
     columns = held_out.columns
     if columns.n_columns != like["n_columns"]:
         raise DataError(

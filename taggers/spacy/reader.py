@@ -19,15 +19,18 @@ from taggers.formats.base import Format
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import CHUNK as PART
-from taggers.formats.files import open_columns
+from taggers.formats.files import Opened, open_columns
 from taggers.labels import schemes
 
 WORD, CHUNK, NER, SKIP = "ORTH", "CHUNK", "NER", "_"
 # Columns of a file that are attributes of tokens, and what Doc's constructor calls them.
 TOKEN = {"TAG": "tags", "POS": "pos", "LEMMA": "lemmas", "MORPH": "morphs"}
+GETTERS = {"TAG": "tag_", "POS": "pos_", "LEMMA": "lemma_", "MORPH": "morph"}
 NAMES = (WORD, *TOKEN, CHUNK, NER, SKIP)
 # Where the format names its columns.
-NAMED = {"ORTH": "form", "LEMMA": "lemma", "POS": "upos", "TAG": "xpos", "MORPH": "feats"}
+NAMED = {
+    "ORTH": "form", "LEMMA": "lemma", "POS": "upos", "TAG": "xpos", "MORPH": "feats", "NER": "label",
+}  # fmt: skip
 
 
 @registry.readers("structsvm.Columns.v1")
@@ -41,11 +44,12 @@ def make_reader(
     limit: int = 0,
     sentences: int = 1,
 ) -> Callable[[Language], Iterator[Example]]:
-    """Return a corpus from a file of columns (CoNLL-2000/2002/2003) or CoNLL-U.
+    """Return a corpus from a file of columns (CoNLL-2000/2002/2003), CoNLL-U, a `.spacy` file or documents.
 
     columns: ORTH, TAG, POS, LEMMA, MORPH, CHUNK, NER, or _ for a column to skip; not needed for CoNLL-U.
     inputs: attributes that the docs have before the pipeline runs, such as TAG for a chunker.
-    limit: the number of sentences to read, 0 for all. sentences: the number of sentences in a Doc.
+    limit: the number of sentences to read, 0 for all. sentences: the number of sentences in a Doc. A `.spacy`
+    file has Docs, which are counted and joined instead.
     """
     check_count(sentences=sentences, low=1)
     if path is None:
@@ -65,6 +69,9 @@ def make_reader(
         count = 0
         size = PART if checked else None  # the whole file at first, for the check
         with open_columns(path, format, encoding=encoding) as opened:
+            if opened.format.name == "spacy":
+                yield from islice(_docs(nlp, opened, inputs), limit or None)
+                return
             named = places(opened.format, columns)
             if not opened.format.names and len(columns or ()) != opened.n_columns:
                 raise DataError(
@@ -89,6 +96,18 @@ def make_reader(
     return corpus
 
 
+def _docs(nlp: Language, opened: Opened, inputs: list[str]) -> Iterator[Example]:
+    """Yield the Docs of a .spacy file."""
+    (columns,) = opened.parts([opened.format.words], None)
+    for record in columns.origin or ():
+        reference = Doc(nlp.vocab).from_bytes(record.raw.to_bytes())
+        words, spaces = [token.text for token in reference], [bool(token.whitespace_) for token in reference]
+        given: dict[str, Any] = {
+            TOKEN[name]: [str(getattr(token, GETTERS[name])) for token in reference] for name in inputs
+        }
+        yield Example(Doc(nlp.vocab, words=words, spaces=spaces, **given), reference)
+
+
 def _joined(examples: list[Example]) -> Example:
     """Join several examples into one."""
     sides = [(one.predicted, one.reference) for one in examples]
@@ -101,7 +120,8 @@ def _joined(examples: list[Example]) -> Example:
 def places(format: Format, columns: list[str] | None) -> dict[str, int]:
     """Return which column of a file holds what."""
     if format.names:
-        return {name: format.names.index(column) for name, column in NAMED.items()}
+        known = {name: column for name, column in NAMED.items() if column in format.names}
+        return {name: format.names.index(column) for name, column in known.items()}
     if columns is None or columns.count(WORD) != 1:
         raise ValueError(
             f'the columns of the file are unknown; name them, as in columns = ["{WORD}", "TAG", "{CHUNK}"], '
@@ -117,7 +137,7 @@ def examples(
     values = {name: chunk.sentences(place) for place, name in enumerate(names)}
     for name in (CHUNK, NER):
         if name in values and scheme.get(name, "none") == "none":
-            scheme[name] = schemes.detect(values[name])
+            scheme[name] = schemes.detect(map(_phrases, values[name]))
     for number, words in enumerate(values[WORD]):
         row = {name: sentences[number] for name, sentences in values.items()}
         try:
@@ -135,15 +155,22 @@ def _present(values: list[str]) -> list[str]:
     return ["" if value == "_" else value for value in values]
 
 
+def _phrases(labels: list[str]) -> list[str]:
+    return [schemes.OUTSIDE if label == "_" else label for label in labels]
+
+
 def _set_phrases(doc: Doc, row: dict[str, list[str]], spans_key: str, scheme: dict[str, str]) -> None:
     def spans(name: str) -> list[Span]:
         if scheme[name] == "none":
             return []
         return [
-            Span(doc, start, end, label=type_) for type_, start, end in schemes.spans(row[name], scheme[name])
+            Span(doc, start, end, label=type_)
+            for type_, start, end in schemes.spans(_phrases(row[name]), scheme[name])
         ]
 
     if NER in row:
-        doc.set_ents(spans(NER))
+        missing = [doc[at : at + 1] for at, label in enumerate(row[NER]) if label == "_"]
+        if len(missing) < len(doc):
+            doc.set_ents(spans(NER), missing=missing, default="outside")
     if CHUNK in row:
         doc.spans[spans_key] = spans(CHUNK)

@@ -46,7 +46,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--encoding", "zip"), "such as latin-1, got 'zip'"),
         ((*TRAIN, "--dtype", "int4"), "dtype must be one of"),
         ((*TRAIN, "--dtype", "int8", "--keep-state"), "leave out --prune and --dtype"),
-        ((*TRAIN, "--format", "xml"), "format must be one of auto, columns, conllu"),
+        ((*TRAIN, "--format", "xml"), "format must be one of auto, brat, columns"),
         ((*TRAIN, "--labels", "FOO"), "labels must be one of"),
         ((*TRAIN, "--inference", "greedy", "--order", "100"), "order must be at most 99"),
         ((*TRAIN, "--inference", "exact", "--order", "2"), "exact inference requires order 1"),

@@ -92,7 +92,7 @@ def test_files_without_tokens_are_refused(tmp_path, content):
 def test_missing_folders_and_broken_archives_are_reported(tmp_path):
     with pytest.raises(DataError, match="No such file"):
         list(read_columns(tmp_path / "absent"))
-    with pytest.raises(DataError, match="directory"):
+    with pytest.raises(DataError, match="folder without brat"):
         list(read_columns(tmp_path))
     broken = tmp_path / "broken.gz"
     broken.write_bytes(gzip.compress(PETS * 100)[:-20])

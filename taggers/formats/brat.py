@@ -1,0 +1,124 @@
+"""brat's standoff annotation: a folder of texts (`a.txt`), each with its spans (`a.ann`)."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from structsvm.files.errors import DataError
+from taggers.formats.records import (
+    CharSpan,
+    Reading,
+    Record,
+    RecordFormat,
+    char_spans,
+    cut_lines,
+    scheme_of,
+)
+
+SPAN = re.compile(r"T\S*\t(\S+) (\d+ \d+(?:;\d+ \d+)*)(?:\t|$)")
+LINE = re.compile(r"[TREAMN#*]\S*\t\S")
+LISTED = '{"brat": '
+
+
+class BratFormat(RecordFormat):
+    """A folder is passed on as lines of JSON, one per document; the text of `a.ann` is in `a.txt`.
+
+    Relations, events, attributes and notes are not read. A span of several pieces fits no tokens.
+    """
+
+    name = "brat"
+    title = "brat's standoff annotation"
+    sign = ""
+    whole = True
+    folder = True
+    cut = staticmethod(cut_lines)
+
+    def matches(self, head: Sequence[str]) -> bool:
+        if not head:
+            return False
+        return head[0].startswith(LISTED) or (
+            all(LINE.match(line) for line in head) and any(SPAN.match(line) for line in head)
+        )
+
+    def records(self, data: bytes, line: int, reading: Reading) -> Iterator[Record]:
+        if not data.startswith(LISTED.encode()):
+            path = Path(reading.name)
+            yield _document(path.stem, _text_of(path.with_suffix(".txt")), data.decode(), 1, reading)
+            return
+        for text in data.splitlines():
+            one = json.loads(text)
+            inside = Reading(one["path"], reading.split, reading.misfits)
+            yield _document(one["brat"], one["text"], one["ann"], 1, inside)
+
+    def dump(self, records: Sequence[Record]) -> bytes:
+        raise ValueError("brat's annotation is a folder of files; name it with -o FOLDER")
+
+    def files(self, records: Sequence[Record]) -> Iterator[tuple[str, bytes]]:
+        scheme = scheme_of(records)
+        names = [record.name for record in records]
+        named = len(set(names)) == len(names) and all(re.fullmatch(r"[\w.-]+", name) for name in names)
+        for number, record in enumerate(records, 1):
+            name = record.name if named else f"{number:05d}"
+            yield f"{name}.txt", record.text.encode()
+            if record.value("label") is None:
+                continue
+            lines = []
+            for at, span in enumerate(char_spans(record, scheme), 1):
+                text = record.text[span.start : span.end].replace("\n", " ").replace("\r", " ")
+                label = re.sub(r"\s", "_", span.label)
+                lines.append(f"T{at}\t{label} {span.start} {span.end}\t{text}\n")
+            yield f"{name}.ann", "".join(lines).encode()
+
+
+def listing(folder: Path) -> bytes:
+    """The documents of a folder as lines of JSON; files without `.ann` are not annotated."""
+    texts = sorted(folder.rglob("*.txt"))
+    if not any(text.with_suffix(".ann").exists() for text in texts):
+        raise DataError("is a folder without brat's .txt and .ann files", str(folder))
+    lines = []
+    for path in texts:
+        annotation = path.with_suffix(".ann")
+        name = ".".join(path.relative_to(folder).with_suffix("").parts)
+        ann = _text_of(annotation) if annotation.exists() else None
+        one = {"brat": name, "path": str(annotation), "text": _text_of(path), "ann": ann}
+        lines.append(json.dumps(one) + "\n")
+    return "".join(lines).encode()
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_bytes().decode().removeprefix("\ufeff")
+    except OSError as error:
+        raise DataError(
+            f"cannot be read: {error.strerror}; brat needs the text in the same folder", str(path)
+        ) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"byte {error.start} is not valid UTF-8", str(path)) from None
+
+
+def _document(name: str, text: str, ann: str | None, line: int, reading: Reading) -> Record:
+    if ann is None:
+        return reading.of_text(text, None, line, name=name)
+    spans, others = [], 0
+    for number, row in enumerate(ann.split("\n"), 1):
+        if row.startswith("T"):
+            found = SPAN.match(row)
+            if found is None:
+                raise reading.refuse('a span must be written as "T1, tab, LABEL 0 4, tab, text"', number)
+            pieces = [tuple(map(int, piece.split())) for piece in found[2].split(";")]
+            label = found[1] if len(pieces) == 1 else ""  # no tokens fit several pieces
+            spans.append(CharSpan(pieces[0][0], pieces[-1][1], label))
+        else:
+            others += bool(row.strip())
+    if others:
+        warnings.warn(
+            f"{reading.name}: {others} relations, events, attributes and notes are not read", stacklevel=5
+        )
+    return reading.of_text(text, spans, line, name=name)
+
+
+FORMAT = BratFormat()

@@ -1,0 +1,95 @@
+"""Sentences and labels for Python: from files of all formats, lists of records and pandas tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from taggers.formats import AUTO
+from taggers.formats._columns import Columns
+from taggers.formats.csv import FORMAT as TABLE
+from taggers.formats.csv import table_records
+from taggers.formats.files import open_columns
+from taggers.formats.jsonl import FORMAT as RECORDS
+from taggers.formats.jsonl import object_record
+from taggers.formats.records import FIELDS, Reading, as_columns
+from taggers.formats.registry import column_number
+from taggers.formats.text import Split
+from taggers.formats.tokenizer import split_sentences
+
+Sentences = list[list[Any]]
+
+
+def read_sentences(
+    source: Any,
+    *,
+    label: int | str | None = None,
+    inputs: Sequence[int | str] | None = None,
+    split: Split | None = None,
+    format: str = AUTO,
+    encoding: str = "utf-8",
+) -> tuple[Sentences, list[list[str | None]]]:
+    """Return the sentences and labels of a file, of a list of records or of a pandas DataFrame.
+
+    Parameters
+    ----------
+    source : a path; or objects as in JSON lines, such as ``{"text": ..., "spans": [[0, 4, "PER"]]}`` or
+        ``{"tokens": [...], "ner_tags": [...]}``; or a DataFrame with one token per row and columns such as
+        sentence, word and label.
+    label : the label column, by number or name; the default is that of the format.
+    inputs : the input columns. Tokens are tuples if there are several.
+    split : a function from a text to sentences of `Token`, for texts without tokens.
+
+    Returns
+    -------
+    X, y : what taggers are fitted to; None marks a token without a label.
+
+    >>> read_sentences([{"text": "Anna left. She ran.", "spans": [[0, 4, "PER"]]}])
+    ([['Anna', 'left', '.'], ['She', 'ran', '.']], [['B-PER', 'O', 'O'], ['O', 'O', 'O']])
+    """
+    place = _number(label)
+    chosen = None if inputs is None else [column for one in inputs if (column := _number(one)) is not None]
+    if isinstance(source, str | Path):
+        with open_columns(source, format, encoding=encoding, split=split) as opened:
+            gold = opened.format.label if place is None else place
+            words = opened.inputs(gold % opened.n_columns) if chosen is None else chosen
+            columns = opened.read([*words, gold])
+    else:
+        gold = RECORDS.label if place is None else place
+        columns = _in_memory(source, [*(chosen or [RECORDS.words]), gold], split)
+    width = columns.width - 1
+    parts = [columns.sentences(column) for column in range(width)]
+    X = parts[0] if width == 1 else [list(zip(*rows, strict=True)) for rows in zip(*parts, strict=True)]
+    missing = columns.format.missing(columns.wanted[-1])
+    y = [[None if one == missing else one for one in labels] for labels in columns.labels(width)]
+    return X, y
+
+
+def _number(column: int | str | None) -> int | None:
+    if not isinstance(column, str):
+        return column
+    return FIELDS.index(column) if column in FIELDS else column_number(column)
+
+
+def _in_memory(source: Any, wanted: Sequence[int], split: Split | None) -> Columns:
+    reading = Reading("<memory>", split or split_sentences)
+    if hasattr(source, "itertuples"):  # a DataFrame
+        header = [str(name) for name in source.columns]
+        rows = ([_cell(cell) for cell in row] for row in source.itertuples(index=False, name=None))
+        columns = as_columns(list(table_records(header, enumerate(rows, 1), reading)), wanted, TABLE)
+    elif isinstance(source, Iterable) and not isinstance(source, Mapping):
+        records = [
+            one for number, value in enumerate(source, 1) for one in object_record(value, number, reading)
+        ]
+        columns = as_columns(records, wanted, RECORDS)
+    else:
+        raise TypeError(f"source must be a path, a list of records or a DataFrame, got {source!r}"[:300])
+    reading.misfits.warn("<memory>")
+    return columns
+
+
+def _cell(cell: Any) -> str:
+    """The text of a cell; empty for None, NaN and NA of pandas."""
+    text = str(cell)
+    return "" if cell is None or (text in ("nan", "<NA>", "NaT") and not isinstance(cell, str)) else text
