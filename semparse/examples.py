@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from semparse.entities.tokens import Tokens, listed, read
 from semparse.meaning import MR, MeaningError, as_mr
 from semparse.schema import Schema
 
 Sentence = str | Sequence[str]
 LONGEST = 2000  # words of a sentence; one of 10,000 takes a minute to learn
-_WORD = re.compile(r"'s\b|[+-]?\d+(?:\.\d+)?(?!\w)|\w+(?:-\w+)*")
 
 
-def tokenize(text: str) -> list[str]:
-    """Words in lower case, without punctuation; "Anna's" becomes two words, so "anna" is recognised."""
-    return _WORD.findall(text.lower())
-
-
-def as_tokens(sentence: Sentence) -> list[str]:
+def as_tokens(sentence: Sentence) -> Tokens:
     """The words of a sentence, given as a text or as a list of words, in lower case."""
-    tokens = tokenize(sentence) if isinstance(sentence, str) else list(sentence)
-    if len(tokens) > LONGEST:
-        raise ValueError(f"a sentence has {len(tokens)} words, but at most {LONGEST} are allowed; split it")
-    for token in tokens:
+    if isinstance(sentence, Tokens):
+        return sentence
+    for token in () if isinstance(sentence, str) else sentence:
         if not isinstance(token, str):
             raise ValueError(f"{token!r} is not a word; a sentence must be a string or a list of strings")
-    return [token.lower() for token in tokens]
+    tokens = read(sentence) if isinstance(sentence, str) else listed(sentence)
+    if len(tokens) > LONGEST:
+        raise ValueError(f"a sentence has {len(tokens)} words, but at most {LONGEST} are allowed; split it")
+    return tokens
 
 
 def checked_examples(

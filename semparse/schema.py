@@ -1,24 +1,26 @@
 """Schemas of meaning representations: the relations, the number of their arguments and their types.
 
 A schema is given, or learned from MRs. Two slots have the same type if they share half of the constants of
-the smaller one (as all slots of players do) and the same relations may fill them. A type of numbers is open.
-A slot that always repeats an earlier one copies it, as in `defense(pink5, pink5)`.
+the smaller one (as all slots of players do) and the same relations may fill them. A type of numbers or
+times is open. A slot that always repeats an earlier one copies it, as in `defense(pink5, pink5)`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from semparse.entities.numbers import NUMBER
+from semparse.entities.times import LONG_TIME, TIME
 from semparse.meaning import MR
 from structsvm.files.codec import Field, Table, items, mapped, names, row, text, whole
 
 ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
 SHARED = 0.5  # of the constants of the smaller of two slots, for both to be of one type
-NUMBER = r"[+-]?\d+(\.\d+)?"
-NUMBERS = 3  # different ones, and nothing else: the type is open
+VALUES = (NUMBER, LONG_TIME, TIME)
+ENOUGH_TO_OPEN = 3  # different numbers or times, and not fewer than other constants: the type is open
 LONGEST_PATTERN = 200
 SEEN = Table(
     Field("fillers", mapped(items(names())), "the constants of each slot, by relation"),
@@ -49,7 +51,8 @@ class Schema:
     """Relations by name, and the symbols of each type.
 
     open: types with further constants, as {type: True} for any, or {type: a regular expression} for those
-    that match it as a whole. A parser reads such a constant from the words that spell it.
+    that match it as a whole. A parser reads such a constant from the words that spell it. aliases: other
+    names of constants, as {constant: [name, ...]}.
     """
 
     def __init__(
@@ -57,10 +60,12 @@ class Schema:
         relations: Mapping[str, Relation],
         types: Mapping[str, Iterable[str]],
         open: Mapping[str, bool | str] | None = None,
+        aliases: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.relations = dict(relations)
         self.types = {name: frozenset(symbols) for name, symbols in types.items()}
         self.open = {name: value for name, value in (open or {}).items() if value is not False}
+        self.aliases = _aliases(aliases or {}, self.types)
         self.patterns = {name: _pattern(name, value, self.types) for name, value in self.open.items()}
         for name, symbols in self.types.items():
             if isinstance(types[name], str) or not all(isinstance(symbol, str) for symbol in symbols):
@@ -127,11 +132,16 @@ class Schema:
             for name, r in sorted(self.relations.items())
         }
         types = {name: sorted(s) for name, s in sorted(self.types.items())}
-        return {"relations": relations, "types": types} | ({"open": self.open} if self.open else {})
+        more = {"open": self.open, "aliases": self.aliases}
+        return {
+            "relations": relations,
+            "types": types,
+            **{name: value for name, value in more.items() if value},
+        }
 
     @classmethod
     def from_json(cls, value: Any) -> Schema:
-        """Build from an object of `to_json`; `least`, `copies` and `open` are optional."""
+        """Build from an object of `to_json`; `least`, `copies`, `open` and `aliases` are optional."""
         try:
             relations = {
                 name: Relation(
@@ -141,7 +151,7 @@ class Schema:
                 )
                 for name, r in value["relations"].items()
             }
-            return cls(relations, value["types"], value.get("open"))
+            return cls(relations, value["types"], value.get("open"), value.get("aliases"))
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             if isinstance(error, SchemaError):
                 raise
@@ -160,6 +170,18 @@ def _pattern(name: str, value: bool | str, types: Mapping[str, Any]) -> re.Patte
         return re.compile(r"\S(.*\S)?" if value is True else str(value))
     except (re.error, OverflowError, RecursionError) as error:
         raise SchemaError(f"open[{name!r}] is not a regular expression: {error}") from None
+
+
+def _aliases(
+    aliases: Mapping[str, Sequence[str]], types: Mapping[str, Collection[str]]
+) -> dict[str, list[str]]:
+    constants = {symbol for symbols in types.values() for symbol in symbols}
+    for constant, others in aliases.items():
+        if constant not in constants:
+            raise SchemaError(f"aliases has {constant!r}, which no type lists")
+        if isinstance(others, str) or not all(isinstance(name, str) and name.strip() for name in others):
+            raise SchemaError(f"the aliases of {constant!r} must be a list of names, got {others!r}")
+    return {constant: list(others) for constant, others in aliases.items()}
 
 
 def _arity(relation: Relation) -> str:
@@ -223,12 +245,12 @@ class SchemaLearner:
             )
             for rel, its in self.fillers.items()
         }
-        numbers = {
-            name: NUMBER
-            for found, name in names.items()
-            if len(found) >= NUMBERS and all(re.fullmatch(NUMBER, symbol) for symbol in found)
-        }
-        return Schema(relations, {name: found for found, name in names.items()}, numbers)
+        patterns = {name: pattern for found, name in names.items() if (pattern := _values(found))}
+        return Schema(relations, {name: found for found, name in names.items()}, patterns)
+
+    def double(self) -> set[str]:
+        """The relations that are constants, too: `latlong` in latlong(one) and size(latlong)."""
+        return self.fillers.keys() & {name for its in self.fillers.values() for slot in its for name in slot}
 
     def to_json(self) -> dict[str, Any]:
         """Everything that was seen, so that learning can be resumed later."""
@@ -272,6 +294,15 @@ class SchemaLearner:
             if name == rel and count >= ENOUGH_TO_COPY:
                 found[later] = min(earlier, found.get(later, earlier))
         return tuple(sorted(found.items()))
+
+
+def _values(symbols: Collection[str]) -> str | None:
+    """The pattern of numbers or times, if enough of the symbols match it, and no fewer than do not."""
+    for pattern in VALUES:
+        n = sum(re.fullmatch(pattern, symbol) is not None for symbol in symbols)
+        if n >= ENOUGH_TO_OPEN and 2 * n >= len(symbols):
+            return pattern
+    return None
 
 
 def _merged(slots: Iterable[frozenset[str]]) -> dict[frozenset[str], frozenset[str]]:

@@ -10,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from semparse.entities.names import Word, found_style
+from semparse.entities.spelling import spellings
 from semparse.latent.alignment import NULL
 from semparse.latent.features import LEAST_SHARE
 from semparse.latent.model import LatentModel
 from semparse.latent.search import NOTHING
-from semparse.latent.words import Word
 from semparse.meaning import MR
 
 MOST_COMBINED = 5_000  # ways to choose candidates for several clauses; larger choices are left out
+PARAPHRASED = 0.8  # of the sentences with a word must be able to mean a constant that it paraphrases
 MOST = 0.5  # of the constants of a slot: such a constant needs no word
 Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
 
@@ -53,11 +55,50 @@ def open_symbols(model: LatentModel, mr: MR, texts: set[str]) -> list[str]:
         if isinstance(arg, MR):
             found += open_symbols(model, arg, texts)
         elif kind in model.schema.patterns:
-            said = arg in texts or arg.replace("_", " ") in texts
-            found.append(f"<{kind}>" if said else f"<{kind}> unsaid")
+            if is_spelled(arg, texts):
+                found.append(f"<{kind}>")
+            else:
+                found.append(f"<{kind}> unsaid" if texts.isdisjoint(model.paraphrases.get(arg, ())) else arg)
         else:
             found.append(arg)
     return found
+
+
+def is_spelled(constant: str, texts: set[str]) -> bool:
+    return any(" ".join(words) in texts for words in (*spellings(constant), [constant]))
+
+
+def find_paraphrases(model: LatentModel, read: list[list[Word]], bags: Sequence[list[MR]]) -> None:
+    """Words such as "twice" for 2: most sentences with them can mean the constant, and do not spell it."""
+    together, count = Counter[tuple[str, str]](), Counter[str]()
+    for words, bag in zip(read, bags, strict=True):
+        texts = {word.text for word in words}
+        count.update(texts)
+        constants = {
+            arg
+            for mr in bag
+            for inner in mr.relations()
+            for arg, kind in zip(inner.args, model.schema.relations[inner.rel].slots, strict=False)
+            if kind in model.schema.patterns and isinstance(arg, str) and not is_spelled(arg, texts)
+        }
+        together.update((arg, text) for arg in constants for text in texts)
+    model.paraphrases = {}
+    for (arg, text), n in together.items():
+        if n > 1 and n >= PARAPHRASED * count[text]:
+            model.paraphrases.setdefault(arg, set()).add(text)
+
+
+def find_styles(model: LatentModel, X: Sequence[list[str]], bags: Sequence[list[MR]]) -> None:
+    """How the constants of open types are written, compared with the words that spell them."""
+    pairs: dict[str, list[tuple[list[str], str]]] = {}
+    for x, bag in zip(X, bags, strict=True):
+        for mr in bag:
+            for inner in mr.relations():
+                for arg, kind in zip(inner.args, model.schema.relations[inner.rel].slots, strict=False):
+                    if kind in model.schema.patterns and isinstance(arg, str):
+                        pairs.setdefault(kind, []).append((x, arg))
+    found = {kind: found_style(examples) for kind, examples in sorted(pairs.items())}
+    model.styles = {kind: style for kind, style in found.items() if style is not None}
 
 
 def find_silent(

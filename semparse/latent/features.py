@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semparse.entities.names import NUMBER_FORM, TIME_FORM, Word, Words
+from semparse.entities.tokens import continues, original
 from semparse.latent._scores import CHANNELS, Sentence
 from semparse.latent.alignment import Alignment
 from semparse.latent.grammar import Grammar, meaning_of
-from semparse.latent.words import Word, Words
 from semparse.parse import EMPTY
 from structsvm.files import codec
 
 LEAST_SHARE = 0.1  # of a word's counts that a symbol must have for the word to stand for it
 CLASS_SHARE = 0.4  # of a word's counts that constants of one type must have for the word to be of that class
 SURE_SHARE = 0.5  # a word whose best constant has less is decided by the rest of the sentence, too
+MANY = 4  # words of a copied name; longer ones have the same feature
 LONGEST_NAME = 60  # characters of an open constant: some regular expressions take long on longer ones
 MOST_WORDS = 64  # of a sentence in a chart; of longer ones, those that most likely stand for something
 MOST_WORK = 2e7  # words cubed times states of the grammar: a third of a second; larger charts drop words
@@ -211,7 +213,7 @@ class Viewer:
         ]
         if sure:
             mentions = [m for m in mentions if m.sure or sure.isdisjoint(self.grammar.types_of(m.value))]
-        mentions += self._copied(words)
+        mentions += self._copied(x, words)
         named = [i for i, (_, kind) in enumerate(looked) if kind]
         forms = [word.form for word in words]
         seen = [kind or form for form, (_, kind) in zip(forms, looked, strict=True)]
@@ -241,15 +243,29 @@ class Viewer:
         best = sorted(range(len(words)), key=lambda i: nothing[i])[:most]
         return [words[i] for i in sorted(best)]
 
-    def _copied(self, words: list[Word]) -> list[Mention]:
-        """Constants of open types, as the words spell them."""
+    def _copied(self, x: list[str], words: list[Word]) -> list[Mention]:
+        """Constants of open types, as the words spell them: parts of the text, numbers and times.
+
+        A name of several words is not cut between words that training lacks.
+        """
         found = []
-        for label, pattern, longest in self.grammar.open:
+        new = [word.form not in self.words.counts and word.form[0] != "<" for word in words]
+        whole = [True] * (len(words) + 1)  # whether a name may begin or end before a word
+        for i in range(len(words) - 1):
+            whole[i + 1] = not (new[i] and new[i + 1] and continues(x, words[i + 1].start - 1))
+        for label, pattern, several in self.grammar.open:
             for i in range(len(words)):
-                for j in range(i + 1, min(i + longest, len(words)) + 1):
-                    text = " ".join(word.text for word in words[i:j])
-                    value = self.grammar.spelled(label, text)
-                    if len(value) <= LONGEST_NAME and pattern.fullmatch(value):
+                for j in range(i + 1, (len(words) if several else i + 1) + 1):
+                    if several and not (whole[i] and whole[j]):
+                        continue
+                    text = original(x, words[i].start, words[j - 1].end)
+                    if len(text) > LONGEST_NAME:
+                        break
+                    values = self.grammar.written(label, text)
+                    if j == i + 1 and words[i].form in (NUMBER_FORM, TIME_FORM):
+                        values += [words[i].text, words[i].text.zfill(5)]
+                    value = next((value for value in values if pattern.fullmatch(value)), None)
+                    if value is not None:
                         found.append(Mention(i, j, label, value, 0.0))
         return found
 
@@ -304,7 +320,7 @@ class Viewer:
         neighbours = "neighbours" in self.features
         if not isinstance(mention.label, str):  # copied
             known = "word" if any(word in self.alignment.counts for word in x[i:j]) else "new"
-            names = ["copied", f"copied {j - i}", f"copied {known}"]
+            names = ["copied", f"copied {min(j - i, MANY)}", f"copied {known}"]
             return [*names, f"l {left}", f"r {right}"] if neighbours else names
         word = x[i]
         names = [f"w {word}"]

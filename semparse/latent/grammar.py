@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from semparse.entities.names import STYLES
+from semparse.entities.spelling import spelling
 from semparse.latent._scores import Layout
 from semparse.latent._units import Units
-from semparse.latent.words import spelling
 from semparse.meaning import MR
 from semparse.schema import Schema
 
-LONGEST_NAME = 4  # words of a constant of an open type
 STATES = ("first", "first argument later", "own", "own and argument")  # what came before an argument
 
 
@@ -27,26 +28,24 @@ class Grammar:
     """Columns of the tables for the symbols of a schema, and the units of meanings.
 
     silent: for each (relation, slot), the constants that need no word. roots: relations seen as whole
-    meanings; empty: any.
+    meanings; empty: any. double: relations that are constants, too. styles: of open types.
     """
 
     def __init__(
-        self, schema: Schema, tables: Any, silent: Mapping[tuple[str, int], Sequence[str]], roots: set[str]
-    ) -> None:
+        self, schema: Schema, tables: Any, silent: Mapping[tuple[str, int], Sequence[str]], roots: set[str],
+        double: Collection[str] = (), styles: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         self.schema, self.tables, self.silent = schema, tables, silent
         self.roots = [rel for rel in schema.relations if rel in roots] or list(schema.relations)
         self.type_of = {
             symbol: name
             for name, symbols in schema.types.items()
             for symbol in symbols
-            if symbol not in schema.relations
+            if symbol not in schema.relations or symbol in double
         }
-        self.open: list[tuple[Hashable, Any, int]] = [
-            (
-                ("open", kind),
-                pattern,
-                LONGEST_NAME if pattern.fullmatch("a b") or pattern.fullmatch("a_b") else 1,
-            )
+        self.styles, self.double = styles, double
+        self.open: list[tuple[Hashable, Any, bool]] = [  # the last: whether several words may spell it
+            (("open", kind), pattern, bool(pattern.fullmatch("a b") or pattern.fullmatch("a_b")))
             for kind, pattern in schema.patterns.items()
         ]
         self.nested = any(
@@ -65,17 +64,17 @@ class Grammar:
         types = {kind for constant in constants for kind in self.types_of(constant)}
         return {symbol for kind in types for symbol in self.schema.types[kind]} - set(constants)
 
-    def spelled(self, label: Any, text: str) -> str:
-        """The constant of an open type that words spell: as others of that type join their words."""
-        return text.replace(" ", self._joint[label[1]])
+    def written(self, label: Any, text: str) -> list[str]:
+        """The constants of an open type that a text may spell, first in the style of others of that type."""
+        kind = label[1]
+        usual = self.styles.get(kind) or ("lower joined" if self._are_joined(kind) else "exact")
+        return list(dict.fromkeys(STYLES[name](text) for name in (usual, "exact", "lower", "lower joined")))
 
-    @cached_property
-    def _joint(self) -> dict[str, str]:
-        found = {}
-        for kind in self.schema.open:
-            several = [symbol for symbol in self.schema.types[kind] if len(spelling(symbol)) > 1]
-            found[kind] = " " if any(" " in symbol for symbol in several) else "_"
-        return found
+    @cache  # noqa: B019, a grammar does not outlive its parser
+    def _are_joined(self, kind: str) -> bool:
+        """Whether the listed constants of several words have underscores."""
+        several = [symbol for symbol in self.schema.types[kind] if len(spelling(symbol)) > 1]
+        return bool(several) and not any(" " in symbol for symbol in several)
 
     def add_labels(self) -> None:
         """A column for each relation, role and constant of the schema."""
@@ -87,7 +86,7 @@ class Grammar:
                 tables.roles.label((rel, slot))
         for kind, symbols in schema.types.items():
             for symbol in sorted(symbols):
-                if symbol not in schema.relations:
+                if symbol in self.type_of:
                     tables.constants.label(symbol)
                     tables.nesting.label(symbol)
             if kind in schema.open:

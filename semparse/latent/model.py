@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from semparse.entities.names import STYLES, Words
 from semparse.latent.alignment import Alignment
 from semparse.latent.features import Tables, View, Viewer
 from semparse.latent.grammar import Grammar
 from semparse.latent.search import Search
-from semparse.latent.words import Words
 from semparse.meaning import MR
 from semparse.schema import Schema, SchemaLearner
 from structsvm.files.codec import FLAG, Field, Table, items, mapped, names, row, text, whole
@@ -23,6 +23,7 @@ FIELDS = Table(
     Field("roots", names(), "the relations that were candidates by themselves"),
     Field("trusted", FLAG, "whether each sentence had one meaning"),
     Field("silent", items(row(text(), whole(), names())), "relation, slot, and constants that need no word"),
+    Field("styles", mapped(text(tuple(STYLES))), "how constants of open types are written", default={}),
     Field("possible", mapped(whole()), "the bags with a candidate of a relation that words can say"),
     Field("meant", mapped(whole()), "of these, the bags where it is the best parse"),
     Field("alignment", mapped(), "the metadata of the alignment"),
@@ -84,6 +85,8 @@ class LatentModel:
         self.roots: set[str] = set()  # relations that were candidates by themselves
         self.memory: list[tuple[list[str], list[MR]]] = []
         self.silent: dict[tuple[str, int], list[str]] = {}  # constants that words often do not name
+        self.paraphrases: dict[str, set[str]] = {}  # of constants of open types; only for training
+        self.styles: dict[str, str] = {}  # of open types, see `names.STYLES`
         self.forget()
 
     def forget(self, *, words: bool = True) -> None:
@@ -126,7 +129,9 @@ class LatentModel:
     @property
     def grammar(self) -> Grammar:
         if self._grammar is None:
-            self._grammar = Grammar(self.schema, self.tables, self.silent, self.roots)
+            self._grammar = Grammar(
+                self.schema, self.tables, self.silent, self.roots, self.schemas.double(), self.styles
+            )
         return self._grammar
 
     @property
@@ -154,8 +159,8 @@ class LatentModel:
         arrays, alignment = self.alignment.state()
         parts: dict[str, Any] = {
             "alignment": alignment, "steps": self.steps, "counts": dict(self.counts),
-            "roots": sorted(self.roots), "trusted": self.trusted, "possible": dict(self.salience.possible),
-            "meant": dict(self.salience.meant),
+            "roots": sorted(self.roots), "styles": self.styles, "trusted": self.trusted,
+            "possible": dict(self.salience.possible), "meant": dict(self.salience.meant),
             "silent": [[rel, slot, constants] for (rel, slot), constants in self.silent.items()],
         }  # fmt: skip
         for name, table in self.tables.all.items():
@@ -170,6 +175,7 @@ class LatentModel:
         self.steps, self.trusted, self.roots = found["steps"], found["trusted"], set(found["roots"])
         self.counts = Counter(found["counts"])
         self.salience.possible, self.salience.meant = Counter(found["possible"]), Counter(found["meant"])
+        self.styles = dict(found["styles"])
         self.silent = {(rel, slot): constants for rel, slot, constants in found["silent"]}
         if not all(slot < len(self.schema.relations[rel].slots) for rel, slot in self.silent):
             raise ValueError("a silent slot does not exist")

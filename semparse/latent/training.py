@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 
 from semparse.latent import solvers
-from semparse.latent.bags import aligned, alternatives, find_silent, posteriors_of, symbols_of
+from semparse.latent.bags import (
+    aligned,
+    alternatives,
+    find_paraphrases,
+    find_silent,
+    find_styles,
+    posteriors_of,
+    symbols_of,
+)
 from semparse.latent.features import View
 from semparse.latent.model import LatentModel
 from semparse.meaning import MR, distinct
@@ -30,7 +38,9 @@ def fit(
     bags = [distinct(bag) for bag in bags]
     for x, bag in zip(X, bags, strict=True):
         model.meet(x, bag)
+    find_styles(model, X, bags)
     read = [model.words.read(x) for x in X]
+    find_paraphrases(model, read, bags)
     forms = [[word.form for word in words] for words in read]
     model.trusted = model.nothing == 0 or all(len(bag) <= 1 for bag in bags)
     single = [alternatives(bag, 1, trusted=model.trusted) for bag in bags]

@@ -8,7 +8,7 @@ import pytest
 from corpora.bags import Event, windows
 from corpora.readers.robocup import load_robocup, read_game
 from corpora.readers.wasp import load_clang, load_geoquery, read_wasp, with_ambiguity
-from semparse.examples import tokenize
+from semparse.entities.tokens import tokenize
 from semparse.io import read_bags, read_tests
 from semparse.meaning import parse_mr
 from structsvm.files.errors import DataError
@@ -197,6 +197,34 @@ def test_windows_rebuild_the_real_candidate_sets():
         for number, bag in enumerate(windows(game.comments, game.events, after=0)):
             same += set(bag.candidates) == bags.get(f"{game.year}-{number}", set())
     assert same >= 2024
+
+
+def test_rules_of_clang_lose_their_names_and_numbers_have_one_form(tmp_path):
+    path = tmp_path / "corpus.xml"
+    named = WASP.replace(
+        "((true) (do our {2 3} (pos (half opp))))",
+        "(definerule r7 direc ((true) (do our {2} (pos (pt -13.0 0.50)))))",
+    )
+    path.write_text(named)
+    (bag,) = read_wasp(path, "robocup-clang")
+    assert str(parse_mr(bag.gold[0])) == "rule(true(), do(our, set(2), pos(pt(-13, 0.50))))"
+
+
+def test_a_corpus_of_several_languages_is_read_in_each(tmp_path):
+    path = tmp_path / "corpus.xml"
+    path.write_text(WASP.replace("</nl>", '</nl>\n<nl lang="es">¿ Qué lago hay en Utopia ?</nl>'))
+    assert read_wasp(path, "geo-funql", text="es")[0].text == "¿ Qué lago hay en Utopia ?"
+    assert read_wasp(path, "geo-funql", text="tr", partial=True) == []
+    with pytest.raises(DataError, match=r"lacks its text \(tr\)"):
+        read_wasp(path, "geo-funql", text="tr")
+
+
+@pytest.mark.corpora
+def test_the_250_questions_are_read_in_four_languages():
+    with pytest.raises(ValueError, match="set n=250"):
+        load_geoquery(language="ja")
+    for language in ("en", "es", "ja", "tr"):
+        assert len(load_geoquery(n=250, language=language)) == 250
 
 
 @pytest.mark.corpora

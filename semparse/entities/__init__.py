@@ -1,0 +1,1 @@
+"""Words, names, numbers and times of a sentence."""

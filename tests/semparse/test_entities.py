@@ -1,0 +1,146 @@
+"""Names, numbers and times of sentences: as they are written, listed or new."""
+
+import random
+
+import pytest
+
+from semparse import Ospas
+from semparse.entities.times import time
+from semparse.entities.tokens import original, read, tokenize
+from semparse.schema import Schema, SchemaError
+
+
+def parser_for(data, **options):
+    texts, meanings = zip(*data, strict=True)
+    return Ospas(**options).fit(texts, [[meaning] for meaning in meanings])
+
+
+def parsed(parser, text):
+    found = parser.parse(text)
+    return found[0].mr.args if found else None
+
+
+PLACES = ["McDonald's", "St. Giles", "7-Eleven", "C++", "C#", "O'Brien's", "Oslo"]
+
+
+def place_parser(listed=PLACES, heard=("Oslo",), **schema):
+    schema = {
+        "relations": {"find": {"slots": ["place"]}, "leave": {"slots": ["place"]}},
+        "types": {"place": list(listed)},
+    } | schema
+    frames = {"find": ["where is {}", "take me to {}"], "leave": ["get me out of {}", "leave {} now"]}
+    data = [(text.format(n), f'{rel}("{n}")') for rel in frames for text in frames[rel] for n in heard]
+    return parser_for(data * 4, schema=schema)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_listed_name_with_punctuation_is_found_in_any_case(name):
+    parser = place_parser()
+    for text in (name, name.lower(), name.upper(), name.replace("'", "\u2019")):
+        assert parsed(parser, f"take me to {text}, please") == (name,)
+        assert parsed(parser, ["take", "me", "to", *text.split()]) == (name,)
+
+
+@pytest.mark.parametrize(
+    "name", ["Wilhelmina", "McDonald's", "Jean-Luc van den Berg-Smith junior", "Dr. No", "AC/DC"]
+)
+def test_a_new_name_of_an_open_type_keeps_its_form_and_its_length(name):
+    parser = place_parser(["Oslo", "Bergen"], ["Oslo", "Bergen"], open={"place": True})
+    for text in ("where is {}", "leave {} now"):
+        assert parsed(parser, text.format(name)) == (name,)
+
+
+def test_a_copied_name_is_a_part_of_the_text():
+    parser = place_parser(["Oslo", "Bergen"], ["Oslo", "Bergen"], open={"place": True})
+    rng = random.Random(0)
+    words = ["Zed", "o'Neil's", "x-7", "where", "IS", "leave", "now", "12:30", "1,200", "C#", "Bergen"]
+    for _ in range(60):
+        text = rng.choice([" ", ", ", " - "]).join(rng.choices(words, k=rng.randint(1, 7)))
+        for found in parser.parse(text, 3):
+            (name,) = found.mr.args
+            assert name in text or name not in found.symbols  # a constant that no word names
+
+
+def test_new_names_are_written_like_those_of_training():
+    frames = ["play {}", "put on {}", "i want to hear {}"]
+    names = {"Miles Davis": "miles_davis", "Nina Simone": "nina_simone", "Prince": "prince"}
+    data = [(text.format(name), f"play({c})") for name, c in names.items() for text in frames] * 3
+    schema = {
+        "relations": {"play": {"slots": ["artist"]}},
+        "types": {"artist": ["prince"]},
+        "open": {"artist": True},
+    }
+    assert parsed(parser_for(data, schema=schema), "play Johnny Cash") == ("johnny_cash",)
+
+
+def test_an_alias_names_its_constant():
+    schema = {
+        "relations": {"size": {"slots": ["state"]}},
+        "types": {"state": ["ohio", "united states", "_"]},
+        "aliases": {"united states": ["usa", "u.s.", "the States"]},
+    }
+    parser = parser_for(
+        [("how big is ohio", "size(ohio)"), ("the size of ohio", "size(ohio)")] * 4, schema=schema
+    )
+    for name in ("united states", "usa", "U.S.", "the states"):
+        assert parsed(parser, f"how big is {name}") == ("united states",)
+    assert Schema.from_json(Schema.from_json(schema).to_json()).aliases == schema["aliases"]
+    with pytest.raises(SchemaError, match="aliases has 'mars'"):
+        Schema.from_json(schema | {"aliases": {"mars": ["red planet"]}})
+
+
+ALARMS = [("7:45", "7:45"), ("8 pm", "20:00"), ("half past six", "6:30"), ("21:15", "21:15")]
+
+
+def test_a_new_time_is_not_read_as_another_one():
+    data = [(f"wake me at {text}", f"alarm('{value}')") for text, value in ALARMS] * 4
+    parser = parser_for(data)
+    for text, value in (("7:30", "7:30"), ("5 pm", "17:00"), ("quarter to nine", "8:45"), ("7:45", "7:45")):
+        assert parsed(parser, f"wake me at {text}") == (value,)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("7:30", "7:30"), ("07:30 pm", "19:30"), ("12 am", "0:00"), ("12:05 pm", "12:05"),
+     ("seven o'clock", "7:00"), ("quarter past eleven pm", "23:15"), ("half to one", "0:30")],
+)  # fmt: skip
+def test_times_are_read_from_digits_and_words(text, value):
+    words = tokenize(text)
+    assert time([*words, "sharp"], 0) == (len(words), value)
+
+
+def test_numbers_open_their_type_next_to_other_words_of_it():
+    """One "max" among the numbers, and words such as "twice", close nothing and stay known."""
+    data = [(f"set the volume to {n}", f"volume({n})") for n in (3, 5, 8, 12)]
+    data += [
+        ("set the volume to the top", "volume(max)"),
+        ("knock twice", "knock(2)"),
+        ("knock once", "knock(1)"),
+    ]
+    data += [("knock thrice", "knock(3)"), ("knock 5 times", "knock(5)")]
+    parser = parser_for(data * 4)
+    assert parsed(parser, "set the volume to 77") == ("77",)
+    assert parsed(parser, "set the volume to 1,200") == ("1200",)
+    assert parsed(parser, "set the volume to the top") == ("max",)
+    for word, n in (("once", "1"), ("twice", "2"), ("thrice", "3")):
+        assert parsed(parser, f"knock {word}") == (n,)
+
+
+def test_a_relation_can_be_a_constant_too(tmp_path):
+    """`latlong` alone and `latlong(one)`, as in questions to maps."""
+    data = [("where is {0}", "query({0}, latlong)"), ("the first place of {0}", "query({0}, latlong(one))")]
+    data += [("what is the name of {0}", "query({0}, name)")]
+    data = [(text.format(town), mr.format(town)) for town in ("paris", "rome", "bonn") for text, mr in data]
+    parser = parser_for(data * 3)
+    parser.save(tmp_path / "maps.ssvm")
+    for one in (parser, Ospas.load(tmp_path / "maps.ssvm")):
+        for text, mr in data:
+            assert str(one.parse(text)[0]) == mr
+
+
+def test_the_places_of_words_are_those_of_the_text():
+    text = "Don't call\u00a0O'Neil's at 7:30, or +1,200 x C++!"
+    words = read(text)
+    assert list(words) == ["don", "t", "call", "o", "neil", "'s", "at", "7:30", "or", "+1,200", "x", "c++"]
+    assert [text[a:b].lower() for a, b in words.spans] == list(words)
+    assert original(words, 3, 6) == "O'Neil's"
