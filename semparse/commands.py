@@ -211,7 +211,8 @@ def evaluate(
     parser = _loaded(model, threshold=threshold, salience=salience)
     parsed, matched, n_gold = read_tests(file, format)
     if not any(bag.gold for bag in _checked(parsed, file)):
-        what = 'no sentence has a right meaning; add "gold" in JSONL, {"text": ..., "gold": ["mr"]}'
+        what = 'no sentence has a right meaning; add "gold" in JSONL, {"text": ..., "gold": ["mr"]}, or use '
+        what += "--format tab if the meanings of lines `text TAB mr;mr` are right"
         raise DataError(what, str(file))
     scores = {"parsing": score_parses(parser, seen(parsed, progress))}
     if scores["parsing"].nothing:

@@ -4,23 +4,33 @@
     believe(mother, break(dog, box))       relations nest
     ballstopped                            a relation without arguments; as an argument it is `ballstopped()`
     cityid('new york', _)                  quotes, single or double, where a name has blanks or marks
+    call('Rosie O\\'Neil')                  a backslash before a quote that is a part of the name
+    dim([lamp, spot], 20)                  a list is a relation, list(lamp, spot)
 
-JSON has `{"rel": "pass", "args": ["purple10", "purple8"]}`; an argument is a string or such an object.
+JSON has `{"rel": "pass", "args": ["purple10", "purple8"]}`; an argument is a string, a number, true, false,
+a list or such an object.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 DEEPEST = 100
+LIST = "list"
 LARGEST = 500  # names in one MR; each takes time and memory in training
 
-_TOKEN = re.compile(r"""\s*(?: (?P<mark>[(),;]) | '(?P<single>[^']*)' | "(?P<double>[^"]*)" | (?P<name>[^\s(),;'"]+) )""", re.VERBOSE)  # fmt: skip # noqa: E501
+_TOKEN = re.compile(
+    r"""\s*(?: (?P<mark>[(),;\[\]]) | '(?P<single>(?:[^'\\]|\\.)*)' | "(?P<double>(?:[^"\\]|\\.)*)"
+    | (?P<name>[^\s(),;\[\]'"]+) )""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPED = re.compile(r"""\\([\\'"])""")
 _END = re.compile(r"\s*\Z")
-_PLAIN = re.compile(r"[^\s(),;'\"]+")
+_PLAIN = re.compile(r"[^\s(),;\[\]'\"]+")
 
 
 class MeaningError(ValueError):
@@ -98,13 +108,22 @@ def _from_json(value: Any, depth: int) -> MR:
         raise MeaningError(f"{value!r}: rel must be a name and args a list")
     if depth > DEEPEST:
         raise MeaningError(f"relations nest deeper than {DEEPEST}")
-    for arg in args:
-        if not isinstance(arg, dict) and not (isinstance(arg, str) and arg):
-            raise MeaningError(f"{arg!r} is not an argument; use a name or an object with rel and args")
-    for name in (rel, *(arg for arg in args if isinstance(arg, str))):
-        if "'" in name and '"' in name:
-            raise MeaningError(f"{name!r} contains both kinds of quotes, so it cannot be written as text")
-    return MR(rel, tuple(_from_json(arg, depth + 1) if isinstance(arg, dict) else arg for arg in args))
+    return MR(rel, tuple(_argument(arg, depth) for arg in args))
+
+
+def _argument(value: Any, depth: int) -> MR | str:
+    """An argument in JSON: a name, a number, true or false, an object, or a list of arguments."""
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return _from_json(value, depth + 1)
+    if isinstance(value, list):
+        if depth > DEEPEST:
+            raise MeaningError(f"lists nest deeper than {DEEPEST}")
+        return MR(LIST, tuple(_argument(one, depth + 1) for one in value))
+    raise MeaningError(f"{value!r} is not an argument; use a name or an object with rel and args")
 
 
 def distinct(mrs: Iterable[MR]) -> list[MR]:
@@ -120,7 +139,9 @@ def _text(mr: MR) -> str:
 def _quoted(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return name
-    return f'"{name}"' if "'" in name else f"'{name}'"
+    mark = '"' if "'" in name and '"' not in name else "'"
+    escaped = name.replace("\\", "\\\\").replace(mark, f"\\{mark}")
+    return f"{mark}{escaped}{mark}"
 
 
 class _Reader:
@@ -141,7 +162,8 @@ class _Reader:
         if match is None:
             raise self.error("a quote is not closed")
         self.mark = match["mark"]
-        self.name = match["name"] or match["single"] or match["double"]
+        quoted = match["single"] or match["double"]
+        self.name = match["name"] or (quoted and _ESCAPED.sub(r"\1", quoted))
         if self.mark is None and self.name is None:
             raise self.error("a name is empty")
         self.place = match.end()
@@ -163,7 +185,9 @@ class _Reader:
         return found
 
     def value(self, depth: int) -> MR | str:
-        """A constant, or a relation with its arguments."""
+        """A constant, a relation with its arguments, or a list."""
+        if self.mark == "[" and depth <= DEEPEST:
+            return self.relation(LIST, "]", depth)
         if self.name is None:
             raise self.error(f"a name was expected{f' in place of {self.mark!r}' if self.mark else ''}")
         if depth > DEEPEST:
@@ -172,14 +196,18 @@ class _Reader:
         self.next()
         if self.mark != "(":
             return name
+        return self.relation(name, ")", depth)
+
+    def relation(self, name: str, end: str, depth: int) -> MR:
+        """The arguments up to a closing mark."""
         self.next()
         args: list[MR | str] = []
-        if self.mark != ")":
+        if self.mark != end:
             args.append(self.value(depth + 1))
             while self.mark == ",":
                 self.next()
                 args.append(self.value(depth + 1))
-        if self.mark != ")":
-            raise self.error('a ")" is missing')
+        if self.mark != end:
+            raise self.error(f'a "{end}" is missing')
         self.next()
         return MR(name, tuple(args))

@@ -17,16 +17,29 @@ from corpora.registry import find
 from structsvm.files import DataError
 
 _NUMBER = "*t:Num"
+_INTEGER = re.compile(r"^([+-]?\d+)\.0+$")
+_RULE = re.compile(r"^definerule\([^,()]+,[^,()]+,(.*)\)$", re.DOTALL)
 _LISP = re.compile(r'[(){}]|"[^"]*"|[^\s(){}"]+')
 
 
-def load_geoquery(directory: str | os.PathLike[str] | None = None, *, n: int = 880) -> list[Bag]:
-    """Read GeoQuery with FunQL meanings: all 880 questions, or the 250 of the first experiments."""
+LANGUAGES = ("en", "es", "ja", "tr")  # of the 250 questions of GeoQuery
+
+
+def load_geoquery(
+    directory: str | os.PathLike[str] | None = None, *, n: int = 880, language: str = "en"
+) -> list[Bag]:
+    """Read GeoQuery with FunQL meanings: all 880 questions, or the 250 of the first experiments.
+
+    The 250 questions are also in Spanish (es), Japanese (ja) and Turkish (tr).
+    """
     folder = find("geoquery", directory)
-    if n not in (250, 880):
-        raise ValueError(f"n must be 880 or 250, got {n}")
+    if n not in (250, 880) or language not in LANGUAGES:
+        what = f"n={n} and language={language!r}"
+        raise ValueError(f"n must be 880 or 250, and language one of {', '.join(LANGUAGES)}, got {what}")
+    if language != "en" and n != 250:
+        raise ValueError(f"only 250 questions are in {language}; set n=250")
     wanted = set((folder / f"id-{n}").read_text(encoding="ascii").split())
-    bags = read_wasp(folder / "corpus-gappy-0.xml", "geo-funql")
+    bags = read_wasp(folder / "corpus-gappy-0.xml", "geo-funql", text=language, partial=language != "en")
     return [bag for bag in bags if bag.id in wanted]
 
 
@@ -91,12 +104,20 @@ def _heads(pattern: Any, rules: dict[str, list[Any]]) -> set[str]:
 
 
 def load_clang(directory: str | os.PathLike[str] | None = None) -> list[Bag]:
-    """Read CLang, advice to a football coach; `(pos (half our))` becomes `pos(half(our))`."""
+    """Read CLang, advice to a football coach; `(pos (half our))` becomes `pos(half(our))`.
+
+    A rule is read without the name that `definerule` gives it, which no sentence contains.
+    """
     return read_wasp(find("clang", directory) / "corpus-gappy-0.xml", "robocup-clang")
 
 
-def read_wasp(path: str | os.PathLike[str], language: str) -> list[Bag]:
-    """Read a corpus file of WASP: English texts, each with its meaning as only candidate and as gold."""
+def read_wasp(
+    path: str | os.PathLike[str], language: str, *, text: str = "en", partial: bool = False
+) -> list[Bag]:
+    """Read a corpus file of WASP: texts of one language, each with its meaning as only candidate and as gold.
+
+    partial: leave out the examples that lack this text.
+    """
     path = Path(path)
     try:
         root = ElementTree.fromstring(path.read_bytes())
@@ -108,10 +129,12 @@ def read_wasp(path: str | os.PathLike[str], language: str) -> list[Bag]:
     bags = []
     for example in root.iter("example"):
         name = example.get("id", "?")
-        texts = [nl.text for nl in example.iter("nl") if nl.get("lang", "en") == "en"]
+        texts = [nl.text for nl in example.iter("nl") if nl.get("lang", "en") == text]
         meanings = [mrl.text for mrl in example.iter("mrl") if mrl.get("lang") == language]
+        if partial and not texts:
+            continue
         if not texts or not meanings or not texts[0] or not meanings[0]:
-            raise DataError(f"example {name} lacks its English text or its {language} meaning", str(path))
+            raise DataError(f"example {name} lacks its text ({text}) or its {language} meaning", str(path))
         meaning = _from_lisp(meanings[0]) if language == "robocup-clang" else " ".join(meanings[0].split())
         bags.append(Bag(" ".join(texts[0].split()), (meaning,), (meaning,), id=name))
     return bags
@@ -138,6 +161,7 @@ def _from_lisp(text: str) -> str:
     """Lists `(head arg ...)` as `head(arg,...)`; one that begins with a list is a `rule`, `{...}` a `set`."""
     tokens = _LISP.findall(text)
     value, rest = _list(tokens, 0)
+    value = _RULE.sub(r"\1", value)
     if rest != len(tokens):
         raise DataError(f"{text.strip()!r} has too many closing brackets")
     return value
@@ -148,7 +172,7 @@ def _list(tokens: list[str], place: int) -> tuple[str, int]:
         raise DataError("a meaning of CLang ends too early; add the missing brackets")
     token = tokens[place]
     if token not in "({":
-        return token, place + 1
+        return _INTEGER.sub(r"\1", token), place + 1
     closing = ")" if token == "(" else "}"
     items, place = [], place + 1
     while place < len(tokens) and tokens[place] != closing:

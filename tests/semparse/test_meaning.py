@@ -64,8 +64,8 @@ def test_what_is_not_a_mr_is_reported_with_its_place(text, what):
 
 @pytest.mark.parametrize(
     "value",
-    [3, None, {}, {"rel": ""}, {"rel": "a", "args": "b"}, {"rel": "a", "args": [1]}, {"rel": "a", "more": 1},
-     {"rel": "it's \"so\""}],
+    [3, None, {}, {"rel": ""}, {"rel": "a", "args": "b"}, {"rel": "a", "args": [None]},
+     {"rel": "a", "more": 1}, {"rel": "a", "args": [""]}],
 )  # fmt: skip
 def test_what_is_not_a_json_of_an_mr_is_refused(value):
     with pytest.raises(MeaningError):
@@ -134,3 +134,22 @@ def test_every_mr_conforms_to_the_schema_learned_from_it(found):
 def test_a_malformed_schema_is_refused(value):
     with pytest.raises(SchemaError):
         Schema.from_json(value)
+
+
+@pytest.mark.parametrize("name", ['it\'s "fine"', "C:\\", "a\\'b", "x[0]", "'", '"', "\\", "two\nlines", "7"])
+def test_every_name_can_be_written_as_text(name):
+    for mr in (MR("say", (name,)), MR(name), MR(name, (MR(name, (name,)),))):
+        assert parse_mr(str(mr)) == mr
+
+
+def test_lists_and_values_of_json_are_arguments():
+    given = {"rel": "dim", "args": ["hall", 21, -0.5, True, ["lamp", ["spot", 2]]]}
+    mr = as_mr(given)
+    assert str(mr) == "dim(hall, 21, -0.5, true, list(lamp, list(spot, 2)))"
+    assert parse_mr("dim(hall, 21, -0.5, true, [lamp, [spot, 2]])") == mr
+    assert as_mr({"rel": "off", "args": [[]]}) == parse_mr("off([])") == MR("off", (MR("list"),))
+    for wrong in ("f([a)", "f(a])", "f([a, b)", "[" * 200):
+        with pytest.raises(MeaningError):
+            parse_mr(wrong)
+    with pytest.raises(MeaningError, match="None is not an argument"):
+        as_mr({"rel": "f", "args": [None]})

@@ -231,6 +231,15 @@ def test_answers_can_be_selected_after_training(folder):
     assert "Invalid value for '--salience': must be at most 1, got 5" in done.stderr
 
 
+def test_lines_with_tabs_are_evaluated_if_the_format_says_that_they_are_right(folder):
+    bags = [json.loads(line) for line in (folder / "test.jsonl").read_text().splitlines()]
+    (folder / "gold.tsv").write_text("".join(f"{bag['text']}\t{';'.join(bag['gold'])}\n" for bag in bags))
+    told = run("parse", "evaluate", "game.ssvm", "gold.tsv", "--json", "--format", "tab", cwd=folder)
+    want = run("parse", "evaluate", "game.ssvm", "test.jsonl", "--json", cwd=folder)
+    assert told.returncode == 0, told.stderr
+    assert json.loads(told.stdout)["parsing"] == json.loads(want.stdout)["parsing"]
+
+
 def test_resume_continues_with_new_sentences(folder):
     (folder / "more.tsv").write_text("purple3 telegraphs purple7\tpass(purple3, purple7)\n" * 3)
     done = run("parse", "train", "more.tsv", "--resume", "game.ssvm", "-o", "newer.ssvm", cwd=folder)
