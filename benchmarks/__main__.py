@@ -21,6 +21,7 @@ BENCHMARKS = {
         ("conll2000", "ud_english_ewt", "conll2002", "uci_letter", "usps", "reuters_r8"),
     ),
     "guard": ("guard", ("conll2000",)),
+    "crf": ("crf", ("conll2000",)),
     "instructions": ("instructions", ("conll2000",)),
     "pages": ("pages", ()),
     "default-epochs": ("default_epochs", ("uci_letter", "usps", "reuters_r8", "trec_questions")),
@@ -66,7 +67,7 @@ BENCHMARKS = {
     "teach-bounds": ("teach_bounds", ("conll2002",)),
 }
 
-WHOLE = ("guard", "pages", "picture")  # those without a quick run
+WHOLE = ("crf", "guard", "pages", "picture")  # those without a quick run
 
 
 def main() -> None:
