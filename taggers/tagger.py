@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
 
@@ -38,8 +38,19 @@ from taggers.memory import release_memory
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.online import Fitted, Online
 from taggers.sources.base import Source
-from taggers.sources.memory import MemorySource, as_sentences, as_tokens, input_width, n_sentences
+from taggers.sources.memory import (
+    MemorySource,
+    as_labelled,
+    as_sentences,
+    as_tokens,
+    input_width,
+    n_sentences,
+)
+from taggers.token_lists import filled, is_token_list
 from taggers.trainer import Dataset, HeldOut, TrainingPoint, shared, train
+
+if TYPE_CHECKING:
+    from conllu import TokenList
 
 BIASES = [k / 10 for k in range(-10, 11)]  # values for O that `fit_bias` tries
 
@@ -63,9 +74,10 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
     X is a list of sentences. A sentence is a list of tokens, and a token is a str, a tuple of str (columns:
     word, part of speech, ...) or its features as python-crfsuite takes them (a dict, or a list of names). X
-    can also be a `Columns` object read from a file. y holds the labels of each sentence: None for a token
-    without a gold label, a set for one with several allowed labels. For `Columns`, y can be the number of
-    the label column.
+    can also be a `Columns` object read from a file, and a sentence a `conllu.TokenList`. y holds the labels
+    of each sentence: None for a token without a gold label, a set for one with several allowed labels. For
+    `Columns`, y can be the number of the label column; for TokenLists, the name of a field, such as "upos",
+    or several names.
 
     Options that are None get the default of the class.
     """
@@ -124,7 +136,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         learned in addition; new features and labels may appear. Bad input and interruptions are treated as
         in `fit`.
         """
-        X = as_sentences(X)
+        X, y, _ = as_labelled(X, y)
         settings = shared(options.checked_settings(self), n_sentences(X))
         with training(self), training(state := self._fitted(), self):
             online = Online.of(state)
@@ -158,9 +170,10 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         this call all labels are allowed again. Bad input and interruptions are treated as in `fit`.
         """
         settings = options.checked_settings(self)
-        X = as_sentences(X)
+        X, y, columns = as_labelled(X, y, self.TASK)
         gold, classes = GoldLabels.to_learn(X, y), list(classes or ())
         state = self._unlearned(X, gold, classes) if self._state is None else self._fitted()
+        state.model.files = state.model.files or columns
         with training(self), training(state, self):
             online = Online.of(state)
             online.check_unchanged(settings)
@@ -274,7 +287,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """Held-out data for a model, if there are any."""
         if X is None:
             return None
-        X = as_sentences(X)
+        X, y, _ = as_labelled(X, y)
         gold, jobs = GoldLabels.of(X, y), n_threads(self.jobs)
         return HeldOut(model, X, gold, jobs=jobs, callback=self.callback)
 
@@ -299,17 +312,23 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             encoded = pool.map(model.features, filter(None, parts))
             return [(model.tag(features), features.sentence_ptr) for features in encoded]
 
-    def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]:
+    @overload
+    def tag(self, tokens: TokenList, forced: Mapping[int, str] | None = None) -> TokenList: ...
+    @overload
+    def tag(self, tokens: Sequence[Any], forced: Mapping[int, str] | None = None) -> list[str]: ...
+    def tag(self, tokens: Any, forced: Mapping[int, str] | None = None) -> Any:
         """The labels of one sentence; `forced` maps positions of tokens to the labels they must get.
 
         Forced labels are in the scheme that the model was trained in, such as IOBES for a `Chunker`, whatever
-        the scheme of the training data: see `model_.labels`.
+        the scheme of the training data: see `model_.labels`. For a `conllu.TokenList`, the result is a copy
+        of it with the labels in their fields.
         """
         with reading(state := self._fitted(), self):
             model = state.settle()
             features = model.features([as_tokens(tokens)])
             force = None if not forced else _forced(forced, features.n_tokens, model)
-            return [model.names[k] for k in model.tag(features, forced=force)]
+            labels = [model.names[k] for k in model.tag(features, forced=force)]
+        return filled(tokens, labels, model.files) if is_token_list(tokens) else labels
 
     def tag_columns(self, columns: Columns) -> np.ndarray:
         """For each token the position of its label in `model_.names`; fast between calls of `partial_fit`."""
@@ -354,7 +373,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Find the temperature of probabilities on labelled sentences that were not used in training."""
-        X = as_sentences(X)
+        X, y, _ = as_labelled(X, y)
         gold = GoldLabels.of(X, y)
         with training(self), training(state := self._fitted(), self):
             model = state.settle()
@@ -376,7 +395,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
         `bias_` shows it.
         """
-        X = as_sentences(X)
+        X, y, _ = as_labelled(X, y)
         gold = GoldLabels.of(X, y)
         with reading(state := self._fitted(), self):
             model = state.settle()
@@ -431,7 +450,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         For `NerTagger` and `Chunker`, it is the F1 of phrases, unless gold labels are missing or the labels
         mark no phrases. `cross_val_score` and `GridSearchCV` use this score by default.
         """
-        X = as_sentences(X)
+        X, y, _ = as_labelled(X, y)
         gold = GoldLabels.of(X, y)
         with reading(state := self._fitted(), self):
             model = state.settle()

@@ -20,6 +20,7 @@ from taggers.model import TaggerModel
 from taggers.online import Fitted, Online
 from taggers.rounds import first_round
 from taggers.sources.base import Facts, Settings, Source
+from taggers.token_lists import fields_of, file_columns, is_token_list, labels_in, names_fields, words
 from taggers.trainer import Curve, Dataset, encoded, figures_of, new_optimizer, warn_of_memory
 
 
@@ -32,8 +33,24 @@ def as_sentences(X: Any) -> Any:
     return [as_tokens(sentence) for sentence in X]
 
 
+def as_labelled(X: Any, y: Any, task: str = "") -> tuple[Any, Any, dict[str, Any]]:
+    """X as sentences, y, and the columns for `TaggerModel.files` if the sentences are TokenLists.
+
+    For TokenLists, y can name the field of the labels, or several fields whose values a label joins.
+    """
+    if isinstance(X, Columns) or not isinstance(X, Iterable):
+        return as_sentences(X), y, {}
+    X = list(X)
+    if not X or not is_token_list(X[0]) or not names_fields(y):
+        return as_sentences(X), y, {}
+    fields = fields_of(y)
+    return as_sentences(X), [labels_in(sentence, fields) for sentence in X], file_columns(fields, task)
+
+
 def as_tokens(sentence: Any) -> list[Any]:
     """A sentence as a list of tokens; a string is rejected, because it would become a list of letters."""
+    if is_token_list(sentence):
+        return [token["form"] for token in words(sentence)]
     if isinstance(sentence, str):
         raise TypeError(
             f"a sentence must be a list of tokens, got the string {sentence[:40]!r}; split it into words "
@@ -66,8 +83,8 @@ class MemorySource(Source):
     kind = "memory"
 
     def __init__(self, X: Any, y: Any, sample_weight: Any = None, *, file: Labelled | None = None) -> None:
-        self.X = as_sentences(X)
-        self.y, self.sample_weight, self.file = y, sample_weight, file
+        self.X, self.y, self._columns = as_labelled(X, y)
+        self.sample_weight, self.file = sample_weight, file
         self._fingerprint, self._patterns, self._warned = 0, [1.0], False
 
     @cached_property
@@ -79,7 +96,7 @@ class MemorySource(Source):
         n_tokens = int(self.gold.sentence_ptr[-1])
         facts = Facts(input_width(self.X, self.gold), self.gold.triples(), n_sentences(self.X), n_tokens)
         if self.file is None:
-            return facts
+            return replace(facts, columns=self._columns | {"task": task} if self._columns else {})
         return replace(facts, columns=self.file.file_columns(task), name=self.file.columns.name)
 
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterator[Dataset]:
