@@ -27,7 +27,7 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
     margins = np.zeros(len(tokens), np.float32)
     inner = np.zeros(len(tokens), np.int32)
     model.decoder.labels(features, margins=margins, out=inner)
-    outer = model.outward(inner, features.sentence_ptr)
+    outer = model.labels.outward(inner, features.sentence_ptr)
     names = _names(model, tokens, columns, features)
     return [
         {
@@ -110,9 +110,9 @@ def _bigrams(
 
 def _previous_labels(model: TaggerModel, labels: np.ndarray, at: int) -> list[tuple[str, float]]:
     found = []
-    parts = model.label_columns
-    width = len(model.weight_names)
-    for back in range(1, (model.order if model.inference == "greedy" else 1) + 1):
+    parts = model.labels.columns
+    width = len(model.labels.weight_names)
+    for back in range(1, (model.labels.order if model.labels.inference == "greedy" else 1) + 1):
         before = parts[labels[at - back]] if at >= back else [width]
         rows = [(back - 1) * (width + 1) + part for part in before]
         name = model.labels[labels[at - back]] if at >= back else "<start>"

@@ -52,7 +52,8 @@ from taggers.features.word_classes import merged, word_keys
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import by_label
-from taggers.labels.parts import all_parts, label_parts, values
+from taggers.labels.parts import values
+from taggers.labels.space import LabelSpace
 from taggers.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -67,14 +68,12 @@ MOST_LABELS = 10_000  # the loss matrix has a number for each pair
 class TaggerModel:
     """Weights (rows for previous labels, then rows for features) and everything else to label sentences.
 
-    labels: in the `inner` scheme, that of the weights; users read and write the `outer` scheme.
     template: None where features are ready (files of CRFsuite, dicts of python-crfsuite).
     table: from the keys of features to their rows.
     bigram_numbers: of the features joined with a previous label, see `taggers.features.label_bigrams`.
     knowledge: the word classes and gazetteers that the template uses.
     words: the upper halves of the keys of the words seen in training.
     report: figures of the training. parameters: the options given to the tagger.
-    share: labels share the weights of their parts, see `taggers.labels.parts`.
     candidates: the labels that tokens may get, by feature; None: all. Further training drops them.
     files: the format and columns of the training file.
     state: the training state, if it was kept.
@@ -88,15 +87,9 @@ class TaggerModel:
     """
 
     template: Template | None
-    labels: list[str]
+    labels: LabelSpace
     table: KeyTable
     weights: SparseRows
-    outer: str = "none"
-    inner: str = "none"
-    constrained: bool = False
-    inference: str = "exact"
-    order: int = 1
-    share: bool = False
     candidates: Candidates | None = None
     bigram_numbers: KeyTable = field(default_factory=KeyTable)
     knowledge: Knowledge = field(default_factory=Knowledge)
@@ -115,15 +108,8 @@ class TaggerModel:
 
     def problem(self, loss: np.ndarray | None = None) -> SequenceProblem:
         """The structured problem of the weights."""
-        options: dict[str, Any] = {"inference": self.inference, "order": self.order, "loss": loss}
-        if self.label_bigrams is not None:
-            options["bigrams"] = self.label_bigrams.distances
-        if self.share and self.labels:
-            options["parts"] = label_parts(tuple(self.labels))
-        if self.constrained:
-            first, follow, last = schemes.allowed(self.labels, self.inner)
-            options["barred"] = (~np.vstack([follow, first]), ~last)
-        return SequenceProblem(len(self.labels), **options)
+        bigrams = self.label_bigrams
+        return self.labels.problem(None if bigrams is None else bigrams.distances, loss)
 
     def with_weights(self, learner: Learner) -> TaggerModel:
         """This model with the weights of a learner."""
@@ -218,31 +204,12 @@ class TaggerModel:
     def bigram_rows(self) -> np.ndarray:
         """The rows of these features, by number and label."""
         assert self.label_bigrams is not None
-        return self.label_bigrams.rows(self.table, self.labels)
-
-    @cached_property
-    def rewriter(self) -> schemes.Rewriter | None:
-        """From inner to outer labels; None where they are the same."""
-        if self.inner == "none" or (self.constrained and self.inner == self.outer):
-            return None
-        return schemes.Rewriter(self.labels, self.inner, self.outer)
+        return self.label_bigrams.rows(self.table, list(self.labels))
 
     @property
     def names(self) -> list[str]:
         """The labels as users see them; `tag` returns positions in this list."""
-        return self.labels if self.rewriter is None else self.rewriter.names
-
-    @property
-    def label_columns(self) -> list[list[int]]:
-        """For each label its columns in a row of weights: its own or, if labels share weights, its parts'."""
-        if not self.share:
-            return [[k] for k in range(len(self.labels))]
-        return label_parts(tuple(self.labels)).lists()
-
-    @property
-    def weight_names(self) -> list[str]:
-        """The names of the columns of a row of weights: labels or, if labels share weights, parts."""
-        return all_parts(self.labels) if self.share else self.labels
+        return self.labels.names
 
     def with_words(self, words: KeyTable) -> TaggerModel:
         """This model with more words of training data, given by their keys."""
@@ -276,7 +243,7 @@ class TaggerModel:
         return self.first_row + len(self.table)
 
     def __getstate__(self) -> dict[str, Any]:
-        cached = ("decoder", "first_row", "extractor", "label_bigrams", "bigram_rows", "rewriter")
+        cached = ("decoder", "first_row", "extractor", "label_bigrams", "bigram_rows")
         return {name: value for name, value in self.__dict__.items() if name not in cached}
 
     # -- labelling ------------------------------------------------------------------------------
@@ -318,7 +285,7 @@ class TaggerModel:
         counted = [features]
         if bigrams is not None:
             ids = bigrams.ids(X, grow=True)
-            counted.append(bigrams.learn(ids, y, self.table, self.labels))
+            counted.append(bigrams.learn(ids, y, self.table, list(self.labels)))
         if cutoff is not None:
             (features, *_), self.table = cut(counted, self.table, cutoff)
         if bigrams is not None:
@@ -415,21 +382,18 @@ class TaggerModel:
         else:
             with StoppablePool(len(bounds) - 1) as pool:
                 list(pool.map(work, range(len(bounds) - 1)))
-        return self.outward(ids, data.sentence_ptr)
-
-    def outward(self, ids: np.ndarray, sentence_ptr: np.ndarray) -> np.ndarray:
-        """Positions in `labels` as positions in `names`."""
-        return ids if self.rewriter is None else self.rewriter(ids, sentence_ptr)
+        return self.labels.outward(ids, data.sentence_ptr)
 
     def marginals(self, X: Columns | Sequences) -> np.ndarray:
         """tokens x names, float32: the probability of each label of each token."""
         data = self.features(X) if isinstance(X, Columns) else X
         inner = self.decoder.marginals(data, self.temperature)
-        if self.rewriter is None:
+        if self.labels.rewriter is None:
             return inner
         outer = np.zeros((len(inner), len(self.names)), np.float32)
-        for k, label in enumerate(self.labels):
-            outer[:, self.names.index(schemes.renamed(label, self.inner, self.outer))] += inner[:, k]
+        space = self.labels
+        for k, label in enumerate(space):
+            outer[:, self.names.index(schemes.renamed(label, space.inner, space.outer))] += inner[:, k]
         return outer
 
     def calibrated(self, X: Sequences, gold: np.ndarray) -> TaggerModel:
@@ -450,9 +414,9 @@ class TaggerModel:
 
         A token has one row of weights for its previous label, so the constants are added there.
         """
-        if self.share or self.problem().history < len(self.labels) + 1:
+        if self.labels.share or self.problem().history < len(self.labels) + 1:
             raise ValueError("a bias needs labels without parts, and an order of at least 1")
-        shift = by_label("bias", bias, self.labels, self.outer, self.inner, 0.0)
+        shift = by_label("bias", bias, self.labels, self.labels.outer, self.labels.inner, 0.0)
         if not (np.abs(self.shift + shift) <= LARGEST_BIAS).all():
             raise ValueError(f"a bias must be a finite number from -{LARGEST_BIAS:g} to {LARGEST_BIAS:g}")
         total = dict(zip(self.labels, (self.shift + shift).tolist(), strict=True))
@@ -472,7 +436,7 @@ class TaggerModel:
             scores: dict[tuple[int, ...], float] = {}
             for score, path in found:
                 ends = np.array([0, len(path)], np.int64)
-                scores.setdefault(tuple(self.outward(path, ends).tolist()), score)
+                scores.setdefault(tuple(self.labels.outward(path, ends).tolist()), score)
             if len(scores) >= n or len(found) < asked or asked >= MOST_ALIKE * n:
                 break
             asked *= 4

@@ -51,7 +51,8 @@ from taggers.features.word_classes import WordClasses
 from taggers.foreign import find_reader, read_model
 from taggers.formats import NAMES
 from taggers.formats.conllu import COLUMN
-from taggers.labels.parts import label_parts, values
+from taggers.labels.parts import values
+from taggers.labels.space import LabelSpace
 from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS, SCHEMES
 
@@ -133,7 +134,10 @@ def packed(model: TaggerModel, dtype: str) -> tuple[dict[str, np.ndarray], dict[
     known, knowledge = _packed_knowledge(model.knowledge, dtype)
     kept = model.feature_names
     for table, own in (
-        (LABELS, vars(model) | {"candidates.": {} if model.candidates is None else vars(model.candidates)}),
+        (LABELS, vars(model.labels) | {
+            "labels": list(model.labels),
+            "candidates.": {} if model.candidates is None else vars(model.candidates),
+        }),
         (FEATURES, {
             "template": None if model.template is None else model.template.text,
             "keys": _halves(model.table, dtype), "words": model.words,
@@ -236,8 +240,9 @@ def check_parameters(parameters: dict[str, Any], options: Iterable[Option] = OPT
 
 
 def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any], options: Iterable[Option]) -> TaggerModel:
-    found = (LABELS + FEATURES + TRAINING).read(arrays, meta)
-    labels, files, sets = found["labels"], found["files"], found.pop("candidates.")
+    scored, found = LABELS.read(arrays, meta), (FEATURES + TRAINING).read(arrays, meta)
+    files, sets = found["files"], scored.pop("candidates.")
+    labels = LabelSpace(tuple(scored.pop("labels")), **scored)
     check_parameters(found["parameters"], options)
     parts = files.get("parts", [])
     if parts and not all(len(values(label, len(parts))) == len(parts) for label in labels):
@@ -264,7 +269,8 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any], options: Itera
         knowledge=knowledge,
         first_round=_first_round(arrays, meta, template, options),
         table=table,
-        weights=_weights(arrays, found, len(table)),
+        weights=_weights(arrays, labels, len(table)),
+        labels=labels,
         words=np.array(found.pop("words")),
         state=found.pop("state.") or None,
         feature_names=_names(found.pop("names"), len(table)),
@@ -272,7 +278,7 @@ def _rebuilt(arrays: dict[str, np.ndarray], meta: dict[str, Any], options: Itera
         **found,
     )
     if sets:
-        if not model.share:
+        if not model.labels.share:
             raise ValueError("only labels that share weights have candidates")
         if sets.keys() != {"rows", "sizes", "labels"}:
             raise ValueError("the candidate labels need three arrays: rows, sizes and labels")
@@ -322,24 +328,20 @@ def memory(arrays: dict[str, np.ndarray], meta: dict[str, Any], prefix: str = ""
     prefix: of the names of the arrays.
     """
     first = meta.get("first_round")
-    own = PAIR * _n_scores(meta["labels"], meta.get("share", False)) ** 2 + shared_bytes(arrays, prefix)
+    labels = LabelSpace(tuple(meta["labels"]), share=meta.get("share", False))
+    own = PAIR * labels.width**2 + shared_bytes(arrays, prefix)
     return own if first is None else own + memory(arrays, first, prefix + FIRST)
 
 
 def _table_bytes(model: TaggerModel) -> int:
     """The bytes of the tables for pairs of labels of a model."""
-    return memory({}, {"labels": model.labels})
+    return memory({}, {"labels": list(model.labels)})
 
 
-def _n_scores(labels: list[str], share: bool) -> int:
-    """The columns of the weights: labels, or the parts that they share."""
-    return label_parts(tuple(labels)).n_parts if share else len(labels)
-
-
-def _weights(arrays: dict[str, np.ndarray], found: dict[str, Any], n_features: int) -> SparseRows:
+def _weights(arrays: dict[str, np.ndarray], labels: LabelSpace, n_features: int) -> SparseRows:
     """The weights, if the number of their rows fits the labels and features."""
-    n_labels = _n_scores(found["labels"], found["share"])
-    history = n_labels + 1 if found["inference"] == "exact" else found["order"] * (n_labels + 1)
+    n_labels = labels.width
+    history = n_labels + 1 if labels.inference == "exact" else labels.order * (n_labels + 1)
     weights = SparseRows.unpacked(arrays, n_labels)
     if len(weights) != history + n_features:
         raise ValueError(f"{len(weights)} rows of weights for {n_features} features and {n_labels} labels")

@@ -27,6 +27,7 @@ from taggers.features.template import fitting_template
 from taggers.features.word_classes import add_words
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels
+from taggers.labels.space import LabelSpace
 from taggers.memory import release_memory
 from taggers.model import TaggerModel
 from taggers.options import OPTIONS
@@ -106,7 +107,7 @@ class Online(Fitted):
         super().__init__(model, settings)
         self.optimizer = optimizer
         self._patterns = list(patterns)  # per sentence, by pass
-        self._index = Labels(model.labels)
+        self._index = Labels(list(model.labels))
         self._words = KeyTable()  # seen since the words of the model were sorted
         self._pending = False  # the optimizer has weights that the model lacks
         self._fetched = 0  # features whose weights `near` has fetched since
@@ -299,16 +300,16 @@ class Online(Fitted):
             self._hold()
             raise
 
-    def widen(self, names: list[str], settings: Settings) -> None:
+    def widen(self, labels: LabelSpace, settings: Settings) -> None:
         """Make room for these labels, the first of which are the model's; take over changed settings."""
         old = self.model
         if (
             self.optimizer is not None
-            and len(names) == problem_of(self.optimizer).n_labels
+            and len(labels) == problem_of(self.optimizer).n_labels
             and all(settings[name] == self.settings[name] for name in LEARNING)
         ):
             return
-        model = replace(old, labels=list(names), state=None)
+        model = replace(old, labels=labels, state=None)
         optimizer = new_optimizer(model, settings)
         optimizer.validate()
         if old.labels:
@@ -350,12 +351,12 @@ class Online(Fitted):
 
     def index(self) -> Labels:
         """The numbers of the model's labels, ready for new ones."""
-        if self._index.names != self.model.labels:
-            self._index = Labels(self.model.labels)
+        if self._index.names != list(self.model.labels):
+            self._index = Labels(list(self.model.labels))
         return self._index
 
-    def labels(self, gold: GoldLabels, classes: Sequence[str] = ()) -> tuple[SequenceLabels, list[str]]:
-        """Gold labels as numbers, and all labels, see `encoded`."""
+    def labels(self, gold: GoldLabels, classes: Sequence[str] = ()) -> tuple[SequenceLabels, LabelSpace]:
+        """Gold labels as numbers, and the label space with new ones, see `encoded`."""
         return encoded(gold, self.model, self.index(), classes)
 
     def learn(self, X: Any, labels: SequenceLabels, *, keep_names: bool = False) -> Dataset:
@@ -431,7 +432,7 @@ class Online(Fitted):
     def _watch(self, labelled: float, settings: Settings) -> None:
         """Connect the callback, and note how many patterns a sentence has from this pass on."""
         callback, optimizer = settings["callback"], self.begun
-        patterns = labelled if self.model.inference == "greedy" else 1.0
+        patterns = labelled if self.model.labels.inference == "greedy" else 1.0
         done = optimizer.epochs_done if optimizer.is_started else 0
         past = self._patterns
         past[done:] = []  # of a pass that was interrupted

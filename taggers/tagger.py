@@ -34,6 +34,7 @@ from taggers.labels.label_encoding import (
     split_by_sentence,
     sure_scheme,
 )
+from taggers.labels.space import LabelSpace
 from taggers.memory import release_memory
 from taggers.model import TaggerModel, replace_knowledge
 from taggers.online import Fitted, Online
@@ -230,9 +231,9 @@ class SequenceTagger(options.TaggerOptions, Estimator):
                 _check_one_round(online.model)
                 self._loosen(online, classes)
                 model, names = online.settle(), online.index()
-                names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
+                names.encode([inner_labels(list(classes), model.labels.outer, model.labels.inner)], grow=True)
                 if names.names:
-                    online.widen(names.names, settings)
+                    online.widen(model.labels.with_labels(names.names), settings)
                     online.start()
                 self._state = online
         return self
@@ -245,13 +246,14 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def _loosen(self, online: Online, labels: Iterable[str]) -> None:
         """Drop the scheme of a model if nobody asked for it and new labels are not of this scheme."""
         model = online.model
-        if self._any_labels and model.outer != "none" and not schemes.has(model.outer, labels):
+        if self._any_labels and model.labels.outer != "none" and not schemes.has(model.labels.outer, labels):
             warnings.warn(
-                f"some new labels are not of the scheme {model.outer}, so from now on all label sequences "
-                "are allowed; set constrained=False if your labels do not mark phrases",
+                f"some new labels are not of the scheme {model.labels.outer}, so from now on all label "
+                "sequences are allowed; set constrained=False if your labels do not mark phrases",
                 UserWarning, stacklevel=3,
             )  # fmt: skip
-            online.model = replace(online.settle(), outer="none", inner="none", constrained=False)
+            loose = replace(model.labels, outer="none", inner="none", constrained=False)
+            online.model = replace(online.settle(), labels=loose)
 
     def _new_model(
         self,
@@ -273,11 +275,13 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         if X is None or not has_ready_features(X):
             template, knowledge = choose_template(X or [], width, settings)
         given = {name: getattr(self, name) for name, option in self.OPTIONS.items() if option.kept}
+        space = LabelSpace(
+            (), outer, inner, constrained and inner != "none", settings["inference"], settings["order"],
+            bool(settings["share"]),
+        )  # fmt: skip
         return TaggerModel(
-            template, [], KeyTable(), SparseRows.from_dense(np.zeros((0, 1))), outer=outer, inner=inner,
-            constrained=constrained and inner != "none", inference=settings["inference"],
-            order=settings["order"], share=bool(settings["share"]), documents=settings["documents"],
-            function=settings["features"],
+            template, space, KeyTable(), SparseRows.from_dense(np.zeros((0, 1))),
+            documents=settings["documents"], function=settings["features"],
             parameters={name: value for name, value in given.items() if value is not None}
             | {"class": type(self).__name__},
             knowledge=knowledge,
@@ -399,7 +403,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         gold = GoldLabels.of(X, y)
         with reading(state := self._fitted(), self):
             model = state.settle()
-            if model.outer == "none" or schemes.OUTSIDE not in model.labels:
+            if model.labels.outer == "none" or schemes.OUTSIDE not in model.labels:
                 raise ValueError("fit_bias needs labels of phrases with O, such as those of chunk and ner")
             features = model.features(X)
 
@@ -455,7 +459,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         with reading(state := self._fitted(), self):
             model = state.settle()
             ids = [ids for ids, _ in self._label(X, model)]
-        phrases = self.TASK in ("chunk", "ner") and model.outer != "none"
+        phrases = self.TASK in ("chunk", "ner") and model.labels.outer != "none"
         found = np.concatenate([np.zeros(0, np.int32), *ids])
         return metrics.score_ids(gold, found, model.names, phrases=phrases)
 
@@ -574,10 +578,11 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         saved = {tagger.__name__: tagger.TASK for tagger in TASKS.values()}
         task = saved.get(model.parameters.get("class", ""), cls.TASK)
         # Defaults of today may differ from those with which the model was trained.
-        if cls.OPTIONS["inference"].value(task) != model.inference:
-            known["inference"] = model.inference
-        if "none" not in (scheme := cls.OPTIONS["labels"].value(task), model.inner) and scheme != model.inner:
-            known["labels"] = model.inner
+        space, scheme = model.labels, cls.OPTIONS["labels"].value(task)
+        if cls.OPTIONS["inference"].value(task) != space.inference:
+            known["inference"] = space.inference
+        if "none" not in (scheme, space.inner) and scheme != space.inner:
+            known["labels"] = space.inner
         if task != cls.TASK:
             chosen = {name: option for name, option in cls.OPTIONS.items() if option.defaults is not None}
             kinds = options.defaults(task, known.get("inference"))
@@ -609,7 +614,7 @@ def _forced(forced: Mapping[int, str], n_tokens: int, model: TaggerModel) -> np.
         if not 0 <= at < n_tokens:
             raise ValueError(f"position {at} cannot be forced; the sentence has {n_tokens} tokens")
         if name not in model.labels:
-            scheme = "" if model.inner == "none" else f" in {model.inner}"
+            scheme = "" if model.labels.inner == "none" else f" in {model.labels.inner}"
             raise ValueError(
                 f"label {name!r} cannot be forced; the labels of this model{scheme} are "
                 f"{', '.join(model.labels)}{meant(name, model.labels)}"

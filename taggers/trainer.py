@@ -27,6 +27,7 @@ from taggers import metrics
 from taggers.conlleval import Counts, count_phrases
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
+from taggers.labels.space import LabelSpace
 from taggers.memory import check_memory
 from taggers.model import MOST_LABELS, TaggerModel
 
@@ -160,7 +161,7 @@ class HeldOut:
 
     def __init__(self, model: TaggerModel, X: Any, gold: GoldLabels, *, jobs: int, callback: Any) -> None:
         self.gold, self.jobs = gold, jobs
-        self.phrases = model.outer != "none"
+        self.phrases = model.labels.outer != "none"
         self.name = metrics.score_name(gold, phrases=self.phrases)
         self.scored = getattr(callback, "scored", lambda value: None)
         self.features = model.features(X, jobs=jobs)
@@ -223,21 +224,21 @@ def train(
 
 def encoded(
     gold: GoldLabels, model: TaggerModel, names: Labels | None = None, classes: Sequence[str] = ()
-) -> tuple[SequenceLabels, list[str]]:
-    """Gold labels as numbers, and the names of the model's labels, followed by new ones.
+) -> tuple[SequenceLabels, LabelSpace]:
+    """Gold labels as numbers, and the label space of the model with new labels at its end.
 
     names: the numbers of the model's labels, which get the new ones. classes: labels to add, whether they
     occur or not.
     """
-    names = Labels(model.labels) if names is None else names
+    names = Labels(list(model.labels)) if names is None else names
     if classes:
-        names.encode([inner_labels(list(classes), model.outer, model.inner)], grow=True)
-    labels = gold.encode(names, model.outer, model.inner)
+        names.encode([inner_labels(list(classes), model.labels.outer, model.labels.inner)], grow=True)
+    labels = gold.encode(names, model.labels.outer, model.labels.inner)
     if not len(labels.codes):
         raise ValueError("the data set is empty; pass at least one token")
     if (labels.codes == -1).all():
         raise ValueError("no token has a gold label; label at least one token")
-    return labels, list(names.names)
+    return labels, model.labels.with_labels(names.names)
 
 
 def begin(
@@ -249,7 +250,7 @@ def begin(
     """
     optimizer = new_optimizer(model, settings)
     if phrases:
-        problem_of(optimizer).count = partial(_phrases, model.labels)
+        problem_of(optimizer).count = partial(_phrases, list(model.labels))
     warn_of_memory(optimizer, model, dataset)
     return optimizer.begin(*dataset, weight)
 
@@ -290,17 +291,18 @@ def problem_with_loss(model: TaggerModel, settings: Settings) -> SequenceProblem
             f"{len(model.labels):,} labels, but a model can have at most {MOST_LABELS:,}; check the label "
             "column"
         )
-    if model.share and (settings["label_weight"] or model.inference == "exact" or model.constrained):
+    space = model.labels
+    if space.share and (settings["label_weight"] or space.inference == "exact" or space.constrained):
         raise ValueError("share needs greedy inference, without label_weight and constrained")
     weight = dict(settings["label_weight"] or {})
-    return model.problem(loss_matrix(model.labels, weight, model.outer, model.inner))
+    return model.problem(loss_matrix(space, weight, space.outer, space.inner))
 
 
 def new_optimizer(model: TaggerModel, settings: Settings) -> Optimizer:
     """The optimizer that the settings ask for, with nothing learned."""
     problem, common = problem_with_loss(model, settings), {"random_state": settings["random_state"]}
-    if model.outer != "none":
-        problem.count = partial(_phrases, model.labels)
+    if model.labels.outer != "none":
+        problem.count = partial(_phrases, list(model.labels))
     if settings["algorithm"] == "perceptron":
         return Perceptron(problem, **common)
     shards = settings["shards"] or 1  # `shared` has chosen a number, except for partial_fit

@@ -108,7 +108,7 @@ def answered(model: TaggerModel, file: str | Path) -> Answers:
         margins=margins,
         lines=[columns.line(token) for token in columns.sentence_ptr[:-1].tolist()],
         evaluation=_score(model, columns, predicted),
-        phrases=model.outer != "none",
+        phrases=model.labels.outer != "none",
         reliability=_reliability(model, columns, gold) if model.temperature != 1 else (),
     )
 
@@ -146,8 +146,8 @@ def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[
     gold, names = columns.labels(columns.width - 1), gold_names(model, columns)
     check_gold(gold, names, columns)
     ids, ptr = model.tag(columns, **options).tolist(), columns.sentence_ptr.tolist()
-    warn_of_gold(gold, names, model.outer, columns.name, "the model's")
-    warn_of_unknown(columns, columns.width - 1, names, phrases=model.outer != "none")
+    warn_of_gold(gold, names, model.labels.outer, columns.name, "the model's")
+    warn_of_unknown(columns, columns.width - 1, names, phrases=model.labels.outer != "none")
     return [[names[k] for k in ids[a:b]] for a, b in pairwise(ptr)]
 
 
@@ -164,7 +164,7 @@ def _score(
         return [[value for value, label in row if label != missing] for row in pairs]
 
     words: dict[str, Any] = {}
-    if model.outer == "none" and model.template is not None:
+    if model.labels.outer == "none" and model.template is not None:
         words = {"words": labelled(columns.sentences(0)), "known": model.knows(columns.texts(0)).__contains__}
     return _compare(labelled(gold), labelled(predicted), columns, strict, **words)
 

@@ -49,7 +49,7 @@ def inspect(
     named = model.feature_names or [None] * len(model.table)
     if names is not None:
         named = feature_names(model, _read_inputs(model, names), named)
-    if html is not None and model.share:
+    if html is not None and model.labels.share:
         raise ValueError("--html does not show labels whose parts share weights; leave it out")
     if html is not None:
         from taggers.report import html_report
@@ -58,14 +58,14 @@ def inspect(
         page = html_report(model, title=Path(path or "model").name, names=named, answers=answers, top=top)
         with atomic_write(html) as out:
             out.write(page.encode())
-    first, columns = model.problem().history, model.weight_names
+    first, columns = model.problem().history, model.labels.weight_names
     transitions = model.weights.kept(np.arange(len(model.weights)) < min(len(columns) + 1, first))
     weights = model.weights.since(first)
     before = [*columns, "<start>"]
     return file | {
-        "labels": model.names, "scheme": model.outer, "learned_as": model.inner,
-        "constrained": model.constrained,
-        "inference": model.inference, "order": model.order, "features": len(model.table),
+        "labels": model.names, "scheme": model.labels.outer, "learned_as": model.labels.inner,
+        "constrained": model.labels.constrained,
+        "inference": model.labels.inference, "order": model.labels.order, "features": len(model.table),
         "weights": len(model.weights.cells),
         "template": None if model.template is None else model.template.text.split("\n"),
         "knowledge": _knowledge(model.knowledge),

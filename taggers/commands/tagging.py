@@ -104,7 +104,7 @@ def tag(
     check_count(low=1, high=MOST_BEST, **{"--nbest": nbest})
     if nbest > 1 and replace:
         raise ValueError("--nbest cannot be combined with --replace; it appends columns")
-    if nbest > 1 and model.inference == "greedy":
+    if nbest > 1 and model.labels.inference == "greedy":
         raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
     if documents and (nbest > 1 or replace or label is not None):
         raise ValueError(f"--nbest, --replace and --column cannot be combined with --to {to}")

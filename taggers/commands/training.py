@@ -122,7 +122,7 @@ def _score_saved(output: str | Path, held_out: Columns, gold: GoldLabels, callba
     saved = getattr(callback, "saved", None)
     if saved is not None:
         model = TaggerModel.load(output)
-        saved(score_ids(gold, model.tag(held_out), model.names, phrases=model.outer != "none"))
+        saved(score_ids(gold, model.tag(held_out), model.names, phrases=model.labels.outer != "none"))
 
 
 @contextmanager
@@ -172,7 +172,7 @@ def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes:
     """Raise DataError if a model cannot be trained further on these columns."""
     place = columns.width - 1
     if schemes:
-        check_scheme(columns, gold, model.outer)
+        check_scheme(columns, gold, model.labels.outer)
     if model.template is not None and model.template.width > place:
         raise DataError(
             f"the model needs {model.template.width} input columns, got {place}; choose them with --columns "
@@ -188,11 +188,11 @@ def _warn_of_labels(
     if len(model.labels) == len(gold.names) == 1 and gold.complete:
         warnings.warn(f"all tokens have the label {gold.names[0]}; is this the right column?", stacklevel=3)
     elif schemes:
-        warn_of_training_labels(columns, gold, model.outer)
+        warn_of_training_labels(columns, gold, model.labels.outer)
     warn_of_typos(columns, gold)
     if held_out is not None:
-        warn_of_gold(held_out.labels(place), model.names, model.outer, held_out.name, "the model's")
-        warn_of_unknown(held_out, place, model.names, phrases=model.outer != "none")
+        warn_of_gold(held_out.labels(place), model.names, model.labels.outer, held_out.name, "the model's")
+        warn_of_unknown(held_out, place, model.names, phrases=model.labels.outer != "none")
 
 
 def new_tagger(

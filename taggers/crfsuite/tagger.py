@@ -53,7 +53,7 @@ class Tagger:
             pass
         self.close()
         model = TaggerModel.load(name)
-        if model.template is not None or model.inference != "exact" or model.constrained:
+        if model.template is not None or model.labels.inference != "exact" or model.labels.constrained:
             raise ValueError(f"{name} is not a model like those of CRFsuite; use taggers.SequenceTagger")
         self._model = model
         self._size = os.path.getsize(name)

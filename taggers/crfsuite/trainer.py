@@ -21,6 +21,7 @@ from taggers.crfsuite.items import ItemSequence, flat_items
 from taggers.crfsuite.parameters import ALIASES, PARAMETERS
 from taggers.features.extract import KeyTable, encode_dicts
 from taggers.features.feature_names import name_rows
+from taggers.labels.space import LabelSpace
 from taggers.model import TaggerModel
 from taggers.tagger import SequenceTagger
 
@@ -202,7 +203,7 @@ class BaseTrainer:
         names = dict.fromkeys(name for x, _ in learned for item in flat_items(x) for name in item)
         known = name_rows(table, strings=[name or "\0" for name in names])
         model = TaggerModel(
-            None, labels, table, SparseRows.from_dense(np.zeros((0, 1))),
+            None, LabelSpace(tuple(labels)), table, SparseRows.from_dense(np.zeros((0, 1))),
             parameters={"class": "SequenceTagger"},
             feature_names=["" if name == "\0" else name for name in known],
         )  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 
 from taggers.features.extract import KeyTable, encode_dicts
 from taggers.foreign.weights import weight_rows
+from taggers.labels.space import LabelSpace
 from taggers.model import TaggerModel
 
 MAGIC = b"lCRF"
@@ -57,7 +58,7 @@ def read(data: bytes) -> TaggerModel:
     known: list[str | None] = [None] * len(table)
     for row, name in zip(rows.tolist(), names, strict=True):
         known[row] = name.decode("utf-8", "replace")
-    return TaggerModel(None, labels, table, weights, feature_names=known)
+    return TaggerModel(None, LabelSpace(tuple(labels)), table, weights, feature_names=known)
 
 
 def _features(data: bytes, offset: int) -> np.ndarray:

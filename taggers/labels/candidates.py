@@ -26,7 +26,7 @@ LEXICON = ("lower[0]", "lower_suffix3[0]")  # if there is no second column; the 
 
 def seen_labels(model: TaggerModel, X: Any, y: SequenceLabels) -> Candidates | None:
     """Return the candidates of tokens by their features, if labels share weights; X: the training data."""
-    if not model.share or model.template is None:
+    if not model.labels.share or model.template is None:
         return None
     columns = as_columns(X)
     template = parse_template(", ".join(FIRST_TAGGER if model.template.width > 1 else LEXICON))

@@ -34,7 +34,7 @@ def html_report(
     names: the names of the features, by default those kept in the model. answers: what the model predicted
     for a labelled file; without them the page has no scores and no errors. top: features shown per label.
     """
-    phrases = model.outer != "none"
+    phrases = model.labels.outer != "none"
     counts = _frequencies(model, answers, phrases)
     order = sorted(
         range(len(model.labels)),
@@ -70,8 +70,9 @@ def _frequencies(model: TaggerModel, answers: Answers | None, phrases: bool) -> 
 
 
 def _summary(model: TaggerModel) -> str:
-    how = "exact inference" if model.inference == "exact" else f"greedy inference of order {model.order}"
-    scheme = "" if model.outer == "none" else f"; labels in {model.outer}, trained as {model.inner}"
+    space = model.labels
+    how = "exact inference" if space.inference == "exact" else f"greedy inference of order {space.order}"
+    scheme = "" if space.outer == "none" else f"; labels in {space.outer}, trained as {space.inner}"
     size = ", ".join(
         f"{model.report[name]:,} {name}"
         for name in ("sentences", "tokens")

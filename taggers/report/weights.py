@@ -42,9 +42,9 @@ def transitions(model: TaggerModel, order: Sequence[int]) -> tuple[str, ...]:
     full = list(order[:MOST_LABELS])
     names = [model.labels[k] for k in full]
     matrix = heat([*names, "start"], names, weights[[*full, n]][:, full], ".2f")
-    kind = "labels" if model.inner == "none" else f"{model.inner} labels"
+    kind = "labels" if model.labels.inner == "none" else f"{model.labels.inner} labels"
     shown = f"all {n} {kind}" if n <= MOST_LABELS else f"the {MOST_LABELS} most frequent of {n:,} {kind}"
-    if model.inner != "none":
+    if model.labels.inner != "none":
         return (
             "Mean weight of a phrase type (column) directly after another one (row). Blue favours, orange "
             "discourages; O is a word outside phrases.",
@@ -65,7 +65,7 @@ def transitions(model: TaggerModel, order: Sequence[int]) -> tuple[str, ...]:
 
 def _by_type(model: TaggerModel, weights: np.ndarray, order: Sequence[int]) -> str:
     """The mean over the allowed pairs of labels between which one phrase ends and the next begins."""
-    first, follow, _ = schemes.allowed(model.labels, model.inner)
+    first, follow, _ = schemes.allowed(model.labels, model.labels.inner)
     ok = np.vstack([follow, first])
     types = list(dict.fromkeys(type_of(model.labels[k], True) for k in order))[:TYPES]
     members: dict[str, list[int]] = {type_: [] for type_ in types}

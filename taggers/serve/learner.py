@@ -58,7 +58,7 @@ class Learner:
         if journal is not None and template.needs_first_round:
             raise ValueError(f"{model} uses doc_label, so it cannot learn more; leave out the journal")
         self.width = max(template.width, 1)
-        self.scheme = self.tagger.model_.outer
+        self.scheme = self.tagger.model_.labels.outer
         self.task = str(self.tagger.model_.parameters.get("class", "SequenceTagger"))
         self.n_learned = 0  # sentences
         self._answers: dict[str, Answer] = {}  # by idempotency key
@@ -133,7 +133,7 @@ class Learner:
 
         There are none if the model is greedy.
         """
-        if self.tagger.model_.inference == "greedy":
+        if self.tagger.model_.labels.inference == "greedy":
             return []
         (best, *others), *_ = self.tagger.predict_nbest([tokens], n + 1)
         return [(labels, score - best[0]) for score, labels in others]

@@ -86,7 +86,7 @@ def check_columns_suffice(model: TaggerModel, where: str) -> None:
     """Raise ValueError if features depend on more than the columns of a sentence, and no source has that."""
     real = model.template is not None and model.template.real
     own = model.function is not None or real or model.label_bigrams is not None
-    if own or model.knowledge.names or model.uses_documents or model.share:
+    if own or model.knowledge.names or model.uses_documents or model.labels.share:
         raise ValueError(
             f"{where} supports templates without word classes, gazetteers, vectors, values, doc_form, "
             "doc_label, functions and y[-1] joined with features, and labels that do not share weights; use "
@@ -96,4 +96,5 @@ def check_columns_suffice(model: TaggerModel, where: str) -> None:
 
 def learn_labels(model: TaggerModel, facts: Facts) -> None:
     """Give a new model all labels of the data, in an order that does not depend on that of the sentences."""
-    model.labels = sorted(inner_labels(facts.labels, model.outer, model.inner))
+    space = model.labels
+    model.labels = space.with_labels(sorted(inner_labels(facts.labels, space.outer, space.inner)))

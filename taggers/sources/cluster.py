@@ -177,7 +177,7 @@ def _identity(model: TaggerModel, settings: Settings, facts: Facts, shards: int)
     options = {k: v for k, v in settings.items() if k not in ("callback", "epochs", "patience", "jobs")}
     size = {"sentences": facts.sentences, "tokens": facts.tokens}
     return json.dumps(
-        [zlib.crc32(model.table.keys.tobytes()), model.labels, size, shards, options],
+        [zlib.crc32(model.table.keys.tobytes()), list(model.labels), size, shards, options],
         sort_keys=True, default=str,
     )  # fmt: skip
 
@@ -272,7 +272,7 @@ def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> A
     X, codes = [], []
     for columns in map(share.of, read):
         gold = GoldLabels.from_column(columns, columns.width - 1)
-        labels = gold.encode(Labels(model.labels), model.outer, model.inner)
+        labels = gold.encode(Labels(list(model.labels)), model.labels.outer, model.labels.inner)
         if labels.sets:
             raise DataError("has tokens without a label; a cluster needs complete labels", columns.name)
         X.append(model.features(columns))

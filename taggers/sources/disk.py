@@ -146,12 +146,12 @@ class DiskSource(Source):
         """Save each part of the file with its own numbering of features, and count each feature."""
         self._n_rows, words = 0, KeyTable()
         parts: list[Path] = []
-        labels = Labels(model.labels)
+        labels = Labels(list(model.labels))
         assert model.extractor is not None  # there is a template
         for columns, gold in read_labelled_parts(self.file, **self.reading):
             table = KeyTable()
             X = encode(columns, model.extractor, table, grow=True)
-            codes = gold.encode(labels, model.outer, model.inner).codes
+            codes = gold.encode(labels, model.labels.outer, model.labels.inner).codes
             counts = np.zeros(len(table), np.int64)
             count_rows(counts, X.rows)
             order = np.argsort(table.keys)

@@ -117,7 +117,7 @@ class MemorySource(Source):
     def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Dataset]) -> Optimizer:
         (dataset,) = datasets
         self._fingerprint = dataset.fingerprint()
-        self._patterns = [dataset.labelled if model.inference == "greedy" else 1.0]
+        self._patterns = [dataset.labelled if model.labels.inference == "greedy" else 1.0]
         optimizer = new_optimizer(model, settings)
         self._warned = warn_of_memory(optimizer, model, dataset)
         optimizer.begin(*dataset, self.sample_weight)

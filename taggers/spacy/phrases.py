@@ -33,7 +33,7 @@ class PhrasePipe(SequencePipe):
     COLUMN: ClassVar[str]  # of a file for `spacy train`
 
     def _check_labels(self, model: TaggerModel, path: str | Path) -> None:
-        if model.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
+        if model.labels.outer == "none" and any(name != schemes.OUTSIDE for name in model.names):
             raise ValueError(
                 f"the labels of {path} ({', '.join(model.names[:5])}, ...) do not mark phrases; add the "
                 "component structsvm_tagger instead"
@@ -60,11 +60,11 @@ class PhrasePipe(SequencePipe):
         batch, ids, names = self._label(docs)
         model = self.model.model_
         found: list[list[schemes.Span]] = [[] for _ in batch.bounds[1:]]
-        if model.outer != "none" and names:
+        if model.labels.outer != "none" and names:
             tokens, labels = batch.tokens.tolist(), [names[k] for k in ids.tolist()]
             for doc, first, end in batch.sentences():
                 at = batch.bounds[doc]
-                for type_, start, stop in schemes.spans(labels[first:end], model.outer):
+                for type_, start, stop in schemes.spans(labels[first:end], model.labels.outer):
                     found[doc].append((type_, tokens[first + start] - at, tokens[first + stop - 1] + 1 - at))
         return found
 

@@ -82,11 +82,11 @@ class TagLearner:
             raise ValueError(f"{self._model} has user-defined features, so it works only from Python")
         if model.needs_first_round:
             raise ValueError(f"{self._model} uses doc_label, so it cannot learn more; choose another model")
-        if self.kind == "spans" and model.outer == "none":
+        if self.kind == "spans" and model.labels.outer == "none":
             raise ValueError(
                 f"the labels of {self._model} mark no phrases; use the task label instead of {self.task}"
             )
-        if self.kind == "tokens" and model.outer != "none":
+        if self.kind == "tokens" and model.labels.outer != "none":
             raise ValueError(f"the labels of {self._model} mark phrases; use the task ner or chunk")
         if self._pool and _width(self._pool) < model.template.width:
             raise DataError(
@@ -132,7 +132,7 @@ class TagLearner:
 
     @property
     def _outer(self) -> str:
-        return self.tagger.model_.outer
+        return self.tagger.model_.labels.outer
 
     def names_in(self, value: Iterable[str | None]) -> list[str]:
         """The labels that an answer uses, without prefixes."""
@@ -269,7 +269,7 @@ class TagLearner:
         guess = self.guess([item])
         if guess is None:
             return []
-        if self.tagger.model_.inference == "exact":
+        if self.tagger.model_.labels.inference == "exact":
             best = self.tagger.predict_nbest([_sentence(item)], n)[0]
             return [(round(score, 3), self._shown(labels)) for score, labels in best]
         labels, margins = guess[0]

@@ -152,7 +152,7 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
             model.predict([sentence])
             model.predict_margins([sentence])
             model.explain(sentence)
-            if model.model_.inference == "exact":
+            if model.model_.labels.inference == "exact":
                 model.predict_nbest([sentence], 2)
         runner("inspect", path)
         runner("tag", path, folder / data, "-o", folder / "output")

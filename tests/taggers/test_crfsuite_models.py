@@ -78,7 +78,7 @@ def test_every_kind_of_item_is_read_as_by_python_crfsuite(trained):
 def test_weights_and_names_are_those_of_the_file(small):
     model = SequenceTagger.load(small).model_
     labels, names, states, transitions = SMALL
-    assert model.labels == labels
+    assert list(model.labels) == labels
     assert model.feature_names == names
     table = model.weights[:]
     wanted = np.zeros((len(labels) + 1 + len(names), len(labels)))

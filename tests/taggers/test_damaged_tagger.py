@@ -47,7 +47,7 @@ def use_or_refuse(path):
     try:
         if model.template is not None:
             model.tag(columns, margins=np.zeros(3, np.float32))
-            if model.inference == "exact":
+            if model.labels.inference == "exact":
                 model.n_best(model.features(columns), 0, 2)
         model.knows(["the"])
         json.dumps(inspect(model, top=2))

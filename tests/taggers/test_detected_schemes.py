@@ -13,7 +13,7 @@ CITIES = [["O", "B-x", "I-x"], ["O", "B-y", "I-y"], ["B-x"]]
 
 
 def loose(tagger):
-    return tagger.model_.outer == "none" and not tagger.model_.constrained
+    return tagger.model_.labels.outer == "none" and not tagger.model_.labels.constrained
 
 
 @pytest.mark.parametrize("inference", ["exact", "greedy"])
@@ -36,9 +36,9 @@ def test_a_scheme_is_not_guessed(labels):
 
 def test_declared_labels_can_appear_in_any_order():
     for classes in (["O", "B-x", "I-x"], ["I-y", "I-x", "B-y", "B-x"]):
-        assert SequenceTagger().declare(classes).model_.outer == "IOB2"
+        assert SequenceTagger().declare(classes).model_.labels.outer == "IOB2"
     assert loose(SequenceTagger().declare(["B-x", "NOUN"]))
-    assert SequenceTagger().partial_fit(WORDS[2:], CITIES[2:], classes=["I-x", "O"]).model_.constrained
+    assert SequenceTagger().partial_fit(WORDS[2:], CITIES[2:], classes=["I-x", "O"]).model_.labels.constrained
 
 
 @pytest.mark.parametrize("method", ["partial_fit", "resume"])

@@ -145,5 +145,5 @@ def test_what_exact_inference_cannot_use_implies_greedy(given, inference, tmp_pa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "template").write_text("w[0]\ny[-2]|w[0]\n")
     tagger = NerTagger(**given).fit([["Ada", "left"]] * 3, [["B-PER", "O"]] * 3)
-    assert tagger.model_.inference == inference
+    assert tagger.model_.labels.inference == inference
     assert tagger.settings()["reprocess"] == (1 if inference == "greedy" else 5)

@@ -272,7 +272,7 @@ def test_morph_learns_two_columns_as_one_label_with_shared_parts(folder):
     done = run("train", "morph", "train.conllu", "--dev", "dev.conllu", "-o", "morph.ssvm", cwd=folder)
     model = TaggerModel.load(folder / "morph.ssvm")
     assert model.parts == ["upos", "feats"]
-    assert model.share
+    assert model.labels.share
     assert model.problem().width < 2 * len({p for label in model.labels for p in label.split("\t")})
     found = json.loads(run("evaluate", "morph.ssvm", "dev.conllu", "--json", cwd=folder).stdout)
     assert list(found) == ["upos", "feats", "all"]
@@ -411,7 +411,7 @@ def test_any_columns_are_learned_jointly(folder):
     assert done.returncode == 0, done.stderr
     model = TaggerModel.load(folder / "both.ssvm")
     assert model.parts == ["upos", "xpos"]
-    assert not model.share
+    assert not model.labels.share
     assert all(label.count("\t") == 1 for label in model.labels)
 
 
@@ -615,7 +615,7 @@ def test_explanations_and_inspection_of_shared_labels_add_up(folder):
         for at, (one, total) in enumerate(zip(shown, totals, strict=True)):
             best = lattice[at, model.labels.index(one["label"])] + sum(w for _, w in one["history"])
             assert total == pytest.approx(best, abs=1e-5)
-    assert {name for _, name, _ in commands.inspect(model)["strongest"]} <= set(model.weight_names)
+    assert {name for _, name, _ in commands.inspect(model)["strongest"]} <= set(model.labels.weight_names)
     tagger.save(folder / "shared.ssvm")
     done = run("inspect", "shared.ssvm", "--html", "page.html", cwd=folder)
     refused(done, 2, "--html does not show labels")

@@ -242,7 +242,7 @@ def test_a_pipeline_that_begins_with_nothing_learns_phrases(nlp):
     for pair in [plain, *data]:
         nlp.update([pair])
     assert ner.labels == ("PERSON", "PLACE")
-    assert model_of(ner).outer == "IOB2"
+    assert model_of(ner).labels.outer == "IOB2"
     assert nlp.evaluate(examples(nlp.vocab, 20, seed=3))["ents_f"] > 0.9
 
 

@@ -52,6 +52,6 @@ def test_predictions_keep_their_labels_though_new_ones_come_before_they_are_set(
     expected = [token.tag_ for token in pipe(doc.copy())]
     predicted = pipe.predict([doc])
     state = pipe.model._state
-    state.model = replace(state.model, labels=state.model.labels[::-1])
+    state.model = replace(state.model, labels=state.model.labels.with_labels(state.model.labels[::-1]))
     pipe.set_annotations([doc], predicted)
     assert [token.tag_ for token in doc] == expected

@@ -42,7 +42,7 @@ def test_every_algorithm_learns(algorithm, inference):
 @pytest.mark.parametrize(("make", "scheme"), [(Chunker, "IOBES"), (NerTagger, "IOBES")])
 def test_presets_learn_in_their_scheme_and_answer_in_that_of_the_data(make, scheme):
     tagger = make().fit(X, Y)
-    assert tagger.model_.inner == scheme
+    assert tagger.model_.labels.inner == scheme
     assert any(label.startswith("S-") for label in tagger.model_.labels) == (scheme == "IOBES")
     predicted = tagger.predict(X_TEST)
     assert not any(schemes.violations(labels, "IOB2") for labels in predicted)

@@ -182,7 +182,7 @@ def test_held_out_data_decide_between_the_default_and_its_rival(second, best, tm
         blocks = ["".join(map("{} {}\n".format, *pair)) for pair in zip(*lists(second), strict=True)]
         (tmp_path / name).write_text("\n".join(blocks))
     told = run("train", "ner", "train", "--dev", "dev", "--template", "w[0]", "-o", "m", cwd=tmp_path)
-    assert NerTagger.load(tmp_path / "m").model_.inference == best
+    assert NerTagger.load(tmp_path / "m").model_.labels.inference == best
     assert "the best of (exact, IOBES" in told.stderr.decode()
     assert "; greedy, IOB2 100.00)" in told.stderr.decode()
 
@@ -227,7 +227,7 @@ def test_the_training_state_of_a_tagger_is_freed_before_its_rival_trains():
 def test_the_better_of_two_rivals_is_saved_as_if_it_had_been_trained_alone(tmp_path):
     data = lists("PER", 5)
     kept = fit_rivals(NerTagger(), MemorySource(*data), *data)
-    alone = NerTagger(inference=kept.model_.inference, labels=kept.model_.inner)
+    alone = NerTagger(inference=kept.model_.labels.inference, labels=kept.model_.labels.inner)
     alone.fit(*data, X_dev=data[0], y_dev=data[1])
     models = [TaggerModel.load(save(tagger, tmp_path / name)) for tagger, name in ((kept, "a"), (alone, "b"))]
     assert models[0].table.keys.tolist() == models[1].table.keys.tolist() == kept.model_.table.keys.tolist()
