@@ -23,7 +23,7 @@ from structsvm.problems.sequence import (
 from structsvm.threads import in_threads
 from taggers.features.extract import KeyTable, as_columns
 from taggers.features.feature_names import feature_names
-from taggers.features.template import fitting_template
+from taggers.features.template import Template, fitting_template
 from taggers.features.word_classes import add_words
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels
@@ -443,6 +443,30 @@ class Online(Fitted):
             optimizer.callback.callback = callback
         else:
             optimizer.callback = Curve(past, callback)
+
+
+def check_usable(model: TaggerModel, name: Any, *, otherwise: str = "") -> Template:
+    """The template of a model that reads words outside of Python; raise ValueError for other models.
+
+    name: what the message calls the model. otherwise: what to do if it cannot learn more; empty if it need
+    not learn.
+    """
+    if model.template is None:
+        raise ValueError(f"{name} was trained on precomputed features; use a model that reads words")
+    if model.own_features:
+        raise ValueError(f"{name} was trained with user-defined features, so it works only from Python")
+    if otherwise and model.needs_first_round:
+        raise ValueError(f"{name} uses doc_label, so it cannot learn more; {otherwise}")
+    return model.template
+
+
+def check_one_round(model: TaggerModel) -> None:
+    """Raise ValueError for a model that was trained in two rounds."""
+    if model.needs_first_round:
+        raise ValueError(
+            "a model with doc_label in its template is trained in two rounds and cannot learn more; train it "
+            "again on all data, or leave doc_label out"
+        )
 
 
 def _restore(optimizer: Optimizer, state: dict[str, np.ndarray], old: SequenceProblem, *data: Any) -> None:

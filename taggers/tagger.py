@@ -37,7 +37,7 @@ from taggers.labels.label_encoding import (
 from taggers.labels.space import LabelSpace
 from taggers.memory import release_memory
 from taggers.model import TaggerModel, replace_knowledge
-from taggers.online import Fitted, Online
+from taggers.online import Fitted, Online, check_one_round
 from taggers.sources.base import Source
 from taggers.sources.memory import (
     MemorySource,
@@ -48,7 +48,7 @@ from taggers.sources.memory import (
     n_sentences,
 )
 from taggers.token_lists import filled, is_token_list
-from taggers.trainer import Dataset, HeldOut, TrainingPoint, shared, train
+from taggers.trainer import Dataset, HeldOut, TrainingPoint, train, with_shards
 
 if TYPE_CHECKING:
     from conllu import TokenList
@@ -110,7 +110,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def _fit(self, source: Source, X_dev: Any, y_dev: Any) -> Self:
         settings = options.checked_settings(self, source.kind, scored=X_dev is not None)
         facts = source.survey(self.TASK)
-        settings = shared(settings, facts.sentences) if source.kind == "memory" else settings
+        settings = with_shards(settings, facts.sentences) if source.kind == "memory" else settings
         model = self._new_model(source.X, facts.width, facts.triples, settings)
         try:
             learner = source.learner(model, settings, source.datasets(model, facts, settings))
@@ -138,12 +138,12 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         in `fit`.
         """
         X, y, _ = as_labelled(X, y)
-        settings = shared(options.checked_settings(self), n_sentences(X))
+        settings = with_shards(options.checked_settings(self), n_sentences(X))
         with training(self), training(state := self._fitted(), self):
             online = Online.of(state)
             online.check_unchanged(settings)
             model = online.settle()
-            _check_one_round(model)
+            check_one_round(model)
             gold = GoldLabels.to_learn(X, y)
             with online.unless_rejected():
                 self._loosen(online, gold.distinct())
@@ -178,7 +178,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         with training(self), training(state, self):
             online = Online.of(state)
             online.check_unchanged(settings)
-            _check_one_round(online.model)
+            check_one_round(online.model)
             try:
                 with online.unless_rejected():
                     self._loosen(online, gold.distinct() | set(classes))
@@ -228,7 +228,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             with training(state, self):
                 online = Online.of(state)
                 online.check_unchanged(settings)
-                _check_one_round(online.model)
+                check_one_round(online.model)
                 self._loosen(online, classes)
                 model, names = online.settle(), online.index()
                 names.encode([inner_labels(list(classes), model.labels.outer, model.labels.inner)], grow=True)
@@ -597,14 +597,6 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         tagger = cls(**{**used, **changes})
         tagger._state = Fitted(model, cls(**used).settings())
         return tagger
-
-
-def _check_one_round(model: TaggerModel) -> None:
-    if model.needs_first_round:
-        raise ValueError(
-            "a model with doc_label in its template is trained in two rounds and cannot learn more; train it "
-            "again on all data, or leave doc_label out"
-        )
 
 
 def _forced(forced: Mapping[int, str], n_tokens: int, model: TaggerModel) -> np.ndarray:

@@ -273,7 +273,7 @@ def figures_of(optimizer: Optimizer, fingerprint: int) -> dict[str, Any]:
     return {"data": fingerprint, "curve": _thin_curve(optimizer.curve_)}
 
 
-def shared(settings: Settings, n_sentences: int) -> dict[str, Any]:
+def with_shards(settings: Settings, n_sentences: int) -> dict[str, Any]:
     """The settings with a number of shards for this many sentences."""
     from structsvm.optimizers.parallel import n_shards
 

@@ -34,7 +34,7 @@ from taggers.options import RIVALS, checked_settings, needs_greedy
 from taggers.sources.base import Source
 from taggers.sources.memory import as_sentences, input_width, n_sentences
 from taggers.tagger import SequenceTagger
-from taggers.trainer import Dataset, begin, encoded, shared
+from taggers.trainer import Dataset, begin, encoded, with_shards
 
 ROUNDS = 3
 KEPT = 3  # one of this many candidates enters the next round
@@ -241,7 +241,7 @@ class Data:
     ) -> list[float]:
         """The score after each pass; there is one score of the predictions before learning."""
         candidate = _changed(self.tagger, options, callback=None)
-        settings = shared(candidate.settings(), len(chosen)) | {"random_state": seed}
+        settings = with_shards(candidate.settings(), len(chosen)) | {"random_state": seed}
         model, data = self._encoded(candidate, settings)
         part = Dataset(data.X[chosen], data.y[chosen])
         optimizer = begin(model, part, settings, phrases=self.phrases)

@@ -16,6 +16,7 @@ from structsvm.integrations.starlette import Refused
 from taggers.formats._columns import Columns
 from taggers.model import TaggerModel
 from taggers.model_file import find_model
+from taggers.online import check_usable
 from taggers.serve.limits import MOST_LABELS
 from taggers.serve.sentences import Label, Sentence, Tagged, Token, sentences_of_text
 from taggers.tagger import SequenceTagger
@@ -50,13 +51,9 @@ class Learner:
         loaded: TaggerModel | None = None,
     ) -> None:
         self.tagger = SequenceTagger.load(model) if loaded is None else SequenceTagger.from_model(loaded)
-        template = self.tagger.model_.template
-        if template is None:
-            raise ValueError(f"{model} has no template for features of words, so it cannot be served")
-        if self.tagger.model_.own_features:
-            raise ValueError(f"{model} was trained with user-defined features, so it works only from Python")
-        if journal is not None and template.needs_first_round:
-            raise ValueError(f"{model} uses doc_label, so it cannot learn more; leave out the journal")
+        template = check_usable(
+            self.tagger.model_, model, otherwise="" if journal is None else "leave out the journal"
+        )
         self.width = max(template.width, 1)
         self.scheme = self.tagger.model_.labels.outer
         self.task = str(self.tagger.model_.parameters.get("class", "SequenceTagger"))

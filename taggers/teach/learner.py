@@ -22,6 +22,7 @@ from structsvm.teach.answers import Answer
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.model import MOST_LABELS
+from taggers.online import check_usable
 from taggers.options import RIVALS
 from taggers.tagger import TASKS, SequenceTagger
 
@@ -74,23 +75,16 @@ class TagLearner:
 
     def _check_model(self, tagger: SequenceTagger) -> None:
         model = tagger.model_
-        if model.template is None:
-            raise ValueError(
-                f"{self._model} was trained on precomputed features, but teach needs a model that reads words"
-            )
-        if model.own_features:
-            raise ValueError(f"{self._model} has user-defined features, so it works only from Python")
-        if model.needs_first_round:
-            raise ValueError(f"{self._model} uses doc_label, so it cannot learn more; choose another model")
+        template = check_usable(model, self._model, otherwise="choose another model")
         if self.kind == "spans" and model.labels.outer == "none":
             raise ValueError(
                 f"the labels of {self._model} mark no phrases; use the task label instead of {self.task}"
             )
         if self.kind == "tokens" and model.labels.outer != "none":
             raise ValueError(f"the labels of {self._model} mark phrases; use the task ner or chunk")
-        if self._pool and _width(self._pool) < model.template.width:
+        if self._pool and _width(self._pool) < template.width:
             raise DataError(
-                f"{self._model} needs {model.template.width} columns, but the sentences have "
+                f"{self._model} needs {template.width} columns, but the sentences have "
                 f"{_width(self._pool)}; choose them with --columns"
             )
 

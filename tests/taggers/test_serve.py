@@ -318,7 +318,7 @@ def test_labels_without_a_scheme_have_no_spans(tmp_path: Path) -> None:
 
 def test_models_of_features_are_refused(tmp_path: Path) -> None:
     PosTagger().fit([[{"w": "a"}]], [["X"]]).save(tmp_path / "features.ssvm")
-    with pytest.raises(ValueError, match="has no template"):
+    with pytest.raises(ValueError, match="use a model that reads words"):
         Learner(tmp_path / "features.ssvm")
 
 
