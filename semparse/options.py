@@ -106,9 +106,10 @@ class ParserOptions:
         help="skip leaves out sentences without candidates; nothing learns that they mean nothing.",
         default="skip", choices=("skip", "nothing"), flag="--empty-bags", needs=LATENT,
     )  # fmt: skip
-    clauses: int = option(
-        help="The largest number of meanings of one sentence, each in its own part of it.",
-        default=1, low=1, high=MOST_CLAUSES, flag="--clauses", needs=LATENT,
+    clauses: int | None = option(
+        help="The largest number of meanings of one sentence, each in its own part of it. By default, fit "
+        "estimates from the sentences whether some have two or three.",
+        default=None, low=1, high=MOST_CLAUSES, flag="--clauses", needs=LATENT,
     )  # fmt: skip
     nothing: float = option(
         help="The least odds that a sentence means nothing, compared with the likeliest relation (odds of "

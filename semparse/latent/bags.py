@@ -19,6 +19,8 @@ from semparse.latent.search import NOTHING
 from semparse.meaning import MR
 
 MOST_COMBINED = 5_000  # ways to choose candidates for several clauses; larger choices are left out
+MOST_ESTIMATED = 3  # meanings of a sentence, if their number is not given
+SEVERAL, LEAST_SEVERAL = 0.09, 3  # a share of the sentences, and their number; logs without any: up to 0.08
 PARAPHRASED = 0.8  # of the sentences with a word must be able to mean a constant that it paraphrases
 MOST = 0.5  # of the constants of a slot: such a constant needs no word
 Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
@@ -99,6 +101,35 @@ def find_styles(model: LatentModel, X: Sequence[list[str]], bags: Sequence[list[
                         pairs.setdefault(kind, []).append((x, arg))
     found = {kind: found_style(examples) for kind, examples in sorted(pairs.items())}
     model.styles = {kind: style for kind, style in found.items() if style is not None}
+
+
+def with_clauses(
+    model: LatentModel,
+    read: list[list[Word]],
+    bags: Sequence[list[MR]],
+    single: list[list[Meanings]],
+    posteriors: list[np.ndarray],
+    outside: np.ndarray,
+) -> tuple[list[list[Meanings]], list[np.ndarray]]:
+    """The alternatives with several meanings and their posteriors.
+
+    If `clauses` is not given, it becomes the largest number that a share `SEVERAL` of the sentences has, by
+    the posteriors.
+    """
+    given, chosen = model.given_clauses, (single, posteriors)
+    model.clauses = 1
+    for clauses in range(2, MOST_ESTIMATED + 1) if given is None else range(given, given + 1):
+        if clauses == 1 or max(map(len, bags)) < clauses:
+            break
+        meanings = [alternatives(bag, clauses, trusted=model.trusted) for bag in bags]
+        chances = [posteriors_of(model, *each) for each in zip(read, meanings, outside, strict=True)]
+        best = [its[int(np.argmax(p))] for its, p in zip(meanings, chances, strict=True)]
+        said = sum(len(some) == clauses for some in best)
+        if given is None and said < max(LEAST_SEVERAL, SEVERAL * len(bags)):
+            break
+        model.clauses, chosen = clauses, (meanings, chances)
+    model.clauses = given or model.clauses
+    return chosen
 
 
 def find_silent(

@@ -14,6 +14,7 @@ from semparse.latent.features import Tables, View, Viewer
 from semparse.latent.grammar import Grammar
 from semparse.latent.search import Search
 from semparse.meaning import MR
+from semparse.options import MOST_CLAUSES
 from semparse.schema import Schema, SchemaLearner
 from structsvm.files.codec import FLAG, Field, Table, items, mapped, names, row, text, whole
 
@@ -23,6 +24,7 @@ FIELDS = Table(
     Field("roots", names(), "the relations that were candidates by themselves"),
     Field("trusted", FLAG, "whether each sentence had one meaning"),
     Field("silent", items(row(text(), whole(), names())), "relation, slot, and constants that need no word"),
+    Field("clauses", whole(1, MOST_CLAUSES), "the largest number of meanings of a sentence", default=1),
     Field("styles", mapped(text(tuple(STYLES))), "how constants of open types are written", default={}),
     Field("possible", mapped(whole()), "the bags with a candidate of a relation that words can say"),
     Field("meant", mapped(whole()), "of these, the bags where it is the best parse"),
@@ -68,11 +70,12 @@ class LatentModel:
         prior: float,
         average: bool,
         unnamed: float | None,
-        clauses: int,
+        clauses: int | None,
         nothing: float,
     ) -> None:
         self.C, self.iterations, self.reprocess, self.solver = C, iterations, reprocess, solver
-        self.unnamed, self.clauses, self.nothing = unnamed, clauses, nothing
+        self.unnamed, self.given_clauses, self.nothing = unnamed, clauses, nothing
+        self.clauses = clauses or 1  # unless `fit` finds more
         self.trusted = nothing == 0  # the meanings given; or each sentence came with only one so far
         self.features, self.on_topic, self.prior, self.average = features, on_topic, prior, average
         self.alignment = Alignment()
@@ -159,8 +162,9 @@ class LatentModel:
         arrays, alignment = self.alignment.state()
         parts: dict[str, Any] = {
             "alignment": alignment, "steps": self.steps, "counts": dict(self.counts),
-            "roots": sorted(self.roots), "styles": self.styles, "trusted": self.trusted,
-            "possible": dict(self.salience.possible), "meant": dict(self.salience.meant),
+            "roots": sorted(self.roots), "styles": self.styles, "clauses": self.clauses,
+            "trusted": self.trusted, "possible": dict(self.salience.possible),
+            "meant": dict(self.salience.meant),
             "silent": [[rel, slot, constants] for (rel, slot), constants in self.silent.items()],
         }  # fmt: skip
         for name, table in self.tables.all.items():
@@ -176,6 +180,7 @@ class LatentModel:
         self.counts = Counter(found["counts"])
         self.salience.possible, self.salience.meant = Counter(found["possible"]), Counter(found["meant"])
         self.styles = dict(found["styles"])
+        self.clauses = max(found["clauses"], self.given_clauses or 1)  # older files have no such field
         self.silent = {(rel, slot): constants for rel, slot, constants in found["silent"]}
         if not all(slot < len(self.schema.relations[rel].slots) for rel, slot in self.silent):
             raise ValueError("a silent slot does not exist")

@@ -18,7 +18,7 @@ from semparse.latent import training
 from semparse.latent.model import LatentModel
 from semparse.latent.search import NOTHING, Found, Search
 from semparse.meaning import MR
-from semparse.parse import Match, Parse
+from semparse.parse import Match, Node, Parse
 
 
 class LatentParser(LatentModel):
@@ -58,11 +58,16 @@ class LatentParser(LatentModel):
             sure |= overlooked
 
     def parse(self, x: list[str], n: int) -> list[Parse]:
-        """All meanings of the n best readings, each once, best first; none if the best reading is nothing."""
+        """All meanings of the n best readings, each once, best first.
+
+        None if the best reading is nothing, or if no word stands for any of its relations.
+        """
         search, found = self._search(x, n + 2)
         if not found[0].meaning:
             return []
         ways = [way for way in found if way.meaning and not search.overlooked(way)][:n]
+        if not any(map(has_words, search.nodes(found[0]))):
+            return []
         answers = [parse for way in ways for parse in self._answer(search, way, found)]
         best: dict[MR, Parse] = {}
         for parse in answers:
@@ -72,7 +77,9 @@ class LatentParser(LatentModel):
     def _answer(self, search: Search, found: Found, others: list[Found]) -> list[Parse]:
         rival = max(other.score for other in others if other.meaning != found.meaning)  # null at least
         tokens = search.view.tokens
-        return [node.parse(found.score, tokens, found.score - rival) for node in search.nodes(found)]
+        nodes = search.nodes(found)
+        said = [node for node in nodes if has_words(node)] or nodes
+        return [node.parse(found.score, tokens, found.score - rival) for node in said]
 
     def align(self, x: list[str], mr: MR) -> Parse | None:
         """Align an MR with the words of a sentence; None if that is impossible."""
@@ -117,6 +124,11 @@ class LatentParser(LatentModel):
         if found.prior:
             parts.append(("alignment", "prior", found.prior))
         return sorted(parts, key=lambda part: -abs(part[2]))
+
+
+def has_words(node: Node) -> bool:
+    """Whether a word stands for a relation of a meaning."""
+    return any(inner.is_relation and inner.places for inner in node.nodes())
 
 
 def _label_text(table: str, label: Any) -> str:

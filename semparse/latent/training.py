@@ -20,6 +20,7 @@ from semparse.latent.bags import (
     find_styles,
     posteriors_of,
     symbols_of,
+    with_clauses,
 )
 from semparse.latent.features import View
 from semparse.latent.model import LatentModel
@@ -47,10 +48,7 @@ def fit(
     symbols = [[flat[0] for flat in symbols_of(model, *pair)] for pair in zip(read, single, strict=True)]
     posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing)
     find_silent(model, read, single, posteriors)
-    meanings = single
-    if model.clauses > 1:
-        meanings = [alternatives(bag, model.clauses, trusted=model.trusted) for bag in bags]
-        posteriors = [posteriors_of(model, *each) for each in zip(read, meanings, outside, strict=True)]
+    meanings, posteriors = with_clauses(model, read, bags, single, posteriors, outside)
     model.grammar.add_rows()
     views = [model.viewer.view(x, grow=True) for x in X]
     model.fit_sizes()

@@ -88,6 +88,9 @@ def train(
             done = "skipped" if parser.empty_bags == "skip" else "learned no meaning for"
             skipped = f"; {done} {counted(empty, 'sentence')} without candidates or words" if empty else ""
             print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)
+            if parser.algorithm == "latent" and parser.clauses is None:
+                clauses = counted(parser.model_.clauses, "meaning")
+                print(f"a sentence has at most {clauses}, estimated; --clauses sets it", file=sys.stderr)
 
 
 app.command()(with_flags(train, OPTIONS))

@@ -1,0 +1,49 @@
+"""Switches that the parser sets by itself: logs of another hand need no options."""
+
+import pytest
+
+from corpora.simulators.home import simulate_home
+from semparse import Ospas
+from semparse.evaluation import score_parses
+from tests.semparse.commentary import commentary
+from tests.semparse.greenhouse import ROWS, log
+
+
+def trained(bags, **options):
+    return Ospas(**options).fit([bag.text for bag in bags], [bag.candidates for bag in bags])
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_log_of_another_hand_is_learned_without_options(row):
+    parser = trained(log(500, 0, **ROWS[row]))
+    assert score_parses(parser, log(150, 1, **ROWS[row])).overall.f1 >= 0.9
+
+
+@pytest.mark.parametrize(
+    "simulate", [lambda two: log(300, 2, two=two), lambda two: simulate_home(300, seed=2, two_clauses=two)]
+)
+def test_sentences_with_two_clauses_are_noticed(simulate, tmp_path):
+    bags = simulate(0.3)
+    parser = trained(bags)
+    assert parser.model_.clauses >= 2
+    double = [bag for bag in bags if len(bag.gold) == 2]
+    assert sum(len(parser.parse(bag.text)) == 2 for bag in double) > len(double) / 2
+    parser.save(tmp_path / "two.ssvm")
+    loaded = Ospas.load(tmp_path / "two.ssvm")
+    assert loaded.model_.clauses == parser.model_.clauses
+    for bag in double[:10]:
+        assert [str(found) for found in loaded.parse(bag.text)] == [str(f) for f in parser.parse(bag.text)]
+    assert trained(bags, clauses=1).model_.clauses == 1
+
+
+def test_pairs_of_sentence_and_meaning_have_one_clause():
+    X, _, gold = commentary(40)
+    assert Ospas().fit(X, [[mr] for mr in gold]).model_.clauses == 1
+
+
+@pytest.mark.parametrize("bags", [log(200, 3), simulate_home(200, seed=3)], ids=["greenhouse", "home"])
+def test_words_without_any_meaning_get_no_answer(bags):
+    """Also without off-topic sentences in training, and with colours and names that are known."""
+    parser = trained(bags)
+    for text in ("cheese", "blorf the grumble", "yesterday was a bore", "thank you so much"):
+        assert parser.parse(text) == []
