@@ -12,7 +12,8 @@ from typing import Any
 
 from benchmarks.harness import child, cpu_timed, measurements, publish, table
 from structsvm._dual.shard import put_weights, sparse_sum
-from structsvm.optimizers.parallel import ShardLaRank, n_rounds, padded
+from structsvm.optimizers.parallel import ShardLaRank, n_rounds
+from structsvm.spaces.shards import padded
 
 MODULE = "benchmarks.scaling"
 SHARDS = (1, 4, 16, 64, 256)

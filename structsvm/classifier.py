@@ -5,30 +5,28 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self, cast
 
 import numpy as np
 
 from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import TrainedEstimator
-from structsvm.kernels.functions import gamma_value
+from structsvm.kernels.functions import GAMMAS, gamma_value, is_kernel
 from structsvm.optimizers.kernel import KernelLaRank
-from structsvm.optimizers.larank import LaRank
+from structsvm.optimizers.larank import MOST_REPROCESS, SCHEDULES, LaRank
 from structsvm.optimizers.parallel import ParallelLaRank, n_shards
+from structsvm.options import check_options, is_function, option, unchecked, with_options
 from structsvm.problems.multiclass import Multiclass, best_columns, plain_labels
-from structsvm.scored import ScoredClassifier, forget_calibration, with_calibration
+from structsvm.scored import PROBABILITY, ScoredClassifier, forget_calibration, with_calibration
 from structsvm.validation import (
     LARGEST,
-    check_count,
+    MOST_THREADS,
     check_matrix,
-    check_number,
-    check_positive,
     check_sample_weight,
     check_targets,
     class_factors,
 )
-from structsvm.warm import can_continue, changed_parameter, fingerprint
+from structsvm.warm import WARM_START, can_continue, check_unchanged, fingerprint
 
 # More epochs, or the adaptive schedule without a kernel, gain almost nothing on held-out data:
 # `python -m benchmarks default-epochs`.
@@ -36,33 +34,11 @@ EPOCHS, KERNEL_EPOCHS = 3, 2
 FEW, MOST_EPOCHS = 10_000, 50  # at least FEW visits in all, but at most MOST_EPOCHS epochs
 
 
-@dataclass(eq=False, repr=False)
+@with_options
 class LaRankClassifier(ScoredClassifier, TrainedEstimator):
     """Multiclass SVM (Crammer and Singer's) trained by LaRank, online and with or without kernels.
 
         min ||w||^2 / 2 + C sum_i max_y (loss[y_i, y] + <w, Phi(x_i, y)> - <w, Phi(x_i, y_i)>)
-
-    * kernel: "linear", "rbf", "poly", "precomputed" or a function; see `KernelLaRank`.
-    * gamma: a number, "scale" (1 / (n_features X.var())) or "auto" (1 / n_features).
-    * schedule, n_reprocess: see `LaRank`. The default schedule is "fixed", or "adaptive" with a kernel.
-    * epochs: the number of passes of `fit` over the data. The default is 3, or 2 with a kernel (up to 50 for
-      few rows). One pass is the online mode of the papers, which is enough for large data sets.
-    * tol: make passes until the duality gap is below this value, or below C for "C", as in the papers.
-    * loss: a matrix in the order of the sorted classes.
-    * output_features: see `structsvm.problems.taxonomies`.
-    * class_weight: {class: factor of C}, or "balanced" (for `fit` only). Classes that are missing have the
-      factor 1.
-    * fit_intercept: add a constant feature; for the linear kernel only.
-    * jobs: the number of threads that train, 0 for all cores; for the linear kernel only. shards: the number
-      of parts of the data that learn at the same time, by default one for each thread (fewer for small data
-      sets, one for partial_fit); see `ParallelLaRank`. The same seed and number of shards give the same model
-      with any number of threads.
-    * warm_start: a second `fit` on the same rows and weights continues with more epochs from the solution of
-      the first. On other rows, or with other parameters than epochs, tol, callback, jobs, probability and
-      random_state, it starts from scratch with a warning. The model keeps a copy of its data until
-      `partial_fit`; a copy of the model, a pickle or a file has no data.
-    * probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
-      the rows and predict the others (four models, or one for 4,000 rows and more).
 
     After fit: classes_, n_features_in_, n_iter_, coef_ and intercept_ (linear kernel), and the results of the
     optimizer (optimizer_): dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_,
@@ -71,31 +47,81 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
 
     _estimator_type = "classifier"
 
-    C: float = 1.0
-    _: KW_ONLY
-    kernel: str | Callable[[Any, Any], Any] = "linear"
-    gamma: float | str = "scale"
-    degree: int = 3
-    coef0: float = 0.0
-    schedule: str | None = None
-    n_reprocess: int = 1
-    epochs: int | None = None
-    tol: float | str | None = None
-    loss: Any = None
-    output_features: Any = None
-    class_weight: Any = None
-    fit_intercept: bool = True
-    cache_size: float = 500.0
-    random_state: Any = 0
-    callback: Any = None
-    jobs: int = 1
-    shards: int | None = None
-    probability: bool = False
-    warm_start: bool = False
-
-    # The parameters that may change before partial_fit.
-    _free = (
-        "callback", "class_weight", "epochs", "jobs", "probability", "random_state", "tol", "warm_start",
+    C: float = option(
+        default=1.0, kw_only=False, above=0, fixed_on_resume=True,
+        help="The weight of the losses: a larger value fits the training data more closely.",
+    )  # fmt: skip
+    kernel: str | Callable[[Any, Any], Any] = option(
+        default="linear", valid=is_kernel, fixed_on_resume=True,
+        help="linear, rbf, poly, precomputed or a function of two matrices; see `KernelLaRank`.",
+    )  # fmt: skip
+    gamma: float | str = option(
+        default="scale", above=0, choices=GAMMAS, fixed_on_resume=True,
+        help="Of the kernel: a number, scale (1 / (n_features X.var())) or auto (1 / n_features).",
+    )  # fmt: skip
+    degree: int = option(default=3, low=1, fixed_on_resume=True, help="Of the kernel poly.")
+    coef0: float = option(
+        default=0.0, low=-LARGEST, fixed_on_resume=True, help="The constant of the kernel poly."
+    )
+    schedule: str | None = option(
+        default=None, choices=SCHEDULES, fixed_on_resume=True,
+        help="The schedule of `LaRank`. The default is fixed, or adaptive with a kernel.",
+    )  # fmt: skip
+    n_reprocess: int = option(
+        default=1, low=0, high=MOST_REPROCESS, fixed_on_resume=True,
+        help="How often the fixed schedule reprocesses support patterns after each pattern.",
+    )  # fmt: skip
+    epochs: int | None = option(
+        default=None, low=1,
+        help="The passes of `fit` over the data. The default is 3, or 2 with a kernel (up to 50 for few "
+        "rows). One pass is the online mode of the papers, which is enough for large data sets.",
+    )  # fmt: skip
+    tol: float | str | None = option(
+        default=None, above=0, choices=("C",),
+        help="Make passes until the duality gap is below this value, or below C for C, as in the papers.",
+    )  # fmt: skip
+    loss: Any = option(
+        default=None, kept=False, fixed_on_resume=True,
+        help="A matrix in the order of the sorted classes. The default is the 0-1 loss, which needs no "
+        "matrix.",
+    )  # fmt: skip
+    output_features: Any = option(
+        default=None, kept=False, fixed_on_resume=True,
+        help="A row of numbers for each class; see `structsvm.problems.taxonomies`.",
+    )  # fmt: skip
+    class_weight: Any = option(
+        default=None,
+        help="A dict of classes and factors of C, where missing classes have the factor 1; or balanced, for "
+        "`fit` only.",
+    )  # fmt: skip
+    fit_intercept: bool = option(
+        default=True, fixed_on_resume=True, help="Add a constant feature; for the linear kernel only."
+    )
+    cache_size: float = option(
+        default=500.0, above=0, fixed_on_resume=True, help="Megabytes for values of the kernel."
+    )
+    random_state: Any = option(
+        default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one."
+    )
+    callback: Any = option(
+        default=None, valid=is_function, kept=False,
+        help="A function of a `Point`, called during training. If it returns a true value, training ends.",
+    )  # fmt: skip
+    jobs: int = option(
+        default=1, low=0, high=MOST_THREADS, kept=False,
+        help="The number of threads that train, 0 for all cores; for the linear kernel only.",
+    )  # fmt: skip
+    shards: int | None = option(
+        default=None, low=1, fixed_on_resume=True, needs={"kernel": ("linear",)},
+        help="The parts of the data that learn at the same time; see `ParallelLaRank`. The default is one "
+        "for each thread, fewer for small data sets, and one for `partial_fit`. A seed and a number of "
+        "shards give the same model with any number of threads.",
+    )  # fmt: skip
+    probability: bool = option(default=False, help=PROBABILITY)
+    warm_start: bool = option(
+        default=False,
+        help=f"{WARM_START} The model keeps a copy of its data until `partial_fit`; a copy of the model, a "
+        "pickle or a file has no data.",
     )  # fmt: skip
 
     # -- training -------------------------------------------------------------------------------
@@ -107,15 +133,14 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         If Ctrl-C or an exception in the callback interrupts it, the model does not change. With warm_start it
         keeps what it has learned.
         """
-        self._check_options()
-        self._check_kernel()
+        check_options(self)
         X, y = self._checked(X, y)
         weight = self._weights(y, sample_weight, self.class_weight, np.unique(y))
         rows = fingerprint(X, y, weight) if self.warm_start else None
         with training(self):
             shards = 1 if self.kernel != "linear" else n_shards(self.shards, self.jobs, X.shape[0])
             optimizer = self._optimizer(X, None, shards)
-            if rows is not None and can_continue(self, rows, self._free):
+            if rows is not None and can_continue(self, rows):
                 for name in ("epochs", "gap_tolerance", "callback"):
                     setattr(self.optimizer_, name, getattr(optimizer, name))
                 optimizer = self.optimizer_.continue_fit()
@@ -130,8 +155,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         If a later call is interrupted, the model keeps what that call has learned so far. Only the parameters
         epochs, tol, random_state, callback, jobs and class_weight may change between calls.
         """
-        self._check_options()
-        self._check_kernel()
+        check_options(self)
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
                 "class_weight 'balanced' is not supported by partial_fit, which does not see all data; "
@@ -147,7 +171,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
             optimizer = self._optimizer(X, classes)
             known = np.unique(y) if classes is None else classes
         else:
-            self._check_unchanged()
+            check_unchanged(self)
             X, y = self._checked(X, y, n_features=self.n_features_in_)
             optimizer, known = self.optimizer_, self.classes_
             if classes is not None and not np.array_equal(classes, known):
@@ -158,26 +182,6 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         optimizer.callback = self.callback
         optimizer.partial_fit(X, y, weight)
         return self._adopt(optimizer, X)
-
-    def _check_kernel(self) -> None:
-        check_number(coef0=self.coef0, low=-LARGEST)
-        check_positive(cache_size=self.cache_size)
-        check_count(degree=self.degree, low=1)
-        if not isinstance(self.gamma, str):
-            check_positive(gamma=self.gamma)
-
-    def _check_options(self) -> None:
-        """Check the options that no optimizer checks."""
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be a function or None, got {self.callback!r}")
-        n_shards(self.shards, self.jobs, 0)
-        if self.shards is not None and self.kernel != "linear":
-            raise ValueError("shards must be None with a kernel; only the linear kernel trains in parallel")
-
-    def _check_unchanged(self) -> None:
-        changed = changed_parameter(self, self._free)
-        if changed is not None:
-            raise ValueError(f"{changed} was changed since fit; call fit again")
 
     def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
         if y is None:
@@ -246,10 +250,9 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         return self._row_scores(self._inputs(X))
 
     def _row_scores(self, X: Any) -> np.ndarray:
-        if isinstance(self.optimizer_, KernelLaRank):
-            return self.optimizer_.decision_function(X)
-        with reading(self.optimizer_):
-            return self._problem.scores(X, self.optimizer_._fitted().weights)
+        optimizer = self.optimizer_
+        with reading(optimizer):
+            return optimizer._space.scores(self._problem, optimizer._fitted(), X)
 
     _columns = _scores
 

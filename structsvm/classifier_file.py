@@ -27,12 +27,14 @@ from structsvm.files.codec import (
 from structsvm.files.persist import consistent, load_model, save_model
 from structsvm.kernels.functions import squared_norms
 from structsvm.optimizers.kernel import KernelLaRank
+from structsvm.options import check_options
 from structsvm.validation import LARGEST, LARGEST_COUNT, check_class_weight, check_sparse
 
 KIND = Kind("larank-classifier", "classifier", "use LaRankClassifier.save")
 PAIR = 32  # bytes for each pair of classes: the losses and the features of the outputs, and their copies
 ARRAY_PARAMETERS = ("loss", "output_features")
 KERNELS = ("linear", "rbf", "poly")  # those that a file can name
+OF_KERNELS = ("gamma", "degree", "coef0", "cache_size")
 
 COMMON = Table(
     Field("classes", Array(None, "classes"), "the labels of the classes, sorted"),
@@ -79,7 +81,7 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
         raise ValueError(
             f"classes of type {classifier.classes_.dtype} cannot be saved; use numbers or strings"
         )
-    parameters = {k: v for k, v in fitted.items() if k not in (*ARRAY_PARAMETERS, "jobs")}
+    parameters = {name: value for name, value in fitted.items() if classifier.OPTIONS[name].kept}
     if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
         parameters["random_state"] = None
     weights, weight_arrays = fitted["class_weight"], {}
@@ -131,7 +133,7 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
         pairs = zip(weights["labels"].tolist(), weights["factors"].tolist(), strict=True)
         parameters["class_weight"] = dict(pairs)
     classifier = cls(**parameters)
-    classifier._check_options()
+    check_options(classifier, unused=OF_KERNELS if classifier.kernel == "linear" else ())
     if classifier.kernel not in KERNELS:
         raise ValueError(f"kernel is {classifier.kernel!r}")
     check_classes(classes)
@@ -146,7 +148,6 @@ def rebuilt(cls: type, arrays: dict[str, np.ndarray], meta: dict[str, Any]) -> A
         if dual["weights"].size < n_features:  # before they are allocated
             raise ValueError("dual.weights are too few")
     else:
-        classifier._check_kernel()
         gamma, *more, support = KERNEL.read(arrays, meta, classes=len(classes)).values()
         dual = dict(
             zip((field.name.removeprefix("dual.") for field in KERNEL.fields[1:-1]), more, strict=True)

@@ -6,15 +6,16 @@ A table of options is a class. `with_options` makes the constructor and the docs
     class Machine:
         C: float = option(default=1.0, help="The C of the SVM.", above=0)
 
-`Machine.OPTIONS` maps the names to `Option` objects; a subclass can add options. The table also says which
-options exclude or need each other, so that a refusal has one wording, in Python and on the command line.
+`Machine.OPTIONS` maps the names to `Option` objects; a subclass can add options or change them. The table
+also says which options exclude or need each other, so that a refusal has one wording, in Python and on the
+command line.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any, TypeVar, dataclass_transform
@@ -23,6 +24,7 @@ TYPES = {"bool": bool, "int": int, "float": float, "str": str, "dict": dict}
 KINDS = {bool: "True or False", int: "an integer", float: "a number", str: "a string", dict: "a dict"}
 MOST = 10**9  # the largest integer of options without a bound of their own
 LARGEST = 1e100  # the largest number of such options: squares must stay finite
+REQUIRED = inspect.Parameter.empty  # as a default: the caller must give a value
 GIVEN = ()  # in `needs`: any value, if it is given
 SOURCES = {"memory": "", "disk": "--memory", "cluster": "--cluster"}  # of training data, and their flags
 
@@ -36,7 +38,7 @@ class Option:
     Parameters
     ----------
     default, help
-        The usual value, and what the option means.
+        The usual value, or `REQUIRED`; and what the option means.
     defaults
         Defaults of single kinds, such as tasks or algorithms. The constructor leaves such options at None,
         and the estimator chooses. None if all kinds have the same default.
@@ -61,6 +63,8 @@ class Option:
         The places of training data for which it works.
     search
         The values that `tune` tries besides the default; one that starts with + extends the default.
+    kw_only
+        Whether the constructor accepts it only by name.
     name, type
         Name and type of the attribute; `with_options` sets them.
     """
@@ -83,6 +87,7 @@ class Option:
     excludes: tuple[str, ...] = ()
     sources: tuple[str, ...] = tuple(SOURCES)
     search: tuple[Any, ...] = ()
+    kw_only: bool = True
     name: str = ""
     type: type = object
 
@@ -117,11 +122,13 @@ class Option:
         """Raise ValueError for a value of the wrong type or out of range."""
         if value is None and (self.optional or self.initial is None):
             return
+        if isinstance(value, str) and value in self.choices:
+            return
         if self.valid is not None:
             self.valid(self.name, value)
-        elif self.type in (int, float) and not (isinstance(value, str) and value in self.choices):
+        elif self.type in (int, float):
             self._check_number(value)
-        elif self.choices and value not in self.choices:
+        elif self.choices:
             raise ValueError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}")
         elif not self.fits(value):
             raise ValueError(f"{self.name} must be {KINDS[self.type]}, got {value!r}")
@@ -144,32 +151,43 @@ class Option:
         return self.high if self.high is not None else MOST if self.type is int else LARGEST
 
 
-def option(*, default: Any, help: str, **fields: Any) -> Any:
+def option(*, help: str, default: Any = REQUIRED, **fields: Any) -> Any:
     """Define an option in the body of a class; see `Option` for the fields."""
     return Option(default, help, **fields)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(option,))
 def with_options(cls: Class) -> Class:
-    """Class decorator that makes the constructor and the docstring from the options, own and inherited."""
-    table: dict[str, Option] = dict(getattr(cls, "OPTIONS", {}))
+    """Class decorator that makes the constructor and the docstring from the options, own and inherited.
+
+    The constructor stores the values and then calls `__post_init__`, if the class has it.
+    """
+    table: dict[str, Option] = {}
+    for base in reversed(cls.__mro__):
+        table |= vars(base).get("OPTIONS", {})
     for name, annotation in inspect.get_annotations(cls).items():
         found = vars(cls).get(name)
         if isinstance(found, Option):
             text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
             kind = TYPES.get(re.split(r"\W", text)[0], object)
             table[name] = replace(found, name=name, type=kind)
-            setattr(cls, name, table[name].initial)
+            if table[name].initial is REQUIRED:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, table[name].initial)
+    kinds = {True: inspect.Parameter.KEYWORD_ONLY, False: inspect.Parameter.POSITIONAL_OR_KEYWORD}
     parameters = [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.initial)
-        for one in table.values()
+        inspect.Parameter(one.name, kinds[one.kw_only], default=one.initial)
+        for one in sorted(table.values(), key=lambda one: one.kw_only)
     ]
     signature = inspect.Signature(parameters)
 
-    def __init__(self: Any, **values: Any) -> None:
-        call = signature.bind(**values)
+    def __init__(self: Any, *arguments: Any, **values: Any) -> None:
+        call = signature.bind(*arguments, **values)
         call.apply_defaults()
         vars(self).update(call.arguments)
+        if hasattr(self, "__post_init__"):
+            self.__post_init__()
 
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     __init__.__signature__ = inspect.Signature([own, *parameters])  # type: ignore[attr-defined]
@@ -181,6 +199,24 @@ def with_options(cls: Class) -> Class:
         lines += [f"{one.name} : {_described(one)}", f"    {one.help}"]
     cls.__doc__ = "\n    ".join([f"{(cls.__doc__ or '').rstrip()}\n", *lines]) + "\n"
     return cls
+
+
+def check_options(owner: Any, *, unused: Container[str] = ()) -> None:
+    """Raise ValueError if an option of an estimator is out of range, or has no effect with the others.
+
+    unused: the names of options that are not checked.
+    """
+    options = tuple(one for one in owner.OPTIONS.values() if one.name not in unused)
+    settings = {one.name: getattr(owner, one.name) for one in options}
+    for one in options:
+        one.check(settings[one.name])
+    given = {name: value for name, value in given_options(owner).items() if name in settings}
+    check_conflicts(options, given, settings)
+
+
+def fixed_options(owner: Any) -> tuple[str, ...]:
+    """The names of the options that must not change when training resumes."""
+    return tuple(one.name for one in owner.OPTIONS.values() if one.fixed_on_resume)
 
 
 def given_options(owner: Any) -> dict[str, Any]:
@@ -268,8 +304,10 @@ def _meaning(one: Option) -> str:
 def _described(one: Option) -> str:
     """Type and default, as numpydoc shows them."""
     kind = "object" if one.type is object else one.type.__name__
-    kind = f"{{{', '.join(map(repr, one.choices))}}}" if one.choices and one.type is str else kind
-    return f"{kind}, default={one.initial!r}"
+    choices = ", ".join(map(repr, one.choices))
+    if choices:
+        kind = f"{{{choices}}}" if one.type is str else f"{kind} or {choices}"
+    return kind if one.initial is REQUIRED else f"{kind}, default={one.initial!r}"
 
 
 def unchecked(name: str, value: Any) -> None:

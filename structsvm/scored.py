@@ -25,6 +25,10 @@ from structsvm.validation import (
     class_factors,
 )
 
+PROBABILITY = (
+    "Whether `fit` also calibrates `predict_proba`, with models that are trained on three quarters of the "
+    "rows and predict the others (four models, or one for 4,000 rows and more)."
+)
 FOLDS = 4  # of the rows; each is held out from a model that is trained on the others
 ENOUGH = 1000  # rows in a fold, so that one fold is enough
 FEWEST = 8  # rows that probability=True needs

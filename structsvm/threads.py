@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from threading import current_thread, main_thread
 from typing import Any
+
+import numpy as np
 
 from structsvm.signals import Stop, Stopped
 
@@ -97,3 +99,8 @@ class StoppablePool(ThreadPoolExecutor):
             self._stop.ask()
             self.shutdown(wait=False, cancel_futures=True)
         return super().__exit__(kind, error, traceback)
+
+
+def in_slices(order: np.ndarray, size: int = 256) -> Iterable[np.ndarray]:
+    """Split an order into short pieces, so that Ctrl-C can interrupt between them."""
+    return (order[at : at + size] for at in range(0, len(order), size))

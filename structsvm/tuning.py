@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from structsvm.options import fixed_options
 from structsvm.problems.multiclass import plain_labels
 from structsvm.validation import (
     check_count,
@@ -58,7 +59,7 @@ def tune(
     tried, parameters = list(values), model.get_params()
     if parameter not in parameters:
         raise ValueError(f"{type(model).__name__} has no parameter {parameter!r}")
-    if parameter in getattr(model, "_free", ()):
+    if parameter not in fixed_options(model):
         raise ValueError(f"one pass of partial_fit cannot compare values of {parameter}; cross-validate them")
     if not tried:
         raise ValueError("values is empty; pass at least one value to try")

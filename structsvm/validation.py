@@ -19,6 +19,7 @@ LARGEST = 1e100  # squares of features, and sums of them, must stay finite
 HARD = 1e50  # the bound of coefficients for C = infinity: larger than any that training reaches
 MOST_BEST = 1000  # labellings or meanings of one sentence; each takes time and memory
 MOST = 10**9  # of anything that an option counts, unless it has a smaller bound of its own
+MOST_THREADS = 1024
 LARGEST_COUNT = 2**53  # of a counter in a file, so that it stays far from overflow
 
 
@@ -103,7 +104,7 @@ def check_ranges(owner: Any, ranges: Mapping[str, Any]) -> None:
 
 def n_threads(jobs: Any) -> int:
     """The number of threads for a number of jobs: 0 stands for all cores that this process may use."""
-    check_count(jobs=jobs, high=1024)
+    check_count(jobs=jobs, high=MOST_THREADS)
     if jobs:
         return int(jobs)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

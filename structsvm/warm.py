@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from structsvm._scipy import sparse
+from structsvm.options import fixed_options
 from structsvm.validation import same_value
+
+WARM_START = (
+    "Whether a second `fit` on the same rows and weights continues with more epochs from the solution of the "
+    "first. On other rows, or with other values of the options that are fixed when you resume training, it "
+    "starts from scratch with a warning."
+)
 
 
 def fingerprint(X: Any, y: np.ndarray, weight: np.ndarray) -> str:
@@ -23,23 +30,28 @@ def fingerprint(X: Any, y: np.ndarray, weight: np.ndarray) -> str:
     return digest.hexdigest()
 
 
-def changed_parameter(model: Any, free: tuple[str, ...]) -> str | None:
-    """A parameter that was changed since the last fit, except for those that may change."""
-    changed = (
-        name for name, value in model._fitted_params.items()
-        if name not in free and not same_value(getattr(model, name), value)
-    )  # fmt: skip
+def changed_option(model: Any) -> str | None:
+    """An option that must not change when training resumes, but was changed since the last fit."""
+    fixed = (name for name in fixed_options(model) if name in model._fitted_params)
+    changed = (name for name in fixed if not same_value(getattr(model, name), model._fitted_params[name]))
     return next(changed, None)
 
 
-def can_continue(model: Any, rows: str, free: tuple[str, ...]) -> bool:
+def check_unchanged(model: Any) -> None:
+    """Raise ValueError if `partial_fit` cannot continue, because an option was changed."""
+    changed = changed_option(model)
+    if changed is not None:
+        raise ValueError(f"{changed} was changed since fit; call fit again")
+
+
+def can_continue(model: Any, rows: str) -> bool:
     """Whether `fit` with warm_start can continue on these rows; if a fitted model cannot, a warning says why.
 
     The model has the fingerprint of its rows in `_rows`, as long as it holds them.
     """
     if not model.__sklearn_is_fitted__():
         return False
-    changed = changed_parameter(model, free)
+    changed = changed_option(model)
     if getattr(model, "_rows", None) is None:
         reason = "the last training was not a fit with warm_start=True in this process"
     elif changed is not None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from structsvm.guard import reads, training
 from structsvm.integrations.sklearn import Estimator
+from structsvm.options import check_options
 from structsvm.problems.multiclass import plain_labels
 from structsvm.scored import forget_calibration, with_calibration
 from structsvm.validation import (
@@ -18,7 +19,9 @@ from structsvm.validation import (
     check_targets,
     class_factors,
 )
-from structsvm.warm import can_continue, changed_parameter, fingerprint
+from structsvm.warm import can_continue, check_unchanged, fingerprint
+
+CLASS_WEIGHT = "A dict of classes and factors of C, or balanced."
 
 
 class BinaryClassifier(Estimator, ABC):
@@ -30,8 +33,6 @@ class BinaryClassifier(Estimator, ABC):
 
     _estimator_type = "classifier"
     _multiclass = False
-    # The parameters that may change before partial_fit.
-    _free: tuple[str, ...] = ("class_weight", "epochs", "probability", "random_state", "warm_start")
     class_weight: Any = None
     warm_start: bool = False
     epochs: int
@@ -46,12 +47,12 @@ class BinaryClassifier(Estimator, ABC):
         """
         X, y = self._checked(X, y)
         classes = self._checked_classes(np.unique(y))
-        self._check_parameters()
+        check_options(self)
         weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, classes)
         rows = fingerprint(X, y, weight) if self.warm_start else None
         labels = self._encoded(y, classes)
         with training(self):
-            if rows is not None and can_continue(self, rows, self._free):
+            if rows is not None and can_continue(self, rows):
                 self._prepared(X, classes)._fit_again(X, labels, weight)
                 self._count_passes(self.epochs)
                 return self
@@ -80,12 +81,12 @@ class BinaryClassifier(Estimator, ABC):
         given = None if classes is None else np.unique(plain_labels(classes, "classes"))
         first = not self.__sklearn_is_fitted__()
         X, y = self._checked(X, y, None if first else self.n_features_in_)
-        self._check_parameters()
+        check_options(self)
         if first:
             known = self._checked_classes(np.unique(y) if given is None else given)
         else:
             known = self.classes_
-            self._check_unchanged()
+            check_unchanged(self)
             if given is not None and not np.array_equal(given, known):
                 raise ValueError(
                     f"`classes={given!r}` is not the same as on last call to partial_fit: {known!r}"
@@ -144,10 +145,6 @@ class BinaryClassifier(Estimator, ABC):
     def _values(self, X: Any) -> np.ndarray:
         """f of each row."""
 
-    @abstractmethod
-    def _check_parameters(self) -> None:
-        """Raise ValueError if a parameter is out of range."""
-
     def _prepared(self, X: Any, classes: np.ndarray) -> Self:
         self.classes_ = classes
         self.n_features_in_ = X.shape[1]
@@ -173,11 +170,6 @@ class BinaryClassifier(Estimator, ABC):
                 "or LaRankClassifier"
             )
         return classes
-
-    def _check_unchanged(self) -> None:
-        changed = changed_parameter(self, self._free)
-        if changed is not None:
-            raise ValueError(f"{changed} was changed since fit; call fit again")
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags

@@ -19,6 +19,7 @@ from structsvm.classifier_file import (
 )
 from structsvm.files.codec import POSITIVE, TINY, Array, Arrays, Field, Table, maybe, number, text, whole
 from structsvm.files.persist import ModelFileError, consistent, load_model, save_model
+from structsvm.options import check_options
 from structsvm.validation import LARGEST_COUNT, MOST, check_class_weight
 
 KIND = "binary-classifier"
@@ -106,7 +107,7 @@ def prepared(cls: type, found: dict[str, Any]) -> Any:
         check_class_weight(parameters["class_weight"], classes)
     model = cls(**parameters)
     model._checked_classes(classes)
-    model._check_parameters()
+    check_options(model)
     model.n_iter_ = found["n_iter"]
     if found["n_features_in"] == 0:
         raise ValueError("n_features_in is 0")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -14,47 +13,52 @@ from structsvm._scipy import sparse
 from structsvm.binary._base import BinaryClassifier
 from structsvm.guard import reads
 from structsvm.kernels.functions import (
+    GAMMAS,
     Inputs,
     PrecomputedInputs,
     SparseInputs,
     gamma_value,
+    is_kernel,
     kernel_function,
     squared_norms,
 )
-from structsvm.optimizers.base import in_slices
-from structsvm.validation import (
-    LARGEST,
-    check_bounds,
-    check_count,
-    check_number,
-    check_positive,
-    check_seed,
-)
+from structsvm.options import option, unchecked, with_options
+from structsvm.threads import in_slices
+from structsvm.validation import LARGEST, check_bounds, check_seed
 
 BLOCK = 32  # examples whose kernel rows are computed by one matrix product
 
 
-@dataclass(eq=False, repr=False)
+@with_options
 class KernelMachine(BinaryClassifier):
     """A binary kernel classifier that is trained example by example.
 
-    kernel: "rbf" exp(-gamma ||x - x'||^2), "poly" (gamma <x, x'> + coef0)^degree, "linear", "precomputed" or
-    a function of two matrices. gamma: a number, "scale" (1 / (n_features X.var())) or "auto" (1 /
-    n_features). cache_size: megabytes for the kernel rows of support vectors; rows that do not fit are
-    recomputed. Values are computed in the precision of X: float32 is twice as fast as float64.
+    Kernel values are computed in the precision of X: float32 is twice as fast as float64.
     """
 
     _bounded = False  # whether |alpha| of an example stays below C times its weight
-    _: KW_ONLY
-    kernel: str | Callable[[Any, Any], Any] = "rbf"
-    gamma: float | str = "scale"
-    degree: int = 3
-    coef0: float = 0.0
-    epochs: int = 1
-    cache_size: float = 200.0
-    random_state: Any = 0
-    machine_: Any = field(init=False)
-    gamma_: float = field(init=False)
+
+    kernel: str | Callable[[Any, Any], Any] = option(
+        default="rbf", valid=is_kernel, fixed_on_resume=True,
+        help="rbf exp(-gamma ||x - x'||^2), poly (gamma <x, x'> + coef0)^degree, linear, precomputed or a "
+        "function of two matrices.",
+    )  # fmt: skip
+    gamma: float | str = option(
+        default="scale", above=0, choices=GAMMAS, fixed_on_resume=True,
+        help="A number, scale (1 / (n_features X.var())) or auto (1 / n_features).",
+    )  # fmt: skip
+    degree: int = option(default=3, low=1, fixed_on_resume=True, help="Of the kernel poly.")
+    coef0: float = option(
+        default=0.0, low=-LARGEST, fixed_on_resume=True, help="The constant of the kernel poly."
+    )
+    epochs: int = option(default=1, low=1, help="The passes of `fit` over the data.")
+    cache_size: float = option(
+        default=200.0, above=0, fixed_on_resume=True,
+        help="Megabytes for the kernel rows of support vectors; rows that do not fit are recomputed.",
+    )  # fmt: skip
+    random_state: Any = option(
+        default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one."
+    )
 
     # -- for subclasses -------------------------------------------------------------------------
 
@@ -71,14 +75,6 @@ class KernelMachine(BinaryClassifier):
         for _ in range(self.epochs):
             for part in in_slices(rng.permutation(len(labels)), BLOCK):
                 self.machine_.learn(part)
-
-    def _check_parameters(self) -> None:
-        check_positive(cache_size=self.cache_size)
-        check_count(epochs=self.epochs, low=1)
-        check_count(degree=self.degree, low=1)
-        if not isinstance(self.gamma, str):
-            check_positive(gamma=self.gamma)
-        check_number(coef0=self.coef0, low=-LARGEST)
 
     # -- training -------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from structsvm.optimizers.base import in_slices
+from structsvm.threads import in_slices
 
 SELECTIONS = ("random", "gradient", "active", "autoactive")
 SEEDS = 5  # examples of each class to begin with

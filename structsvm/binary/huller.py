@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-
 from structsvm.binary._huller import Huller
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.guard import reads
 from structsvm.kernels.functions import Inputs
+from structsvm.options import option, with_options
 
 
-@dataclass(eq=False, repr=False)
+@with_options
 class HullerClassifier(KernelMachine):
     """Hard-margin SVM with kernel and bias, trained online by the Huller (Bordes and Bottou 2005).
 
@@ -26,8 +25,7 @@ class HullerClassifier(KernelMachine):
     After fit: classes_, support_vectors_, dual_coef_, intercept_, margin_, n_kernels_, n_steps_.
     """
 
-    _: KW_ONLY
-    epochs: int = 2
+    epochs: int = option(default=2, low=1, help="The passes of `fit` over the data.")
 
     def _machine(self, inputs: Inputs, seed: int) -> Huller:
         return Huller(inputs, cache_mb=self.cache_size, seed=seed)

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
+from structsvm.binary._base import CLASS_WEIGHT
 from structsvm.binary._kernel_machine import BLOCK, KernelMachine
 from structsvm.binary._lasvm import LaSVM
 from structsvm.binary._selection import SELECTIONS, chosen
 from structsvm.guard import reads, training
 from structsvm.kernels.functions import Inputs
-from structsvm.optimizers.base import in_slices
-from structsvm.scored import ScoredClassifier, forget_calibration
+from structsvm.options import is_function, option, with_options
+from structsvm.scored import PROBABILITY, ScoredClassifier, forget_calibration
+from structsvm.threads import in_slices
 from structsvm.training import ConvergenceWarning
-from structsvm.validation import check_choice, check_count, check_matrix, check_positive, check_seed
+from structsvm.validation import check_count, check_matrix, check_seed
+from structsvm.warm import WARM_START
 
 STEPS = 1000  # REPROCESS steps between two checks for Ctrl-C
 MOST_STEPS = 1_000_000  # of the finishing step, and 100 more for each support vector
 
 
-@dataclass(eq=False, repr=False)
+@with_options
 class LaSVMClassifier(ScoredClassifier, KernelMachine):
     """SVM with kernel and bias, trained by LASVM (Bordes, Ertekin, Weston and Bottou 2005).
 
@@ -39,27 +41,14 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
     each class are added before the first iteration. `finish` chooses the second example of a pair by its
     expected gain, as libsvm does.
 
-    selection: how to select the next example.
+    With another `selection` than "random", LASVM looks at a few random examples and takes one of them:
 
-    * "random": all examples in random order.
     * "gradient": the most misclassified of `sample` random examples.
     * "active": the one of `sample` random examples that is nearest to the boundary; this needs no labels.
     * "autoactive": as "active", but samples until five examples lie within the margin, at most 100.
 
     All except "random" stop after `max_labels` examples. The active ones also stop when no remaining example
     lies within the margin.
-
-    delta_max: repeat REPROCESS in each iteration until the uncertainty of the bias is below this value.
-
-    warm_start: a second `fit` on the same rows and weights continues with more epochs from the solution of
-    the first. On other rows, or if C or another parameter of the problem has changed, it starts from scratch
-    with a warning. The model keeps a copy of its data until `partial_fit`; a copy of the model, a pickle or a
-    file has no data.
-
-    probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
-    the rows and predict the others (four models, or one for 4,000 rows and more).
-
-    callback(model): called after each block of examples, with a model that can predict and be copied.
 
     With more than two classes, one model for each class separates it from the rest, and the highest f wins.
     `estimators_` holds these models, in the order of classes_; the callback gets the one that is trained.
@@ -71,35 +60,39 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
 
     _bounded = True
     _multiclass = True
-    _free = (*KernelMachine._free, "callback", "finish_fit", "max_labels", "sample", "selection")
 
-    C: float = 1.0
-    _: KW_ONLY
-    selection: str = "random"
-    sample: int = 50
-    max_labels: int | None = None
-    tau: float = 1e-3
-    delta_max: float | None = None
-    finish_fit: bool = True
-    class_weight: Any = None
-    callback: Callable[[Any], Any] | None = None
-    probability: bool = False
-    warm_start: bool = False
-    estimators_: list[LaSVMClassifier] = field(init=False)
-    n_labels_: int = field(init=False)
-    _seen = None  # the examples that earlier calls of fit took, with warm_start
+    C: float = option(
+        default=1.0, kw_only=False, above=0, fixed_on_resume=True, help="The weight of the losses."
+    )
+    selection: str = option(
+        default="random", choices=SELECTIONS,
+        help="How to select the next example; random: all examples in random order.",
+    )  # fmt: skip
+    sample: int = option(default=50, low=1, help="The examples that a selection looks at.")
+    max_labels: int | None = option(default=None, low=1, help="The largest number of examples to take.")
+    tau: float = option(
+        default=1e-3, above=0, fixed_on_resume=True, help="The violation of a pair that is tolerated."
+    )
+    delta_max: float | None = option(
+        default=None, above=0, fixed_on_resume=True,
+        help="Repeat REPROCESS in each iteration until the uncertainty of the bias is below this value.",
+    )  # fmt: skip
+    finish_fit: bool = option(default=True, help="Whether `fit` ends with `finish`.")
+    class_weight: Any = option(default=None, help=CLASS_WEIGHT)
+    callback: Callable[[Any], Any] | None = option(
+        default=None, valid=is_function, kept=False,
+        help="A function that is called after each block of examples, with a model that can predict and be "
+        "copied.",
+    )  # fmt: skip
+    probability: bool = option(default=False, help=PROBABILITY)
+    warm_start: bool = option(
+        default=False,
+        help=f"{WARM_START} The model keeps a copy of its data until `partial_fit`; a copy of the model, a "
+        "pickle or a file has no data.",
+    )  # fmt: skip
+    _seen: np.ndarray | None = None  # the examples that earlier calls of fit took, with warm_start
 
     # -- training -------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(C=self.C, tau=self.tau)
-        check_choice(selection=(self.selection, SELECTIONS))
-        check_count(sample=self.sample, low=1)
-        if self.max_labels is not None:
-            check_count(max_labels=self.max_labels, low=1)
-        if self.delta_max is not None:
-            check_positive(delta_max=self.delta_max)
 
     def _bound(self) -> float:
         return self.C
@@ -123,7 +116,7 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         self.estimators_ = [self._against_the_rest(X) for _ in labels]
         for one, signs in zip(self.estimators_, labels, strict=True):
             KernelMachine._fit(one, X, signs, weight)
-        self.n_labels_ = sum(one.n_labels_ for one in self.estimators_)
+        self.n_labels_: int = sum(one.n_labels_ for one in self.estimators_)
 
     def _fit_again(self, X: Any, labels: np.ndarray, weight: np.ndarray) -> None:
         if labels.ndim == 1:

@@ -3,37 +3,30 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from structsvm.binary._base import CLASS_WEIGHT
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.binary._perceptrons import OnlinePerceptron
 from structsvm.kernels.functions import Inputs
-from structsvm.validation import check_count, check_number, check_positive
+from structsvm.options import option, with_options
 
 
-@dataclass(eq=False, repr=False)
+@with_options
 class KernelPerceptron(KernelMachine):
-    """Kernel perceptron (Algorithm 2 of the thesis): alpha_t += y_t if y_t f(x_t) <= margin; no bias.
+    """Kernel perceptron (Algorithm 2 of the thesis): alpha_t += y_t if y_t f(x_t) <= margin; no bias."""
 
-    budget: the largest number of support vectors (Algorithm 4, Crammer, Kandola and Singer 2004). If there
-    are more, the one that is classified best without itself is removed. margin: 0 for the plain perceptron.
-    average: predict with the mean of all coefficients that training went through, as Freund and Schapire
-    (1999) do; not with a budget.
-    """
-
-    _: KW_ONLY
-    margin: float = 0.0
-    budget: int | None = None
-    average: bool = False
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.budget is not None:
-            check_count(budget=self.budget, low=1)
-            if self.average:
-                raise ValueError("average does not support a budget; set budget=None or average=False")
-        check_number(margin=self.margin)
+    margin: float = option(default=0.0, low=0, fixed_on_resume=True, help="0 for the plain perceptron.")
+    budget: int | None = option(
+        default=None, low=1, fixed_on_resume=True,
+        help="The largest number of support vectors (Algorithm 4, Crammer, Kandola and Singer 2004). If "
+        "there are more, the one that is classified best without itself is removed.",
+    )  # fmt: skip
+    average: bool = option(
+        default=False, fixed_on_resume=True, excludes=("budget",),
+        help="Whether to predict with the mean of all coefficients that training went through, as Freund and "
+        "Schapire (1999) do.",
+    )  # fmt: skip
 
     def _machine(self, inputs: Inputs, seed: int) -> OnlinePerceptron:
         return OnlinePerceptron(
@@ -42,20 +35,15 @@ class KernelPerceptron(KernelMachine):
         )  # fmt: skip
 
 
-@dataclass(eq=False, repr=False)
+@with_options
 class KernelPassiveAggressive(KernelMachine):
     """Kernel passive-aggressive algorithm (Algorithm 3 of the thesis; PA-I of Crammer et al. 2006); no bias.
 
     If y_t f(x_t) < 1, then alpha_t += y_t min(C, (1 - y_t f(x_t)) / k(x_t, x_t)).
     """
 
-    C: float = 1.0
-    _: KW_ONLY
-    class_weight: Any = None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(C=self.C)
+    C: float = option(default=1.0, kw_only=False, above=0, fixed_on_resume=True, help="The largest step.")
+    class_weight: Any = option(default=None, help=CLASS_WEIGHT)
 
     def _bound(self) -> float:
         return self.C

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from structsvm._scipy import sparse
-from structsvm.binary._base import BinaryClassifier
+from structsvm.binary._base import CLASS_WEIGHT, BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
 from structsvm.guard import reads
-from structsvm.optimizers.base import in_slices
+from structsvm.options import option, unchecked, with_options
 from structsvm.problems.multiclass import row_products
-from structsvm.scored import ScoredClassifier
+from structsvm.scored import PROBABILITY, ScoredClassifier
+from structsvm.threads import in_slices
 from structsvm.training import ConvergenceWarning
-from structsvm.validation import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_positive,
-    check_seed,
-)
+from structsvm.validation import check_seed
+from structsvm.warm import WARM_START
 
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 ALGORITHMS = ("sgdqn", "svmsgd2", "rescaled")
@@ -35,38 +30,17 @@ FEWEST = 1000  # rows of the subset on which they are tried, and of a stream who
 ENOUGH = 100  # rows of a first batch that tell anything about features and gains
 
 
-@dataclass(eq=False, repr=False)
+@with_options
 class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     """Linear SVM by SVMSGD2, with a diagonal curvature, or by SGD-QN (Bordes, Bottou and Gallinari 2009).
 
         min lam ||w||^2 / 2 + mean_i loss(y_i <w, x_i>)
 
-    loss: "squared_hinge" max(0, 1 - m)^2 / 2 or "hinge" max(0, 1 - m).
-
-    t0: the gain of step t is 1 / (t + t0). By default `fit` tries five values on a tenth of the data, with
-    one pass each, and chooses the best. With fewer than 100 rows, partial_fit tries none. It raises t0 when
-    one of the first 1000 rows is longer than the earlier ones.
-
-    skip: the number of steps between two regularizations, which also re-estimate the curvature. The default,
-    16 / density of X, makes regularization no more expensive than the steps in between.
-
-    algorithm: how to estimate the curvature.
-
-    * "svmsgd2": no curvature.
-    * "sgdqn": the published estimate. It does not work as intended (see the authors' erratum, JMLR 11, 2010):
-      the value of a feature cancels, so all features that are never zero get the same curvature.
-    * "rescaled" (default): what SGD-QN was meant to do. This is SVMSGD2 with a fixed
-      B_ii = 1 / (lam + E[x_i^2] / 10), from the data of fit or of the first partial_fit. If these have fewer
-      than 100 rows, B stays 1 / lam.
-
-    fit_intercept: adds a constant feature, regularized like the others.
-
-    warm_start: a second `fit` on the same rows and weights continues with more epochs from the weights and
-    gains of the first. On other rows, or if lam or another parameter of the problem has changed, it starts
-    from scratch with a warning. Use `partial_fit` to continue on other rows.
-
-    probability: `fit` also calibrates `predict_proba`, with models that are trained on three quarters of
-    the rows and predict the others (four models, or one for 4,000 rows and more).
+    The default algorithm differs from the published one, whose estimate of the curvature does not work as
+    intended (see the authors' erratum, JMLR 11, 2010): the value of a feature cancels, so all features that
+    are never zero get the same curvature. "rescaled" is what SGD-QN was meant to do: SVMSGD2 with a fixed
+    B_ii = 1 / (lam + E[x_i^2] / 10), from the data of fit or of the first partial_fit. If these have fewer
+    than 100 rows, B stays 1 / lam.
 
     More than two classes are trained one against the rest. A pass costs a small multiple of the non-zeros of
     X. Training stops after the given number of epochs; there is no other stopping rule.
@@ -76,32 +50,43 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     """
 
     _multiclass = True
-    longest_: float = field(init=False)  # max x' B x of the rows whose steps were looked at
 
-    lam: float = 1e-4
-    _: KW_ONLY
-    loss: str = "squared_hinge"
-    algorithm: str = "rescaled"
-    epochs: int = 5
-    t0: float | None = None
-    skip: int | None = None
-    fit_intercept: bool = True
-    class_weight: Any = None
-    random_state: Any = 0
-    probability: bool = False
-    warm_start: bool = False
+    lam: float = option(
+        default=1e-4, kw_only=False, above=0, fixed_on_resume=True, help="The weight of the regularization."
+    )
+    loss: str = option(
+        default="squared_hinge", choices=tuple(LOSSES), fixed_on_resume=True,
+        help="squared_hinge max(0, 1 - m)^2 / 2 or hinge max(0, 1 - m).",
+    )  # fmt: skip
+    algorithm: str = option(
+        default="rescaled", choices=ALGORITHMS, fixed_on_resume=True,
+        help="How to estimate the curvature: svmsgd2 (not at all), sgdqn (as published) or rescaled.",
+    )  # fmt: skip
+    epochs: int = option(default=5, low=1, help="The passes of `fit` over the data.")
+    t0: float | None = option(
+        default=None, above=0, fixed_on_resume=True,
+        help="The gain of step t is 1 / (t + t0). By default `fit` tries five values on a tenth of the data, "
+        "with one pass each, and chooses the best. With fewer than 100 rows, partial_fit tries none. It "
+        "raises t0 when one of the first 1000 rows is longer than the earlier ones.",
+    )  # fmt: skip
+    skip: int | None = option(
+        default=None, low=1, fixed_on_resume=True,
+        help="The number of steps between two regularizations, which also re-estimate the curvature. The "
+        "default, 16 / density of X, makes regularization no more expensive than the steps in between.",
+    )  # fmt: skip
+    fit_intercept: bool = option(
+        default=True, fixed_on_resume=True, help="Add a constant feature, regularized like the others."
+    )
+    class_weight: Any = option(default=None, help=CLASS_WEIGHT)
+    random_state: Any = option(
+        default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one."
+    )
+    probability: bool = option(default=False, help=PROBABILITY)
+    warm_start: bool = option(
+        default=False, help=f"{WARM_START} Use `partial_fit` to continue on other rows."
+    )
 
     # -- training -------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        check_positive(lam=self.lam)
-        check_choice(loss=(self.loss, tuple(LOSSES)), algorithm=(self.algorithm, ALGORITHMS))
-        check_count(epochs=self.epochs, low=1)
-        check_flag(fit_intercept=self.fit_intercept)
-        if self.t0 is not None:
-            check_positive(t0=self.t0)
-        if self.skip is not None:
-            check_count(skip=self.skip, low=1)
 
     def _encoded(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
         """Labels -1 and +1, a row for each machine."""
@@ -140,7 +125,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
         longest = float(np.max(weight * (rows.squares(np.arange(len(weight))) @ self.scale_[k])))
         if longest > self.longest_:
             self.t0_ *= longest / self.longest_
-            self.longest_ = longest
+            self.longest_: float = longest
 
     def _check_weights(self) -> None:
         if not np.all(np.isfinite(self.weights_)):

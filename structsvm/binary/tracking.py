@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
+from structsvm.binary._base import CLASS_WEIGHT
 from structsvm.binary._kernel_machine import KernelMachine
 from structsvm.binary._tracking import Tracker
 from structsvm.guard import reads
 from structsvm.kernels.functions import Inputs
-from structsvm.validation import check_count, check_positive
+from structsvm.options import option, with_options
 
 MOST_STEPS = 1_000_000  # the largest K; Ctrl-C waits for K steps
 
 
-@dataclass(eq=False, repr=False)
+@with_options
 class TrackingClassifier(KernelMachine):
     """The averaged tracking algorithms of section 4.4 of the thesis: Algorithm 16, or 15 without `process`.
 
@@ -37,16 +37,14 @@ class TrackingClassifier(KernelMachine):
 
     _bounded = True
 
-    C: float = 1.0
-    _: KW_ONLY
-    K: int = 10
-    process: bool = True
-    class_weight: Any = None
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_positive(C=self.C)
-        check_count(K=self.K, low=1, high=MOST_STEPS)
+    C: float = option(
+        default=1.0, kw_only=False, above=0, fixed_on_resume=True, help="The weight of the losses."
+    )
+    K: int = option(
+        default=10, low=1, high=MOST_STEPS, fixed_on_resume=True, help="The steps after each example."
+    )
+    process: bool = option(default=True, fixed_on_resume=True, help="False for Algorithm 15.")
+    class_weight: Any = option(default=None, help=CLASS_WEIGHT)
 
     def _bound(self) -> float:
         return self.C

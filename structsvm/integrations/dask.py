@@ -41,8 +41,10 @@ from structsvm import LaRankClassifier, __version__
 from structsvm._dual.shard import put_weights, sparse_sum
 from structsvm.files import ModelFileError, SparseRows
 from structsvm.files.atomic import atomic_write
-from structsvm.optimizers.parallel import ShardLaRank, n_rounds, padded
+from structsvm.optimizers.parallel import ShardLaRank, n_rounds
+from structsvm.options import check_options
 from structsvm.problem import Problem
+from structsvm.spaces.shards import padded
 from structsvm.training import passes
 
 ATTEMPTS = 20  # to repeat a round, each after the death of a worker
@@ -463,7 +465,7 @@ class DaskLaRankClassifier(LaRankClassifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on the partitions of X and y, which must be divided alike; y has one dimension."""
-        self._check_options()
+        check_options(self)
         if self.kernel != "linear" or self.tol is not None or sample_weight is not None or self.class_weight:
             raise ValueError("a cluster supports the linear kernel, without tol, sample and class weights")
         if self.probability:

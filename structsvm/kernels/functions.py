@@ -16,6 +16,7 @@ NOT_FINITE = "the kernel returned NaN or infinity; scale the inputs, or lower ga
 ALL = slice(None)
 ROWS = 1024  # converted at a time
 KERNELS = ("linear", "rbf", "poly", "precomputed")
+GAMMAS = ("scale", "auto")
 Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
 
@@ -31,7 +32,14 @@ def kernel_function(
         return lambda a, b, _, __: (gamma * products(a, b) + coef0) ** degree
     if kernel == "rbf":
         return Rbf(gamma)
-    raise ValueError(f"kernel must be a function or one of {', '.join(map(repr, KERNELS))}, got {kernel!r}")
+    raise ValueError(f"there is no kernel {kernel!r} of vectors")
+
+
+def is_kernel(name: str, value: Any) -> None:
+    """Raise ValueError for anything but a function or the name of a kernel."""
+    if not callable(value) and not (isinstance(value, str) and value in KERNELS):
+        known = ", ".join(map(repr, KERNELS))
+        raise ValueError(f"{name} must be a function or one of {known}, got {value!r}")
 
 
 class Rbf:
@@ -48,7 +56,7 @@ def gamma_value(gamma: float | str, X: Any) -> float:
     """Return gamma as a number: "scale" is 1 / (n_features X.var()), "auto" is 1 / n_features."""
     if not isinstance(gamma, str):
         return gamma
-    check_choice(gamma=(gamma, ("scale", "auto")))
+    check_choice(gamma=(gamma, GAMMAS))
     if gamma == "auto":
         return 1 / X.shape[1]
     size = X.shape[0] * X.shape[1]

@@ -5,21 +5,22 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from structsvm._dual.linear import LinearDual
 from structsvm._dual.schedules import shuffled
 from structsvm.files.sparse_weights import CELL, SparseRows
 from structsvm.guard import reads, training
 from structsvm.machine import Machine, Patterns, Unsupported
+from structsvm.options import check_options, is_function, option, unchecked, with_options
 from structsvm.problem import Problem
+from structsvm.spaces.base import Space
+from structsvm.spaces.linear import LINEAR
 from structsvm.training import Report, passes, wants_primal
 from structsvm.validation import (
     as_data,
     check_count,
-    check_ranges,
     check_sample_weight,
     check_seed,
     n_patterns,
@@ -69,7 +70,36 @@ class Point(NamedTuple):
 Callback = Callable[[Point], Any]
 
 
-class Optimizer:
+@with_options
+class OptimizerOptions:
+    """The options that all optimizers have."""
+
+    problem: Problem = option(kw_only=False, valid=unchecked, help="The structure that is learned.")
+    random_state: Any = option(
+        default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one."
+    )
+    callback: Callback | None = option(
+        default=None, valid=is_function,
+        help="A function of a `Point`, called several times a second. If it returns a true value, training "
+        "ends.",
+    )  # fmt: skip
+
+
+@with_options
+class SVMOptions:
+    """The options of the optimizers of a dual."""
+
+    C: float = option(
+        default=1.0, above=0,
+        help="The weight of the slacks: a larger value fits the training data more closely.",
+    )  # fmt: skip
+    rescaling: str = option(
+        default="margin", choices=("margin", "slack"), help="What the loss of an output rescales."
+    )
+    slack: str = option(default="l1", choices=("l1", "l2"), help="Whether slacks count as such or squared.")
+
+
+class Optimizer(OptimizerOptions):
     """Base of all optimizers. With C_i = C times the sample weight, they solve
 
         min_w  ||w||^2 / 2 + sum_i C_i xi_i,   xi_i = max_y H_i(y),   d_i(y) = Phi(x_i, y_i) - Phi(x_i, y)
@@ -80,11 +110,11 @@ class Optimizer:
     With slack="l2" the objective has C_i xi_i^2 / 2 instead of C_i xi_i, and sqrt(Delta) instead of Delta, as
     in Tsochantaridis' thesis. The C of the thesis is our C times the number of examples.
 
-    An optimizer owns a `Machine`, which learns, and chooses the steps of this machine. Subclasses define
-    their options. They may override `_new_machine` (default: a `LinearDual`), `_visit`, which handles the
-    next few patterns (default: one step each), and `_pass`, which makes a pass and looks whether training has
-    converged. `training.passes` makes the passes of `fit`. RANGES: the allowed values of their options, see
-    `check_ranges`.
+    An optimizer owns a `Machine`, which learns, and chooses the steps of this machine. Subclasses list their
+    options, see `structsvm.options`. They may override `_space`, where w is stored, or only `_new_machine`
+    (default: a `LinearDual`); `_visit`, which handles the next few patterns (default: one step each); and
+    `_pass`, which makes a pass and looks whether training has converged. `training.passes` makes the passes
+    of `fit`.
     """
 
     C: float = 1.0
@@ -94,14 +124,8 @@ class Optimizer:
     slack: str = "l1"
     epochs: int | None = 1
     points = 20  # of the training curve, in each epoch
-    RANGES: ClassVar[dict[str, Any]] = {
-        "C": float, "tau": float, "kappa": float, "rescaling": ("margin", "slack"), "slack": ("l1", "l2"),
-    }  # fmt: skip
 
-    def __init__(self, problem: Problem, *, random_state: Any, callback: Callback | None) -> None:
-        self.problem = problem
-        self.random_state = random_state
-        self.callback = callback
+    def __post_init__(self) -> None:
         self.curve_: list[Point] = []
         self.epochs_done = 0
         self.elapsed = 0.0  # seconds of training
@@ -113,9 +137,12 @@ class Optimizer:
 
     def validate(self) -> None:
         """Raise ValueError if an option is out of range."""
-        check_ranges(self, self.RANGES)
-        if self.callback is not None and not callable(self.callback):
-            raise ValueError(f"callback must be a function of one Point, got {self.callback!r}")
+        check_options(self)
+
+    @property
+    def _space(self) -> Space:
+        """Where w is stored."""
+        return LINEAR
 
     # -- training -------------------------------------------------------------------------------
 
@@ -192,15 +219,13 @@ class Optimizer:
         problem.prepare(X, y)
         return problem
 
-    def _new_oracle(self, problem: Any) -> Any:
+    def _new_oracle(self, problem: Problem) -> Patterns:
         """A new `Patterns` for a problem; the machine may need more of it."""
-        oracle = problem.oracle()
-        oracle.configure(rescaling=self.rescaling, slack=self.slack)
-        return oracle
+        return self._space.oracle(problem, rescaling=self.rescaling, slack=self.slack)
 
-    def _new_machine(self, oracle: Any, seed: int) -> Machine:
+    def _new_machine(self, oracle: Patterns, seed: int) -> Machine:
         """A machine that has learned nothing."""
-        return LinearDual(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
+        return self._space.machine(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
 
     def _reset(self) -> None:
         """Forget the progress of earlier training."""
@@ -309,7 +334,7 @@ class Optimizer:
     @reads
     def predict(self, X: Iterable[Any]) -> Any:
         """The best output for each pattern."""
-        return self.problem.predict(X, self.weights_)
+        return self._space.predict(self.problem, self._fitted(), X)
 
     @property
     @reads
@@ -565,8 +590,3 @@ def _restored_slots(oracle: Patterns, state: dict[str, np.ndarray], held: np.nda
     oracle.discard(slots[~gone])
     slots[~gone] = held[place[~gone]]
     return slots
-
-
-def in_slices(order: np.ndarray, size: int = 256) -> Iterable[np.ndarray]:
-    """Split an order into short pieces, so that Ctrl-C can interrupt between them."""
-    return (order[at : at + size] for at in range(0, len(order), size))

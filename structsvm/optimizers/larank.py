@@ -2,79 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from structsvm._dual import schedules
-from structsvm.optimizers.base import Callback, Optimizer
-from structsvm.problem import Problem
-from structsvm.validation import check_positive
+from structsvm.optimizers.base import Optimizer, SVMOptions
+from structsvm.options import option, with_options
 
 GAP_EPOCHS = 1000  # the largest number of epochs of LaRankGap
+MOST_REPROCESS = 10_000
+SCHEDULES = ("fixed", "adaptive")
 
 
-class LaRank(Optimizer):
+@with_options
+class LaRank(SVMOptions, Optimizer):
     """Solve the structured SVM by sequential minimal optimization, mostly on support patterns.
 
     Each new pattern gets one PROCESSNEW. Then support patterns, drawn at random, are reprocessed:
 
     schedule="fixed": n_reprocess times (1 PROCESSOLD + 10 OPTIMIZE) after each pattern (Algorithm 21);
-    schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22). The cost
-    is counted in multiply-adds, so a seed gives the same model everywhere; clock="wall" measures time.
-
-    epochs: the number of passes of `fit` over the data, each in a new random order. gap_tolerance: make
-    passes until primal - dual is below this value, or below C for "C" (LaRankGap). tau: a step needs a
-    difference of gradients of more than tau; tau is lowered if the requested gap requires it. kappa: an
-    output can be decreased only if its coefficient is at least kappa C.
+    schedule="adaptive": steps are drawn by their running ratio of dual gain to cost (Algorithm 22).
 
     An epoch over n patterns costs at most n (1 + 11 n_reprocess) steps and n (1 + n_reprocess) argmax
     computations.
     """
 
-    RANGES: ClassVar[dict[str, Any]] = Optimizer.RANGES | {
-        "schedule": ("fixed", "adaptive"), "clock": ("cost", "wall"), "n_reprocess": range(10_001),
-        "mu": float, "epochs?": 1,
-    }  # fmt: skip
+    schedule: str = option(default="fixed", choices=SCHEDULES, help="How the next step is chosen.")
+    n_reprocess: int = option(
+        default=1, low=0, high=MOST_REPROCESS, help="How often the fixed schedule reprocesses."
+    )
+    epochs: int | None = option(
+        default=None, low=1,
+        help="The passes of `fit` over the data, each in a new random order. The default is one, or at most "
+        f"{GAP_EPOCHS} with a gap_tolerance.",
+    )  # fmt: skip
+    gap_tolerance: float | str | None = option(
+        default=None, above=0, choices=("C",),
+        help="Make passes until primal - dual is below this value, or below C for C (LaRankGap).",
+    )  # fmt: skip
+    tau: float = option(
+        default=1e-4, above=0,
+        help="A step needs a difference of gradients of more than this; it is lowered if the requested gap "
+        "requires it.",
+    )  # fmt: skip
+    kappa: float = option(
+        default=1e-10, above=0, help="An output can be decreased only if its coefficient is at least kappa C."
+    )
+    mu: float = option(
+        default=0.05, above=0,
+        help="The adaptive schedule draws each step at least with this share of the best ratio.",
+    )  # fmt: skip
+    clock: str = option(
+        default="cost", choices=("cost", "wall"),
+        help="What the adaptive schedule measures: multiply-adds, so that a seed gives the same model "
+        "everywhere, or time.",
+    )  # fmt: skip
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        C: float = 1.0,
-        schedule: str = "fixed",
-        n_reprocess: int = 1,
-        epochs: int | None = None,
-        gap_tolerance: float | str | None = None,
-        rescaling: str = "margin",
-        slack: str = "l1",
-        tau: float = 1e-4,
-        kappa: float = 1e-10,
-        mu: float = 0.05,
-        clock: str = "cost",
-        random_state: Any = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        super().__init__(problem, random_state=random_state, callback=callback)
-        self.C = C
-        self.schedule = schedule
-        self.n_reprocess = n_reprocess
-        self.epochs = epochs
-        self.gap_tolerance = gap_tolerance
-        self.rescaling = rescaling
-        self.slack = slack
-        self.tau = tau
-        self.kappa = kappa
-        self.mu = mu
-        self.clock = clock
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._rates = np.ones(3)  # dual gain over cost of the three operations, for the adaptive schedule
 
     def validate(self) -> None:
         super().validate()
         if self.clock == "cost" and self.mu > 1:
             raise ValueError(f"mu is a share of the best ratio and at most 1, not {self.mu!r}")
-        if self.gap_tolerance is not None and self.gap_tolerance != "C":
-            check_positive(gap_tolerance=self.gap_tolerance)
 
     @property
     def _tolerance(self) -> float | None:
@@ -139,28 +131,12 @@ class LaRank(Optimizer):
         self._rates = rates
 
 
-class PassiveAggressive(Optimizer):
+@with_options
+class PassiveAggressive(SVMOptions, Optimizer):
     """The passive-aggressive algorithm (PA-I, similar to MIRA): LaRank without reprocessing.
 
     Each visit makes one step, whose size maximises the dual. On later visits of a pattern its own
     coefficients change too, so the dual stays feasible and later epochs still increase it.
     """
 
-    RANGES: ClassVar[dict[str, Any]] = Optimizer.RANGES | {"epochs": 1}
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        C: float = 1.0,
-        epochs: int = 1,
-        rescaling: str = "margin",
-        slack: str = "l1",
-        random_state: Any = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        super().__init__(problem, random_state=random_state, callback=callback)
-        self.C = C
-        self.epochs = epochs
-        self.rescaling = rescaling
-        self.slack = slack
+    epochs: int = option(default=1, low=1, help="The passes of `fit` over the data.")

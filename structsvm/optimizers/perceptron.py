@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import cast
 
+from structsvm._dual.oracle import Oracle
 from structsvm._dual.perceptron import PerceptronWeights
-from structsvm.optimizers.base import Callback, Optimizer
-from structsvm.problem import Problem
+from structsvm.machine import Patterns
+from structsvm.optimizers.base import Optimizer
+from structsvm.options import option, with_options
 
 
+@with_options
 class Perceptron(Optimizer):
     """Add Phi(x, y) - Phi(x, argmax) if the argmax is wrong; with `average`, predict with the mean of all w.
 
@@ -16,20 +19,8 @@ class Perceptron(Optimizer):
     patterns are the patterns that were ever misclassified; support vectors are the updates.
     """
 
-    RANGES: ClassVar[dict[str, Any]] = Optimizer.RANGES | {"epochs": 1}
+    average: bool = option(default=True, help="Whether to predict with the mean of all w.")
+    epochs: int = option(default=1, low=1, help="The passes of `fit` over the data.")
 
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        average: bool = True,
-        epochs: int = 1,
-        random_state: Any = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        super().__init__(problem, random_state=random_state, callback=callback)
-        self.average = average
-        self.epochs = epochs
-
-    def _new_machine(self, oracle: Any, seed: int) -> PerceptronWeights:
-        return PerceptronWeights(oracle, average=self.average)
+    def _new_machine(self, oracle: Patterns, seed: int) -> PerceptronWeights:
+        return PerceptronWeights(cast(Oracle, oracle), average=self.average)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar
+from typing import cast
 
 import numpy as np
 
 from structsvm._dual import schedules
 from structsvm._dual.one_slack import MeanOracle, OneSlackDual
-from structsvm.optimizers.base import Callback, Optimizer
+from structsvm._dual.oracle import Oracle
+from structsvm.machine import Machine, Patterns
+from structsvm.optimizers.base import Optimizer, SVMOptions
+from structsvm.options import option, with_options
 from structsvm.problem import Problem
 
 
-class SVMStruct(Optimizer):
+@with_options
+class SVMStruct(SVMOptions, Optimizer):
     """Cutting-plane training: add violated constraints to a working set and optimize it.
 
     Each epoch visits all examples and adds the constraints that are violated by more than xi + epsilon.
@@ -41,33 +45,21 @@ class SVMStruct(Optimizer):
     the number of constraints, and so of epochs, by O(1 / epsilon^2), whatever the number of outputs.
     """
 
-    RANGES: ClassVar[dict[str, Any]] = {"epsilon": float} | Optimizer.RANGES | {
-        "C": np.inf, "new_constraints": 1, "epochs": 1, "formulation": ("n-slack", "1-slack"),
-    }  # fmt: skip
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        C: float = 1.0,
-        epsilon: float = 0.01,
-        new_constraints: int = 100,
-        epochs: int = 1000,
-        rescaling: str = "margin",
-        slack: str = "l1",
-        formulation: str = "n-slack",
-        random_state: Any = 0,
-        callback: Callback | None = None,
-    ) -> None:
-        super().__init__(problem, random_state=random_state, callback=callback)
-        self.C = C
-        self.epsilon = epsilon
-        self.new_constraints = new_constraints
-        self.epochs = epochs
-        self.rescaling = rescaling
-        self.slack = slack
-        self.formulation = formulation
-        self._entered = self._added = 0  # constraints, in all and in this epoch
+    C: float = option(
+        default=1.0, above=0, high=np.inf, help="The weight of the slacks; infinity for the hard margin."
+    )
+    epsilon: float = option(
+        default=0.01, above=0, help="A constraint is violated if it exceeds its slack by more than this."
+    )
+    new_constraints: int = option(
+        default=100, low=1, help="The number of new constraints after which the working set is optimized."
+    )
+    epochs: int = option(default=1000, low=1, help="The largest number of passes of `fit` over the data.")
+    formulation: str = option(
+        default="n-slack", choices=("n-slack", "1-slack"),
+        help="A slack for each example, or one for all examples together.",
+    )  # fmt: skip
+    _entered = _added = 0  # constraints, in all and in this epoch
 
     @property
     def tau(self) -> float:  # type: ignore[override]
@@ -80,14 +72,14 @@ class SVMStruct(Optimizer):
         if self.formulation == "1-slack" and np.inf == self.C:
             raise ValueError("C=inf has no slacks; use formulation='n-slack'")
 
-    def _new_oracle(self, problem: Any) -> Any:
-        oracle = super()._new_oracle(problem)
+    def _new_oracle(self, problem: Problem) -> Patterns:
+        oracle = cast(Oracle, super()._new_oracle(problem))
         return MeanOracle(oracle) if self.formulation == "1-slack" else oracle
 
-    def _new_machine(self, oracle: Any, seed: int) -> Any:
+    def _new_machine(self, oracle: Patterns, seed: int) -> Machine:
         if self.formulation == "n-slack":
             return super()._new_machine(oracle, seed)
-        return OneSlackDual(oracle, C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
+        return OneSlackDual(cast(Oracle, oracle), C=self.C, tau=self.tau, kappa=self.kappa, seed=seed)
 
     def _objective(self, xi: np.ndarray, weight: np.ndarray) -> float:
         """The primal; with a hard margin, infinity unless all constraints hold up to the tolerance."""

@@ -140,7 +140,7 @@ def test_loss_matrix_is_obeyed():
         ({"kernel": "rbf", "gamma": "wide"}, "gamma must be"),
         ({"schedule": "never"}, "schedule must be"),
         ({"epochs": 0}, "epochs must be"),
-        ({"tol": -1}, "gap_tolerance must be"),
+        ({"tol": -1}, "tol must be"),
         ({"loss": [[0, 1], [1, 0]]}, "loss matrix has shape"),
         ({"loss": -1 * (1 - np.eye(3))}, "negative loss"),
         ({"output_features": np.ones((2, 2))}, "output_features must be"),

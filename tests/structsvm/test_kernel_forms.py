@@ -160,7 +160,7 @@ def test_only_n_slack_svmstruct_has_a_hard_margin():
     X, y = separable(4)
     with pytest.raises(ValueError, match="C=inf has no slacks"):
         SVMStruct(Multiclass(), C=np.inf, formulation="1-slack").fit(X, y)
-    with pytest.raises(ValueError, match="C must be a number above 0, got inf"):
+    with pytest.raises(ValueError, match=r"C must be at most 1e\+100, got inf"):
         LaRank(Multiclass(), C=np.inf).fit(X, y)
     with pytest.raises(ValueError, match="C must be a number above 0, got nan"):
         SVMStruct(Multiclass(), C=np.nan).fit(X, y)
@@ -261,8 +261,15 @@ def test_features_that_training_never_saw_count_in_the_norm_only():
     y = SequenceLabels(np.array([0, 1, 0], np.int32), X.sentence_ptr)
     learner = KernelSVMStruct(SequenceProblem(2), kernel="rbf", gamma=0.5, C=10.0).fit(X, y)
     new = Sequences(np.array([1, 7], np.int32), np.array([0, 2]), np.array([0, 1]))
-    values = learner._span.values(*learner._span.matrix(new, 2))
+    values = learner._gram.values(*learner._gram.matrix(new, 2))
     np.testing.assert_allclose(values, [[np.exp(-0.5 * 3), np.exp(-0.5 * 1), np.exp(-0.5 * 3)]])
+
+
+def test_sentences_with_a_repeated_feature_stay_as_they_are():
+    X = Sequences(np.array([3, 3, 1], np.int32), np.array([0, 2, 3]), np.array([0, 2]))
+    y = SequenceLabels(np.array([0, 1], np.int32), X.sentence_ptr)
+    KernelSVMStruct(SequenceProblem(2), kernel="rbf").fit(X, y).predict(X)
+    assert (X.rows.tolist(), X.token_ptr.tolist()) == ([3, 3, 1], [0, 2, 3])
 
 
 # -- joint kernels ------------------------------------------------------------------------------
@@ -339,7 +346,7 @@ def test_a_pickle_predicts_and_repeats_bit_for_bit(k):
 @pytest.mark.parametrize("k", range(4))
 def test_stored_scores_and_dual_equal_their_definitions(k):
     learner, X, y = machines()[k]
-    machine, span = learner.fit(X, y)._machine, learner._span
+    machine, span = learner.fit(X, y)._machine, learner._gram
     A, at = machine.coefficients(), span.offset
     width = (len(A) - at) // span.n
     scores = np.concatenate([A[:at], (span.gram @ A[at:].reshape(span.n, width)).ravel()])

@@ -10,7 +10,7 @@ from scipy import sparse
 from structsvm.binary import LaSVMClassifier, _lasvm, _machine
 from structsvm.binary._lasvm import LaSVM
 from structsvm.kernels.functions import PrecomputedInputs
-from structsvm.optimizers.base import in_slices
+from structsvm.threads import in_slices
 from structsvm.training import ConvergenceWarning
 from tests.structsvm.binary_twins import LaSVMTwin, curved, rbf
 

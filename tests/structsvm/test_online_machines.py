@@ -48,7 +48,7 @@ def test_the_averaged_perceptron_predicts_with_the_mean_of_all_coefficients():
         model.partial_fit(X[part], y[part], classes=[-1, 1])
     each = [perceptron_twin(K, y, np.arange(t), margin=0.0) for t in range(1, 81)]
     np.testing.assert_allclose(by_row(model, X), np.mean(each, axis=0), atol=1e-9)
-    with pytest.raises(ValueError, match="average does not support a budget"):
+    with pytest.raises(ValueError, match="average cannot be combined with budget"):
         KernelPerceptron(average=True, budget=5).fit(X, y)
 
 

@@ -1,0 +1,1 @@
+"""Spaces: where w lives, and how one predicts with it. See `structsvm.spaces.base.Space`."""
