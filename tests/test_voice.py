@@ -262,7 +262,7 @@ def test_rewrites_use_no_banned_turn(turn: Turn) -> None:
     assert not complaints(turn.good)
 
 
-PAGES = sorted(path for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 CARDS = [ROOT / "taggers" / "models" / "en-pos.md", ROOT / "benchmarks" / "card.md"]
 
 
