@@ -61,7 +61,10 @@ class Counts:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The counts of `evaluate`; `known` and `unknown` are None if it got no vocabulary."""
+    """The counts of `evaluate`; `known` and `unknown` are None if it got no vocabulary.
+
+    interval: the bootstrap interval of the F1 or, without phrases, of the accuracy; None if nobody asked.
+    """
 
     tokens: Share
     sequences: Share
@@ -69,6 +72,7 @@ class Evaluation:
     errors: dict[tuple[str, str], int] = field(default_factory=dict)
     known: Share | None = None
     unknown: Share | None = None
+    interval: Any = None
 
     @property
     def phrases(self) -> Counts:
@@ -115,6 +119,7 @@ class Evaluation:
             result[name] = share and {**asdict(share), "accuracy": share.accuracy}
         result["phrases"] = _scored(self.phrases)
         result["types"] = {type_: _scored(counts) for type_, counts in sorted(self.types.items())}
+        result["interval"] = self.interval and asdict(self.interval)
         result["confusions"] = [list(confusion) for confusion in self.confusions()]
         return result
 

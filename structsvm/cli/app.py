@@ -21,6 +21,7 @@ SETTINGS: dict[str, Any] = {
 # function of that name. The summaries are repeated here so that the help need not import the modules.
 COMMANDS = {
     "classes": "Learn word classes from raw text.",
+    "compare": "Compare two models: is the difference more than chance?",
     "convert": "Convert labels to another scheme, a file to another format, or a model.",
     "demo": "Tag a text; train a tagger and a parser on generated data.",
     "evaluate": "Compare labels with gold labels, as conlleval does.",

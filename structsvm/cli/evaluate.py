@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from structsvm.cli.errors import Bias, Column, Encoding, Format, Jobs, numbers_of, told_in_one_sentence
+from structsvm.cli.errors import (
+    Bias,
+    Column,
+    Encoding,
+    Format,
+    Jobs,
+    numbers_of,
+    told_in_one_sentence,
+)
 
 
 def evaluate(
@@ -58,6 +66,7 @@ def evaluate(
             return
         if result.types:
             print(result.report(), end="")
+            tell_interval(result)
             return
         shares = {
             "tokens": result.tokens,
@@ -69,3 +78,14 @@ def evaluate(
             if share is not None:
                 accuracy = f"{100 * share.accuracy:.2f}%" if share.total else "-"
                 print(f"{name:12} {accuracy:>7}  {share.correct} of {share.total}")
+        tell_interval(result)
+
+
+def tell_interval(result: Any) -> None:
+    """Print the bootstrap interval, if there is one."""
+    if result.interval is not None and result.interval.sentences > 1:
+        found = result.interval
+        print(
+            f"95% interval of {'FB1' if result.types else 'accuracy'}: {100 * found.low:.2f} to "
+            f"{100 * found.high:.2f} ({found.samples:,} bootstrap samples of {found.sentences:,} sentences)"
+        )

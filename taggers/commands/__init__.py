@@ -2,7 +2,7 @@
 
 from taggers.commands.clustering import classes
 from taggers.commands.conversion import convert, convert_model, foreign_program
-from taggers.commands.evaluation import answered, evaluate, evaluate_any
+from taggers.commands.evaluation import answered, compare_models, evaluate, evaluate_any
 from taggers.commands.inspection import inspect
 from taggers.commands.pipelines import train_lemma, train_ud
 from taggers.commands.tagging import tag
@@ -11,6 +11,7 @@ from taggers.commands.tuning import flags, tune
 from taggers.tagger import TASKS
 
 __all__ = [
-    "TASKS", "answered", "classes", "convert", "convert_model", "evaluate", "evaluate_any", "flags",
-    "foreign_program", "inspect", "tag", "train", "train_lemma", "train_ud", "tune",
+    "TASKS", "answered", "classes", "compare_models", "convert", "convert_model", "evaluate",
+    "evaluate_any", "flags", "foreign_program", "inspect", "tag", "train", "train_lemma", "train_ud",
+    "tune",
 ]  # fmt: skip

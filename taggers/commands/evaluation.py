@@ -35,6 +35,8 @@ from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold, warn_o
 from taggers.metrics import Reliability, reliability
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline, open_model
+from taggers.uncertainty import Comparison, interval, sentence_counts
+from taggers.uncertainty import compare as compare_counts
 
 if TYPE_CHECKING:
     from taggers.report import Answers
@@ -227,5 +229,35 @@ def _compare(
                     what = f"{str(error).rstrip('.')}; choose another scheme for --strict"
                     raise DataError(what, columns.name, columns.line(start)) from None
     result = compare(gold, predicted, strict=strict, **words)
-    # An -LRB- among parts of speech is no phrase.
-    return result if mark_phrases(set(chain.from_iterable(gold))) else replace(result, types={})
+    if not mark_phrases(set(chain.from_iterable(gold))):  # an -LRB- among parts of speech
+        result = replace(result, types={})
+    if strict is not None:
+        return result
+    counts = sentence_counts(gold, predicted, spans=bool(result.types))
+    return replace(result, interval=interval(counts))
+
+
+def compare_models(
+    first: TaggerModel | str | Path,
+    second: TaggerModel | str | Path,
+    file: str | Path,
+    *,
+    label: int | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    jobs: int = 1,
+) -> Comparison:
+    """Compare two models on a labelled file: whether their scores differ by more than chance."""
+    counts, spans = [], []
+    answers = []
+    for model in (first, second):
+        one = open_model(model)
+        if isinstance(one, Pipeline) or len(one.parts) > 1:
+            raise ValueError("compare needs models of one column, as train pos, chunk, ner and label write")
+        columns = _read_labelled(one, file, label, format, encoding)
+        predicted = _predict(one, columns, jobs=jobs)
+        answers.append((columns.labels(columns.width - 1), predicted))
+        spans.append(mark_phrases(set(chain.from_iterable(answers[-1][0]))))
+    for gold, predicted in answers:
+        counts.append(sentence_counts(gold, predicted, spans=all(spans)))
+    return compare_counts(*counts, measure="F1" if all(spans) else "accuracy")

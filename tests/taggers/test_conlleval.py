@@ -208,6 +208,7 @@ def test_dictionary_survives_json():
             "x": {"gold": 2, "found": 1, "correct": 1, "precision": 1, "recall": 0.5, "f1": 2 / 3},
             "y": {"gold": 0, "found": 1, "correct": 0, "precision": 0, "recall": 0, "f1": 0},
         },
+        "interval": None,
         "confusions": [["B-x", "O", 1], ["O", "B-y", 1]],
     }
     assert evaluate(gold, predicted).as_dict()["known"] is None
