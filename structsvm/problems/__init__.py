@@ -1,6 +1,7 @@
 """Built-in problems, with one file per structure."""
 
 from structsvm.problems.ambiguous import AmbiguousBags
+from structsvm.problems.dependency.problem import ArcFeatures, DependencyProblem, arc_features
 from structsvm.problems.joint import JointKernelProblem
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem, Sequences
@@ -11,6 +12,8 @@ from structsvm.problems.tree.problem import TreeProblem
 
 __all__ = [
     "AmbiguousBags",
+    "ArcFeatures",
+    "DependencyProblem",
     "Grammar",
     "JointKernelProblem",
     "Multiclass",
@@ -20,4 +23,5 @@ __all__ = [
     "StringProblem",
     "Taxonomy",
     "TreeProblem",
+    "arc_features",
 ]
