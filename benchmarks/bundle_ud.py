@@ -115,8 +115,8 @@ def bundled(name: str, *, write: bool) -> None:
     final = Pipeline.load(path)
     rows = [aim, scores(final, dev), scores(final, test)]
     card = CARD.read_text(encoding="utf-8").format(
-        name=name, **MODELS[name], sentences=full.first.report["sentences"],
-        tokens=full.first.report["tokens"], size=size, full_mb=full_mb, lost=MOST_LOST,
+        name=name, **MODELS[name], sentences=full.report["sentences"],
+        tokens=full.report["tokens"], size=size, full_mb=full_mb, lost=MOST_LOST,
         prune=", ".join(f"{layer} {amount}" for layer, amount in amounts.items()),
         rows=table_rows(rows, [*final.parts, "all"]), splits=table_rows(rows, SPLITS),
     )  # fmt: skip

@@ -83,7 +83,9 @@ def model_fields() -> str:
     from structsvm.binary import _file as binary
     from structsvm.files import sparse_weights
     from taggers import model_file as taggers
-    from taggers import pipeline, splitter
+    from taggers import splitter
+    from taggers.dependencies import parser
+    from taggers.pipeline import layers as pipeline
 
     parts = {
         "Taggers: labels": (taggers.LABELS, ""),
@@ -98,6 +100,7 @@ def model_fields() -> str:
         "Taggers: word vectors": (taggers.VECTORS, "vectors.NAME."),
         "Pipelines": (pipeline.FIELDS + pipeline.KEYS, ""),
         "Pipelines: the splitter": (splitter.FIELDS, "split."),
+        "Pipelines: `parser`": (parser.META, "parse-"),
         "Multiclass classifiers": (classifiers.FIELDS, ""),
         "Multiclass classifiers: linear": (classifiers.LINEAR, ""),
         "Multiclass classifiers: kernels": (classifiers.KERNEL, ""),

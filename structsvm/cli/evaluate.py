@@ -30,6 +30,14 @@ def evaluate(
     strict: Annotated[
         str | None, typer.Option(help="Count only phrases that are valid in this scheme, such as IOB2.")
     ] = None,
+    raw: Annotated[
+        bool,
+        typer.Option(
+            "--raw",
+            help="Start from the raw text of a CoNLL-U file: score tokens, sentences, words and all columns "
+            "as the CoNLL 2018 shared task does.",
+        ),
+    ] = False,
     bias: Bias = None,
     column: Column = None,
     format: Format = "auto",
@@ -47,19 +55,31 @@ def evaluate(
 
         label = None if column is None else column_numbers(column)
         models, data = (None, model) if file is None else (model, file)
+        if raw:
+            if models is None or label is not None or strict or bias or format not in ("auto", "conllu"):
+                raise ValueError(
+                    "--raw needs a model and a CoNLL-U file, without --column, --strict or --bias"
+                )
+            _show_scores(commands.evaluate_ud(models, data, raw=True, encoding=encoding, jobs=jobs), as_json)
+            return
         result = commands.evaluate_any(
             models, data, label=label, format=format, encoding=encoding, strict=strict, jobs=jobs,
             bias=numbers_of(bias, "--bias", "LABEL=NUMBER"),
         )  # fmt: skip
         if isinstance(result, dict):
+            trees = commands.evaluate_ud(models, data, encoding=encoding, jobs=jobs)
             if as_json:
-                print(json.dumps({name: one.as_dict() for name, one in result.items()}, indent=1))
+                print(json.dumps({name: one.as_dict() for name, one in (result | trees).items()}, indent=1))
                 return
-            print(f"{'':10}{'accuracy':>10}{'known words':>14}{'unknown':>10}")
+            if result:
+                print(f"{'':10}{'accuracy':>10}{'known words':>14}{'unknown':>10}")
             for name, one in result.items():
                 three = (one.tokens, one.known, one.unknown)
                 shown = [f"{100 * share.accuracy:.2f}%" if share and share.total else "-" for share in three]
                 print(f"{name:10}{shown[0]:>10}{shown[1]:>14}{shown[2]:>10}")
+            if trees:
+                print(end="\n" if result else "")
+                _show_scores(trees, False)
             return
         if as_json:
             print(json.dumps(result.as_dict(), indent=1))
@@ -89,3 +109,14 @@ def tell_interval(result: Any) -> None:
             f"95% interval of {'FB1' if result.types else 'accuracy'}: {100 * found.low:.2f} to "
             f"{100 * found.high:.2f} ({found.samples:,} bootstrap samples of {found.sentences:,} sentences)"
         )
+
+
+def _show_scores(scores: dict[str, Any], as_json: bool) -> None:
+    """Print F1, its 95% interval over resampled sentences, precision and recall."""
+    if as_json:
+        print(json.dumps({name: one.as_dict() for name, one in scores.items()}, indent=1))
+        return
+    print(f"{'':10}{'F1':>8}{'95% interval':>18}{'precision':>12}{'recall':>9}")
+    for name, one in scores.items():
+        interval = f"{one.low:.2f}-{one.high:.2f}"
+        print(f"{name:10}{one.f1:8.2f}{interval:>18}{one.precision:12.2f}{one.recall:9.2f}")

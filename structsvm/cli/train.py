@@ -43,12 +43,19 @@ def train(
     task: Annotated[
         str,
         typer.Argument(
-            help="pos, morph, chunk, ner, label for anything else, lemma, or ud for UPOS, XPOS, FEATS and "
-            "lemmas."
+            help="pos, morph, chunk, ner, label for anything else, lemma, parse for dependency trees, or ud "
+            "for UPOS, XPOS, FEATS, lemmas and trees."
         ),
     ],
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
+    layers: Annotated[
+        str | None,
+        typer.Option(
+            help="With ud: the layers to train, such as upos,morph,lemma; by default split, upos, morph, "
+            "lemma and parse."
+        ),
+    ] = None,
     columns: Columns = None,
     column: Column = None,
     format: Format = "auto",
@@ -60,16 +67,19 @@ def train(
 
     structsvm train chunk train.txt --dev dev.txt -o chunk.ssvm
 
-    The tasks ud and lemma take only -o, --dtype, --prune, --seed, --encoding and -q; ud also takes --dev.
+    The tasks ud, lemma and parse take only -o, --dtype, --prune, --seed, --encoding and -q; ud also takes
+    --dev and --layers.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
         from taggers.formats.registry import column_number, column_numbers
 
+        if layers is not None and task != "ud":
+            raise ValueError("--layers chooses the layers of train ud; leave it out")
         options = given(options)
-        if task in ("ud", "lemma"):
+        if task in ("ud", "lemma", "parse"):
             named = {"--columns": columns, "--column": column, "--format": format}
-            train_layers(task, commands, file, output, encoding, quiet, named, options)
+            train_layers(task, commands, file, output, layers, encoding, quiet, named, options)
             return
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tagger = commands.train(
@@ -83,8 +93,8 @@ def train(
 
 
 def train_layers(
-    task: str, commands: Any, file: str, output: str, encoding: str, quiet: bool, named: dict[str, Any],
-    options: dict[str, Any],
+    task: str, commands: Any, file: str, output: str, layers: str | None, encoding: str, quiet: bool,
+    named: dict[str, Any], options: dict[str, Any],
 ) -> None:  # fmt: skip
     """Train a pipeline; refuse options of single taggers."""
     from structsvm.cli.progress import Progress
@@ -102,10 +112,14 @@ def train_layers(
         }  # fmt: skip
         if task == "lemma":
             pipeline = commands.train_lemma(file, output, **common)
+        elif task == "parse":
+            pipeline = commands.train_parse(file, output, **common)
         else:
+            if layers is not None:
+                common["layers"] = [name.strip() for name in layers.split(",")]
             pipeline = commands.train_ud(file, output, dev=dev, **common)
     if not quiet:
-        report = pipeline.first.report
+        report = pipeline.report
         size = f"{counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}"
         if task == "lemma":  # each word counts once
             size = counted(report["tokens"], "different word")
@@ -117,6 +131,10 @@ def train_layers(
             found = commands.evaluate_any(pipeline, dev, encoding=encoding)
             told = [f"{name} {100 * one.accuracy:.2f}" for name, one in found.items()]
             print(f"{dev}: accuracy {', '.join(told)}", file=sys.stderr)
+            trees = commands.evaluate_ud(pipeline, dev, encoding=encoding)
+            if trees:
+                told = [f"{name} {one.f1:.2f}" for name, one in trees.items()]
+                print(f"{dev}: trees {', '.join(told)}", file=sys.stderr)
 
 
 command = with_flags(train, ALL.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from itertools import compress, pairwise
 from pathlib import Path
@@ -17,6 +17,7 @@ from taggers.commands.matching import check_values
 from taggers.commands.training import check_saving
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
+from taggers.dependencies.checks import checked_heads
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.conllu import COLUMN
@@ -25,9 +26,23 @@ from taggers.formats.conllu_text import raw_text
 from taggers.formats.files import Opened, encoded, open_columns, read_all
 from taggers.labels.checks import warn_of_unknown, warn_of_upos
 from taggers.model import TaggerModel
-from taggers.pipeline import COLUMNS, Found, Pipeline, annotated, selected, train_lemmas, train_pipeline
+from taggers.pipeline import (
+    COLUMNS,
+    LAYERS,
+    Found,
+    Pipeline,
+    annotated,
+    selected,
+    train_lemmas,
+    train_pipeline,
+    train_trees,
+)  # fmt: skip
 
 WANTED = [COLUMN[name] for name in ("form", *COLUMNS)]
+TREE = (1 + COLUMNS.index("head"), 1 + COLUMNS.index("deprel"))
+TREE_COLUMNS = ("head", "deprel")
+COLUMNS_OF = {"morph": ("xpos", "feats"), "lemma": ("lemma",)}  # by layer
+NO_TREES = "the column head is empty; use a treebank with trees, or leave out the layer parse"
 
 Pair = tuple[list[str], list[str]]  # the gold values and the predictions of tokens
 
@@ -37,44 +52,95 @@ def train_ud(
     output: str | Path,
     *,
     dev: str | Path | None = None,
+    layers: Collection[str] | None = None,
     encoding: str = "utf-8",
     dtype: str = "float32",
     prune: float | None = None,
     random_state: int = 0,
     callback: Any = None,
 ) -> Pipeline:
-    """Train a splitter of text, UPOS, XPOS, FEATS and lemmas on a CoNLL-U file, and save one model file."""
+    """Train a splitter of text, tags, lemmas and dependency trees on a CoNLL-U file, and save one model file.
+
+    layers: some of split, upos, morph (XPOS and FEATS), lemma and parse, with upos; by default all, without
+    parse if the file has no trees.
+    """
+    named = layers is not None
+    layers = LAYERS if layers is None else layers
+    check_layers(layers)
     check_saving(output, (file, dev), dtype, prune, False)
-    columns = _read(file, encoding)
-    held_out = None if dev is None else _read(dev, encoding)
+    columns = read(file, encoding)
+    held_out = None if dev is None else read(dev, encoding)
     for one in (columns, held_out):
         if one is not None:
             check_conllu(one.data, one.name)
             warn_of_upos(one, WANTED.index(COLUMN["upos"]))
             if "upos" in _absent(one):
                 raise DataError("the column upos is empty; use a treebank with parts of speech", one.name)
-    if absent := _absent(columns):
+    chosen = {name for layer in layers for name in COLUMNS_OF.get(layer, ())}
+    if absent := [name for name in _absent(columns) if name in chosen and name not in TREE_COLUMNS]:
         warnings.warn(f"{columns.name}: no token has {' or '.join(absent)}; left out", stacklevel=2)
+    heads = checked_heads(columns, *TREE) if "parse" in layers else None
+    if heads is None and named and "parse" in layers:
+        raise DataError(NO_TREES, columns.name)
     raw = raw_text(columns.data)
-    pipeline = train_pipeline(columns, raw, dev=held_out, random_state=random_state, callback=callback)
+    pipeline = train_pipeline(
+        columns, raw, heads=heads, dev=held_out, layers=layers, random_state=random_state, callback=callback
+    )
     if raw.strange:
         warnings.warn(
             f"{columns.name}:{raw.strange[0]}: # text does not match the tokens of its sentence; the spaces "
             f"there come from SpaceAfter=No instead (sentences with this problem: {len(raw.strange)})",
             stacklevel=2,
         )
-    if pipeline.splitter is None:
+    if pipeline.splitter is None and "split" in layers:
         warnings.warn(
             f"{columns.name}: every token is followed by a space (no SpaceAfter=No), so the model does not "
             "learn how to split plain text and uses rules instead",
             stacklevel=2,
         )
-    elif not raw.joined:
+    elif "split" in layers and not raw.joined:
         warnings.warn(
             f"{columns.name}: every token is followed by a space (no SpaceAfter=No), so the model splits "
             "plain text only at spaces, not before punctuation",
             stacklevel=2,
         )
+    pipeline.save(output, dtype=dtype, prune=prune)
+    return pipeline
+
+
+def check_layers(layers: Collection[str]) -> None:
+    """Raise ValueError for unknown layers, and for a parser without the tags that it reads."""
+    for name in layers:
+        if name not in LAYERS:
+            raise ValueError(f"the layer {name!r} is unknown; choose from {', '.join(LAYERS)}")
+    if "upos" not in layers:
+        raise ValueError("the other layers read UPOS, so name upos too; train lemma and train parse do not")
+
+
+def train_parse(
+    file: str | Path,
+    output: str | Path,
+    *,
+    encoding: str = "utf-8",
+    dtype: str = "float32",
+    prune: float | None = None,
+    random_state: int = 0,
+    callback: Any = None,
+) -> Pipeline:
+    """Train dependency trees on a CoNLL-U file, given its other columns, and save one model file."""
+    check_saving(output, (file,), dtype, prune, False)
+    columns = read(file, encoding)
+    check_conllu(columns.data, columns.name)
+    heads = checked_heads(columns, *TREE)
+    if heads is None:
+        raise DataError(NO_TREES, columns.name)
+    if absent := [name for name in _absent(columns) if name in ("upos", "feats", "lemma")]:
+        warnings.warn(
+            f"{columns.name}: no token has {' or '.join(absent)}; the model parses without, so expect lower "
+            "accuracy",
+            stacklevel=2,
+        )
+    pipeline = train_trees(columns, heads, random_state=random_state, callback=callback)
     pipeline.save(output, dtype=dtype, prune=prune)
     return pipeline
 
@@ -91,12 +157,12 @@ def train_lemma(
 ) -> Pipeline:
     """Train lemmas on a CoNLL-U file, given its UPOS and FEATS, and save one model file."""
     check_saving(output, (file,), dtype, prune, False)
-    columns = _read(file, encoding)
+    columns = read(file, encoding)
     check_conllu(columns.data, columns.name)
-    absent = _absent(columns)
+    absent = [name for name in _absent(columns) if name not in TREE_COLUMNS]
     if "lemma" in absent:
         raise DataError("the column lemma is empty; use a treebank with lemmas", columns.name)
-    if {"feats", "xpos"} & {*COLUMNS} - {*absent}:  # one of them is enough
+    if {"feats", "xpos"} - {*absent}:  # one of them is enough
         absent = [name for name in absent if name == "upos"]
     if absent:
         warnings.warn(
@@ -114,38 +180,42 @@ def _absent(columns: Columns) -> list[str]:
     return [name for place, name in enumerate(COLUMNS, 1) if set(columns.texts(place)) <= {"_"}]
 
 
-def _read(path: str | Path, encoding: str) -> Columns:
+def read(path: str | Path, encoding: str) -> Columns:
     return read_all(path, "conllu", wanted=WANTED, encoding=encoding)
 
 
 def evaluate_columns(
     model: Pipeline | TaggerModel, file: str | Path, *, encoding: str = "utf-8", jobs: int = 1
 ) -> dict[str, Evaluation]:
-    """Compare each column of a model, and all of them together, with those of a CoNLL-U file.
+    """Compare each column of a model but trees, and all of them together, with those of a CoNLL-U file.
 
     Each column counts only tokens with a gold value in it (see `annotated`); all columns together count only
     tokens with a gold value in every column.
     """
-    columns = _read(file, encoding)
+    columns = read(file, encoding)
     check_conllu(columns.data, columns.name)
     if isinstance(model, Pipeline):
         inputs = selected(columns, model.inputs)
-        if model.upos is None:
+        if model.upos is None and model.first is not None:
             check_values(model.first, inputs, model.inputs)
         found, tagger = model.tag(inputs, jobs=jobs), model.first
     else:
         ids, tagger = model.tag(columns, jobs=jobs), model
         found = {part: Found(ids, model.part_names(part)) for part in model.parts}
-    known = tagger.knows(columns.texts(0)).__contains__ if len(tagger.words) else None
+    known = None
+    if tagger is not None and len(tagger.words):
+        known = tagger.knows(columns.texts(0)).__contains__
     pairs: dict[str, Pair] = {}
     for name, one in found.items():
+        if name in TREE_COLUMNS:
+            continue
         gold = columns.texts(1 + COLUMNS.index(name))
         if set(gold) - {"_"}:
             answers = [one.names[k] for k in one.ids.tolist()]
             if name in ("upos", "xpos"):
                 warn_of_unknown(columns, 1 + COLUMNS.index(name), one.names, phrases=False)
             pairs[name] = gold, answers
-    if not pairs:
+    if not pairs and not (isinstance(model, Pipeline) and model.parser is not None):
         raise DataError("has no gold labels in the columns of this model", columns.name)
     counted = {name: annotated(columns, name) for name in pairs}
     if len(pairs) > 1 and any(every := list(map(all, zip(*counted.values(), strict=True)))):
@@ -184,25 +254,25 @@ def tag_pipeline(
     In CoNLL-U they fill their columns; in other files they are appended. scores: the margins of UPOS.
     """
     check_output(output, file)
-    tokens, checked = 0, pipeline.upos is not None
+    tokens, first = 0, pipeline.first if pipeline.upos is None else None
 
-    def labelled(opened: Opened) -> Iterator[bytes]:
-        nonlocal tokens, checked
+    def parts(opened: Opened) -> Iterator[bytes]:
+        nonlocal tokens, first
         for columns in opened.parts(wanted_columns(pipeline, opened, scores, text=opened.format is text_as)):
             tokens += columns.n_tokens
-            if columns.n_tokens and not checked:
-                check_values(pipeline.first, columns)
-                checked = True
             if not columns.n_tokens:
                 yield columns.data
                 continue
+            if first is not None:
+                check_values(first, columns)
+                first = None
             yield columns.format.write(columns, pipeline_layers(pipeline, columns, scores, jobs))
 
     with (
         open_columns(file, format, encoding=encoding, text_as=text_as, prefers_text=True) as opened,
         atomic_write(output) as out,
     ):
-        for data in encoded(labelled(opened), encoding, opened.name):
+        for data in encoded(parts(opened), encoding, opened.name):
             out.write(data)
     return tokens
 
@@ -213,7 +283,7 @@ def wanted_columns(pipeline: Pipeline, opened: Opened, scores: bool, *, text: bo
     if format.ready:
         raise DataError(f"the model was trained on words, but this file is in {format.title}", name)
     if scores and pipeline.upos is None:
-        raise ValueError("--scores has no effect on lemmas, which have no margins; leave it out")
+        raise ValueError("--scores has no effect on lemmas and trees, which have no margins; leave it out")
     if scores and not format.scores:
         raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
     if (text or not format.names) and len(pipeline.inputs) > 1:

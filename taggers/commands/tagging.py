@@ -185,9 +185,9 @@ def _tag_documents(
                 if not columns.n_tokens:
                     continue
                 if isinstance(model, Pipeline):
-                    check = check_values if not tokens and model.upos is None else None
-                    if check is not None:
-                        check(model.first, columns)
+                    first = None if tokens or model.upos is not None else model.first
+                    if first is not None:
+                        check_values(first, columns)
                     layers = pipeline_layers(model, columns, scores, jobs)
                     names: list[str | None] = list(model.parts)
                 else:

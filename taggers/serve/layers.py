@@ -31,7 +31,8 @@ class Layers:
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
         self.width = len(pipeline.inputs)
-        self.n_labels = len(pipeline.first.names)
+        first = pipeline.first
+        self.n_labels = len(pipeline.parts) if first is None else len(first.names)
 
     def cost(self, n_tokens: int) -> int:
         """How long it takes to tag so many tokens, in the unit of `Learner.cost`."""
@@ -61,7 +62,7 @@ class Layers:
         if probabilities:
             raise Refused("a pipeline has no probabilities; serve a calibrated model of one layer")
         if margins and self.pipeline.upos is None:
-            raise Refused("a pipeline that predicts only lemmas has no margins")
+            raise Refused("a pipeline that predicts only lemmas or trees has no margins")
 
     def alternatives(self, tokens: list[Token], n: int) -> list[tuple[list[str], float]]:
         """There are none."""

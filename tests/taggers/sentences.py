@@ -69,7 +69,7 @@ def as_conllu(n: int, seed: int = 0) -> bytes:
     for number, tokens in enumerate(sentences(n, seed)):
         text += f"# sent_id = {number}\n"
         for k, (word, tag, _) in enumerate(tokens, 1):
-            text += f"{k}\t{word}\t_\t{tag[:2]}\t{tag}\t_\t0\tdep\t_\t_\n"
+            text += f"{k}\t{word}\t_\t{tag[:2]}\t{tag}\t_\t_\t_\t_\t_\n"
         text += "\n"
     return text.encode()
 
@@ -99,6 +99,27 @@ def with_lemmas(n: int, seed: int = 0) -> bytes:
         if len(fields) == 10:
             fields[2] = fields[1].lower().removesuffix("s") if fields[4] == "NNS" else fields[1].lower()
     return "\n".join("\t".join(fields) for fields in lines).encode()
+
+
+def with_trees(n: int, seed: int = 0) -> bytes:
+    """CoNLL-U with lemmas and trees: each word depends on the verb, or on the noun that it comes before."""
+    made = []
+    for sentence in with_lemmas(n, seed).decode().strip().split("\n\n"):
+        lines = [line.split("\t") for line in sentence.split("\n")]
+        words = [fields for fields in lines if len(fields) == 10]
+        tags = [fields[4][:2] for fields in words]
+        root = tags.index("VB") if "VB" in tags else 0
+        for k, (fields, tag) in enumerate(zip(words, tags, strict=True)):
+            nouns = [j for j in range(k + 1, len(tags)) if tags[j] == "NN"]
+            if k == root:
+                fields[6:8] = ["0", "root"]
+            elif tag in ("DT", "JJ", "IN") and nouns and not root == k < nouns[0]:
+                fields[6:8] = [str(nouns[0] + 1), {"DT": "det", "JJ": "amod", "IN": "case"}[tag]]
+            else:
+                label = {"NN": "nsubj" if k < root else "obj", ".": "punct", "MD": "aux"}.get(tag, "dep")
+                fields[6:8] = [str(root + 1), label]
+        made.append("\n".join("\t".join(fields) for fields in lines))
+    return ("\n\n".join(made) + "\n\n").encode()
 
 
 def with_words(n: int, seed: int = 0) -> bytes:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from structsvm.files import ModelFileError, SparseRows, budget, load_model, save_model
 from structsvm.files.errors import DataError
-from taggers import MorphTagger, commands, pipeline
+from taggers import MorphTagger, commands
 from taggers.formats._columns import Columns
 from taggers.formats.base import Layer
 from taggers.formats.conllu import ConlluFormat, label_in_misc
@@ -24,7 +24,7 @@ from taggers.lemmas import edited, script, train_lemmatizer
 from taggers.model import TaggerModel
 from taggers.model_file import memory
 from taggers.online import Fitted
-from taggers.pipeline import Pipeline
+from taggers.pipeline import Pipeline, training
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, with_lemmas
 
@@ -311,7 +311,7 @@ def test_the_state_of_a_layer_is_freed_before_the_next_one_is_trained(folder, mo
         return train_lemmatizer(*arguments, **options)
 
     alive = [trainers()]
-    monkeypatch.setattr(pipeline, "train_lemmatizer", counted)
+    monkeypatch.setattr(training, "train_lemmatizer", counted)
     with pytest.warns(UserWarning, match="every token is followed by a space"):
         commands.train_ud(folder / "train.conllu", folder / "freed.ssvm")
     assert alive[0] == alive[1]

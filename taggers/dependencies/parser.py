@@ -1,0 +1,217 @@
+"""A dependency parser of two stages: greedy transitions find the tree, then each arc gets a label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from structsvm.files.codec import Array, Field, Table, mapped, names, text
+from structsvm.files.sparse_weights import SparseRows, shared_bytes
+from structsvm.threads import in_threads
+from taggers.dependencies._greedy import Arcs
+from taggers.dependencies._labeller import Labels
+from taggers.dependencies._lines import Lines
+from taggers.dependencies.templates import (
+    ARC_NUMBERS,
+    ARC_PLACES,
+    ARCS,
+    ATTRIBUTES,
+    STATE_NUMBERS,
+    STATE_PLACES,
+    STATES,
+    parse_templates,
+)  # fmt: skip
+from taggers.features._lexicon import hash_string
+from taggers.features.extract import shares
+
+MOST_LABELS = 1000
+EPOCHS = 5
+EXPLORED = 0.9  # how often training follows a prediction instead of the best right action, after one pass
+SMALLEST = 2000  # tokens of a thread
+WEIGHTS = 15  # of a feature of states
+META = Table(
+    Field("labels", names(least=1, most=MOST_LABELS), "the labels of arcs"),
+    Field("roots", Array(np.uint8, "labels", low=0, high=3), "1: labels of the root's child, 2: of others"),
+    Field("states", text(), "the templates of the features of states"),
+    Field("arcs", text(), "the templates of the features of labelled arcs"),
+    Field("state_tags", Array(np.uint32, "states"), "the hash of each feature of states"),
+    Field("arc_tags", Array(np.uint32, "arcs"), "the hash of each feature of arcs"),
+    Field("reads", names(), "the columns that it reads if it is alone in its file", []),
+    Field("report", mapped(), "sentences, tokens and passes of training"),
+)
+READ = ("upos", "xpos", "feats", "lemma")
+DIGITS = str.maketrans("123456789", "000000000")
+ROOT, NONE = np.uint64(hash_string("<root>")), np.uint64(hash_string("<none>"))
+MIXER = np.uint64(0x9FB21C651E98DF25)
+
+Values = tuple[np.ndarray, Sequence[str]]  # for each token the position of its value in a list
+
+
+@dataclass
+class DependencyParser:
+    """Finds the head of each word and the label of its arc; the trees are projective and have one root.
+
+    labels: the labels of arcs. roots: for each label, 1 if a child of the root may have it, 2 if another
+    word may, or 3. state_tags, arc_tags: the hash of each feature of states and of labelled arcs; their
+    weights follow. states, arcs: the templates. reads: the columns that a file must have if it holds only
+    this parser.
+    """
+
+    labels: list[str]
+    roots: np.ndarray
+    state_tags: np.ndarray
+    state_weights: SparseRows
+    arc_tags: np.ndarray
+    arc_weights: SparseRows
+    states: str = STATES
+    arcs: str = ARCS
+    reads: list[str] = field(default_factory=list)
+    report: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        cells, contexts = parse_templates(self.states, STATE_PLACES, STATE_NUMBERS)
+        self._arcs = Arcs(cells, contexts)
+        dense = np.ascontiguousarray(self.state_weights[np.arange(len(self.state_tags))][:, :WEIGHTS])
+        self._arcs.lines = Lines.of(self.state_tags, dense.astype(np.float32, copy=False))
+        self._labels = Labels(parse_templates(self.arcs, ARC_PLACES, ARC_NUMBERS).cells, self.roots)
+        dense = self.arc_weights[np.arange(len(self.arc_tags))][:, : len(self.labels)]
+        self._labels.fill(self.arc_tags, np.ascontiguousarray(dense, np.float32))
+
+    def parse(
+        self, forms: Sequence[str], values: Mapping[str, Values], sentence_ptr: np.ndarray, *, jobs: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The head of each word, counted from 1 in its sentence, and the position of its label in `labels`.
+
+        values: UPOS, XPOS, FEATS and lemmas, by the lower-case names of their columns; missing ones are `_`.
+        """
+        table = attributes(forms, values)
+        ptr = np.ascontiguousarray(sentence_ptr, np.int64)
+        heads, labels = np.zeros(len(forms), np.int32), np.zeros(len(forms), np.int32)
+
+        def work(first: int, last: int) -> None:
+            self._arcs.parse(table, ptr, heads, first, last)
+            self._labels.label(table, ptr, heads, labels, first, last)
+
+        bounds = shares(ptr, max(min(jobs, len(forms) // SMALLEST), 1))
+        tasks = [partial(work, a, b) for a, b in pairwise(bounds)]
+        if len(tasks) == 1:
+            work(bounds[0], bounds[-1])
+        else:
+            in_threads(tasks, jobs)
+        return heads, labels
+
+    def compact(self, prune: float, dtype: str) -> DependencyParser:
+        """This parser without small weights, see `SparseRows.compact`, and features left without any."""
+        states, kept = self.state_weights.compact(prune, dtype)
+        arcs, known = self.arc_weights.compact(prune, dtype)
+        return DependencyParser(
+            self.labels, self.roots, self.state_tags[kept], states, self.arc_tags[known], arcs, self.states,
+            self.arcs, self.reads, self.report,
+        )  # fmt: skip
+
+    def packed(self, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """The arrays and metadata of this parser, for a file."""
+        own = {one.name: getattr(self, one.name) for one in META.fields}
+        arrays, meta = META.write(own)
+        for name, weights in (("state", self.state_weights), ("arc", self.arc_weights)):
+            arrays |= {f"{name}-{key}": value for key, value in weights.packed(dtype).items()}
+        return arrays, meta
+
+    @classmethod
+    def unpacked(cls, arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any]) -> DependencyParser:
+        """The parser of `packed`; ValueError for arrays that do not fit together."""
+        found = META.read(arrays, meta)
+        sizes = {"state": WEIGHTS, "arc": len(found["labels"])}
+        weights = {
+            name: SparseRows.unpacked(
+                {key.removeprefix(f"{name}-"): value for key, value in arrays.items()
+                 if key.startswith(f"{name}-")}, size)
+            for name, size in sizes.items()
+        }  # fmt: skip
+        for name, rows in weights.items():
+            if len(rows) != len(found[f"{name}_tags"]):
+                raise ValueError(f"{len(rows)} rows of weights for {len(found[f'{name}_tags'])} features")
+        for bit in (1, 2):
+            if not (found["roots"] & bit).any():
+                raise ValueError("no label for the child of the root, or none for other words")
+        return cls(
+            found["labels"], found["roots"], found["state_tags"], weights["state"], found["arc_tags"],
+            weights["arc"], found["states"], found["arcs"], found["reads"], found["report"],
+        )  # fmt: skip
+
+
+def dense_bytes(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], prefix: str) -> int:
+    """The memory that the weights of a file take in the parser, where rows have weights of all labels."""
+    sizes = {"state": 4 * 64, "arc": 4 * (len(meta["labels"]) + 16)}
+    tables = sum(len(arrays[f"{prefix}{name}_tags"]) * size for name, size in sizes.items())
+    return tables + sum(shared_bytes(arrays, f"{prefix}{name}-") for name in sizes)
+
+
+def attributes(forms: Sequence[str], values: Mapping[str, Values]) -> np.ndarray:
+    """The hash of each attribute of each word, after a row for the root and one for no word."""
+    places: dict[str, int] = {}
+    at = np.fromiter((places.setdefault(form, len(places)) for form in forms), np.int32, len(forms))
+    plain = [form.lower().translate(DIGITS) for form in places]
+    words = np.array([hash_string(word) for word in plain], np.uint64)
+    ends = np.array([hash_string(word[-3:]) for word in plain], np.uint64)
+    upos, xpos, feats, lemma = (hashes(values.get(name), len(forms)) for name in READ)
+    table = np.empty((len(forms) + 2, len(ATTRIBUTES)), np.uint64)
+    table[0], table[1] = ROOT, NONE
+    mixed = [upos * MIXER ^ other for other in (feats, xpos)]
+    rows = (words[at], upos, mixed[0], lemma, mixed[1], ends[at]) if len(forms) else ()
+    for column, row in enumerate(rows):
+        table[2:, column] = row
+    return table
+
+
+def hashes(values: Values | None, n: int) -> np.ndarray:
+    """The hash of the value of each word; missing values are ``_``."""
+    if values is None:
+        return np.full(n, hash_string("_"), np.uint64)
+    ids, texts = values
+    return np.array([hash_string(text or "_") for text in texts], np.uint64)[ids]
+
+
+def train_parser(
+    forms: Sequence[str],
+    values: Mapping[str, Values],
+    sentence_ptr: np.ndarray,
+    heads: np.ndarray,
+    deprels: Sequence[str],
+    *,
+    random_state: int = 0,
+    epochs: int = EPOCHS,
+    callback: Callable[..., Any] | None = None,
+) -> DependencyParser:
+    """Learn from words with their tags, heads (0 is the root) and the labels of their arcs."""
+    table = attributes(forms, values)
+    ptr, heads = np.ascontiguousarray(sentence_ptr, np.int64), np.ascontiguousarray(heads, np.int32)
+    labels = sorted(set(deprels))
+    places = {name: k for k, name in enumerate(labels)}
+    gold = np.array([places[name] for name in deprels], np.int32)
+    roots = np.zeros(len(labels), np.uint8)
+    np.bitwise_or.at(roots, gold, np.where(heads == 0, 1, 2).astype(np.uint8))
+    if not (roots & 2).any():
+        roots |= 2  # every sentence has one word
+    states = parse_templates(STATES, STATE_PLACES, STATE_NUMBERS)
+    arcs = Arcs(states.cells, states.contexts, random_state)
+    for epoch in range(epochs):
+        arcs.epoch(table, ptr, heads, EXPLORED if epoch else 0.0)
+    state_tags, state_weights = arcs.averaged()
+    del arcs
+    learner = Labels(
+        parse_templates(ARCS, ARC_PLACES, ARC_NUMBERS).cells, roots, learning=True, seed=random_state
+    )
+    for _ in range(epochs):
+        learner.epoch(table, ptr, heads, gold)
+    arc_tags, arc_weights = learner.arrays()
+    report = {"sentences": len(ptr) - 1, "tokens": len(forms), "epochs": epochs}
+    return DependencyParser(
+        labels, roots, state_tags, SparseRows.from_dense(state_weights), arc_tags,
+        SparseRows.from_dense(arc_weights), report=report,
+    )  # fmt: skip

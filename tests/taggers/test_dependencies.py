@@ -1,0 +1,185 @@
+"""Dependency trees: training, files, bad treebanks; every output is a tree with one root."""
+
+import numpy as np
+import pytest
+
+from structsvm.files import ModelFileError, load_model, save_model
+from structsvm.files.errors import DataError
+from structsvm.problems.dependency.problem import is_projective, is_tree
+from taggers import commands
+from taggers.dependencies.parser import train_parser
+from taggers.dependencies.templates import STATE_NUMBERS, STATE_PLACES, parse_templates
+from taggers.pipeline import Pipeline
+from tests.taggers.command_line import refused, run
+from tests.taggers.sentences import with_trees
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("trees")
+    (path / "train.conllu").write_bytes(with_trees(120))
+    (path / "dev.conllu").write_bytes(with_trees(40, 1))
+    run("train", "ud", "train.conllu", "-o", "ud.ssvm", cwd=path)
+    run("train", "parse", "train.conllu", "-o", "parse.ssvm", cwd=path)
+    return path
+
+
+def rows(data):
+    return [
+        [line.split("\t") for line in block.split("\n") if line[:1].isdigit()]
+        for block in data.decode().strip().split("\n\n")
+    ]
+
+
+def attachment(gold, found):
+    """LAS in percent, counted here once more."""
+    pairs = [
+        (a[6:8], b[6:8])
+        for one, other in zip(gold, found, strict=True)
+        for a, b in zip(one, other, strict=True)
+    ]
+    return 100 * sum(a == b for a, b in pairs) / len(pairs)
+
+
+@pytest.mark.parametrize("model", ["ud.ssvm", "parse.ssvm"])
+def test_a_model_learns_the_trees_of_a_small_grammar(folder, model):
+    tagged = run("tag", model, "dev.conllu", cwd=folder)
+    found = rows(tagged.stdout)
+    assert attachment(rows((folder / "dev.conllu").read_bytes()), found) > 95
+    for sentence in found:
+        heads = [int(fields[6]) for fields in sentence]
+        assert is_tree(heads)
+        assert is_projective(heads)
+        assert all((fields[6] == "0") == (fields[7] == "root") for fields in sentence)
+
+
+def test_trees_of_random_words_are_trees_too(folder):
+    rng = np.random.default_rng(0)
+    pipeline = Pipeline.load(folder / "ud.ssvm")
+    sentences = [
+        [f"w{k}" for k in rng.integers(0, 50, n)] for n in [1, 2, 3, 10, 300, *rng.integers(1, 9, 60)]
+    ]
+    for words in pipeline.predict(sentences):
+        assert is_tree([int(word["head"]) for word in words])
+
+
+def test_the_same_seed_gives_the_same_file_and_threads_change_nothing(folder):
+    run("train", "ud", "train.conllu", "-o", "again.ssvm", cwd=folder)
+    assert (folder / "again.ssvm").read_bytes() == (folder / "ud.ssvm").read_bytes()
+    run("train", "ud", "train.conllu", "--seed", "1", "-o", "other.ssvm", cwd=folder)
+    assert (folder / "other.ssvm").read_bytes() != (folder / "ud.ssvm").read_bytes()
+    (folder / "long.conllu").write_bytes(with_trees(1500, 3))
+    one, two = (run("tag", "ud.ssvm", "long.conllu", "--jobs", k, cwd=folder).stdout for k in ("1", "3"))
+    assert one == two
+
+
+def test_a_small_file_parses_nearly_as_well(folder):
+    run("train", "ud", "train.conllu", "--prune", "0.0005", "--dtype", "int8", "-o", "small.ssvm", cwd=folder)
+    assert (folder / "small.ssvm").stat().st_size < 0.5 * (folder / "ud.ssvm").stat().st_size
+    found = rows(run("tag", "small.ssvm", "dev.conllu", cwd=folder).stdout)
+    assert attachment(rows((folder / "dev.conllu").read_bytes()), found) > 90
+
+
+def test_layers_can_be_left_out(folder):
+    run("train", "ud", "train.conllu", "--layers", "upos,parse", "-o", "two.ssvm", cwd=folder)
+    assert Pipeline.load(folder / "two.ssvm").parts == ["upos", "head", "deprel"]
+    run("train", "ud", "train.conllu", "--layers", "upos", "-o", "one.ssvm", cwd=folder)
+    assert Pipeline.load(folder / "one.ssvm").parts == ["upos"]
+    for layers, told in (("upos,tree", "the layer 'tree' is unknown"), ("parse", "name upos too")):
+        refused(run("train", "ud", "train.conllu", "--layers", layers, "-o", "m", cwd=folder), 2, told)
+    done = run("train", "pos", "train.conllu", "--layers", "upos", "-o", "m", cwd=folder)
+    refused(done, 2, "--layers chooses the layers of train ud")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        (6, "99", r"HEAD is 99, but the sentence has"),
+        (6, "-1", "HEAD must be the number of a word"),
+        (6, "_", "HEAD is missing, but other words have one"),
+        (6, "2", "word 2 is its own head"),
+        (6, "0", r"words \d and \d both have HEAD 0"),
+        (7, "_", "DEPREL is missing"),
+    ],
+)
+def test_a_wrong_tree_is_refused_with_its_line(folder, column, value, told):
+    blocks = with_trees(9).decode().split("\n\n")
+    lines = blocks[4].split("\n")
+    at = next(k for k, line in enumerate(lines) if line.startswith("2\t"))
+    fields = lines[at].split("\t")
+    fields[column] = value
+    lines[at] = "\t".join(fields)
+    if value == "0":
+        other = lines[at - 1].split("\t")
+        lines[at - 1] = "\t".join([*other[:6], "0", *other[7:]])
+    blocks[4] = "\n".join(lines)
+    (folder / "wrong.conllu").write_text("\n\n".join(blocks))
+    for task in ("train_ud", "train_parse"):
+        with pytest.raises(DataError, match=rf"wrong\.conllu:\d+: {told}"):
+            getattr(commands, task)(folder / "wrong.conllu", folder / "never.ssvm")
+    assert not (folder / "never.ssvm").exists()
+
+
+def test_a_cycle_is_refused_with_its_words(folder):
+    heads = ["2", "3", "1", "0"]
+    text = "".join(f"{k}\tw\tw\tX\t_\t_\t{head}\tdep\t_\t_\n" for k, head in enumerate(heads, 1))
+    (folder / "cycle.conllu").write_text(text + "\n")
+    with pytest.raises(DataError, match=r"cycle\.conllu:1: the heads form a cycle: 1 -> 2 -> 3 -> 1"):
+        commands.train_parse(folder / "cycle.conllu", folder / "never.ssvm")
+
+
+def test_a_file_without_trees_is_left_without_a_parser_or_refused(folder):
+    text = with_trees(30).decode()
+    lines = [line.split("\t") for line in text.split("\n")]
+    bare = "\n".join("\t".join([*f[:6], "_", "_", *f[8:]]) if len(f) == 10 else f[0] for f in lines)
+    (folder / "bare.conllu").write_text(bare)
+    run("train", "ud", "bare.conllu", "-o", "bare.ssvm", cwd=folder)
+    assert "head" not in Pipeline.load(folder / "bare.ssvm").parts
+    for words in (["ud", "--layers", "upos,parse"], ["parse"]):
+        refused(run("train", *words, "bare.conllu", "-o", "m", cwd=folder), 1, "the column head is empty")
+
+
+def test_ranges_and_empty_nodes_do_not_shift_heads(folder):
+    text = "1-2\tcannot\t_\t_\t_\t_\t_\t_\t_\t_\n1\tAnna\t_\tX\t_\t_\t_\t_\t_\t_\n"
+    text += "2\tsees\t_\tX\t_\t_\t_\t_\t_\t_\n2.1\tno\t_\tX\t_\t_\t_\t_\t_\t_\n"
+    text += "3\tQuito\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+    (folder / "nodes.conllu").write_text(text)
+    (sentence,) = rows(run("tag", "ud.ssvm", "nodes.conllu", cwd=folder).stdout)
+    heads = {fields[0]: fields[6] for fields in sentence}
+    assert heads["1-2"] == heads["2.1"] == "_"
+    assert is_tree([int(heads[k]) for k in "123"])
+
+
+@pytest.mark.parametrize("damage", ["tags", "roots", "states", "labels"])
+def test_a_forged_parser_is_refused(folder, damage):
+    arrays, meta = load_model(folder / "parse.ssvm")
+    if damage == "tags":
+        arrays["parse-arc_tags"][:] = 7
+    elif damage == "roots":
+        arrays["parse-roots"][:] = 1
+    elif damage == "states":
+        meta["parser"]["states"] = "s0.w+moon.p"
+    else:
+        meta["parser"]["labels"] = meta["parser"]["labels"][:2]
+    save_model(folder / "forged.ssvm", arrays, meta)
+    with pytest.raises(ModelFileError, match=r"forged\.ssvm does not contain a consistent"):
+        Pipeline.load(folder / "forged.ssvm")
+
+
+def test_long_sentences_and_one_word_treebanks_can_be_learned():
+    n = 5000
+    parser = train_parser(
+        ["a"] * n, {}, np.array([0, n]), np.arange(n), ["root"] + ["dep"] * (n - 1), epochs=1
+    )
+    heads, _ = parser.parse(["a"] * n, {}, np.array([0, n]))
+    assert is_tree(heads[:50].tolist()) or (heads == 0).sum() == 1
+    parser = train_parser(["a", "b"], {}, np.array([0, 1, 2]), np.array([0, 0]), ["root", "root"])
+    heads, labels = parser.parse(["b", "a", "c"], {}, np.array([0, 3]))
+    assert is_tree(heads.tolist())
+    assert [parser.labels[k] for k in labels] == ["root"] * 3
+
+
+@pytest.mark.parametrize("text", ["s9.w", "s0.q", "s0.w/3", "s0.wpmlx", "", "s0"])
+def test_unknown_templates_are_refused(text):
+    with pytest.raises(ValueError, match="template"):
+        parse_templates(text, STATE_PLACES, STATE_NUMBERS)
