@@ -52,6 +52,8 @@ def read(data: bytes) -> TaggerModel:
     table = KeyTable()
     attributes: Any = names  # as bytes, which need not be UTF-8
     rows = encode_dicts([[attributes]], table, grow=True).rows
+    if len(rows) != len(names):
+        raise ValueError(f"its {len(names)} attributes are read as {len(rows)} features")
     row_of = features["source"].astype(np.int64)
     row_of[state] = rows[row_of[state]] + n_labels + 1
     weights = weight_rows(row_of, features["label"], features["weight"], n_labels, n_labels + 1 + len(table))
@@ -79,6 +81,7 @@ def _strings(data: bytes, offset: int, n: int, what: str) -> list[bytes]:
     if n != n_offsets or backward + 4 * n > size:
         raise ValueError(f"it has {n_offsets} {what}s instead of {n}, or their list is damaged")
     found = []
+    room = size  # records may not overlap: together, they could ask for the square of the size of the file
     for number, place in enumerate(np.frombuffer(data, "<u4", n, offset + backward).tolist()):
         at = offset + place
         if at + RECORD.size > end:
@@ -87,6 +90,8 @@ def _strings(data: bytes, offset: int, n: int, what: str) -> list[bytes]:
         at += RECORD.size
         if own != number or not 0 < length <= end - at or data[at + length - 1]:
             raise ValueError(f"{what} {number} is damaged")
+        if (room := room - RECORD.size - length) < 0:
+            raise ValueError(f"{what} {number} overlaps another one")
         found.append(data[at : at + length - 1])
     return found
 

@@ -352,6 +352,7 @@ def foreign(folder: Path) -> Case:
     samples = [
         crfsuite_model(*SMALL),
         crfsuite_model(["O"], [f"w{k}" for k in range(300)], {(7, 0): 1.0}, {}),
+        crfsuite_model(["O"], [""] * 300, {(7, 0): 1.0}, {}, nested=True),
     ]
     path = folder / "input"
 

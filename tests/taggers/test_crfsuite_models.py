@@ -2,12 +2,14 @@
 
 import random
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from structsvm.files import ModelFileError
 from taggers import SequenceTagger
+from taggers.foreign import crfsuite
 from tests.taggers.command_line import refused, run
 from tests.taggers.crfsuite_models import SMALL, crfsuite_model
 
@@ -169,6 +171,27 @@ def test_forged_numbers_are_refused_in_one_sentence(small, changes, part):
         SequenceTagger.load(small)
     assert part in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_overlapping_names_are_refused_before_they_fill_the_memory():
+    n = 5000  # together, the names have 100 MB
+    data = crfsuite_model(["N", "V"], [""] * n, {(0, 0): 1.0}, {}, nested=True)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="attribute 1 overlaps another one"):
+            crfsuite.read(data)
+        assert tracemalloc.get_traced_memory()[1] < 20 * len(data)
+    finally:
+        tracemalloc.stop()
+
+
+def test_attributes_that_are_not_one_feature_each_are_refused(monkeypatch):
+    encode = crfsuite.encode_dicts
+    monkeypatch.setattr(
+        crfsuite, "encode_dicts", lambda X, table, grow: encode([[X[0][0][:-1]]], table, grow=grow)
+    )
+    with pytest.raises(ValueError, match="its 4 attributes are read as 3 features"):
+        crfsuite.read(crfsuite_model(*SMALL))
 
 
 def test_a_file_cut_anywhere_is_refused(small):
