@@ -4,10 +4,11 @@ Minimise over w:  f(w) = sum_i -log p(y_i | x_i; w) + c1 |w|_1 + c2 |w|^2
 
 where p(y | x; w) is proportional to exp(w . Phi(x, y)) over all labellings y of a sentence x. This is the
 objective of CRFsuite. Stochastic gradient steps come first [Bottou 2010]: the mean of their w is near the
-minimum after a few passes. L-BFGS then converges; it starts from the diagonal of the Hessian, because
-features of very different frequencies need very different steps. With an L1 term it is OWL-QN [Andrew &
-Gao 2007]. For c1 = 0, f is strongly convex with the constant 2 c2, so f(w) - min f is at most
-|grad f(w)|^2 / (4 c2): see `CRF.gap`.
+minimum after a few passes; if f is not below f(0) there, for example because features of very different
+scales let every rate diverge, L-BFGS starts from zeros. It begins with the
+diagonal of the Hessian, because features of very different frequencies need very different steps. With an
+L1 term it is OWL-QN [Andrew & Gao 2007]. For c1 = 0, f is strongly convex with the constant 2 c2, so f(w) -
+min f is at most |grad f(w)|^2 / (4 c2): see `CRF.gap`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from structsvm.files import SparseRows
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
 from structsvm.problems.sequence._likelihood import Likelihood
-from structsvm.validation import check_number
+from structsvm.validation import check_count, check_number
 
 SAMPLE = 500  # sentences on which the rate of the stochastic steps is chosen
 RATES = [0.1 * 2.0**k for k in range(-5, 6)]
@@ -30,6 +31,8 @@ SNAPSHOTS = 25  # of w in each pass, whose mean is closer to the minimum than th
 MOST_TRIALS = 40  # of a line search
 FLAT = 1e-3  # added to the curvature
 DECREASE = 1e-4  # the share of the expected decrease that a step must reach
+PLAUSIBLE = 10.0  # times delta * f: the largest decrease that f may still promise when L-BFGS has converged
+MOST_ITERATIONS = 2**31 - 1  # CRFsuite's default
 
 
 class Progress(NamedTuple):
@@ -59,6 +62,8 @@ class CRF:
     max_iterations : of L-BFGS; 0 for none.
     delta, period : L-BFGS stops when f has improved by less than this share over so many iterations.
     epsilon : or when |grad f(w)| is below epsilon * |w|.
+        `converged_` tells whether training has reached the minimum by one of these two tests. For the first
+        one, the decrease that the gradient and the diagonal of the Hessian promise must be small too.
     memories : the number of updates with which L-BFGS approximates the curvature.
     all_states, all_transitions : also learn weights for pairs of a feature and a label, or of two labels,
         that do not occur together.
@@ -84,8 +89,10 @@ class CRF:
         random_state: int = 0,
         callback: Callable[[Progress], object] | None = None,
     ) -> None:
-        check_number(c1=c1, low=0)
-        check_number(c2=c2, low=0)
+        check_number(c1=c1, c2=c2, delta=delta, epsilon=epsilon, min_count=min_count)
+        check_count(max_iterations=max_iterations, high=MOST_ITERATIONS)
+        check_count(passes=passes)
+        check_count(period=period, memories=memories, low=1)
         self.n_labels = n_labels
         self.c1, self.c2 = float(c1), float(c2)
         self.passes, self.max_iterations = passes, max_iterations
@@ -107,10 +114,13 @@ class CRF:
         self._free = np.concatenate([np.ones(len(labels), bool), ~self._fixed])
         self._start = time.perf_counter()
         self.w_ = np.zeros(self._likelihood.n_weights)
-        if self.passes and not self.c1 and self.c2:
-            self._descend_stochastically()
-        if self.max_iterations:
-            self._descend()
+        stopped = self.passes > 0 and not self.c1 and self.c2 > 0 and self._descend_stochastically()
+        start = self._objective(self.w_)
+        if self.w_.any() and not start[0] < self._objective_of_zeros():
+            self.w_ = np.zeros_like(self.w_)
+            start = self._objective(self.w_)
+        if self.max_iterations and not stopped:
+            self._descend(*start)
         return self
 
     def _cells(self, X: Sequences, y: SequenceLabels) -> tuple[np.ndarray, np.ndarray]:
@@ -146,7 +156,8 @@ class CRF:
             unseen[:] = False
         return unseen.reshape(-1)
 
-    def _descend_stochastically(self) -> None:
+    def _descend_stochastically(self) -> bool:
+        """Several passes of steps; True if the callback stops the training."""
         likelihood, n = self._likelihood, len(self._likelihood.X)
         rng = np.random.default_rng(self.random_state)
         decay, fixed = 2 * self.c2 / n, self._fixed.view(np.uint8)
@@ -156,7 +167,8 @@ class CRF:
             w = np.zeros_like(self.w_)
             first = likelihood.steps(w, sample, rate, decay, 0.0, fixed)
             loss = likelihood.steps(w, sample[: len(sample) // 4 + 1], rate, decay, float(len(sample)), fixed)
-            return loss + decay / 2 * float(w @ w) * len(sample) if np.isfinite(first) else np.inf
+            value = loss + decay / 2 * float(w @ w) * len(sample)
+            return value if np.isfinite(first) and np.isfinite(value) else np.inf
 
         rate = min(RATES, key=outcome)
         w, mean, taken = np.zeros_like(self.w_), np.zeros_like(self.w_), 0
@@ -169,7 +181,14 @@ class CRF:
                     mean += (w - mean) / taken
             self.w_ = mean if taken else w
             if self._report(loss + self.c2 * float(w @ w), np.nan):
-                return
+                return True
+        return False
+
+    def _objective_of_zeros(self) -> float:
+        """f(0): the probability of each allowed label is then the same."""
+        y = self._likelihood.y
+        allowed = np.array([*(int(np.sum(members)) for members in reversed(y.sets)), self.n_labels, 1])
+        return float(np.log(self.n_labels / allowed[np.minimum(y.codes, 0) - 1]).sum())
 
     def _objective(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """f(w) without its L1 term, and its gradient."""
@@ -185,14 +204,13 @@ class CRF:
         found: np.ndarray = np.where(w != 0, gradient + self.c1 * np.sign(w), at_zero) * self._free
         return found
 
-    def _descend(self) -> None:
-        """L-BFGS, or OWL-QN with an L1 term."""
+    def _descend(self, value: float, gradient: np.ndarray) -> None:
+        """L-BFGS, or OWL-QN with an L1 term, from the objective without this term and its gradient."""
         w = self.w_
-        value, gradient = self._objective(w)
         value += self.c1 * float(np.abs(w).sum())
         steepest = self._pseudo_gradient(w, gradient)
         updates: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=self.memories)
-        inverse = 1 / (self._likelihood.curvature(w) + 2 * self.c2 + FLAT)
+        inverse = self._inverse_curvature()
         values = [value]
         for _ in range(self.max_iterations):
             norm = float(np.linalg.norm(steepest))
@@ -220,8 +238,14 @@ class CRF:
                 return
             values.append(value)
             if len(values) > self.period and values[-1 - self.period] - value < self.delta * value:
-                self.converged_ = True
+                promised = float(steepest @ (self._inverse_curvature() * steepest)) / 2
+                self.converged_ = promised <= PLAUSIBLE * self.delta * value
                 return
+
+    def _inverse_curvature(self) -> np.ndarray:
+        """The inverse of the diagonal of the Hessian."""
+        found: np.ndarray = 1 / (self._likelihood.curvature(self.w_) + 2 * self.c2 + FLAT)
+        return found
 
     def _search(
         self, w: np.ndarray, value: float, steepest: np.ndarray, direction: np.ndarray, step: float
@@ -260,9 +284,12 @@ class CRF:
     def weight_rows(self, n_rows: int) -> SparseRows:
         """The weights as the rows of a model: previous labels, the start of a sentence, n_rows features."""
         L, n = self.n_labels, len(self.labels_)
-        pairs = self.w_[n:].reshape(L, L)
-        history = SparseRows.from_dense(np.vstack([pairs, np.zeros((1, L))]))
-        values = self.w_[:n].astype(np.float32)
+        with np.errstate(over="ignore"):
+            w = self.w_.astype(np.float32)
+        if not np.isfinite(w).all():
+            raise ValueError("a weight is too large for the model; raise c2 or scale the values of features")
+        history = SparseRows.from_dense(np.vstack([w[n:].reshape(L, L), np.zeros((1, L), np.float32)]))
+        values = w[:n]
         keep = values != 0
         rows = np.repeat(np.arange(self.n_rows), np.diff(self.ptr_))[keep]
         counts = np.bincount(rows, minlength=n_rows)

@@ -223,7 +223,7 @@ class BaseTrainer:
             self._iteration(point.number, figures, _scores(current, held_out))
 
         most = values["max_iterations"]
-        passes = 0 if values.get("c1") or not values["c2"] else min(PASSES, most)
+        passes = 0 if values.get("c1") or not values["c2"] else min(PASSES, max(most, 0))
         crf = CRF(
             len(labels), c1=values.get("c1", 0.0), c2=values["c2"], passes=passes,
             max_iterations=most - passes, delta=values["delta"], period=values["period"],

@@ -122,6 +122,49 @@ def test_the_gap_bounds_the_distance_to_the_minimum(trained):
     assert best.gap() < 1e-4 * best.objective()
 
 
+def numeric_data(scale):
+    """Sentences whose labels show in a feature with large values, and in a feature of each label."""
+    rng = np.random.default_rng(8)
+    labels = rng.integers(0, L, 300)
+    rows = np.stack([np.where(rng.random(300) < 0.7, labels, rng.integers(0, L, 300)), np.full(300, L)], 1)
+    values = np.stack([np.ones(300), scale * (rng.normal(size=300) + labels / 2)], 1)
+    X = Sequences(
+        rows.reshape(-1).astype(np.int32), np.arange(301) * 2, np.arange(61) * 5,
+        values.reshape(-1).astype(np.float32),
+    )  # fmt: skip
+    return X, SequenceLabels(labels.astype(np.int32), X.sentence_ptr)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e2, 1e3, 1e4, 1e6, 1e18])
+@pytest.mark.parametrize("c2", [1.0, 0.01])
+def test_values_of_any_scale_reach_the_minimum(scale, c2):
+    X, y = numeric_data(scale)
+    best = CRF(L, c2=c2, passes=0, delta=1e-12).fit(X, y)
+    crf = CRF(L, c2=c2).fit(X, y)
+    assert crf.objective() == pytest.approx(best.objective(), rel=1e-3)
+    assert crf.converged_
+    assert CRF(L, c2=c2, max_iterations=0).fit(X, y).objective() <= best._objective_of_zeros()
+
+
+@pytest.mark.parametrize("codes", [[0, 1, 2], [0, 1, 2, -1, -2]])
+def test_the_objective_of_zeros_counts_the_allowed_labels(codes):
+    X, y = random_data(np.random.default_rng(9), [4, 0, 7], codes=codes)
+    crf = CRF(L, max_iterations=0, passes=0).fit(X, y)
+    assert crf._objective_of_zeros() == pytest.approx(crf.objective())
+
+
+def test_a_halt_far_from_the_minimum_does_not_count_as_convergence():
+    X, y = numeric_data(1e4)
+    crf = CRF(L, passes=0, max_iterations=0).fit(X, y)
+    crf.passes, crf.max_iterations = 5, 1000
+    crf._descend_stochastically()  # every rate diverges
+    crf._descend(*crf._objective(crf.w_))
+    assert len(crf.progress) < 1000
+    best = CRF(L, passes=0, delta=1e-12).fit(X, y)
+    assert crf.objective() > 1.1 * best.objective()
+    assert not crf.converged_
+
+
 def test_an_l1_term_leaves_only_weights_that_pay():
     X, y = random_data(np.random.default_rng(6), [5] * 20)
     crf = CRF(L, c1=3.0, c2=0.1, all_states=True, all_transitions=True, delta=1e-12).fit(X, y)
@@ -169,6 +212,7 @@ def test_training_is_repeatable_and_stops_on_demand(trained):
 
     CRF(L, passes=2, callback=stop).fit(X, y)
     assert [point.number for point in points] == [1, 2, 3]
+    assert len(CRF(L, passes=2, callback=lambda point: True).fit(X, y).progress) == 1
 
 
 def test_labels_may_be_missing(trained):
@@ -181,9 +225,22 @@ def test_labels_may_be_missing(trained):
 
 def test_wrong_numbers_are_refused():
     X, y = random_data(np.random.default_rng(0), [2])
-    with pytest.raises(ValueError, match="c1"):
-        CRF(L, c1=-1)
+    for name, value in [
+        ("c1", -1), ("c2", np.nan), ("delta", -1e-9), ("delta", np.inf), ("epsilon", -1.0), ("period", 0),
+        ("period", 2.5), ("memories", 0), ("max_iterations", -1), ("passes", -1), ("min_count", -1),
+    ]:  # fmt: skip
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            CRF(L, **{name: value})
     with pytest.raises(ValueError, match="unknown label"):
         CRF(2).fit(X, SequenceLabels(np.array([5, 0], np.int32), X.sentence_ptr))
     with pytest.raises(ValueError, match="weights instead of"):
         Likelihood(X, y, L, *all_cells()).gradient(np.zeros(3))
+
+
+@pytest.mark.parametrize("wrong", [1e39, -1e300, np.nan])
+@pytest.mark.parametrize("place", [0, -1])
+def test_weights_that_no_model_can_hold_are_refused(trained, wrong, place):
+    crf = CRF(L, max_iterations=1).fit(*trained[:2])
+    crf.w_[place] = wrong
+    with pytest.raises(ValueError, match="a weight is too large for the model; raise c2"):
+        crf.weight_rows(N_ROWS)
