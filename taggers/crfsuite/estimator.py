@@ -98,6 +98,7 @@ class CRF(Estimator):
         self._content: bytes | None = None  # of the model file, without a name for it
         self._tagger: Tagger | None = None
         self._info: ParsedDump | None = None
+        self._failed = False  # the last training, so that the file of an older model does not count
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train on sequences of items with their labels; score each iteration on held-out ones, if given."""
@@ -105,24 +106,33 @@ class CRF(Estimator):
             raise ValueError("pass both X_dev and y_dev, or neither")
         if self.keep_tempfiles:
             say_once("keep_tempfiles has no effect: a model without a file name is kept in memory")
+        self._tagger = self._info = self._content = self.training_log_ = None
+        self._failed = True
         own = {NAMES.get(name, name): value for name, value in self.get_params().items() if name not in OWN}
         given = {name: value for name, value in own.items() if value is not None}
         make = self.trainer_cls or Trainer
         trainer = make(algorithm=self.algorithm, params=given, verbose=self.verbose)
+        learned = 0
         for group, sequences in enumerate([(X, y), *([] if X_dev is None else [(X_dev, y_dev)])]):
             for xseq, yseq in zip(*sequences, strict=True):
                 trainer.append(xseq, yseq, group)
-        self._tagger = self._info = self._content = None
+                learned += group == 0 and len(yseq) > 0
+        if not learned:
+            raise ValueError("there are no sequences to learn from")
         with tempfile.TemporaryDirectory() as folder:
             path = self.model_filename or Path(folder, "model")
             trainer.train(str(path), holdout=-1 if X_dev is None else 1)
             if self.model_filename is None:
                 self._content = Path(path).read_bytes()
         self.training_log_ = getattr(trainer, "logparser", None)
+        self._failed = False
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """The labels of each sequence, as an array of objects."""
+        """The labels of each sequence, as an array of lists.
+
+        As in sklearn-crfsuite, sequences of equal length give an array with two dimensions.
+        """
         tagger = self._fitted()
         return np.array([tagger.tag(xseq) for xseq in X], dtype=object)
 
@@ -131,7 +141,10 @@ class CRF(Estimator):
         return self._fitted().tag(xseq)
 
     def predict_marginals(self, X: Any) -> np.ndarray:
-        """The probability of each label of each item, as an array of lists of dicts."""
+        """The probability of each label of each item, as an array of lists of dicts.
+
+        As in sklearn-crfsuite, sequences of equal length give an array with two dimensions.
+        """
         return np.array([self.predict_marginals_single(xseq) for xseq in X], dtype=object)
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
@@ -150,8 +163,8 @@ class CRF(Estimator):
 
     @property
     def tagger_(self) -> Tagger | None:
-        """The tagger of the model; None before training."""
-        if self._tagger is None and (self._content is not None or self.model_filename is not None):
+        """The tagger of the model; None before training, after one that failed, and without the file."""
+        if self._tagger is None and (self._content is not None or self._has_file()):
             tagger = Tagger()
             if self._content is not None:
                 tagger.open_inmemory(self._content)
@@ -159,6 +172,9 @@ class CRF(Estimator):
                 tagger.open(str(self.model_filename))
             self._tagger = tagger
         return self._tagger
+
+    def _has_file(self) -> bool:
+        return not self._failed and self.model_filename is not None and os.path.exists(self.model_filename)
 
     def _parsed(self) -> ParsedDump | None:
         if self._info is None and self.tagger_ is not None:
@@ -201,7 +217,10 @@ class CRF(Estimator):
         return None if found is None else found.transitions
 
     def __getstate__(self) -> dict[str, Any]:
-        return dict(vars(self), _tagger=None, _info=None)
+        content = self._content
+        if content is None and self.model_filename is not None and (self._tagger or self._has_file()):
+            content = Path(self.model_filename).read_bytes()
+        return dict(vars(self), _tagger=None, _info=None, _content=content)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.tagger_ is not None

@@ -31,6 +31,12 @@ _FEATURES = {
         False, "Also learn weights of pairs of labels that do not occur."
     ),
 }
+_EVERY = "No effect: a feature can get a weight with each label, and each pair of labels too."
+_COUNTED = {
+    "feature.minfreq": Parameter(0.0, "Drop features that occur less often, with all labels together."),
+    "feature.possible_states": Parameter(False, _EVERY, False),
+    "feature.possible_transitions": Parameter(False, _EVERY, False),
+}
 _C2 = {"c2": Parameter(1.0, "The coefficient of the L2 term of the objective.")}
 _PERIOD = Parameter(10, "The number of iterations over which the improvement is measured.")
 _DELTA = "Training stops when the objective has improved by less than this share."
@@ -68,9 +74,9 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "delta": Parameter(1e-6, _DELTA),
         **{f"calibration.{name}": one for name, one in _CALIBRATION.items()},
     },
-    "ap": {**_FEATURES, **_ONLINE},
+    "ap": {**_COUNTED, **_ONLINE},
     "pa": {
-        **_FEATURES,
+        **_COUNTED,
         "type": Parameter(1, "No effect: the loss is that of PA-I.", False),
         "c": Parameter(1.0, "The bound of a step, the C of the SVM."),
         "error_sensitive": Parameter(True, "No effect: the loss is the number of wrong labels.", False),
@@ -78,7 +84,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         **_ONLINE,
     },
     "arow": {
-        **_FEATURES,
+        **_COUNTED,
         "variance": Parameter(1.0, "No effect: see the algorithm.", False),
         "gamma": Parameter(1.0, "No effect: see the algorithm.", False),
         **_ONLINE,

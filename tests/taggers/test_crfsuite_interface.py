@@ -81,6 +81,58 @@ def test_a_pickled_estimator_predicts_without_its_file():
     assert crf.c2 == 0.1
 
 
+def test_a_pickle_holds_the_model_of_a_file(tmp_path):
+    path = tmp_path / "model.ssvm"
+    data = [pickle.dumps(CRF(model_filename=path).fit(X, Y)), pickle.dumps(CRF(model_filename=path))]
+    CRF(model_filename=path).fit(X, [[label + "!" for label in labels] for labels in Y])
+    path.rename(tmp_path / "elsewhere")
+    for one in data:
+        assert [list(labels) for labels in pickle.loads(one).predict(X)] == Y
+    opened = CRF(model_filename=tmp_path / "elsewhere")
+    assert opened.classes_
+    (tmp_path / "elsewhere").unlink()
+    with pytest.raises(FileNotFoundError):
+        pickle.dumps(opened)
+
+
+def test_an_estimator_without_its_file_is_not_fitted(tmp_path):
+    validation = pytest.importorskip("sklearn.utils.validation")
+    exceptions = pytest.importorskip("sklearn.exceptions")
+    crf = CRF(model_filename=tmp_path / "missing")
+    with pytest.raises(exceptions.NotFittedError):
+        validation.check_is_fitted(crf)
+    with pytest.raises(exceptions.NotFittedError):
+        crf.predict(X)
+    assert crf.tagger_ is crf.classes_ is None
+    validation.check_is_fitted(crf.fit(X, Y))
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_training_that_fails_leaves_no_model(tmp_path, in_file):
+    crf = CRF(model_filename=tmp_path / "model.ssvm" if in_file else None).fit(X, Y)
+    for wrong, labels, said in [
+        (X, [Y[0], ["in"], Y[2]], "2 items"),
+        ([], [], "no sequences"),
+        ([[]], [[]], "no"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            crf.fit(wrong, labels)
+        assert crf.tagger_ is crf.classes_ is None
+        assert pickle.loads(pickle.dumps(crf)).tagger_ is None
+    crf.set_params(c2=-1.0)
+    with pytest.raises(ValueError, match="c2 must be"):
+        crf.fit(X, Y)
+    assert crf.tagger_ is None
+    assert crf.set_params(c2=1.0).fit(X, Y).tagger_ is not None
+
+
+def test_sequences_of_equal_length_give_arrays_with_two_dimensions_as_in_sklearn_crfsuite():
+    crf = CRF().fit(X, Y)
+    for predict in (crf.predict, crf.predict_marginals):
+        assert predict(X).shape == (3,)
+        assert predict(X[1:]).shape == (2, 2)
+
+
 def test_held_out_sequences_are_scored_in_each_iteration(capsys):
     crf = CRF(max_iterations=4, verbose=True).fit(X[:2], Y[:2], X[2:], Y[2:])
     log = crf.training_log_
@@ -143,6 +195,29 @@ def test_a_parameter_without_effect_is_named_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trainer.train("")
+
+
+@pytest.mark.filterwarnings("ignore:AROW")
+@pytest.mark.parametrize("algorithm", ["ap", "pa", "arow"])
+def test_possible_features_have_no_effect_on_classifiers_of_sequences(algorithm):
+    SAID.clear()
+    crf = CRF(algorithm, all_possible_states=True, all_possible_transitions=True)
+    with pytest.warns(UserWarning, match="feature.possible_") as caught:
+        crf.fit(X, Y)
+    said = [str(one.message) for one in caught if "possible" in str(one.message)]
+    assert said == [
+        f"feature.possible_{what} has no effect with {algorithm}" for what in ("states", "transitions")
+    ]
+    assert crf.predict_single(X[0]) == CRF(algorithm).fit(X, Y).predict_single(X[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("period", 0), ("num_memories", 0), ("max_iterations", -1), ("delta", -1.0), ("epsilon", float("nan"))],
+)
+def test_numbers_outside_their_bounds_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name.removeprefix('num_')} must be"):
+        CRF(**{name: value}).fit(X, Y)
 
 
 def test_wrong_data_is_refused(tmp_path):
