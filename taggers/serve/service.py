@@ -57,7 +57,7 @@ def serve(
     if output is not None:
         if journal is None:
             raise ValueError("--output needs --journal: without a journal the service does not learn")
-        check_output(output, journal, model)
+        check_output(output, journal, model, *(models or {}).values())
     if journal is not None:
         check_output(journal, model, *(models or {}).values())
         if workers > 1:
