@@ -5,7 +5,7 @@ stays in the buffer of the socket until the answer is written, so a client canno
 
 * At most `CONNECTIONS` connections are open. A new one closes another that waits for a request.
 * The bytes of a request outside its body (request line, headers, chunk sizes and extensions, trailers) have
-  a budget.
+  a budget, which grows with the body.
 * The head of a request must arrive in time, counted from the opening of the connection or the last answer,
   and the client must read its answer in time.
 * An answer to a request whose body is unread closes the connection.
@@ -42,7 +42,7 @@ Message = MutableMapping[str, Any]
 
 CONNECTIONS = 512
 SPARE_FILES = 128  # of the limit of the process, for everything but connections
-BUDGET = 1 << 16  # bytes of a request outside its body
+BUDGET = 1 << 16  # bytes that a request may have outside its body, besides as many as in it
 PIECE = 1 << 13  # bytes parsed before other connections get a turn
 WRITTEN = 1 << 16  # bytes of an answer that the client must read in time
 WAIT_SECONDS = 30.0
@@ -110,6 +110,7 @@ class Server:
         self.waiting: dict[Connection, None] = {}  # may be closed to make room, the first one first
         self._listener = listener
         self._open: set[asyncio.Task[None]] = set()
+        self._starting: set[Any] = set()  # they do not wait yet, and are not known
         self._closing: set[asyncio.Task[None]] = set()  # they have no place any more
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -171,6 +172,7 @@ class Server:
                 raise
             task = asyncio.create_task(self._serve(accepted))
             self._open.add(task)
+            self._starting.add(task)
             task.add_done_callback(self._closed)
 
     def wait(self, connection: Connection) -> None:
@@ -183,6 +185,8 @@ class Server:
         if not self.waiting:
             return False
         connection = min(self.waiting, key=lambda one: one.known)
+        if connection.known and self._starting:  # one of those will give way
+            return False
         self.refusals.note("connections closed to make room")
         del self.waiting[connection]
         connection.abort()
@@ -193,6 +197,7 @@ class Server:
     def _closed(self, task: asyncio.Task[None]) -> None:
         self._open.discard(task)
         self._closing.discard(task)
+        self._starting.discard(task)
         self._changed.set()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("internal error in a connection", exc_info=error)
@@ -207,6 +212,7 @@ class Server:
             )
             transport.set_write_buffer_limits(high=0)  # `drain` waits until the client has everything
             connection = Connection(self, reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+            self._starting.discard(connection.task)
             try:
                 await connection.run()
             finally:
@@ -221,11 +227,11 @@ class Connection:
         self._server, self._reader, self._writer = server, reader, writer
         self._client = writer.get_extra_info("peername")[:2] if writer.get_extra_info("peername") else None
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=BUDGET)
-        self._outside = 0  # bytes of the request outside its body
+        self._excess = 0  # bytes of the request outside its body, minus those in it
         self._unsent = b""  # the head of an answer, until its body is there
         self._only_head = False
         self.task: Any = asyncio.current_task()
-        self.known = False  # the application has read a request of this client
+        self.known = False  # the application has accepted the head of a request of this client
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -255,7 +261,7 @@ class Connection:
                 await self._linger()
                 return
             http.start_next_cycle()
-            self._outside = len(http.trailing_data[0])
+            self._excess = len(http.trailing_data[0])
             server.wait(self)
             await asyncio.sleep(0)  # a pipeline must not keep others waiting
 
@@ -263,20 +269,21 @@ class Connection:
         """The next event of the client; the budget is checked when everything read so far is parsed."""
         try:
             while (event := self._http.next_event()) is h11.NEED_DATA:
-                if self._outside > BUDGET:
-                    raise Refused(f"a request has more than {BUDGET} bytes outside its body", 431)
+                if self._excess > BUDGET:
+                    what = f"a request has {BUDGET} bytes more outside its body than in it"
+                    raise Refused(what, 431)
                 try:
                     data = await self._reader.read(PIECE)
                 except OSError:  # the client has gone
                     data = b""
-                self._outside += len(data)
+                self._excess += len(data)
                 self._http.receive_data(data)
                 await asyncio.sleep(0)  # a large request must not keep others waiting
         except h11.RemoteProtocolError as error:
             what = "too long" if error.error_status_hint == 431 else f"not HTTP: {str(error)[:200]}"
             raise Refused(f"the request is {what}", error.error_status_hint) from None
         if isinstance(event, h11.Data):
-            self._outside -= len(event.data)
+            self._excess -= 2 * len(event.data)  # it was counted as outside when it came
         return event
 
     def _scope(self, request: h11.Request) -> Message:
@@ -292,7 +299,11 @@ class Connection:
         }  # fmt: skip
 
     async def _receive(self) -> Message:
-        """A part of the body, as ASGI defines it. The connection stops waiting when the body is complete."""
+        """A part of the body, as ASGI defines it. The connection stops waiting when the body is complete.
+
+        The application must check who the client is before it reads a body: then the client is known.
+        """
+        self.known = True
         if self._http.they_are_waiting_for_100_continue:
             await self._write(self._http.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
         if self._http.their_state is not h11.SEND_BODY:
@@ -303,7 +314,6 @@ class Connection:
         if not isinstance(event, h11.EndOfMessage):
             return {"type": "http.disconnect"}
         self._server.waiting.pop(self, None)
-        self.known = True
         return {"type": "http.request", "body": b"", "more_body": False}
 
     async def _send(self, message: Message) -> None:

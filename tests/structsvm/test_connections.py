@@ -123,6 +123,24 @@ def test_a_body_in_ordinary_chunks_is_within_the_budget(port: int) -> None:
         assert (answer.status, len(answer.read())) == (200, 1_000_008)
 
 
+def test_the_budget_grows_with_a_body_that_comes_in_many_small_chunks(port: int) -> None:
+    line = b'"a line of the text",\n'
+    with opened(port) as raw:
+        writer = threading.Thread(
+            target=raw.sendall,
+            args=(
+                POST
+                + b'7\r\n{"a": [\r\n'
+                + (b"%x\r\n%s\r\n" % (len(line), line)) * 20_000
+                + b"5\r\n 0 ]}\r\n0\r\n\r\n",
+            ),
+        )
+        writer.start()
+        answer = raw.recv(100)
+        writer.join()
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
 def test_requests_of_a_pipeline_are_answered_in_order(port: int) -> None:
     many = 3000
     with opened(port) as raw:
@@ -292,6 +310,22 @@ def test_idle_connections_give_way_to_new_ones(
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2  # the first one at once, the others when the service ends
     assert lines[0] == "refused: 1 connections closed to make room"
+
+
+def test_a_client_that_sent_the_token_keeps_its_place_while_its_body_arrives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "CONNECTIONS", 20)
+    with running(new_service()) as port, contextlib.ExitStack() as stack:
+        first = stack.enter_context(opened(port))
+        first.sendall(POST + b"2\r\n{}\r\n")
+        assert call(port, f"/{TOKEN}/")[0] == 200  # the service has read the half by now
+        for _ in range(60):
+            idle = stack.enter_context(opened(port))
+            idle.sendall(b"GET / HT")
+        assert call(port, f"/{TOKEN}/")[0] == 200
+        first.sendall(b"0\r\n\r\n")
+        assert first.recv(100).startswith(b"HTTP/1.1 200 ")
 
 
 def test_connections_at_work_do_not_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
