@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from structsvm.files import SparseRows
@@ -32,6 +32,10 @@ class Facts:
     labels: list[str] = field(default_factory=list)
     columns: dict[str, Any] = field(default_factory=dict)
     name: str = ""
+
+    def of(self, task: str) -> Facts:
+        """The same data, to be used for this task."""
+        return replace(self, columns={**self.columns, "task": task})
 
 
 class Source:

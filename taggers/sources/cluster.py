@@ -85,14 +85,18 @@ class ClusterSource(Source):
     def survey(self, task: str) -> Facts:
         if self._facts is None:
             shares = [Share((file,)) for file in self.files]
-            each = [one for facts in self._each(survey_share, shares, task) for one in facts]
-            _check_alike(each)
+            each = [one for facts in self._each(survey_share, shares) for one in facts]
+            each = [one for one in each if one["tokens"]]  # partitions may be empty
+            if not each:
+                raise ValueError("the data set is empty; pass at least one token")
+            self.files = [one["file"] for one in each]
+            _check_alike(each, same_labels=not self._partitions)
             self._facts = Facts(
                 each[0]["width"], sum((one["triples"] for one in each), Counter()),
                 sum(one["sentences"] for one in each), sum(one["tokens"] for one in each),
                 sorted({name for one in each for name in one["names"]}), each[0]["columns"], each[0]["file"],
             )  # fmt: skip
-        return self._facts
+        return self._facts.of(task)
 
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> list[Future]:
         check_columns_suffice(model, "a cluster")
@@ -216,7 +220,7 @@ def _with_columns(work: Any, share: Share, reading: dict[str, Any], held: list[A
     """Call a function with the columns of each file or partition of a share."""
     if held:
         read = (
-            Columns.from_sentences(_sentences(one), name=name)
+            Columns.from_sentences(on_worker(_sentences, one, name), name=name)
             for one, name in zip(held, share.files, strict=True)
         )
     else:
@@ -224,21 +228,26 @@ def _with_columns(work: Any, share: Share, reading: dict[str, Any], held: list[A
     return work(read, share, *arguments)
 
 
-def _sentences(partition: Any) -> list[list[tuple[str, ...]]]:
+def _sentences(partition: Any, name: str) -> list[list[tuple[str, ...]]]:
     """The sentences of a partition of a bag or dataframe, with the label as the last part of a token."""
     if not hasattr(partition, "itertuples"):
         return [[tuple(token) for token in sentence] for sentence in partition]
+    for place, column in enumerate(partition.columns[1:], 1):
+        for value in partition.iloc[:, place]:
+            if not isinstance(value, str):
+                what = f"the column {column} has {value!r}; words and labels must be strings"
+                raise DataError(what, name)
     rows = partition.itertuples(index=False, name=None)
-    return [[tuple(map(str, row[1:])) for row in few] for _, few in groupby(rows, key=lambda row: row[0])]
+    return [[row[1:] for row in few] for _, few in groupby(rows, key=lambda row: row[0])]
 
 
-def survey_share(read: Iterable[Columns], share: Share, task: str) -> list[dict[str, Any]]:
+def survey_share(read: Iterable[Columns], share: Share) -> list[dict[str, Any]]:
     """Facts about each file of a share that the driver needs to create a model."""
     facts = []
     for columns in read:
         gold = GoldLabels.from_column(columns, columns.width - 1)
         facts.append({
-            "columns": Labelled(columns, gold).file_columns(task), "file": columns.name,
+            "columns": Labelled(columns, gold).file_columns(""), "file": columns.name,
             "worker": get_worker().address, "width": columns.width - 1, "ready": columns.format.ready,
             "names": gold.names, "triples": gold.triples(), "tokens": columns.n_tokens,
             "sentences": columns.n_sentences,
@@ -284,8 +293,11 @@ def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> A
 # -- on the driver ------------------------------------------------------------------------------
 
 
-def _check_alike(facts: list[dict[str, Any]]) -> None:
-    """Raise DataError for files that are too different for one model."""
+def _check_alike(facts: list[dict[str, Any]], *, same_labels: bool) -> None:
+    """Raise DataError for files that are too different for one model.
+
+    same_labels: whether each must share a label with the first; a small partition may have others.
+    """
     first = facts[0]
     if first["ready"]:
         raise DataError("has ready features, which a cluster does not support", first["file"])
@@ -296,7 +308,7 @@ def _check_alike(facts: list[dict[str, Any]]) -> None:
                 raise DataError(
                     f"has {name} {own} (worker {one['worker']}), but {first['file']} has {usual}", one["file"]
                 )
-        if not set(one["names"]) & set(first["names"]):
+        if same_labels and not set(one["names"]) & set(first["names"]):
             raise DataError(
                 f"has labels such as {one['names'][0]} (worker {one['worker']}), none of which "
                 f"{first['file']} has; is this the right column?", one["file"],

@@ -85,10 +85,10 @@ class DiskSource(Source):
 
     def survey(self, task: str) -> Facts:
         if self._facts is None:
-            self._facts = self._survey(task)
-        return self._facts
+            self._facts = self._survey()
+        return self._facts.of(task)
 
-    def _survey(self, task: str) -> Facts:
+    def _survey(self) -> Facts:
         triples: Counter[Any] = Counter()
         names: set[str] = set()
         sentences = tokens = 0
@@ -101,7 +101,7 @@ class DiskSource(Source):
             sentences += columns.n_sentences
             tokens += columns.n_tokens
         return Facts(
-            part.place, triples, sentences, tokens, sorted(names), part.file_columns(task), columns.name
+            part.place, triples, sentences, tokens, sorted(names), part.file_columns(""), columns.name
         )  # fmt: skip
 
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterator[Slice]:

@@ -205,6 +205,33 @@ def test_bags_dataframes_and_files_give_the_same_model(client, parts):
     assert (train(client, Chunker(**OPTIONS), table).model_.weights.dense(40) == weights).all()
 
 
+def test_partitions_may_be_empty_or_have_labels_of_their_own(client):
+    bag, frame = pytest.importorskip("dask.bag"), pytest.importorskip("dask.dataframe")
+    pandas, delayed = pytest.importorskip("pandas"), pytest.importorskip("dask").delayed
+    parts = [[], [[("Anna", "NAME")]], [[("sings", "VERB")], [("Otto", "NAME")]], [], [[("here", "ADV")]]]
+    sentences = bag.from_delayed([delayed(part) for part in parts])
+    tagger = train(client, SequenceTagger(template="w[0]", shards=2), sentences)
+    assert set(tagger.classes_) == {"NAME", "VERB", "ADV"}
+    rows = [(0, "Anna", "NAME"), (1, "sings", "VERB"), (1, "Otto", "NAME"), (2, "here", "ADV")]
+    table = frame.from_pandas(pandas.DataFrame(rows, columns=["n", "word", "label"]), npartitions=2)
+    few = train(client, SequenceTagger(template="w[0]", shards=1), table[table.label == "ADV"])
+    assert list(few.classes_) == ["ADV"]
+    with pytest.raises(ValueError, match="empty"):
+        train(client, SequenceTagger(template="w[0]"), bag.from_delayed([delayed([]), delayed([])]))
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_words_and_labels_of_a_dataframe_must_be_strings(client, missing):
+    frame, pandas = pytest.importorskip("dask.dataframe"), pytest.importorskip("pandas")
+    rows = [(0, "Anna", "NAME"), (1, "sings", missing)]
+    columns = pandas.DataFrame(rows, columns=["n", "word", "label"]).astype({"label": object})
+    table = frame.from_delayed([pytest.importorskip("dask").delayed(columns)], meta=columns)
+    with pytest.raises(
+        DataError, match=r"partition 0: the column label has (None|nan|<NA>); words and labels"
+    ):
+        train(client, SequenceTagger(template="w[0]"), table)
+
+
 class Killed(Exception):
     pass
 

@@ -24,6 +24,12 @@ BASE = {"template": "w[-1..1], p[0]", "epochs": 2}
 FILE = "names.txt"  # with a name, or a word and its class, in each line
 
 
+def test_a_survey_can_be_repeated_for_another_task(sources):
+    for kind in SOURCES:
+        tasks = [sources[kind].survey(task).columns["task"] for task in ("chunk", "ner", "chunk")]
+        assert tasks == ["chunk", "ner", "chunk"]
+
+
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sources")
