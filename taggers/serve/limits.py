@@ -15,6 +15,7 @@ LONGEST = 10_000  # tokens of a sentence
 MOST_TASKS = 2_000  # texts or documents
 MOST_REGIONS = 20_000  # spans or annotations
 MOST_ELEMENTS = 300_000  # of an XML document
+MOST_DEPTH = 100  # of elements in elements: ElementTree writes them by recursion
 MOST_LEARNED = 5_000  # tokens to learn
 MOST_LABELS = 1_000  # of a model that learns
 MOST_KEY = 200  # characters of an idempotency key

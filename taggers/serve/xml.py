@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from structsvm.integrations.starlette import Refused
-from taggers.serve.limits import MOST_ELEMENTS
+from taggers.serve.limits import MOST_DEPTH, MOST_ELEMENTS
 
 
 def read_xml(text: str, what: str) -> Element:
@@ -17,14 +16,21 @@ def read_xml(text: str, what: str) -> Element:
     The parser gets UTF-8 and takes it as such, whatever the document declares. It reports a DOCTYPE before it
     reads what is in it, which ends the reading. It never opens a file or an address.
     """
-    builder, n_elements = TreeBuilder(), 0
+    builder, n_elements, depth = TreeBuilder(), 0, 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal n_elements
-        n_elements += 1
+        nonlocal n_elements, depth
+        n_elements, depth = n_elements + 1, depth + 1
         if n_elements > MOST_ELEMENTS:
             raise Refused(f"{what} has more than {MOST_ELEMENTS} elements", 413)
+        if depth > MOST_DEPTH:
+            raise Refused(f"{what} has more than {MOST_DEPTH} elements within each other")
         builder.start(_name(tag), {_name(name): value for name, value in attributes.items()})
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(_name(tag))
 
     def declared(version: str, encoding: str | None, standalone: int) -> None:
         if encoding is not None and encoding.upper() != "UTF-8":
@@ -38,8 +44,7 @@ def read_xml(text: str, what: str) -> Element:
     parser.XmlDeclHandler = declared
     parser.StartDoctypeDeclHandler = doctype
     parser.StartElementHandler = start
-    end: Callable[[str], Any] = builder.end
-    parser.EndElementHandler = lambda tag: end(_name(tag))
+    parser.EndElementHandler = end
     parser.CharacterDataHandler = builder.data
     try:
         parser.Parse(text.encode(), True)

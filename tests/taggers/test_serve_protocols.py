@@ -365,6 +365,7 @@ def test_many_sentences_are_learned_and_known_after_a_restart(
         ({"document": {"xmi": "<?xml version='1.0' encoding='UTF-16'?><a/>"}},
          "the XMI declares the encoding 'UTF-16'; only UTF-8 is allowed"),
         ({"document": {"xmi": 3}}, "xmi must be a string"),
+        ({"document": {"xmi": "<a>" * 101 + "</a>" * 101}}, "the XMI has more than 100 elements within"),
         ({"document": {"xmi": "<!DOCTYPE a>"}}, "the XMI has a DOCTYPE, which is not allowed"),
         ({"metadata": {"layer": "no.such.Layer", "feature": "value"}}, "the type no.such.Layer needs"),
         ({"metadata": {"layer": NER, "feature": "nothing"}}, f"the type {NER} needs the features nothing"),
@@ -377,6 +378,14 @@ def test_bad_documents_are_refused(port: int, change: dict[str, Any], message: s
     status, answer = post(port, "/inception/predict", request)
     assert status == 400, answer
     assert answer["error"].startswith(message)
+
+
+def test_only_elements_within_each_other_count_as_deep(port: int) -> None:
+    """ElementTree writes a document by recursion."""
+    xmi, types = new_document([["Otto"]])
+    for depth, status in ((99, 200), (100, 400), (3000, 400)):
+        nested = xmi.replace("<cas:View", "<x>" * depth + "</x>" * depth + "<x/>" * 200 + "<cas:View")
+        assert post(port, "/inception/predict", inception_request(nested, types))[0] == status
 
 
 @pytest.mark.parametrize("entity", ['SYSTEM "{}"', '"do not tell"'])
