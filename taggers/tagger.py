@@ -362,15 +362,15 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             model.tag(features, margins=margins, jobs=jobs)
         return [margins[start:stop].tolist() for start, stop in pairwise(features.sentence_ptr.tolist())]
 
-    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
+    def predict_marginals(self, X: Any, *, live: bool = False) -> list[list[dict[str, float]]]:
         """For each token the probability of each label, as sklearn-crfsuite returns them.
 
         The probability of a labelling is proportional to exp(score / temperature). `calibrate` finds the
         temperature; before that it is 1, and the probabilities are not calibrated. With greedy inference,
-        the probability of a label depends on the labels chosen before it.
+        the probability of a label depends on the labels chosen before it. live: as for `tag_with_names`.
         """
         with reading(state := self._fitted(), self):
-            model, features = self._features(X, state)
+            model, features = self._features(X, state, live=live)
             rows = model.marginals(features).tolist()
         found = [dict(zip(model.names, row, strict=True)) for row in rows]
         return [found[start:stop] for start, stop in pairwise(features.sentence_ptr.tolist())]
@@ -463,8 +463,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         found = np.concatenate([np.zeros(0, np.int32), *ids])
         return metrics.score_ids(gold, found, model.names, phrases=phrases)
 
-    def _features(self, X: Any, state: Fitted) -> tuple[TaggerModel, Sequences]:
-        return state.near(state.model.features(as_sentences(X)))
+    def _features(self, X: Any, state: Fitted, *, live: bool = False) -> tuple[TaggerModel, Sequences]:
+        return state.near(state.model.features(as_sentences(X)), live=live)
 
     def release(self, *, compact: bool = False) -> Self:
         """Free the memory that training needed: the data, the support patterns and the training curve.

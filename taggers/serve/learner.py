@@ -112,7 +112,7 @@ class Learner:
         scores = [] if found is None else found.tolist()
         likely: list[float] = []
         if probabilities:
-            rows = [row for one in self.tagger.predict_marginals(columns) for row in one]
+            rows = [row for one in self.tagger.predict_marginals(columns, live=True) for row in one]
             likely = [row[label] for row, label in zip(rows, labels, strict=True)]
         return [
             Tagged(labels[a:b], scores[a:b], likely[a:b]) for a, b in pairwise(columns.sentence_ptr.tolist())

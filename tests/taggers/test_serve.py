@@ -193,6 +193,18 @@ def test_calibrated_models_give_probabilities(tmp_path: Path) -> None:
         assert sentence["probabilities"] == pytest.approx(wanted, abs=1e-3)
 
 
+def test_probabilities_after_learning_do_not_wait_for_all_weights(tmp_path: Path) -> None:
+    NerTagger(epochs=5).fit(NAMES, ENTITIES).calibrate(NAMES, ENTITIES).save(
+        tmp_path / "m.ssvm", training_state=True
+    )
+    learner = Learner(tmp_path / "m.ssvm", tmp_path / "journal.jsonl")
+    learner.tagger.partial_fit(NAMES[:1], ENTITIES[:1])
+    for _ in range(20):  # more features than the model has
+        learner.tag(NAMES, probabilities=True)
+    assert learner.tagger._fitted()._pending  # type: ignore[union-attr]
+    learner.close()
+
+
 def test_a_pipeline_is_served_with_all_its_columns() -> None:
     pipeline, text = Pipeline.load("en"), "The dogs slept. They couldn't bark!"
     with running(new_service(open_served("en"), token=TOKEN)) as port:
@@ -544,6 +556,10 @@ def test_bad_options_are_refused_in_one_sentence(model: Path, tmp_path: Path) ->
         serve(str(model), output="x.ssvm")
     with pytest.raises(ValueError, match="is an input and would be overwritten"):
         serve(str(model), journal=str(model))
+    other, journal = tmp_path / "other.ssvm", str(tmp_path / "j.jsonl")
+    other.write_bytes(model.read_bytes())
+    with pytest.raises(ValueError, match="is an input and would be overwritten"):
+        serve(str(model), models={"b": str(other)}, journal=journal, output=str(other))
     with pytest.raises(ValueError, match="16 to 256 letters"):
         serve(str(model), token="short")
     with (
