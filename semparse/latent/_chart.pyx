@@ -449,7 +449,7 @@ cdef class Chart:
                             child = self.at(self.whole, u, i, j)
                             cell = cover + (to * (n + 1) + j) * k
                             gain = nest(
-                                self.s,                                 len(self.scores.layout.nest_row) - 1,
+                                self.s, len(self.scores.layout.nest_row) - 1,
                                 self.scores.layout.nest_relation[units.rel[u]],
                             )
                             if state:
