@@ -2,7 +2,7 @@
 """Oracles: given a pattern and w, the output that violates its constraint most, as a sparse difference.
 
 `Oracle` is what the optimizer calls, without the GIL; built-in problems subclass it in Cython.
-`PythonOracle` is the door for problems written in Python.
+`PythonOracle` calls problems written in Python.
 """
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t
@@ -49,6 +49,14 @@ cdef class Oracle:
 
     def add(self, X, y) -> np.ndarray:
         """Store patterns and return their slots; either all of them are valid and stored, or none."""
+        raise Unsupported(f"{type(self).__name__} cannot store patterns")
+
+    def rows(self, slots) -> dict:
+        """The stored patterns of some slots, as the arguments of add_rows."""
+        raise Unsupported(f"{type(self).__name__} cannot store patterns")
+
+    def add_rows(self, **rows) -> np.ndarray:
+        """Store patterns as rows() gave them, and return their slots."""
         raise Unsupported(f"{type(self).__name__} cannot store patterns")
 
     @property
@@ -133,7 +141,7 @@ cdef class Oracle:
 
 
 cdef class PythonOracle(Oracle):
-    """The door for problems written in Python: it takes the GIL and asks the problem."""
+    """For problems written in Python: it acquires the GIL and calls the problem."""
 
     def __init__(self, problem):
         self.problem = problem
@@ -189,7 +197,7 @@ cdef class PythonOracle(Oracle):
 
     @property
     def n_stored(self) -> int:
-        """Patterns held."""
+        """The number of stored patterns."""
         return len(self.patterns) - len(self.free_slots)
 
     def rows(self, slots) -> dict:
