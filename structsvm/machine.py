@@ -68,6 +68,13 @@ class Patterns(Protocol):
 class Machine(Protocol):
     """The part that an optimizer trains: a model, its training patterns and the basic training step.
 
+    A machine with a dual maximises, over coefficients alpha of pairs (pattern, output),
+
+        dual = sum_i,y alpha_i(y) Delta(y_i, y) - ||w||^2 / 2,   w = sum_i,y alpha_i(y) d_i(y)
+
+    with alpha_i(y) >= 0 and sum_y alpha_i(y) <= C_i, for margin rescaling and L1 slacks; `Optimizer` has the
+    other forms. A pattern with a coefficient above 0 is a support pattern.
+
     `Optimizer` needs nothing else: it feeds the machine slots in random order, epoch by epoch, and reads
     the results below. `LinearDual`, `GramDual`, `OneSlackDual`, `KernelDual`, `PerceptronWeights` and
     `Shards` are machines. All but the last two are also a `Dual`, whose finer steps the schedules of LaRank
@@ -152,19 +159,36 @@ class Machine(Protocol):
 
     @abstractmethod
     def admit(self, slots: np.ndarray, sample_weight: np.ndarray) -> None:
-        """Add slots to the training set, with their weights."""
+        """Add slots to the training set.
+
+        Requires: `oracle` has stored the slots; sample_weight has a finite weight of at least 0 for each.
+        Ensures: C_i is C times the weight of slot i. w and the dual do not change.
+        """
 
     @abstractmethod
     def dismiss(self, slots: np.ndarray) -> None:
-        """Remove slots from the training set; the machine keeps the support patterns."""
+        """Remove slots from the training set.
+
+        Requires: the slots were admitted.
+        Ensures: support patterns stay with their coefficients, and w and the dual do not change; the oracle
+        can use the slots of all other patterns again.
+        """
 
     @abstractmethod
     def visit(self, slots: np.ndarray) -> None:
-        """Learn from admitted slots, one after the other."""
+        """Learn from slots, one after the other.
+
+        Requires: the slots were admitted.
+        Ensures: the coefficients stay feasible, and the dual does not decrease.
+        """
 
     @abstractmethod
     def slacks(self, slots: np.ndarray, counted: bool = False) -> np.ndarray:
-        """xi of each slot, admitted or not; `counted` adds the calls of the argmax to `n_argmax`."""
+        """xi_i = max_y H_i(y) of each slot at the current w.
+
+        Requires: `oracle` has stored the slots; they need not be admitted.
+        Ensures: nothing changes, except that `counted` adds the calls of the argmax to `n_argmax`.
+        """
 
     def forget_patterns(self, n: int) -> None:
         """Drop the first n support patterns, mostly the oldest; what they taught stays in w."""
@@ -182,8 +206,17 @@ class Machine(Protocol):
 
     @abstractmethod
     def state(self) -> dict[str, np.ndarray]:
-        """The learned state as arrays; "slots" lists the patterns to keep with it, if any."""
+        """The learned state as arrays.
+
+        Ensures: `restore` of an equal machine continues with the same steps. "slots" names the patterns that
+        must be stored with it, if any.
+        """
 
     @abstractmethod
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Load a `state()` into a new machine; `oracle` must hold the patterns in the slots named."""
+        """Load a `state()`.
+
+        Requires: the machine has learned nothing, and `oracle` has stored the patterns in the named slots.
+        Ensures: results and further steps are those of the saved machine; ValueError if the arrays do not
+        fit each other or the patterns.
+        """

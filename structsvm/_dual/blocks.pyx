@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
-"""`Blocks`: a w most of whose entries stay zero, in blocks that take memory when they are first needed.
+"""`Blocks`: a w with mostly zero entries, in blocks that are allocated when they are first written.
 
 A block has eight weights: the smallest row of a sequence problem, and a cache line. Training a tagger writes
 only a tenth to a fifth of the blocks. An index is a position in w, and a place is a position in memory. A
@@ -37,7 +37,7 @@ cdef class Blocks:
         if n <= old:
             return
         if used > pinned + 1:
-            n *= 2                      # so that growing in small steps costs little
+            n *= 2                      # so that many small steps cost little
         place_array = np.full(n, pinned, np.int32)
         cell_array, origin_array = np.zeros((n + 1) * BLOCK), np.empty(n + 1, np.int32)
         place_array[:pinned] = origin_array[:pinned] = np.arange(pinned)

@@ -57,7 +57,7 @@ cdef class Dual:
         return 0
 
     cdef void prefetch(self, Py_ssize_t position, int stage) noexcept nogil:
-        """Ask for the memory of a support pattern; a stage asks for what says where the next has to look."""
+        """Prefetch the memory of a support pattern; each stage prefetches what the next stage reads."""
 
     cdef int cut(self, Py_ssize_t slot, double epsilon) except -1 nogil:
         """Step towards the pattern's most violated output if it exceeds the current slack by epsilon.
@@ -67,7 +67,7 @@ cdef class Dual:
         return 0
 
     def prepare(self, slots):
-        """Get ready to visit these slots; called before their first step."""
+        """Prepare a visit of these slots; called before their first step."""
 
     def visit(self, const Py_ssize_t[::1] slots):
         """The passive-aggressive algorithm: one step a visit, of the size that maximises the dual.
@@ -91,7 +91,7 @@ cdef class Dual:
         return -np.inf
 
     cdef int poll(self) except -1 nogil:
-        """Between two steps: check the limit, and for Ctrl-C if much was computed since the last check."""
+        """Check the limit between two steps, and check for Ctrl-C after much computation."""
         if self.limit > 0 and self.dual > self.limit:
             with gil:
                 raise ValueError(NOT_SEPARABLE)
@@ -123,7 +123,7 @@ cdef class Dual:
 
 
 def lengthened(array, Py_ssize_t n):
-    """The array with zeros up to length n. It may begin a longer one: growing bit by bit costs little.
+    """The array with zeros up to length n. It may be part of a longer one: small steps cost little.
 
     To be used on arrays that it made itself, and on those that own their memory.
     """

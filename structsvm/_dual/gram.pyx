@@ -153,7 +153,7 @@ cdef class GramDual(LinearDual):
         raise Unsupported("a kernel machine has no features to forget")
 
     def restore(self, state: dict):
-        """Continue from a state(); the oracle must hold the support patterns in the slots it names."""
+        """Load a state() into a new machine; the oracle must hold the support patterns in its slots."""
         cdef Py_ssize_t position, k
         if len(state["weights"]) != len(self.sums):
             raise ValueError("the saved training state is inconsistent with the kernel matrix")

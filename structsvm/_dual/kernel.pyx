@@ -5,8 +5,8 @@ The joint kernel is L(y, y') k(x, x'). For each support pattern it keeps beta (a
 scores S(x, c) = sum_j,c' beta_jc' L(c, c') k(x_j, x) of all classes, which are its stored gradients. SMOSTEP
 costs one pass over a row of the kernel matrix between support patterns, which `KernelRows` keeps.
 
-New patterns come in blocks. Their scores are computed together, and then follow every step as those of the
-support patterns do.
+New patterns are visited in blocks. Their scores are computed together; then every step updates them, as it
+updates those of the support patterns.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
@@ -47,7 +47,7 @@ OTHERS = 256                # and of the training set
 cdef class KernelDual(Dual):
     """maximise -sum beta Delta - beta' K beta / 2 with beta_iy <= C_i [y = y_i] and sum_y beta_iy = 0."""
 
-    cdef readonly object oracle             # where patterns come from: see `KernelPatterns`
+    cdef readonly object oracle             # the store of the patterns: see `KernelPatterns`
     cdef double[::1] counts                 # its counts of predictions before learning
     cdef KernelRows rows                    # patterns, and kernels between support patterns
     cdef Py_ssize_t n_classes
@@ -67,7 +67,7 @@ cdef class KernelDual(Dual):
     cdef Py_ssize_t[::1] labels
     cdef double[::1] uppers
 
-    # The block of patterns to come next.
+    # The current block of patterns.
     cdef Py_ssize_t width                   # how many
     cdef char* columns                      # capacity x width: kernels with support patterns
     cdef double[::1] fresh                  # n_classes x width: scores
@@ -105,7 +105,7 @@ cdef class KernelDual(Dual):
         if p >= 0:
             self.n_argmax += 1
             return self.move(p, True, epsilon)
-        # One that was a support pattern when the block began has no row there: it waits for the next epoch.
+        # A pattern that was a support pattern when the block began has no row: it waits for the next epoch.
         if self.rows.fresh(slot) == NULL or self.uppers[slot] == 0:
             return 0
         best, q = y, self.rows.pending[slot]
@@ -252,7 +252,7 @@ cdef class KernelDual(Dual):
     # -- the block ------------------------------------------------------------------------------
 
     cdef int turn_block(self) except -1:
-        """Columns and scores of the block that `rows` has made."""
+        """Compute columns and scores of the block of `rows`."""
         cdef Py_ssize_t n = self.rows.n_block, k = self.n_classes, size = self.rows.size
         cdef double[::1] sums = np.zeros(k * n + 1)
         self.columns = <char*>allocated(realloc(self.columns, (self.rows.capacity * n + 1) * size))
@@ -297,7 +297,7 @@ cdef class KernelDual(Dual):
         return self.rows.remove(p)
 
     cdef int settled(self, int moved) except -1 nogil:
-        """The end of a step, when all books agree."""
+        """End a step, after all arrays have been updated."""
         self.rows.settle()
         return moved
 
@@ -318,7 +318,7 @@ cdef class KernelDual(Dual):
     # -- from Python ----------------------------------------------------------------------------
 
     def start(self, labels):
-        """Begin with a batch of patterns, slots 0 .. n - 1; earlier support patterns stay, without a slot."""
+        """Start with a batch of patterns, slots 0 .. n - 1; earlier support patterns stay, without a slot."""
         self.labels = np.array(labels, dtype=np.intp)
         self.uppers = np.zeros(len(labels))
         self.width, self.fresh = 0, np.zeros(1)
@@ -330,13 +330,13 @@ cdef class KernelDual(Dual):
         self.uppers = self.C * np.asarray(sample_weight, dtype=np.float64)
 
     def dismiss(self, slots):
-        """Let the batch go; support patterns stay."""
+        """Remove the batch from the training set; support patterns stay."""
         self.oracle.release()
         self.start([])
 
     def prepare(self, slots):
         """Compute the kernel rows of those slots that are not support patterns."""
-        self.width = 0      # should that fail, there is no block
+        self.width = 0      # if this fails, there is no block
         self.rows.begin_block(slots)
         if self.capacity < self.rows.capacity:
             self.grow(self.rows.capacity)
@@ -349,7 +349,7 @@ cdef class KernelDual(Dual):
         with nogil:
             for k in range(self.n_patterns):
                 then = self.best_of_ten(k % 4 == 0)
-                if then >= 0:   # its row comes from memory while the step before is done
+                if then >= 0:   # load its row during the step before
                     prefetch_lines(self.rows.rows[then], self.n_patterns * self.rows.size)
                 if 0 <= p < self.n_patterns:
                     self.move(p, True, -1)
@@ -441,7 +441,7 @@ cdef class KernelDual(Dual):
             yield part, self.scores_of(inputs.batch[inputs.offset + part]), 0
 
     def scanned(self, slots):
-        """The same with the values that are kept: see `KeptValues.scan`."""
+        """The same as `scored`, with stored kernel values: see `KeptValues.scan`."""
         support = np.array(self.rows.slot[:self.rows.n])
         beta = self.coefficients()
         beta = beta if self.plain else beta @ np.asarray(self.similarity)
@@ -453,7 +453,7 @@ cdef class KernelDual(Dual):
             self.rows.kept = KeptValues(self.rows.inputs, len(self.labels))
 
     def drop_values(self):
-        """Stop keeping them."""
+        """Release the values of `keep_values`."""
         self.rows.kept = None
 
     def slacks_at(self, scores, labels) -> np.ndarray:
@@ -505,7 +505,7 @@ cdef class KernelDual(Dual):
         }
 
     def restore(self, state: dict):
-        """Take up a state() again; `inputs` must hold its support patterns, in order."""
+        """Load a state() into a new machine; `inputs` must hold its support patterns, in order."""
         cdef Py_ssize_t p, c, n = len(state["labels"])
         cdef const double[:, ::1] beta = np.ascontiguousarray(state["beta"])
         cdef const double[:, ::1] scores = np.ascontiguousarray(state["scores"])

@@ -174,7 +174,7 @@ cdef class LinearDual(Dual):
     # -- SMOSTEP and what it needs --------------------------------------------------------------
 
     cdef int step(self, Pattern* p, Py_ssize_t a, Py_ssize_t b, double gap) except -1 nogil:
-        """SMOSTEP: move weight from a to b, whose violations differ by `gap`; outputs left empty go."""
+        """SMOSTEP: move weight from a to b, whose violations differ by `gap`; remove empty outputs."""
         cdef Output* out
         cdef double curvature, step, room
         cdef Py_ssize_t k
@@ -284,7 +284,7 @@ cdef class LinearDual(Dual):
         return result
 
     cdef int pack(self) except -1 nogil:
-        """Bring what was found to the form of support outputs."""
+        """Convert the output found to the form of support outputs."""
         cdef Found* found = &self.oracle.found
         cdef int32_t* grown
         cdef int units
@@ -406,7 +406,7 @@ cdef class LinearDual(Dual):
         return True
 
     cdef Py_ssize_t insert_output(self, Pattern* p) except -1 nogil:
-        """Copy the output packed into the pattern's, alpha = 0; a bare pattern goes if that fails."""
+        """Copy the output packed into the pattern's, alpha = 0; a new pattern is removed if this fails."""
         cdef Py_ssize_t k, capacity, n_values = 0, n = self.looked.n
         cdef Output* out
         cdef bint short_of_memory
@@ -463,7 +463,7 @@ cdef class LinearDual(Dual):
         self.n_outputs -= 1
 
     cdef int remove_pattern(self, Py_ssize_t position) except -1 nogil:
-        """Fill the gap with the last support pattern; a pattern that nobody holds leaves the oracle too."""
+        """Fill the gap with the last support pattern; drop patterns outside the training set."""
         cdef Py_ssize_t slot = self.patterns[position].slot
         free(self.patterns[position].outputs)
         self.n_patterns -= 1
@@ -475,7 +475,7 @@ cdef class LinearDual(Dual):
     # -- from Python ----------------------------------------------------------------------------
 
     def grow(self, Py_ssize_t n_weights):
-        """Make w at least this long; what is new is zero."""
+        """Make w at least this long; new weights are zero."""
         cdef double[::1] view
         cdef Py_ssize_t old = 0 if self.array is None else len(self.array)
         if self.blocks is not None:
@@ -533,7 +533,7 @@ cdef class LinearDual(Dual):
             self.blocks.put(np.require(weights, np.float64, "CA"))
 
     def admit(self, const Py_ssize_t[::1] slots, const double[::1] sample_weight):
-        """Take slots of the oracle into the training set, with their sample weights."""
+        """Add slots of the oracle to the training set, with their sample weights."""
         cdef Py_ssize_t k, n_slots = self.n_slots
         self.grow(self.oracle.n_weights)
         for k in range(slots.shape[0]):
@@ -551,7 +551,7 @@ cdef class LinearDual(Dual):
             self.held[slots[k]] = 1
 
     def dismiss(self, const Py_ssize_t[::1] slots):
-        """Take slots out of the training set: only those of support patterns stay, as long as they are."""
+        """Remove slots from the training set: support patterns stay until they lose their coefficients."""
         cdef Py_ssize_t k
         for k in range(slots.shape[0]):
             # Once only, and only if admitted: Ctrl-C may have come before that, or after it was dismissed.
@@ -667,7 +667,7 @@ cdef class LinearDual(Dual):
         }
 
     def restore(self, state: dict):
-        """Take up a state() again; the oracle must hold the support patterns in the slots it names."""
+        """Load a state() into a new machine; the oracle must hold the support patterns in its slots."""
         if self.n_patterns or self.n_steps:
             raise ValueError("only a new dual can be restored")
         self.grow(len(state["weights"]))
@@ -710,7 +710,7 @@ cdef void* checked(void* block) except NULL:
 
 
 def check_state(state: dict, n_weights: int) -> None:
-    """Refuse arrays that do not fit each other, or hold what no training leaves: w is indexed with them."""
+    """Refuse arrays that do not fit each other or have impossible values, because they index w."""
     kinds = {
         "weights": np.float64, "slots": np.intp, "upper": np.float64, "counts": np.int64, "alpha": np.float64,
         "loss": np.float64, "lengths": np.int64, "indices": np.int32, "values": np.float64,

@@ -29,7 +29,7 @@ cdef struct Batch:
 
 
 cdef class MeanOracle(Oracle):
-    """A slot is a whole batch of examples; what is found for it is the mean of what they find."""
+    """A slot is a whole batch of examples; its difference and loss are the means of theirs."""
 
     cdef readonly Oracle inner
     cdef Batch* batches
@@ -104,7 +104,7 @@ cdef class MeanOracle(Oracle):
 
     @property
     def n_stored(self) -> int:
-        """Batches held."""
+        """The number of stored batches."""
         return self.n_slots - self.n_dropped
 
     cdef Py_ssize_t put(self, members, shares) except -1:
@@ -161,7 +161,7 @@ cdef class MeanOracle(Oracle):
             cost += one.cost + one.n
             own = one.loss
             scale = batch.share[k] * (own if self.inner.slack_rescaling else 1)
-            # An example whose right output is the most violated one has nothing to say.
+            # An example whose right output is the most violated one adds nothing.
             if augmented and batch.share[k] * own <= scale * dot_dense(w, one.index, one.value, one.n):
                 continue
             loss += batch.share[k] * own
@@ -178,7 +178,7 @@ cdef class MeanOracle(Oracle):
         return 0
 
     cdef int clear(self) except -1 nogil:
-        """Zeros in `sums`, as many as there are weights."""
+        """Fill `sums` with a zero for each weight."""
         cdef double* sums
         if self.n_sums < self.n_weights:
             sums = <double*>realloc(self.sums, self.n_weights * sizeof(double))
@@ -195,7 +195,7 @@ cdef class OneSlackDual(LinearDual):
 
     def __init__(self, Oracle oracle, **options):
         super().__init__(oracle, **options)
-        self.most_products = 2**31      # steps go by them alone
+        self.most_products = 2**31      # the steps use nothing else
 
     cdef double look(self, Py_ssize_t slot, bint counted, double floor) except? -1.0 nogil:
         if counted:
@@ -203,7 +203,7 @@ cdef class OneSlackDual(LinearDual):
         return LinearDual.look(self, slot, counted, floor)
 
     cdef int optimize(self, Py_ssize_t position) except -1 nogil:
-        """SMO steps among the outputs of a pattern, on their products alone; then w follows at once."""
+        """Make SMO steps among the outputs of a pattern on their products alone, then update w once."""
         cdef Pattern* p = &self.patterns[position]
         cdef const double* of = p.products
         cdef Py_ssize_t room = p.capacity, a, b, k

@@ -1,5 +1,5 @@
 # cython: language_level=3
-"""The compiled door: what an oracle shows the optimizer of one output."""
+"""What a machine reads of one output: see `Oracle`."""
 from libc.stdint cimport int32_t
 
 from structsvm._dual.difference cimport Difference

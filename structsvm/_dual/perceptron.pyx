@@ -23,9 +23,9 @@ cdef class PerceptronWeights:
     cdef readonly object moments        # sum of (time of update) x (update)
     cdef readonly long long n_seen
     cdef readonly long long n_updates
-    cdef readonly long long n_wrong     # patterns that were ever wrong
+    cdef readonly long long n_wrong     # patterns that were misclassified at least once
     cdef object sample_weight           # of each slot
-    cdef object wrong                   # whether a slot was ever wrong
+    cdef object wrong                   # whether a slot was misclassified at least once
     cdef object held                    # whether a slot is in the training set
 
     cdef public double tau              # unused
@@ -96,7 +96,7 @@ cdef class PerceptronWeights:
 
     @property
     def n_patterns(self) -> int:
-        """Patterns that were ever wrong."""
+        """Patterns that were misclassified at least once."""
         return self.n_wrong
 
     @property
@@ -122,7 +122,7 @@ cdef class PerceptronWeights:
         self.last[:] = weights
 
     def admit(self, slots, sample_weight):
-        """Take slots of the oracle into the training set, with their sample weights."""
+        """Add slots of the oracle to the training set, with their sample weights."""
         self.grow(self.oracle.n_weights)
         missing = max(slots, default=-1) + 1 - len(self.wrong)
         if missing > 0:
@@ -135,7 +135,7 @@ cdef class PerceptronWeights:
         self.held[slots] = 1
 
     def dismiss(self, const Py_ssize_t[::1] slots):
-        """Take slots out of the training set."""
+        """Remove slots from the training set."""
         cdef unsigned char[::1] held = self.held
         cdef Py_ssize_t k
         for k in range(slots.shape[0]):
@@ -190,7 +190,7 @@ cdef class PerceptronWeights:
         }
 
     def restore(self, state: dict):
-        """Take up a state() again."""
+        """Load a state() into a new machine."""
         if not all(0 <= count <= LARGEST_COUNT for count in state["counters"].tolist()):
             raise ValueError("the counters of the training state are out of range")
         self.grow(len(state["weights"]))

@@ -72,7 +72,7 @@ cdef class LinearShard(LinearDual):
                 self.save_old()
 
     cdef Py_ssize_t most_places(self):
-        """The largest number of places that w can have: one for each block, and that of zeros."""
+        """The largest number of places of w: one for each block, and one for zeros."""
         return (self.n_weights + BLOCK - 1 >> SHIFT) + 1
 
     cdef Py_ssize_t count_places(self) noexcept:
@@ -83,7 +83,7 @@ cdef class LinearShard(LinearDual):
         self.n_common = 0
 
     def use(self, double[::1] weights not None):
-        """Keep w in this array from now on; dense shards that run in turn can share one."""
+        """Store w in this array from now on; dense shards that run in turn can share an array."""
         if weights.shape[0] < self.n_weights or self.blocks is not None:
             raise ValueError(f"{weights.shape[0]} weights, but a dense shard needs {self.n_weights}")
         self.array, self.w = np.asarray(weights), &weights[0]
@@ -98,7 +98,7 @@ cdef class LinearShard(LinearDual):
         cdef double[::1] values = np.empty(self.most_places() << SHIFT)
         self.arrays = places, values
         self.saved, self.saved_places, self.n_saved, self.n_own = &values[0], &places[0], 0, 0
-        self.clear()    # what is saved and what is touched must agree
+        self.clear()    # the saved blocks must be the touched ones
 
     cdef void shift(self, double step, Output* out) noexcept nogil:
         if out.round != self.round:
@@ -107,7 +107,7 @@ cdef class LinearShard(LinearDual):
         difference_add(self.w, self.sigma * step, &out.d)
 
     cdef void touch(self, const Difference* d) noexcept nogil:
-        """Note the blocks of a difference, in which this round is about to change w."""
+        """Mark the blocks of a difference before this round changes w there."""
         cdef Py_ssize_t k
         for k in range(d.n):
             if is_pair(d):
@@ -118,7 +118,7 @@ cdef class LinearShard(LinearDual):
 
     cdef inline void touch_block(self, uint32_t place) noexcept nogil:
         cdef uint64_t* touched = &self.touched[0]
-        if not touched[place >> 6] >> (place & 63) & 1:     # a store after each load would wait for it
+        if not touched[place >> 6] >> (place & 63) & 1:     # without the test, each store waits for a load
             touched[place >> 6] |= <uint64_t>1 << (place & 63)
             if self.saved != NULL:
                 self.save_block(place)
@@ -148,7 +148,7 @@ cdef class LinearShard(LinearDual):
                     prefetch_line(self.w + (<Py_ssize_t>self.saved_places[at] << SHIFT))
                 at = order[k]
                 first = <Py_ssize_t>self.saved_places[at] << SHIFT
-                for j in range(BLOCK):      # most weights of a block stay as they were
+                for j in range(BLOCK):      # most weights of a block do not change
                     change = self.w[first + j] - self.saved[(at << SHIFT) + j]
                     if change != 0:
                         index[n], value[n] = name[at] << SHIFT | <int32_t>j, change * share
@@ -198,7 +198,7 @@ cdef class LinearShard(LinearDual):
 
 
 def agree(list shards, each):
-    """Give all shards places for the blocks that one of them has, and note which places belong together.
+    """Add the blocks of each shard to all others, and record which places belong to the same block.
 
     each: calls a function with the numbers from 0 to n - 1, perhaps in threads.
     """
@@ -213,7 +213,7 @@ def agree(list shards, each):
 
 
 cdef int learn_blocks(LinearShard shard, list shards, list ends) except -1:
-    """Give a shard places for the blocks that others have got since they last agreed, in their order."""
+    """Add the blocks that the other shards have added since the last call, in the same order."""
     cdef LinearShard other
     cdef Py_ssize_t place, end
     cdef int32_t index
@@ -230,7 +230,7 @@ cdef int learn_blocks(LinearShard shard, list shards, list ends) except -1:
 
 
 cdef int learn_places(LinearShard shard, LinearShard first) except -1:
-    """Note where a shard has what is at the new places of the first."""
+    """Record at which place a shard stores each new block of the first shard."""
     cdef Py_ssize_t place
     with nogil:
         for place in range(first.n_common, first.blocks.n_places):
@@ -304,7 +304,7 @@ def sum_of_two(
 
 
 cdef inline Py_ssize_t place_in(const Copy* copy, Py_ssize_t place) noexcept nogil:
-    """The place in a copy of what is at a place of the first shard."""
+    """The place in a copy of the block at a place of the first shard."""
     return place if copy.peers == NULL else copy.peers[place]
 
 
@@ -370,7 +370,7 @@ def add_up(double[::1] norms, list shards, Py_ssize_t part=0, Py_ssize_t parts=1
             copies[k].peers = &shard.peer_array[0]
     with nogil:
         for place in range(low, high):
-            while fetched < min(place + AHEAD, high):   # what follows waits for memory
+            while fetched < min(place + AHEAD, high):   # the loop below waits for memory
                 if any_touched(copies, n, fetched):
                     for k in range(n):
                         prefetch_line(copies[k].w + (place_in(&copies[k], fetched) << SHIFT))

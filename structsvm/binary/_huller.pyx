@@ -82,7 +82,7 @@ cdef class Huller(Machine):
         return self.remove(p)
 
     cdef int sweep(self, double sign) except -1 nogil:
-        """The nearest point is an example itself: all others of its class leave."""
+        """The nearest point is an example: remove all others of its class."""
         cdef Py_ssize_t s
         for s in range(self.rows.n - 1, -1, -1):
             if self.y[s] == sign and self.alpha[s] == 0:

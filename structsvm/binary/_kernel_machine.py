@@ -85,7 +85,7 @@ class KernelMachine(BinaryClassifier):
         if self.warm_start:
             self._rng = rng
         else:
-            self._let_go()
+            self._release_batch()
 
     def _continue(self, X: Any, labels: np.ndarray, weight: np.ndarray, first: bool) -> None:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":
@@ -103,7 +103,7 @@ class KernelMachine(BinaryClassifier):
             for part in in_slices(np.arange(len(labels)), BLOCK):
                 self.machine_.learn(part)
         finally:
-            self._let_go()
+            self._release_batch()
 
     def _uppers(self, weight: np.ndarray) -> np.ndarray:
         uppers = self._bound() * weight
@@ -126,7 +126,7 @@ class KernelMachine(BinaryClassifier):
         function = kernel_function(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
         return (SparseInputs if sparse.issparse(X) else Inputs)(function, X)
 
-    def _let_go(self) -> None:
+    def _release_batch(self) -> None:
         inputs = self.machine_.rows.inputs
         inputs.begin(inputs.batch[:0].copy())  # a view would keep the caller's data alive
         self.machine_.start(np.zeros(0), np.zeros(0))

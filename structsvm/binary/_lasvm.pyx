@@ -37,7 +37,7 @@ cdef extern from "structsvm/binary/_smo.h" nogil:
 cdef Py_ssize_t ALL = 2**62
 cdef int MOST_REPROCESS = 100_000       # after one example, should delta_max be out of reach
 cdef int STEPS_PER_POLL = 1000          # between two checks for Ctrl-C
-SHRINK = 0.6                            # S is put in another order when no more than this share has to move
+SHRINK = 0.6                            # S is reordered if at most this share has to move
 
 
 cdef class LaSVM(Machine):
@@ -47,7 +47,7 @@ cdef class LaSVM(Machine):
     cdef Py_ssize_t i, j                    # the extreme pair in S, or -1
     cdef double g_i, g_j                    # infinite where there is none
     cdef float[::1] rise, fall              # y where alpha may rise (fall), else -inf (inf)
-    cdef Py_ssize_t n_active                # the first of S, which steps are taken among; the others rest
+    cdef Py_ssize_t n_active                # steps use the first of S only; the others are inactive
 
     def __init__(self, inputs, *, double tau, double delta_max, double cache_mb, uint64_t seed):
         super().__init__(inputs, cache_mb=cache_mb, seed=seed)
@@ -75,7 +75,7 @@ cdef class LaSVM(Machine):
             return 0
         f = self.score(k)
         g = self.labels[k] - f
-        # The paper puts it into S first; one that does not violate would be the next to leave it.
+        # The paper first adds it to S; without a violation it would be the next to leave.
         if (g - self.g_j if self.labels[k] > 0 else self.g_i - g) <= self.tau:
             return 0
         p = self.insert(k, f)
@@ -84,7 +84,7 @@ cdef class LaSVM(Machine):
             return self.search(p, self.j)
         if self.y[p] < 0 and self.i >= 0:
             return self.search(self.i, p)
-        return self.extremes()      # no partner yet: the first examples seed S
+        return self.extremes()      # no partner yet: the first examples start S
 
     cdef int reprocess(self) except -1 nogil:
         """REPROCESS: move along the most violating pair of S, then drop blatant non-support vectors."""
@@ -113,7 +113,7 @@ cdef class LaSVM(Machine):
         cdef double step = min(up, down)
         if gap < step * curvature:
             step = gap / curvature
-        # Bounds are reached exactly: what is zero leaves S, what is at C can move one way only.
+        # Bounds are reached exactly: patterns at 0 leave S, patterns at C can only move back.
         self.alpha[i] = (self.upper[i] if self.y[i] > 0 else 0) if step == up else self.alpha[i] + step
         self.alpha[j] = (0 if self.y[j] > 0 else -self.upper[j]) if step == down else self.alpha[j] - step
         self.limit(i)
@@ -169,7 +169,7 @@ cdef class LaSVM(Machine):
     # -- the finishing step ---------------------------------------------------------------------
 
     def finish(self, Py_ssize_t limit) -> bool:
-        """At most `limit` REPROCESS; whether none violates any more.
+        """Make at most `limit` REPROCESS; True if no pair violates any more.
 
         To second order, as libsvm takes them: fewer steps. They look only at those of S that could move: what
         is at C, and would have to leave it by more than the present gap, rests until the end.
@@ -212,11 +212,11 @@ cdef class LaSVM(Machine):
         return j if j >= 0 else self.j
 
     def rest(self):
-        """Put those of S that can move first, and drop blatant non-support vectors, where that pays."""
+        """Order S by whether alpha can move, and drop blatant non-support vectors, if this saves time."""
         cdef Py_ssize_t n = self.rows.n
         alpha, y, upper = np.asarray(self.alpha)[:n], np.asarray(self.y)[:n], np.asarray(self.upper)[:n]
         g = y - np.asarray(self.f)[:n]
-        beyond = np.where(y > 0, g >= self.g_i, g <= self.g_j)      # at C, and would rather be above it
+        beyond = np.where(y > 0, g >= self.g_i, g <= self.g_j)      # at C, and the gradient raises alpha
         outside = np.where(y > 0, g <= self.g_j, g >= self.g_i)
         idle = np.where(alpha == 0, outside, beyond & (alpha == y * upper))
         moving = np.flatnonzero(~idle)
@@ -228,7 +228,7 @@ cdef class LaSVM(Machine):
         self.n_active = last
 
     def wake(self, const double[::1] steps):
-        """Let those that rest follow the steps of the others."""
+        """Update f of the inactive patterns after steps among the active ones."""
         cdef Py_ssize_t p, n = self.rows.n - self.n_active
         if n == 0:
             return
@@ -249,7 +249,7 @@ cdef class LaSVM(Machine):
 
     @property
     def delta(self) -> float:
-        """g_i - g_j: the uncertainty about the bias, and what PROCESS goes by."""
+        """g_i - g_j: the uncertainty about the bias."""
         return self.g_i - self.g_j if self.i >= 0 and self.j >= 0 else 0.0
 
     def scalars(self):

@@ -18,7 +18,7 @@ cdef class Machine:
         self.rng = seed
         self.alpha = self.f = self.y = self.upper = self.labels = self.uppers = np.zeros(0)
 
-    # -- what the algorithms are made of --------------------------------------------------------
+    # -- steps of the algorithms --------- --------------------------------------------------------
 
     cdef int visit(self, Py_ssize_t slot) except -1 nogil:
         """Learn from an example of the block."""
@@ -38,7 +38,7 @@ cdef class Machine:
         return p
 
     cdef int remove(self, Py_ssize_t p) except -1 nogil:
-        """Take a pattern with coefficient 0 out of S; the last one takes its place."""
+        """Remove a pattern with coefficient 0 from S; the last pattern takes its place."""
         self.rows.remove(p)
         cdef Py_ssize_t last = self.rows.n
         self.alpha[p], self.f[p] = self.alpha[last], self.f[last]
@@ -46,7 +46,7 @@ cdef class Machine:
         return 0
 
     cdef int change(self, Py_ssize_t p, double step) except -1 nogil:
-        """alpha_p += step, and f with it."""
+        """alpha_p += step; updates f."""
         cdef char* row = self.rows.fetch(p)     # may raise: before anything has changed
         self.alpha[p] += step
         self.rows.add(&self.f[0], step, row)
@@ -62,13 +62,13 @@ cdef class Machine:
     # -- from Python ----------------------------------------------------------------------------
 
     def reorder(self, order):
-        """Put S in another order; those left out, whose coefficients are 0, leave it."""
+        """Reorder S; patterns that are left out, whose coefficients are 0, are removed."""
         self.rows.reorder(order)
         for values in map(np.asarray, (self.alpha, self.f, self.y, self.upper)):
             values[:len(order)] = values[order]
 
     def start(self, labels, uppers):
-        """Begin with a batch: y = +1 or -1 and the bound on |alpha| of each example; S stays."""
+        """Start with a batch: y = +1 or -1 and the bound on |alpha| of each example; S stays."""
         self.labels = np.ascontiguousarray(labels, dtype=np.float64)
         self.uppers = np.ascontiguousarray(uppers, dtype=np.float64)
         self.rows.start(len(labels))
@@ -105,7 +105,7 @@ cdef class Machine:
         }
 
     def restore(self, state: dict):
-        """Take up a state() again; the inputs must hold its support patterns, in order."""
+        """Load a state() into a new machine; the inputs must hold its support patterns, in order."""
         n = len(state["alpha"])
         self.rows.restore(n, state["diagonal"])
         self.reserve(self.rows.capacity)
@@ -117,8 +117,8 @@ cdef class Machine:
         self.take_scalars(state["scalars"][1:])
 
     def scalars(self) -> list:
-        """Numbers of an algorithm's own that belong to its state."""
+        """Numbers of the algorithm that belong to its state."""
         return []
 
     def take_scalars(self, values):
-        """Take up scalars() again, and what follows from the state."""
+        """Load scalars(), and compute what follows from the state."""

@@ -120,7 +120,7 @@ def run(
             if update and slope != 0:
                 bias = w[d - 1] if constant else 0
                 bend = weight[row] * sign * derivative(loss, sign * (dot(&w[0], x, index, n) + bias)) - slope
-                rate = min(1.0, 2 / (t0 / skip + estimates))    # above 1 it would overshoot the bounds
+                rate = min(1.0, 2 / (t0 / skip + estimates))    # above 1 it would exceed the bounds
                 estimate(&B[0], rate, lam, gain * slope, bend, &scratch[0], x, index, n, d,
                          constant)
                 estimates, update = estimates + 1, 0

@@ -26,7 +26,7 @@ cdef class Tracker(Machine):
     cdef bint with_process
     cdef double[::1] mean_alpha
     cdef double[::1] mean_f
-    cdef Py_ssize_t unbooked                # steps since alpha changed, not yet in the means
+    cdef Py_ssize_t unbooked                # steps since the last change of alpha, not yet in the means
     cdef double[::1] primal_room
     cdef Py_ssize_t n_primals
 
@@ -68,7 +68,7 @@ cdef class Tracker(Machine):
         return g
 
     cdef void book(self) noexcept nogil:
-        """Average over the steps in which alpha stayed as it is: only now does it cost anything."""
+        """Add to the means the steps in which alpha did not change, all at once."""
         cdef Py_ssize_t s
         cdef double part = <double>self.unbooked / self.n_coordinate_steps
         if self.unbooked:

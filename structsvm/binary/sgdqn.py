@@ -27,7 +27,7 @@ DENSITY = 16  # regularize once for so many times the work of a pattern
 TRIED = (1e-2, 1e-1, 1.0, 1e1, 1e2)  # values of t0, in units of E[x' B x]
 CAUTION = 0.1  # gains of 1 / t never make up for a B that is too small, and features work together
 FEWEST = 1000  # rows of the subset on which they are tried, and of a stream whose lengths are watched
-ENOUGH = 100  # rows of a first batch that tell anything about features and gains
+ENOUGH = 100  # rows of a first batch from which features and gains can be estimated
 
 
 @with_options
@@ -121,7 +121,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
         self._check_weights()
 
     def _watch(self, k: int, rows: Rows, weight: np.ndarray) -> None:
-        """Lower the gains if later rows of a stream call for longer steps than the first ones did."""
+        """Lower the gains if later rows of a stream need longer steps than the first ones."""
         longest = float(np.max(weight * (rows.squares(np.arange(len(weight))) @ self.scale_[k])))
         if longest > self.longest_:
             self.t0_ *= longest / self.longest_
@@ -139,7 +139,7 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     def _begin(
         self, rows: Rows, labels: np.ndarray, weight: np.ndarray, blind: bool = False
     ) -> np.random.Generator:
-        """Curvature and gains from what is there; blind: it is too little to tell."""
+        """Estimate curvature and gains from the rows; blind: there are too few rows for that."""
         rng = np.random.default_rng(check_seed(self.random_state))
         self.skip_ = self.skip or max(1, round(DENSITY / rows.density))
         part = rng.permutation(len(weight))[: max(FEWEST, len(weight) // 10)]

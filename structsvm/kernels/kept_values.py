@@ -1,4 +1,4 @@
-"""`KeptValues`: kernel values of patterns outside the support set, kept from scan to scan by LaRankGap."""
+"""`KeptValues`: kernel values of patterns outside the support set, which LaRankGap stores between scans."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KeptValues:
         self.n_bytes = 0
 
     def add(self, slots: np.ndarray, columns: np.ndarray, values: np.ndarray, room: float) -> None:
-        """Keep the values of some slots with support patterns (`columns`), unless they are kept already."""
+        """Keep the values of some slots with support patterns (`columns`), unless they are stored already."""
         if not self.held[slots].any():
             self.blocks.append((slots, [(columns, values)]))
             self.held[slots] = True

@@ -32,7 +32,7 @@ cdef extern from "structsvm/kernels/rows.h" nogil:
     void gather_double(char* row, const char* whole, const Py_ssize_t* source, Py_ssize_t n)
 
 
-cdef Py_ssize_t SPARE = 64      # support patterns that there is room for at first
+cdef Py_ssize_t SPARE = 64      # initial room for support patterns
 
 cdef extern from "structsvm/kernels/rbf.h" nogil:
     int rbf_row(float* values, float norm, const float* norms, float gamma, Py_ssize_t n)
@@ -202,7 +202,7 @@ cdef class KernelRows:
         return 0
 
     cdef int settle(self) except -1 nogil:
-        """The end of a step, when all books agree: now an interruption is passed on."""
+        """End a step, after all arrays have been updated, and raise an interruption that came during it."""
         if self.interrupted:
             self.interrupted = False
             with gil:
@@ -234,11 +234,11 @@ cdef class KernelRows:
                 self.drop(p)
 
     def tell_inputs(self, change, *arguments):
-        """Have the inputs follow the support set; Ctrl-C, which Python code hears, has to wait."""
+        """Apply a change of the support set to the inputs; Ctrl-C waits until this is done."""
         try:
             getattr(self.inputs, change)(*arguments)
         except KeyboardInterrupt as interrupt:
-            getattr(self.inputs, change)(*arguments)    # doing it twice does no harm
+            getattr(self.inputs, change)(*arguments)    # a second call changes nothing
             self.interrupt = interrupt
             self.interrupted = True
 
@@ -262,7 +262,7 @@ cdef class KernelRows:
     # -- from Python ----------------------------------------------------------------------------
 
     def start(self, Py_ssize_t n_slots):
-        """Begin with a batch of patterns; earlier support patterns stay, without a slot."""
+        """Start with a batch of patterns; earlier support patterns stay, without a slot."""
         cdef Py_ssize_t p
         self.clear_block()
         self.kept = None
@@ -316,7 +316,7 @@ cdef class KernelRows:
         self.n_block = 0
 
     cdef int grow(self, Py_ssize_t capacity) except -1:
-        """Make room for so many support patterns, while there is no block; without memory nothing changes."""
+        """Make room for support patterns, while there is no block; without memory nothing changes."""
         cdef Py_ssize_t p
         cdef char** rows
         self.diagonal, self.slot = longer(self.diagonal, capacity), longer(self.slot, capacity)
@@ -330,14 +330,14 @@ cdef class KernelRows:
         return 0
 
     def restore(self, Py_ssize_t n, diagonal):
-        """Take up a support set whose patterns the inputs hold already; rows are computed when used."""
+        """Load a support set whose patterns the inputs hold already; rows are computed when used."""
         self.grow(n + SPARE)
         self.n = n
         np.asarray(self.diagonal)[:n] = diagonal
         self.slot[:n] = -1
 
     def reorder(self, order):
-        """Put the support patterns in another order, in one pass over the rows; those left out leave."""
+        """Reorder the support patterns in one pass over the rows; those that are left out are removed."""
         cdef const Py_ssize_t[::1] source = np.ascontiguousarray(order, dtype=np.intp)
         cdef Py_ssize_t k, p, n = source.shape[0]
         inputs = self.inputs.reordered(order)
@@ -379,7 +379,7 @@ cdef class KernelRows:
         self.tell_inputs("take", inputs)
 
     def forget(self):
-        """Release all rows, as restore() does, so that this one and one read from a file continue alike."""
+        """Release all rows, as restore() does: this object and its copy from a file then continue alike."""
         cdef Py_ssize_t p
         self.clear_block()
         for p in range(self.n):
@@ -405,7 +405,7 @@ cdef class KernelRows:
                 "used": np.array(self.used[:self.n]), "now": self.now, "capacity": self.capacity}
 
     def take_cached(self, positions, values, lengths, used, now, capacity):
-        """Have the rows of another one, with the same support patterns, that cached() has given."""
+        """Load the rows that cached() returned for another object with the same support patterns."""
         cdef Py_ssize_t p, length
         cdef const unsigned char[::1] source
         cdef char* row

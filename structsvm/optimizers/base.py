@@ -159,7 +159,7 @@ class Optimizer(OptimizerOptions):
         return self
 
     def begin(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take a data set to train on from scratch, one pass at a time, with `epoch`."""
+        """Receive a data set to train on from scratch, one pass at a time, with `epoch`."""
         with training(self):
             self._receive(*as_data(X, y), sample_weight, fresh=True)
         return self

@@ -85,15 +85,15 @@ cdef class SparseInputs(Oracle):
         return result
 
     def n_targets(self) -> int:
-        """How many targets there are to choose from."""
+        """The number of targets."""
         return self.width
 
     def check_targets(self, pointers, targets):
-        """Refuse targets that `find` cannot take."""
+        """Refuse targets that `find` does not accept."""
 
     @property
     def n_stored(self) -> int:
-        """Patterns held."""
+        """The number of stored patterns."""
         return self.n_slots - self.n_free
 
     def rows(self, const Py_ssize_t[::1] slots) -> dict:
@@ -186,7 +186,7 @@ cdef class SparseInputs(Oracle):
 
 
 def check_pointers(pointers, Py_ssize_t n) -> np.ndarray:
-    """Where the parts of an array of n values begin and end: from 0 to n, never back."""
+    """Checked starts and ends of the parts of an array of n values: from 0 to n, never decreasing."""
     pointers = whole(pointers)
     last = len(pointers) - 1
     if last < 0 or pointers[0] != 0 or pointers[last] != n or (pointers[1:] < pointers[:last]).any():

@@ -276,7 +276,7 @@ class Shards:
 
         stop = Stop()
         self._each(stoppable(look, stop), len(self.shards), stop)
-        return self.slacks(slots, counted) if stop.asked else xi  # a signal handler need not raise
+        return self.slacks(slots, counted) if stop.asked else xi  # the signal handler may not raise
 
     def _grow(self, n_weights: int) -> None:
         """Make w and all its copies at least this long."""
@@ -328,7 +328,7 @@ class Shards:
         self._norms = self.shards[0].block_norms()
 
     def state(self) -> dict[str, np.ndarray]:
-        """As that of a `LinearDual`, which can restore it, as can any number of shards."""
+        """The state as that of a `LinearDual`; a `LinearDual` or any number of shards can restore it."""
         n = len(self.shards)
         states = [shard.state() for shard in self.shards]
         for k, state in enumerate(states):

@@ -63,7 +63,7 @@ cdef class BigramOracle(ExactOracle):
         Oracle.forget_rows(self, row_of)    # refused: numbers of bigrams are rows too
 
     def know(self, rows):
-        """Take the rows of all numbers; numbers are only ever added, so what is shorter is older."""
+        """Load the rows of all numbers; numbers are only added, so the longer table is the newer one."""
         if len(rows) < self.rows_of.shape[0]:
             return
         self.rows_of = np.array(rows, np.int32, order="C")
@@ -117,7 +117,7 @@ cdef class BigramOracle(ExactOracle):
         return 0
 
     cdef void add_weights(self, Py_ssize_t t, Py_ssize_t before, float* scores) noexcept nogil:
-        """Add what the bigrams of a token say of each label, given the one before."""
+        """Add the weights of the bigrams of a token for each label, given the previous label."""
         cdef Py_ssize_t k
         cdef int32_t number, row
         for k in range(self.kinds):

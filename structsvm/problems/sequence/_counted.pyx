@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Viterbi by the number of wrong labels: exact for a loss that depends on it, in every form of the problem.
 
-Margin rescaling with L1 slacks needs none of it where the loss is a sum over tokens. A product with the
-loss, its root, or the loss of a whole sentence being wrong are no such sums: here the best labelling is kept
+Margin rescaling with L1 slacks does not need this if the loss is a sum over tokens. A product with the
+loss, its root and the 0/1 loss of a sentence are not such sums. The search therefore keeps the best labelling
 for each number of wrong labels, up to a limit, and the most violated one is among them (thesis 4.4.2).
 """
 from libc.math cimport INFINITY

@@ -303,7 +303,7 @@ cdef class Decoder:
         return 0
 
     def check(self, X, forced):
-        """Compiled code trusts these arrays."""
+        """Check the arrays, because compiled code indexes with them."""
         if len(X.rows) and not 0 <= X.rows.min() <= X.rows.max() < self.n_rows:
             raise ValueError(f"a feature row lies outside the {self.n_rows} rows of the model")
         if bool(self.distances.shape[0]) != (X.bigrams is not None):
@@ -372,7 +372,7 @@ cdef class Decoder:
     cdef void add_bigram(
         self, const Scratch* scratch, Py_ssize_t t, Py_ssize_t kind, Py_ssize_t before, float* scores
     ) noexcept nogil:
-        """Add what one kind of bigram of a token says of each label, given the one before."""
+        """Add the weights of one kind of bigram of a token for each label, given the previous label."""
         cdef Py_ssize_t y
         cdef Span span
         cdef const float* wide
@@ -403,7 +403,7 @@ cdef class Decoder:
         return scratch.table
 
     cdef int choose(self, Scratch* scratch, Py_ssize_t n, int32_t* answer, float* margins) except -1 nogil:
-        """Label after label, each given the ones before."""
+        """Choose one label after another, given the previous ones."""
         cdef Py_ssize_t t, s, y, best, before
         cdef const float* row
         cdef float* scores
@@ -473,7 +473,7 @@ cdef class Decoder:
     cdef void find_sets(
         self, Scratch* scratch, Py_ssize_t n, const long long* token_ptr, const int32_t* rows
     ) noexcept nogil:
-        """Find the set of candidates of each token: the first one that belongs to a feature of it."""
+        """Find the set of candidates of each token: that of its first feature that has one."""
         cdef Py_ssize_t t, k
         cdef int32_t found, other
         for t in range(n):
@@ -486,7 +486,7 @@ cdef class Decoder:
             scratch.single[t] = found >= 0 and self.label_ptr[found + 1] - self.label_ptr[found] == 1
 
     cdef void add_history(self, Py_ssize_t distance, Py_ssize_t before, float* scores) noexcept nogil:
-        """Add what the parts of an earlier label say; -1: there is no such label."""
+        """Add the weights of the parts of an earlier label; -1: there is none."""
         cdef const Tree* tree = &self.parts.tree
         cdef Py_ssize_t y, k, first = (distance - 1) * (tree.n_parts + 1)
         cdef const float* row
@@ -618,7 +618,7 @@ cdef class Decoder:
         return transitions
 
     def feature_rows(self, rows) -> np.ndarray:
-        """The weights of some features, rows x labels; -1 gives a row that is to be passed over."""
+        """The weights of some features, rows x labels; -1 stands for a row to skip."""
         picked = self.source[np.maximum(rows, 0) + self.first]
         if self.parts is None:
             return picked[:, :self.n_labels]
@@ -667,7 +667,7 @@ cdef inline Py_ssize_t best_of(
 
 
 cdef inline float lead(float best, float other) noexcept nogil:
-    """A margin: how far the other score is behind, infinitely if it is that of something forbidden."""
+    """The margin between two scores; infinite if the second one belongs to a forbidden label."""
     return INFINITY if other < FORBIDDEN / 2 else best - other
 
 

@@ -100,7 +100,7 @@ cdef class ExactOracle(SequenceOracle):
         return self.first_look(x, augmented) if self.unseen else 0
 
     cdef int first_look(self, const Sentence* x, bint augmented) except -1 nogil:
-        """Count what `viterbi` predicts without the loss: the gold labels, if they win even with the loss."""
+        """Count the prediction without the loss: the gold labels, if they win even with the loss."""
         cdef Py_ssize_t t, y
         if augmented and self.found.n:
             for t in range(x.n_tokens):
@@ -205,7 +205,7 @@ cdef class GreedyOracle(SequenceOracle):
         self.looked = NULL
 
     def groups(self, const Py_ssize_t[::1] slots) -> np.ndarray:
-        """Where each sentence begins among the slots: its tokens are visited together, as a reader would."""
+        """The first slot of each sentence; its tokens are visited together, in order."""
         cdef Py_ssize_t k
         starts = [0]
         for k in range(1, slots.shape[0]):
@@ -214,7 +214,7 @@ cdef class GreedyOracle(SequenceOracle):
         return np.array(starts, dtype=np.intp)
 
     def taken(self, X, y):
-        """The labels before are the true ones, so a bigram feature is a feature like any other."""
+        """The previous labels are the true ones, so a bigram feature is an ordinary feature."""
         if X.bigrams is None:
             return X
         return with_gold_rows(X, y.codes, self.problem.bigrams, self.n_labels)

@@ -64,7 +64,7 @@ cdef class SequenceOracle(Oracle):
         return self.add_rows(X.sentence_ptr, X.token_ptr, X.rows, y.codes, X.values, y.sets)
 
     cdef void pin(self) noexcept:
-        """Choose the rows that stay where an array would have them, unless a dual already uses w in blocks.
+        """Choose the rows whose weights have the places of an array, unless a dual already uses w in blocks.
 
         Frequent features mostly occur early. Their rows fill up anyway, and are read faster in one piece.
         """
@@ -98,7 +98,7 @@ cdef class SequenceOracle(Oracle):
         return codes
 
     def add_rows(self, sentence_ptr, token_ptr, rows, codes, values=None, sets=(), places=None) -> np.ndarray:
-        """Store sentences; slots go to all patterns that can teach something, or to some places."""
+        """Store sentences; the slots are those of all patterns to learn from, or of some places."""
         if places is not None:
             X = Sequences(rows, token_ptr, sentence_ptr, values)
             self.problem.check_stored(X, SequenceLabels(codes, sentence_ptr, list(sets)), places)
@@ -136,7 +136,7 @@ cdef class SequenceOracle(Oracle):
         return np.array(slots, dtype=np.intp)
 
     cdef int place(self, Sentence* x, list slots) except -1:
-        """Slots for the patterns of a sentence that have something to learn."""
+        """Slots for the patterns of a sentence that training can learn from."""
         raise TypeError("defined by the kinds of sequence oracle")
 
     cdef Sentence* copy(
@@ -183,7 +183,7 @@ cdef class SequenceOracle(Oracle):
         return x
 
     cdef int make_room(self, Py_ssize_t n) except -1 nogil:
-        """Let `rows_of` have room for the rows of a token."""
+        """Make room for the rows of a token, for `rows_of`."""
         if n > self.most_rows or self.token_rows == NULL:
             self.token_rows = <int32_t*>enough(realloc(self.token_rows, (n + 1) * sizeof(int32_t)))
             self.most_rows = n
@@ -258,7 +258,7 @@ cdef class SequenceOracle(Oracle):
         self.pin()
 
     cdef void renumber(self, Sentence* x, const int32_t* row_of, Py_ssize_t history) noexcept nogil:
-        """Give the rows of a sentence new numbers, which count the history too; those without one go."""
+        """Renumber the rows of a sentence, counting the history too; rows without a number are dropped."""
         cdef Py_ssize_t t, k, n = 0, start = 0, stop
         cdef const int32_t* rows
         for t in range(x.n_tokens):

@@ -38,7 +38,7 @@ cdef class Forest:
         return 0
 
     cdef int keep(self, const char[::1] useful) except -1:
-        """Drop the edges that lead to no whole tree, and number the nodes that are left."""
+        """Drop the edges that lead to no whole tree, and number the remaining nodes."""
         cdef Py_ssize_t k, n = 0
         cdef Edge* e
         numbers = np.cumsum(np.asarray(useful), dtype=np.int32) - np.int32(1)
@@ -193,7 +193,7 @@ cdef class Chart:
         self, Forest forest, int32_t[:, ::1] node, list spans, Py_ssize_t here, Py_ssize_t i,
         Py_ssize_t symbol
     ) except -1:
-        """The node of a symbol, a new one if need be."""
+        """The node of a symbol, a new one if there is none."""
         if node[here, symbol] < 0:
             node[here, symbol] = <int32_t>forest.trees.n_nodes
             forest.trees.n_nodes += 1

@@ -107,7 +107,7 @@ cdef class TreeOracle(Oracle):
 
     @property
     def n_stored(self) -> int:
-        """Sentences held."""
+        """The number of stored sentences."""
         return self.n_slots - len(self.free_slots)
 
     cdef int drop(self, Py_ssize_t slot) except -1 nogil:
