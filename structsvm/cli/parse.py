@@ -209,6 +209,7 @@ def teach(
     format: Format = None,
     host: Host = "127.0.0.1",
     port: Port = 0,
+    allow_host: AllowHost = None,
     no_browser: NoBrowser = False,
 ) -> None:
     """Choose the right candidates on a page, while the parser learns from each answer.
@@ -222,4 +223,4 @@ def teach(
             file, output, model=model, merge=merge or (), journal=journal, annotator=annotator,
             random=random, format=format,
         )  # fmt: skip
-        run(teaching, export or (), host=host, port=port, no_browser=no_browser)
+        run(teaching, export or (), host=host, port=port, no_browser=no_browser, allow_hosts=allow_host or ())

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from structsvm.cli.errors import (
+    AllowHost,
     Encoding,
     Format,
     Host,
@@ -58,6 +59,7 @@ def teach(
     encoding: Encoding = "utf-8",
     host: Host = "127.0.0.1",
     port: Port = 0,
+    allow_host: AllowHost = None,
     no_browser: NoBrowser = False,
     **options: Any,
 ) -> None:
@@ -78,7 +80,7 @@ def teach(
             inputs=None if columns is None else [column_number(part) for part in columns.split(",")],
             format=format, encoding=encoding, **given,
         )  # fmt: skip
-        run(teaching, export or (), host=host, port=port, no_browser=no_browser)
+        run(teaching, export or (), host=host, port=port, no_browser=no_browser, allow_hosts=allow_host or ())
 
 
 def run(teaching: Any, exports: Sequence[str], **options: Any) -> None:

@@ -137,7 +137,8 @@ def test_the_token_is_in_no_command_line_and_in_no_file_that_others_can_read(fol
     browser.chmod(0o700)
     environment = {name: value for name, value in os.environ.items() if name != "STRUCTSVM_TOKEN"}
     process = subprocess.Popen(
-        [*COMMAND, "teach", "ner", "raw.txt", "-o", "m.ssvm", "--labels", "PER", "--format", "columns"],
+        [*COMMAND, "teach", "ner", "raw.txt", "-o", "m.ssvm", "--labels", "PER", "--format", "columns",
+         "--allow-host", "box.lan"],
         cwd=folder, stderr=subprocess.PIPE, text=True, env={**environment, "BROWSER": f"{browser} %s &"},
     )  # fmt: skip
     try:
@@ -145,6 +146,12 @@ def test_the_token_is_in_no_command_line_and_in_no_file_that_others_can_read(fol
         token = address.split("/")[3].encode()
         assert len(token) == 32
         until((folder / "opened").exists)
+        port = int(address.split(":")[2].split("/")[0])
+        for host, status in (("box.lan", 200), ("other.lan", 403)):
+            connection = HTTPConnection("127.0.0.1", port, timeout=20)
+            with contextlib.closing(connection):
+                connection.request("GET", f"/{token.decode()}/", headers={"Host": host})
+                assert connection.getresponse().status == status
         page = Path(url2pathname(urlsplit((folder / "opened").read_text().strip()).path))
         assert page.parent == folder.resolve()
         assert page.stat().st_mode & 0o777 == 0o600
