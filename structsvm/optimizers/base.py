@@ -460,10 +460,12 @@ class Optimizer(OptimizerOptions):
         row_of = None if rows is None else self._new_rows(np.asarray(rows))
         with training(self):
             if patterns:
-                machine.forget_patterns(patterns)  # first, because some machines refuse it
-            self._release()
+                machine.forget_patterns(0)  # a machine that refuses it must refuse before anything changes
             if row_of is not None:
-                machine.forget_rows(row_of, self.problem.stride)
+                machine.forget_rows(row_of, self.problem.stride)  # before the patterns, for the same reason
+            if patterns:
+                machine.forget_patterns(patterns)
+            self._release()
         return self
 
     def _new_rows(self, keep: np.ndarray) -> np.ndarray:

@@ -234,6 +234,17 @@ def test_what_cannot_be_forgotten_is_refused_and_nothing_changes():
     assert all(np.array_equal(before[name], after[name]) for name in before)
 
 
+def test_a_problem_that_cannot_forget_features_keeps_its_patterns():
+    tagger = SequenceTagger(template="w[0], y[-1]|w[0]").partial_fit([["a", "b"]], [["x", "y"]])
+    optimizer = tagger.optimizer_
+    keep = np.ones(len(optimizer.weights_at(slice(None))) // optimizer.problem.stride, bool)
+    n = optimizer.n_support_patterns_
+    assert n
+    with pytest.raises(TypeError, match="cannot forget features"):
+        optimizer.forget(patterns=1, rows=keep)
+    assert optimizer.n_support_patterns_ == n
+
+
 def test_optimizers_and_problems_that_cannot_forget_say_so():
     X, y = np.eye(4), [0, 1, 2, 3]
     with pytest.raises(TypeError, match="Perceptron cannot forget patterns"):
