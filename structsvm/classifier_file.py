@@ -39,7 +39,7 @@ OF_KERNELS = ("gamma", "degree", "coef0", "cache_size")
 COMMON = Table(
     Field("classes", Array(None, "classes"), "the labels of the classes, sorted"),
     Field("parameters", mapped(), "the options of the classifier"),
-    Field("n_features_in", whole(high=2**63), "the number of features"),
+    Field("n_features_in", whole(high=2**63 - 1), "the number of features"),
     Field(
         "temperature", maybe(POSITIVE), "of calibrated probabilities; null without calibration", None, True
     ),
@@ -48,8 +48,8 @@ COMMON = Table(
 FIELDS = COMMON + Table(
     Field("parameter.", Arrays(), "the options `loss` and `output_features`, if they were given"),
     Field("class_weight.", Arrays(), "the labels and the factors of `class_weight`, if it is a dict"),
-    Field("epochs_done", whole(high=2**63), "the passes so far"),
-    Field("seed", whole(high=2**63), "the state of the random numbers"),
+    Field("epochs_done", whole(high=2**63 - 1), "the passes so far"),
+    Field("seed", whole(high=2**63 - 1), "the state of the random numbers"),
     Field("rates", Array(np.float64, 3, low=TINY), "the rates of LaRank's adaptive schedule", None),
 )
 LINEAR = Table(

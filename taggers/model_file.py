@@ -87,7 +87,7 @@ FEATURES = Table(
                               {"gazetteers": mapped(FLAG), "vectors": items(text())}),
           "the names of the classes, whether gazetteers ignore case, the names of the word vectors", None),
     Field("own_features", FLAG, "whether the training data had features from Python", False),
-    Field("documents", whole(1, 2**31), "the number of sentences in a document", None),
+    Field("documents", whole(1, 2**31 - 1), "the number of sentences in a document", None),
 )  # fmt: skip
 CLASSES = Table(
     Field("keys", Array(HASHES, "words"), "hashes of words; 32 bits with float16 and int8 weights"),

@@ -52,7 +52,11 @@ FLAG = Type("true or false", lambda value: type(value) is bool)
 
 def whole(low: int = 0, high: int = LARGEST_COUNT) -> Type:
     """Integers from `low` to `high`."""
-    last = f"2^{high.bit_length() - 1}" if high > 1 << 20 and high.bit_count() == 1 else f"{high:,}"
+    last, bits = f"{high:,}", high.bit_length()
+    if high > 1 << 20 and high == 1 << (bits - 1):
+        last = f"2^{bits - 1}"
+    elif high > 1 << 20 and high == (1 << bits) - 1:
+        last = f"2^{bits} - 1"
     return Type(
         f"an integer from {low:,} to {last}", lambda value: type(value) is int and low <= value <= high
     )
