@@ -54,7 +54,7 @@ class ParserOptions:
         help="The C of the SVM: the largest step.", default=0.1, defaults={}, above=0, high=1e6, flag="-C",
     )  # fmt: skip
     passes: int | None = option(
-        help=f"Number of passes of fit over the data; for latent and nested meanings {NESTED_PASSES}.",
+        help=f"Number of passes of fit over the data; {NESTED_PASSES} for latent if meanings are nested.",
         default=2, defaults={"paper": 1}, low=1, high=10_000, flag="--passes",
     )  # fmt: skip
     schema: Any = option(
@@ -72,7 +72,7 @@ class ParserOptions:
         default=True, flag="--average/--last", needs={"algorithm": ("paper",), "solver": ("pa",)},
     )  # fmt: skip
     solver: str = option(
-        help="larank (in fit) or pa, passive-aggressive steps.",
+        help="larank (used by fit), or pa for passive-aggressive steps.",
         default="larank", choices=("pa", "larank"), flag="--solver", needs=LATENT,
     )  # fmt: skip
     reprocess: int = option(
@@ -98,33 +98,33 @@ class ParserOptions:
         default=False, flag="--on-topic", needs=LATENT,
     )  # fmt: skip
     unnamed: float | None = option(
-        help="Allow constants that no word names, if this is so in at least this share of their sentences, "
-        "or if they fill at least half of a slot. In Python, None requires a word for each constant.",
+        help="Allow constants that no word names, if no word names them in at least this share of their "
+        "sentences, or if they fill at least half of a slot. In Python, None requires a word for each.",
         default=0.5, above=0, high=1.0, optional=True, flag="--unnamed", needs=LATENT,
     )  # fmt: skip
     empty_bags: str = option(
-        help="skip leaves out sentences without candidates; nothing learns that they mean nothing.",
+        help="Sentences without candidates: skip ignores them; nothing learns that they have no meaning.",
         default="skip", choices=("skip", "nothing"), flag="--empty-bags", needs=LATENT,
     )  # fmt: skip
     clauses: int | None = option(
-        help="The largest number of meanings of one sentence, each in its own part of it. By default, fit "
-        "estimates from the sentences whether some have two or three.",
+        help="The largest number of meanings of one sentence, each in its own part of the sentence. By "
+        "default, fit estimates from the sentences whether some have two or three.",
         default=None, low=1, high=MOST_CLAUSES, flag="--clauses", needs=LATENT,
     )  # fmt: skip
     nothing: float = option(
         help="The least odds that a sentence means nothing, compared with the likeliest relation (odds of "
         "1); 0 means that every sentence with candidates means one of them. If no sentence has more than one "
-        "candidate in fit, the candidates are taken as right, as is the only candidate in partial_fit.",
+        "candidate, fit treats the candidates as correct; partial_fit always treats a single one so.",
         default=0.4, low=0, high=1e6, flag="--nothing", needs=LATENT,
     )  # fmt: skip
     salience: float = option(
-        help="match treats a relation as background if it is meant in a smaller share of the bags that "
-        "contain it, and never matches it.",
+        help="match never matches a relation that is meant in a smaller share of the bags that contain it, "
+        "because it treats such a relation as background.",
         default=0.3, low=0, high=1.0, flag="--salience",
     )  # fmt: skip
     strategy: str = option(
         help="The order in which words are labelled: random, left-right or order-free (the surest word "
-        "first). random and the last weights are the algorithm exactly as printed in the thesis.",
+        "first). random, with the last weights, is the algorithm exactly as printed in the thesis.",
         default="order-free", choices=STRATEGIES, flag="--strategy", needs=PAPER,
     )  # fmt: skip
     empties: str = option(

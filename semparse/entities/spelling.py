@@ -21,7 +21,7 @@ def spellings(constant: str) -> list[list[str]]:
 
 
 def one_edit(word: str, other: str) -> bool:
-    """Whether one letter more, less or changed, or two neighbours exchanged, make one word the other."""
+    """Whether one edit of a letter, or a swap of two neighbours, turns one word into the other."""
     if word == other or abs(len(word) - len(other)) > 1:
         return word == other
     i = next((k for k, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), None)

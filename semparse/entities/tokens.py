@@ -16,7 +16,7 @@ _MARK = re.compile(r"[,;:!?()\n]")
 
 
 class Tokens(list[str]):
-    """Words in lower case, with the text that they are from and their places in it."""
+    """Words in lower case, with their text and their places in it."""
 
     def __init__(self, words: Iterable[str], text: str, spans: Sequence[tuple[int, int]]) -> None:
         super().__init__(words)

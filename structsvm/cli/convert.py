@@ -19,7 +19,7 @@ from structsvm.cli.errors import (
 
 
 def convert(
-    file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input. Or a model.")],
+    file: Annotated[str, typer.Argument(help="Labelled sentences, or a model; - for standard input.")],
     to: Annotated[
         str | None,
         typer.Option(

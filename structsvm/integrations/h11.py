@@ -77,7 +77,7 @@ class Refused(DataError):
 
 
 class Refusals:
-    """Counts what was refused, and logs the counts in at most one line a minute."""
+    """Counts what was refused, and logs the counts in at most one line per minute."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -141,7 +141,7 @@ class Server:
                     accepting.result()
 
     async def _close(self) -> None:
-        """Close the connections, those with a request under way after it is answered."""
+        """Close the connections that wait, and the others after their answers."""
         self._listener.close()
         for connection in self.waiting:
             connection.abort()
@@ -365,7 +365,7 @@ class Connection:
                 return
 
     async def _refuse(self, error: Refused) -> None:
-        """Answer a head that is too long or not HTTP."""
+        """Answer a request whose headers are too long or not HTTP."""
         self._server.refusals.note(f"requests with status {error.status}")
         content = json.dumps({"error": str(error)}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]

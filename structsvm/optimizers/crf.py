@@ -264,7 +264,7 @@ class CRF:
         return None
 
     def _report(self, objective: float, norm: float, trials: int = 0, step: float = 1.0) -> bool:
-        """Record a point and pass it to the callback; True if training shall stop."""
+        """Record a point and pass it to the callback; return True if training should stop."""
         seconds = time.perf_counter() - self._start
         self.progress.append((len(self.progress) + 1, seconds, objective, norm))
         point = Progress(len(self.progress), seconds, objective, norm, self.w_, trials, step)

@@ -244,7 +244,7 @@ class Pairs(GramSpace):
 
 @check_kernel.register
 def _(problem: JointKernelProblem, kernel: Kernel) -> None:
-    """Every kernel will do: the problem has its own."""
+    """Accept every kernel: the problem has its own."""
 
 
 @gram_space.register

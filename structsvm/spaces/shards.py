@@ -47,7 +47,7 @@ def shard_seed(seed: int, shard: int) -> int:
 
 
 def padded(n_weights: int) -> np.ndarray:
-    """Zeros for so many weights, in whole blocks."""
+    """Zeros for this many weights, in whole blocks."""
     return np.zeros(-(-n_weights // BLOCK) * BLOCK)
 
 

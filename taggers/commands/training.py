@@ -165,7 +165,7 @@ def _resume(
 def check_ready(columns: Columns, options: Mapping[str, Any]) -> None:
     """Raise ValueError for a template if the file has ready features."""
     if columns.format.ready and "template" in options:
-        raise ValueError(f"--template has no effect on {columns.format.title}, which has ready features")
+        raise ValueError(f"--template has no effect on {columns.format.title}, which contains features")
 
 
 def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes: bool) -> None:

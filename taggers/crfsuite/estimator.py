@@ -101,7 +101,7 @@ class CRF(Estimator):
         self._failed = False  # the last training, so that the file of an older model does not count
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Train on sequences of items with their labels; score each iteration on held-out ones, if given."""
+        """Train on sequences of items with their labels; score each iteration on any held-out ones."""
         if (X_dev is None) != (y_dev is None):
             raise ValueError("pass both X_dev and y_dev, or neither")
         if self.keep_tempfiles:

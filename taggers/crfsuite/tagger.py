@@ -93,14 +93,14 @@ class Tagger:
         return self._features
 
     def tag(self, xseq: Any = None) -> list[str]:
-        """The labels of a sequence, or of that of `set`."""
+        """The labels of a sequence; by default, of the one passed to `set`."""
         model = self._opened()
         if xseq is not None:
             self.set(xseq)
         return [model.names[k] for k in model.tag(self._current())]
 
     def marginal(self, y: str, pos: int) -> float:
-        """The probability of a label at a position of the sequence of `set` or `tag`."""
+        """The probability of a label at a position of the last sequence passed to `set` or `tag`."""
         model, features = self._opened(), self._current()
         if self._marginals is None:
             self._marginals = model.marginals(features)
@@ -116,7 +116,7 @@ class Tagger:
         return [dict(zip(model.names, row, strict=True)) for row in self._marginals.tolist()]
 
     def probability(self, yseq: Sequence[str]) -> float:
-        """The probability of all labels of the sequence of `set` or `tag`."""
+        """The probability of these labels together, for the last sequence passed to `set` or `tag`."""
         model, features = self._opened(), self._current()
         if len(yseq) != features.n_tokens:
             raise ValueError(f"{len(yseq)} labels for {features.n_tokens} items")
@@ -161,7 +161,7 @@ class Tagger:
         return found
 
     def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
-        """Write the weights as text, to the standard output without a file name."""
+        """Write the weights as text to a file, or to standard output if there is no file name."""
         text = "".join(f"{line}\n" for line in _lines(self.info()))
         if filename is None:
             sys.stdout.write(text)

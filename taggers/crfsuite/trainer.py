@@ -37,7 +37,7 @@ SAID: set[str] = set()  # about parameters, once in a process
 
 
 class BaseTrainer:
-    """Collect labelled sequences, and train a model of them.
+    """Collect labelled sequences, and train a model on them.
 
     Parameters
     ----------

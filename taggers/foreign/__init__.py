@@ -55,6 +55,6 @@ def read_model(
             raise ValueError(f"it asks for {needed >> 20:,} MB, over {MULTIPLE} times the size of the file")
     except (OSError, ValueError) as error:
         raise ModelFileError(
-            f"{path} cannot be read as a model of {reader.program}: {error}; copy or make the file again."
+            f"{path} cannot be read as a model of {reader.program}: {error}; copy or create the file again."
         ) from error
     return replace(model, parameters={"class": "SequenceTagger"})

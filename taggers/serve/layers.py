@@ -35,7 +35,7 @@ class Layers:
         self.n_labels = len(pipeline.parts) if first is None else len(first.names)
 
     def cost(self, n_tokens: int) -> int:
-        """How long it takes to tag so many tokens, in the unit of `Learner.cost`."""
+        """How long it takes to tag this many tokens, in the unit of `Learner.cost`."""
         return n_tokens * COST
 
     def split(self, text: str) -> list[Sentence]:

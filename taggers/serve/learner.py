@@ -94,7 +94,7 @@ class Learner:
         return len(self.tagger.model_.names)
 
     def cost(self, n_tokens: int) -> int:
-        """How long it takes to tag or learn so many tokens, in no particular unit."""
+        """How long it takes to tag or learn this many tokens, in no particular unit."""
         return n_tokens * (self.n_labels + FEATURES) ** 2
 
     def split(self, text: str) -> list[Sentence]:
@@ -119,7 +119,7 @@ class Learner:
         ]
 
     def check_asked(self, *, margins: bool, probabilities: bool) -> None:
-        """Refuse probabilities that nobody calibrated."""
+        """Refuse probabilities if the model is not calibrated."""
         if probabilities and self.tagger.model_.temperature == 1:
             raise Refused(
                 "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate"
@@ -181,7 +181,7 @@ class Learner:
 
 
 def sentences_of(record: dict[str, Any]) -> tuple[list[list[Token]], list[list[Any]]]:
-    """X and y of a record, as taggers take them."""
+    """X and y of a record, in the form that taggers accept."""
     X = [[token if isinstance(token, str) else tuple(token) for token in tokens] for tokens in record["X"]]
     y = [[set(label) if isinstance(label, list) else label for label in labels] for labels in record["y"]]
     return X, y

@@ -300,7 +300,7 @@ def _check_alike(facts: list[dict[str, Any]], *, same_labels: bool) -> None:
     """
     first = facts[0]
     if first["ready"]:
-        raise DataError("has ready features, which a cluster does not support", first["file"])
+        raise DataError("already contains features, which a cluster does not support", first["file"])
     for one in facts:
         for name in ("format", "n_columns"):
             own, usual = one["columns"][name], first["columns"][name]

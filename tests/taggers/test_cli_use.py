@@ -377,7 +377,7 @@ def test_useless_training_and_comparison_are_reported(folder):
     assert b"no feature is left" in cut.stderr
     (folder / "items.txt").write_text("X\ta\nY\tb\n\n")
     items = ("train", "label", "items.txt", "--format", "crfsuite", "-o", "items.ssvm")
-    refused(run(*items, "--template", "w[0]", cwd=folder), 2, "which has ready features")
+    refused(run(*items, "--template", "w[0]", cwd=folder), 2, "which contains features")
 
 
 def test_more_labels_than_a_model_file_may_have_are_refused_before_training(folder):
