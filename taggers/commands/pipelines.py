@@ -98,7 +98,13 @@ def train_ud(
             "learn how to split plain text and uses rules instead",
             stacklevel=2,
         )
-    elif "split" in layers and not raw.joined:
+    if pipeline.splitter is not None and not pipeline.splitter.knows_sentences:
+        warnings.warn(
+            f"{columns.name}: the sentences do not show where the next one begins (most have no mark at "
+            "their end), so the model splits plain text into sentences only at newlines",
+            stacklevel=2,
+        )
+    if pipeline.splitter is not None and not raw.joined:
         warnings.warn(
             f"{columns.name}: every token is followed by a space (no SpaceAfter=No), so the model splits "
             "plain text only at spaces, not before punctuation",

@@ -84,6 +84,20 @@ class RawText:
         return sum(" " in token.form for token in self.tokens) / max(len(self.tokens), 1)
 
 
+def varied(raw: RawText) -> RawText:
+    """The text with sentences that follow each other in all ways that its script knows.
+
+    Without spaces between words, nothing, a space or a line end follows a sentence. Elsewhere, if most
+    sentences begin a line, every other one of them follows a space instead.
+    """
+    joins = raw.joins[:-1]
+    if raw.unspaced:
+        joins = ["", " ", "\n"] * len(joins)
+    elif 2 * joins.count("\n") > len(joins):
+        joins = [" " if number % 2 else join for number, join in enumerate(joins)]
+    return joined_text(raw.sentences, joins[: len(raw.sentences) - 1])
+
+
 def raw_text(data: bytes) -> RawText:
     """The text of a CoNLL-U file, whose lines must have been checked."""
     sentences = list(read_sentences(data))

@@ -9,6 +9,7 @@ words of the treebank match. A second tagger splits multiword tokens, see `tagge
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -19,7 +20,7 @@ import numpy as np
 from structsvm.files.codec import FLAG, Array, Field, Table, items, mapped, record, text
 from taggers.features.extract import KeyTable
 from taggers.formats._columns import Columns
-from taggers.formats.conllu_text import INSIDE, LABELS, OUTSIDE, SENTENCE, TOKEN, RawText
+from taggers.formats.conllu_text import INSIDE, LABELS, OUTSIDE, SENTENCE, TOKEN, RawText, joined_text, varied
 from taggers.formats.tokenizer import Token
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
@@ -51,6 +52,7 @@ UNSPACED = """
 BETWEEN = "c6[0]|c7[0]"  # the chunks around a space
 WIDTH = 16  # the most columns, those of multiword tokens
 N_CHUNKED, N_UNSPACED = 10, 3  # columns without those of the lexicon
+FEW = 50  # sentences that cannot show whether sentences without marks can be learned
 MANY = 0.01  # the share of tokens with spaces from which on the lexicon helps
 SEQUENCE = 2000  # characters of training text in one sequence, at least
 BLOCK = 1 << 16  # characters to label at once, so that memory does not grow with the text,
@@ -83,6 +85,11 @@ class Splitter:
     multiword: Multiword | None = None
     endings: dict[str, Words] = field(default_factory=dict)
     exceptions: dict[str, Words] = field(default_factory=dict)
+
+    @property
+    def knows_sentences(self) -> bool:
+        """Whether sentences also begin within lines."""
+        return bool({SENTENCE, SENTENCE.lower()} & {*self.model.names})
 
     @property
     def models(self) -> dict[str, TaggerModel]:
@@ -239,30 +246,58 @@ def _columns(
 
 def train_splitter(raw: RawText, **options: Any) -> Splitter:
     """Learn from a text with a label for each character."""
+    options = {"cutoff": 2, "epochs": 2, **options}
+    sentences, raw = _teaches_sentences(raw, options), varied(raw)
+    splitter = _train_characters(raw, sentences, options)
+    if raw.multiword:
+        own = [(one.form, tuple(one.words)) for one in raw.tokens]
+        tokens = [(start, *one) for start, one in zip(_begins(raw).tolist(), own, strict=True)]
+        splitter.multiword = train_multiword(raw.text, tokens, f"{TEMPLATE}, {EDITS}", **options)
+    return splitter
+
+
+def _begins(raw: RawText) -> np.ndarray:
+    """Where tokens begin."""
     codes = np.frombuffer(raw.labels.encode(), np.uint8)
-    begins = np.flatnonzero(np.isin(_upper(codes), (ord(SENTENCE), ord(TOKEN))))
-    forms = [token.form for token in raw.tokens]
+    return np.flatnonzero(np.isin(_upper(codes), (ord(SENTENCE), ord(TOKEN))))
+
+
+def _train_characters(raw: RawText, sentences: bool, options: dict[str, Any]) -> Splitter:
+    """Learn to split text into tokens, and into sentences if they can be learned."""
+    codes = _upper(np.frombuffer(raw.labels.encode(), np.uint8))
     template, lexicon, folds = TEMPLATE, None, None
     if raw.unspaced or raw.inner_spaces > MANY:
-        lexicon, folds = Lexicon.of([form.lower() for form in forms], begins, len(codes), single=raw.unspaced)
+        forms = [token.form.lower() for token in raw.tokens]
+        lexicon, folds = Lexicon.of(forms, _begins(raw), len(codes), single=raw.unspaced)
         chunked = f"{TEMPLATE}, {BETWEEN}, {matching(N_CHUNKED)}"
         template = f"{UNSPACED}, {matching(N_UNSPACED)}" if raw.unspaced else chunked
-    distinct, ids = np.unique(_upper(codes), return_inverse=True)
     block = Characters(raw.text)
     ptr = _sequences(block, codes)
+    if not sentences:
+        codes = np.where(codes == ord(SENTENCE), np.uint8(ord(TOKEN)), codes)
+    distinct, ids = np.unique(codes, return_inverse=True)
     gold = GoldLabels(ids.astype(np.int32), [chr(code) for code in distinct], ptr)
-    options = {"cutoff": 2, "epochs": 2, **options}
     tagger = SequenceTagger(template=template, inference="greedy", constrained=False, **options)
-    model = tagger.fit(_columns(block, ptr, lexicon, folds), gold).model_
-    del tagger
-    multiword = None
-    if raw.multiword:
-        tokens = [
-            (start, one.form, tuple(one.words))
-            for start, one in zip(begins.tolist(), raw.tokens, strict=True)
-        ]
-        multiword = train_multiword(raw.text, tokens, f"{TEMPLATE}, {EDITS}", **options)
-    return Splitter(model, lexicon, multiword)
+    return Splitter(tagger.fit(_columns(block, ptr, lexicon, folds), gold).model_, lexicon)
+
+
+def _teaches_sentences(raw: RawText, options: dict[str, Any]) -> bool:
+    """Whether sentences have marks at their ends, or else can be learned: tested on the end of the text."""
+    every = Counter(token.form[-1] for token in raw.tokens)
+    last = Counter(one.tokens[-1].form[-1] for one in raw.sentences)
+    marks = [char for char, count in last.items() if 2 * count >= every[char]]
+    if 2 * sum(last[char] for char in marks) >= len(raw.sentences):
+        return True
+    cut = len(raw.sentences) * 7 // 8
+    if cut < FEW:
+        return False
+    quiet = {name: value for name, value in options.items() if name != "callback"}
+    known = varied(joined_text(raw.sentences[:cut], raw.joins[: cut - 1]))
+    line_end = "" if raw.unspaced else " "
+    new = joined_text(raw.sentences[cut:], [join.replace("\n", line_end) for join in raw.joins[cut:-1]])
+    found = {one[0].start for one in _train_characters(known, True, quiet).split(new.text)}
+    gold = {at for at, label in enumerate(new.labels) if label.upper() == SENTENCE}
+    return 2 * 2 * len((gold & found) - {0}) >= len(gold) + len(found) - 2
 
 
 def _sequences(block: Characters, codes: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from structsvm.files import ModelFileError, load_model, save_model
 from taggers import commands, splitter
-from taggers.formats.conllu_text import raw_text
+from taggers.formats.conllu_text import joined_text, raw_text
 from taggers.formats.files import read_all
 from taggers.pipeline import Pipeline
 from taggers.splitter import Characters, Splitter, multiword
@@ -326,6 +326,42 @@ def test_clitics_become_words(alphabet, before, after, hidden):
     options = {"between": " ", "after": " ", "mark": ".", "make": make}
     share, _ = right(made(language, 400, 1, **options), made(language, 60, 2, **options))
     assert share > 0.9
+
+
+def sentence_starts(train, test, join):
+    """Where a splitter begins sentences in sentences that are joined, and where they begin."""
+    trained = splitter.train_splitter(raw_text(train.encode()))
+    gold = raw_text(test.encode())
+    raw = joined_text(gold.sentences, [join] * (len(gold.sentences) - 1))
+    wanted = {at for at, label in enumerate(raw.labels) if label in "Ss"}
+    return {tokens[0].start for tokens in trained.split(raw.text)}, wanted
+
+
+@pytest.mark.parametrize("join", ["", " ", "\n"])
+@pytest.mark.parametrize("documents", [0, 1])
+def test_sentences_without_spaces_are_found_however_they_are_joined(join, documents):
+    language, options = Language.of(1, KANA, (1, 3)), {"mark": "\u3002", "documents": documents}
+    found, wanted = sentence_starts(made(language, 200, 1, **options), made(language, 30, 2, **options), join)
+    assert len(found & wanted) > 0.9 * max(len(found), len(wanted))
+
+
+def test_sentences_are_found_within_lines_although_each_is_a_document():
+    language, options = Language.of(4, HEBREW, (1, 3), " "), {"between": " ", "after": " ", "mark": "."}
+    found, wanted = sentence_starts(
+        made(language, 200, 1, documents=1, **options), made(language, 30, 2, **options), " "
+    )
+    assert len(found & wanted) > 0.9 * max(len(found), len(wanted))
+
+
+def test_sentences_that_cannot_be_learned_end_at_newlines_with_a_note(tmp_path):
+    text = made(Language.of(1, KANA, (1, 3)), 100, 1)
+    (tmp_path / "train.conllu").write_text(text)
+    done = run("train", "ud", "train.conllu", "-o", "m.ssvm", cwd=tmp_path)
+    assert done.returncode == 0
+    assert b"splits plain text into sentences only at newlines" in done.stderr
+    raw = raw_text(text.encode())
+    lines = joined_text(raw.sentences, ["", "\n"] * 50).text
+    assert len(Pipeline.load(tmp_path / "m.ssvm").split(lines)) == len(lines.splitlines())
 
 
 WRITTEN = st.text(alphabet="abcd=|\\-'", min_size=1, max_size=6)
