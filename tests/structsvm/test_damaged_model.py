@@ -209,7 +209,7 @@ def test_a_forged_number_of_features_allocates_nothing(tmp_path, kind, name):
 
 
 def test_a_tracker_refuses_steps_that_would_never_end():
-    with pytest.raises(ValueError, match="K must be at most 1000000, got 10000000000"):
+    with pytest.raises(ValueError, match="K must be at most 1,000,000, got 10000000000"):
         binary.TrackingClassifier(K=10**10).fit(np.eye(2), [0, 1])
 
 
