@@ -94,6 +94,7 @@ def measure(
 def optimizers_with(file_order: bool, **changes: Any) -> Iterator[None]:
     """Change every optimizer that a tagger makes: the order of its passes, and attributes."""
     from taggers import trainer
+    from taggers.sources import memory
 
     make = trainer.new_optimizer
 
@@ -107,7 +108,10 @@ def optimizers_with(file_order: bool, **changes: Any) -> Iterator[None]:
             optimizer._shuffled = lambda: optimizer._held  # type: ignore[method-assign]
         return optimizer
 
-    with mock.patch.object(trainer, "new_optimizer", changed):
+    with (
+        mock.patch.object(trainer, "new_optimizer", changed),
+        mock.patch.object(memory, "new_optimizer", changed),
+    ):
         yield
 
 

@@ -210,7 +210,11 @@ def test_raw_text_becomes_valid_conllu(folder):
 def test_only_text_is_converted(folder):
     done = run("tag", "ud.ssvm", "dev.conllu", "--to", "conllu", cwd=folder)
     refused(done, 1, "--to converts plain text, but this file is in CoNLL-U")
-    refused(run("tag", "ud.ssvm", "dev.conllu", "--to", "json", cwd=folder), 2, "--to must be one of columns, conllu")
+    refused(
+        run("tag", "ud.ssvm", "dev.conllu", "--to", "json", cwd=folder),
+        2,
+        "--to must be one of columns, conllu",
+    )
 
 
 def test_a_treebank_without_lemmas_and_xpos_leaves_them_out_with_a_note(folder):
