@@ -332,7 +332,7 @@ class Optimizer(OptimizerOptions):
         return len(self._held) > 0
 
     @reads
-    def predict(self, X: Iterable[Any]) -> Any:
+    def predict(self, X: Iterable[Any] | Any) -> Any:
         """The best output for each pattern."""
         return self._space.predict(self.problem, self._fitted(), X)
 

@@ -181,7 +181,7 @@ def test_options_for_data_in_memory_are_refused_before_training(sources, place, 
     assert not (sources["folder"] / "m").exists()
 
 
-@pytest.mark.parametrize("place", [{}, {"memory": "1G"}], ids=str)
+@pytest.mark.parametrize("place", [{}, {"memory": "4G"}], ids=str)
 def test_settings_are_compared_on_held_out_data_from_every_source(sources, place):
     file = sources["folder"] / "train.txt"
 
