@@ -193,7 +193,9 @@ def check_output_features(features: Any, n_classes: int) -> np.ndarray:
 def best_columns(X: Any, n_columns: int, scores: Callable[[Any], np.ndarray]) -> np.ndarray:
     """The position of the highest score of each row of X, for a few rows at a time if scores are many."""
     step = max(1, MOST_SCORES // n_columns)
-    starts = range(0, max(X.shape[0], 1), step)
+    if step >= X.shape[0]:  # a slice of sparse rows would copy them
+        return np.argmax(scores(X), axis=1)
+    starts = range(0, X.shape[0], step)
     return np.concatenate([np.argmax(scores(X[at : at + step]), axis=1) for at in starts])
 
 
