@@ -45,7 +45,7 @@ class Option:
     low, above, high
         The smallest allowed number, the number that values must exceed, and the largest allowed number.
     choices
-        The allowed strings; for a number, strings that are allowed too.
+        The allowed strings; for a number, the strings and numbers that are allowed too.
     optional
         Whether None is allowed although it is not the default.
     valid
@@ -75,7 +75,7 @@ class Option:
     low: int | None = None
     above: float | None = None
     high: float | None = None
-    choices: tuple[str, ...] = ()
+    choices: tuple[str | float, ...] = ()
     optional: bool = False
     valid: Callable[[str, Any], None] | None = None
     flag: str = ""
@@ -122,14 +122,14 @@ class Option:
         """Raise ValueError for a value of the wrong type or out of range."""
         if value is None and (self.optional or self.initial is None):
             return
-        if isinstance(value, str) and value in self.choices:
+        if isinstance(value, str | float) and value in self.choices:
             return
         if self.valid is not None:
             self.valid(self.name, value)
         elif self.type in (int, float):
             self._check_number(value)
         elif self.choices:
-            raise ValueError(f"{self.name} must be one of {', '.join(self.choices)}, got {value!r}")
+            raise ValueError(f"{self.name} must be one of {', '.join(map(str, self.choices))}, got {value!r}")
         elif not self.fits(value):
             raise ValueError(f"{self.name} must be {KINDS[self.type]}, got {value!r}")
 

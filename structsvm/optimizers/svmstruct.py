@@ -46,7 +46,10 @@ class SVMStruct(SVMOptions, Optimizer):
     """
 
     C: float = option(
-        default=1.0, above=0, high=np.inf, help="The weight of the slacks; infinity for the hard margin."
+        default=1.0,
+        above=0,
+        choices=(np.inf,),
+        help="The weight of the slacks; infinity for the hard margin.",
     )
     epsilon: float = option(
         default=0.01, above=0, help="A constraint is violated if it exceeds its slack by more than this."
