@@ -295,9 +295,8 @@ def markdown(options: Iterable[Option], kinds: Mapping[str, tuple[str, ...]]) ->
 
 def _meaning(one: Option) -> str:
     text = one.help.replace("|", "\\|")
-    for values in one.needs.values():
-        if values != GIVEN:
-            text += f" Only for {', '.join(map(str, values))}."
+    needed = [f"`{name}` {', '.join(map(str, values))}" for name, values in one.needs.items() if values]
+    text += f" Only for {' or '.join(needed)}." if needed else ""
     return text + (" Fixed when you resume training." if one.fixed_on_resume else "")
 
 
