@@ -86,7 +86,7 @@ $(patsubst %,.venv/%.done,test package docs bench): .venv/%.done: .venv/run.done
 	@test -x .venv-oldest/bin/python || $(PYTHON) -m venv .venv-oldest
 	@$(PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
 	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt \
-		setuptools cython murmurhash
+		setuptools cython
 	@.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-oldest/constraints.txt \
 		--no-build-isolation --editable ".[sklearn,spacy,serve,dask]" dkpro-cassis pytest pytest-xdist hypothesis
 	@touch $@

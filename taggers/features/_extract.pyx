@@ -3,12 +3,10 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
-from murmurhash.mrmr cimport hash64
-
 from structsvm.signals cimport check_signals
 from taggers.formats._columns cimport Columns
 from taggers.features._gazetteer cimport Gazetteer, Matcher, put_matches
-from taggers.features._hash cimport MARKER_SEED, PATTERN_SEED, mix
+from taggers.features._hash cimport MARKER_SEED, PATTERN_SEED, mix, murmur
 from taggers.features._lexicon cimport Lexicon
 from taggers.features._table cimport KeyTable
 
@@ -363,7 +361,7 @@ def _restore(template, knowledge, lexicon_limit):
 
 def _seeded(str text, uint64_t seed):
     cdef bytes encoded = text.encode()
-    return hash64(<char*>encoded, len(encoded), seed)
+    return murmur(encoded, len(encoded), seed)
 
 
 def remap(const int32_t[::1] rows, const int64_t[::1] token_ptr, const int32_t[::1] new_row):

@@ -2,7 +2,8 @@
 """Hash texts to 64 bits, and mix hashes."""
 from libc.stdint cimport uint64_t
 
-from murmurhash.mrmr cimport hash64
+cdef extern from "taggers/features/murmur.h":
+    uint64_t murmur "taggers_murmur"(const char* text, Py_ssize_t n, uint64_t seed) noexcept nogil
 
 cdef enum:
     TEXT_SEED = 1       # as in spaCy's StringStore, so the attribute ids of a Doc are our hashes
@@ -12,7 +13,7 @@ cdef enum:
 
 cdef inline uint64_t hash_text(const char* text, Py_ssize_t n) noexcept nogil:
     """The hash of a value; 0, as in spaCy, for the empty text."""
-    return hash64(<void*>text, <int>n, TEXT_SEED) if n > 0 else 0
+    return murmur(text, n, TEXT_SEED) if n > 0 else 0
 
 
 cdef inline uint64_t mix(uint64_t key, uint64_t value) noexcept nogil:
