@@ -82,6 +82,7 @@ cdef int put_values(
     cdef const uint64_t* derived
     cdef uint64_t* out = values + plan.pad * plan.n_values
     for i in range(n):
+        lexicon.token = i
         for c in range(plan.n_sources):
             at = (first + i) * columns.width + plan.source_column[c]
             key = columns.key(at)
@@ -287,7 +288,7 @@ cdef class Extractor:
                 for sentence in range(columns.n_sentences):
                     first = columns.sentence_at[sentence]
                     n = columns.sentence_at[sentence + 1] - first
-                    lexicon.forget()
+                    lexicon.begin(sentence)
                     put_markers(&self.plan, values, n)
                     put_values(&self.plan, columns, lexicon, NULL, first, n, values)
                     token = values + self.plan.pad * self.plan.n_values
@@ -327,7 +328,7 @@ cdef class Extractor:
         for sentence in range(low, high):
             first = columns.sentence_at[sentence]
             n = columns.sentence_at[sentence + 1] - first
-            lexicon.forget()
+            lexicon.begin(sentence)
             put_markers(plan, values, n)
             put_values(plan, columns, lexicon, document, first, n, values)
             keys = values + (n + 2 * plan.pad) * plan.n_values

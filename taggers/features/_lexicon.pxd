@@ -25,6 +25,8 @@ cdef class Lexicon:
     cdef Recipe* recipes
     cdef uint64_t* values               # [room, width]: the hashes of each word's attributes, 0 for none
     cdef bint compiled                  # no attribute needs Python
+    cdef Py_ssize_t sentence            # of the columns that are read, for messages; -1 for a single word
+    cdef Py_ssize_t token               # the same within the sentence
     cdef list classes                   # what the recipes of word classes point into
 
     cdef inline const uint64_t* known(self, uint64_t key) noexcept nogil:
@@ -33,6 +35,7 @@ cdef class Lexicon:
         return self.values + row * self.width if row >= 0 else NULL
 
     cdef const uint64_t* entry(self, uint64_t key, const char* text, Py_ssize_t n) except NULL nogil
-    cdef int forget(self) except -1 nogil
+    cdef int begin(self, Py_ssize_t sentence) except -1 nogil
     cdef int _derive(self, uint64_t* values, const char* text, Py_ssize_t n) except -1
+    cdef bytes _value(self, Py_ssize_t at, str word)
     cdef int _classify(self, Py_ssize_t at, word_classes, int bits) except -1

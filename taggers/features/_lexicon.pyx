@@ -237,7 +237,7 @@ cdef class Lexicon:
         self.recipes = <Recipe*>calloc(self.width + 1, sizeof(Recipe))
         if self.recipes == NULL:
             raise MemoryError()
-        self.compiled = True
+        self.compiled, self.sentence = True, -1
         for i, name in enumerate(self.names):
             affix = AFFIX.fullmatch(name)
             self.recipes[i].n = int(affix[3]) if affix else 0
@@ -317,14 +317,29 @@ cdef class Lexicon:
                     found = word_class(&self.recipes[i], hash_text(text, n), hash_text(lower_text, n_lower))
                 values[i] = self.recipes[i].values[found] if found >= 0 else 0
             elif self.recipes[i].kind == PYTHON or not short_word:
-                value = (self.functions[i](word) or "").encode()
+                value = self._value(i, word)
                 values[i] = hash_text(value, len(value))
             else:
                 values[i] = word_attribute(&self.recipes[i], word, text, n, lower_text, n_lower)
         return 0
 
-    cdef int forget(self) except -1 nogil:
-        """Forget all words once there are too many; called between sentences."""
+    cdef bytes _value(self, Py_ssize_t at, str word):
+        """The value of an attribute that a Python function computes; b"" for none."""
+        try:
+            value = self.functions[at](word)
+            if value is None or isinstance(value, str):
+                return (value or "").encode()
+            found = f"returned {value!r}, which is neither a string nor None"
+        except MemoryError:
+            raise
+        except Exception as error:
+            found = f"raised {type(error).__name__}: {error}"
+        where = f" in sentence {self.sentence}, token {self.token}" if self.sentence >= 0 else ""
+        raise ValueError(f"the attribute {self.names[at]!r} of {word!r}{where} {found}; correct its function")
+
+    cdef int begin(self, Py_ssize_t sentence) except -1 nogil:
+        """Begin a sentence: forget all words if there are too many of them."""
+        self.sentence = sentence
         if self.words.n_rows > self.limit:
             with gil:
                 self.words = KeyTable()

@@ -77,6 +77,24 @@ def test_a_new_attribute_is_one_line(monkeypatch):
     assert parse_template("vowels[0]").patterns[0].text == "w.vowels[0]"
 
 
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (len, "the attribute 'size' of 'purr' in sentence 1, token 2 returned 4, which is neither a string"),
+        (int, "the attribute 'size' of 'purr' in sentence 1, token 2 raised ValueError: invalid literal"),
+    ],
+)
+def test_a_faulty_attribute_is_named_with_sentence_and_token(monkeypatch, function, message):
+    monkeypatch.setitem(ATTRIBUTES, "size", lambda text: function(text) if text == "purr" else None)
+    extractor = Extractor(parse_template("size[0]"))
+    columns = Columns.from_sentences([["Dogs", "bark"], ["Our", "cats", "purr"]])
+    for extract in (extractor.keys, lambda columns: extractor.rows(columns, KeyTable(), grow=True)):
+        with pytest.raises(ValueError, match=message):
+            extract(columns)
+    with pytest.raises(ValueError, match="the attribute 'size' of 'purr' r"):
+        Lexicon(["size"]).hashes("purr")
+
+
 @given(sentences, st.sampled_from([RICH, CRFPP]))
 def test_keys_agree_with_the_naive_twin(sentences, text):
     template = parse_template(text)
