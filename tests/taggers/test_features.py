@@ -88,9 +88,9 @@ def test_a_faulty_attribute_is_named_with_sentence_and_token(monkeypatch, functi
     monkeypatch.setitem(ATTRIBUTES, "size", lambda text: function(text) if text == "purr" else None)
     extractor = Extractor(parse_template("size[0]"))
     columns = Columns.from_sentences([["Dogs", "bark"], ["Our", "cats", "purr"]])
-    for extract in (extractor.keys, lambda columns: extractor.rows(columns, KeyTable(), grow=True)):
+    for extracted in (extractor.keys, lambda columns: extractor.rows(columns, KeyTable(), grow=True)):
         with pytest.raises(ValueError, match=message):
-            extract(columns)
+            extracted(columns)
     with pytest.raises(ValueError, match="the attribute 'size' of 'purr' r"):
         Lexicon(["size"]).hashes("purr")
 

@@ -47,7 +47,8 @@ def test_an_option_added_to_the_table_is_everywhere(tmp_path):
         check_parameters({"warmth": 2})
     Warm(warmth=2).fit(X, Y).save(tmp_path / "m")
     assert Warm.load(tmp_path / "m").warmth == 2
-    line = "| `warmth` | `--warmth` | `3` | `3` | `3` | `3` | `3` | How warm to begin. Only for `algorithm` larank. |\n"
+    defaults = "| `3` " * 5
+    line = f"| `warmth` | `--warmth` {defaults}| How warm to begin. Only for `algorithm` larank. |\n"
     assert line in table(options)
     with pytest.raises(ValueError, match=r"^warmth must be an integer of at least 1, got 0"):
         Warm(warmth=0).fit(X, Y)
