@@ -60,6 +60,10 @@ class ParseLearner:
             raise DataError(f"an answer must be the position of a candidate, or {NONE} for none of them")
         return value
 
+    def names_in(self, value: Any) -> list[str]:
+        """No labels: an answer is the position of a candidate."""
+        return []
+
     def valid(self, answer: Answer) -> bool:
         item, n = answer.item, 0
         if isinstance(item, dict) and item.keys() == {"text", "candidates"}:

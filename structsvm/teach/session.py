@@ -9,99 +9,49 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, Self
-
-import numpy as np
+from typing import Any, Self
 
 from structsvm.files.errors import DataError
 from structsvm.files.journal import Journal
-from structsvm.teach.answers import Answer, Answers, Record, item_id
+from structsvm.teach.answers import Answer, Answers, Record
+from structsvm.teach.contract import Learner
+from structsvm.teach.model import TaughtModel
 from structsvm.teach.progress import Progress
+from structsvm.teach.questions import SLICE, Question, Questions
+from structsvm.teach.tabs import Tabs
 
-MOST_TABS = 64
-QUEUE = 4  # the question, and those that the page shows after it
-CANDIDATES = 32  # questions that are ranked again before one of them is chosen
-SLICE = 25  # questions that `tidy` ranks at a time; an answer may wait for it, for a few milliseconds
-WITHIN = 1.0  # a smaller margin than this is within the margin of the SVM
 MOST_KEY = 64
 
 
-class Guess(Protocol):
-    """A model's answer to a question, as JSON for the page."""
-
-    value: Any
-    margins: list[float]
-
-
-class Learner(Protocol):
-    """The model of a session, and what it knows about questions and answers."""
-
-    task: str
-    kind: str  # how the page shows questions: spans, tokens or choice
-
-    def fresh(self) -> Self:
-        """The same learner before its first answer."""
-
-    def add_name(self, name: str) -> str:
-        """Make a label known; return it, or raise DataError for one that cannot be a label."""
-
-    def names(self) -> list[str]:
-        """The labels to choose from."""
-
-    def check(self, item: Any, value: Any) -> Any:
-        """A valid answer in its usual form, or DataError."""
-
-    def valid(self, answer: Answer) -> bool:
-        """Whether a journal can hold this question, value and guess; any label will do."""
-
-    def learn(self, answers: Sequence[Answer]) -> None:
-        """Learn answers; none of them may be skipped."""
-
-    def tidy(self) -> None:
-        """Keep the memory of the model within its bounds; called between answers."""
-
-    def guess(self, items: Sequence[Any]) -> list[tuple[Any, list[float]]] | None:
-        """For each question the answer and its margins; None if nothing is known yet."""
-
-    def rank(self, items: Sequence[Any]) -> tuple[np.ndarray, np.ndarray] | None:
-        """For each question how useful its answer is, and the smallest margin; None as in `guess`."""
-
-    def doubt(self, answers: Sequence[Answer]) -> list[tuple[float, list[int]]]:
-        """For each answer how much the model doubts it (positive if it disagrees), and where."""
-
-    def count(self, guess: Any, value: Any) -> tuple[int, int, int]:
-        """How many decisions of a guess are right, how many it has, and how many the answer has."""
-
-    def units(self, one: Answer, two: Answer) -> list[tuple[Any, Any]]:
-        """The decisions of two answers to a question, in pairs, to measure agreement."""
-
-    def explain(self, item: Any, at: int) -> dict[str, Any]:
-        """Why the model guesses what it does at one position, as JSON."""
-
-    def alternatives(self, item: Any, n: int) -> list[tuple[float | None, Any]]:
-        """The best answers with their scores, best first."""
-
-    def save(self, path: str | Path) -> None:
-        """Write a model file."""
-
-
-@dataclass
-class Question:
-    """A question in the queue: the position of its item in the pool, and why it was chosen."""
-
-    place: int
-    why: str
+class Answered(DataError):
+    """The question was answered in another tab."""
 
 
 class Session:
-    """Ask about the items of a pool, and keep the answers in a journal.
+    """Ask about the items of a pool, keep the answers in a journal, and teach them to a model.
 
-    random: the share of questions that are drawn at random; their progressive score is an honest estimate of
-    the model's score on the pool. All methods can be called from several threads.
+    All methods can be called from several threads.
+
+    Parameters
+    ----------
+    learner
+        A learner that has learned nothing.
+    pool
+        The items to ask about.
+    journal
+        The file that holds the answers; it is created if it does not exist.
+    by
+        The name of the annotator.
+    names
+        Labels to choose from, besides those that the learner knows.
+    random
+        The share of questions that are drawn at random; their progressive score is an honest estimate of the
+        model's score on the pool.
+    seed
+        The seed of the random choices.
     """
 
     def __init__(
@@ -115,25 +65,13 @@ class Session:
         random: float = 0.1,
         seed: int = 0,
     ) -> None:
-        if not 0 <= random <= 1:
-            raise ValueError(f"random must be between 0 and 1, got {random}")
-        self.by, self.random = by, random
+        self.by = by
         self.lock = threading.RLock()
         self.answers = Answers(learner.task)
         self.progress = Progress()
-        self.items: dict[str, Any] = {item_id(item): item for item in pool}
-        self.ids = list(self.items)
-        self.place = {id: place for place, id in enumerate(self.ids)}
-        self._rng = np.random.default_rng(seed)
-        self.open = np.ones(len(self.ids), bool)
-        self._useful = self._rng.random(len(self.ids))
-        self._margin = np.zeros(len(self.ids))
-        self._ranked = np.full(len(self.ids), -1)  # the number of answers learned when it was ranked
-        self._queue: list[Question] = []
-        self._tabs: OrderedDict[str, tuple[str, str]] = OrderedDict()  # (item, why) on the screen of each tab
-        self._first, self.learner = learner, learner.fresh()
-        self._rebuilding = threading.Lock()
-        self._stale = False  # whether the model has learned an answer that no longer counts
+        self.questions = Questions(pool, random=random, seed=seed)
+        self._tabs = Tabs(self.questions, self.answers)
+        self._model = TaughtModel(learner, self.answers, self.lock, self.questions.forget_ranks)
         self.journal = Journal(journal)
         try:
             self._begin(names)
@@ -154,8 +92,18 @@ class Session:
         for name in [*self.learner.names(), *names]:
             self.add_name(name)
         for id in self.answers.current:
-            self._set_open(id, False)
-        self._learn(self.answers.given())
+            self.questions.set_open(id, False)
+        self._model.learn(self.answers.given())
+
+    @property
+    def learner(self) -> Learner:
+        """The model of the session."""
+        return self._model.learner
+
+    @property
+    def _now(self) -> int:
+        """The number of answers that the model has learned."""
+        return len(self.answers.history)
 
     # -- questions ------------------------------------------------------------------------------
 
@@ -166,57 +114,28 @@ class Session:
         """
         with self.lock:
             if id is not None:
-                if id not in self.items and id not in self.answers.current:
-                    raise DataError("there is no such question; go to the next one")
-                self._show(tab, id, "review" if id in self.answers.current else "chosen")
-            elif tab not in self._tabs or not self._is_shown(tab):
-                self._release(tab)
-                if self._fill():
-                    chosen = self._queue.pop(0)
-                    self._show(tab, self.ids[chosen.place], chosen.why)
-                elif self._tabs:  # the last questions may be in tabs that were closed
-                    self._show(tab, *next(iter(self._tabs.values())))
-                else:
+                self._item(id)
+                self._tabs.show(tab, Question(id, "review" if id in self.answers.current else "chosen"))
+            elif self._tabs.question(tab) is None:
+                self._tabs.release(tab)
+                # The last questions may be in tabs that were closed.
+                chosen = self.questions.next(self.learner, self._now) or self._tabs.any()
+                if chosen is None:
                     return None
-            self._tabs.move_to_end(tab)
-            self._fill()
-            return self._questions([self._tabs[tab]])[0]
+                self._tabs.show(tab, chosen)
+            shown = self._tabs.use(tab)
+            return self._described([shown])[0]
 
-    def _is_shown(self, tab: str) -> bool:
-        """Whether the question of a tab still needs an answer."""
-        id, why = self._tabs[tab]
-        return why == "review" or id not in self.answers.current
-
-    def _show(self, tab: str, id: str, why: str) -> None:
-        self._release(tab)
-        if tab not in self._tabs and len(self._tabs) >= MOST_TABS:
-            self._release(next(iter(self._tabs)))
-        self._tabs[tab] = id, why
-        self._set_open(id, False)
-        self._queue = [question for question in self._queue if self.ids[question.place] != id]
-
-    def _release(self, tab: str) -> None:
-        """Remove the question from a tab; if it has no answer, it becomes open again."""
-        if tab in self._tabs:
-            id, _ = self._tabs.pop(tab)
-            shown = any(other == id for other, _ in self._tabs.values())
-            self._set_open(id, id not in self.answers.current and not shown)
-
-    def _set_open(self, id: str, is_open: bool) -> None:
-        if id in self.place:
-            self.open[self.place[id]] = is_open
-
-    def _questions(self, chosen: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-        """Questions (id and why) as JSON, with guesses."""
-        answers = [self.answers.current.get(id) for id, _ in chosen]
-        items = [self._item(id) for id, _ in chosen]
-        found: list[dict[str, Any]] = [
-            {"id": id, "item": item, "why": why, "answered": answer is not None}
-            for (id, why), item, answer in zip(chosen, items, answers, strict=True)
-        ]
-        for shown, answer in zip(found, answers, strict=True):
-            if answer is not None:
-                shown["value"] = answer.value
+    def _described(self, chosen: Sequence[Question]) -> list[dict[str, Any]]:
+        """Questions as JSON, with guesses."""
+        items = [self._item(question.id) for question in chosen]
+        found: list[dict[str, Any]] = []
+        for question, item in zip(chosen, items, strict=True):
+            answer = self.answers.current.get(question.id)
+            known = {} if answer is None else {"value": answer.value}
+            found.append(
+                {"id": question.id, "item": item, "why": question.why, "answered": bool(known), **known}
+            )
         for shown, guess in zip(found, self.learner.guess(items) or (), strict=False):
             shown["guess"], shown["margins"] = guess
         return found
@@ -224,50 +143,7 @@ class Session:
     def upcoming(self) -> list[dict[str, Any]]:
         """The next questions, with guesses."""
         with self.lock:
-            self._fill()
-            return self._questions([(self.ids[one.place], one.why) for one in self._queue[: QUEUE - 1]])
-
-    def _fill(self) -> bool:
-        """Fill the queue with open questions; False if there are none."""
-        queue = [one for one in self._queue if self.open[one.place]]
-        self._rank_again(np.array([one.place for one in queue], int))
-        queue = [  # drop questions that the model is sure of by now, unless drawn at random
-            one for one in queue if one.why == "random" or self._margin[one.place] < WITHIN
-        ] or queue[:1]  # fmt: skip
-        self._queue = queue
-        while len(queue) < QUEUE:
-            taken = [one.place for one in queue]
-            free = self.open.copy()
-            free[taken] = False
-            places = np.flatnonzero(free)
-            if not len(places):
-                break
-            queue.append(self._choose(places))
-        return bool(queue)
-
-    def _choose(self, places: np.ndarray) -> Question:
-        """The next of these questions: at random, or the most useful one."""
-        if self._rng.random() < self.random:
-            return Question(int(self._rng.choice(places)), "random")
-        most = min(CANDIDATES, len(places))
-        best = places[np.argpartition(-self._useful[places], most - 1)[:most]]
-        self._rank_again(best)
-        return Question(int(best[np.argmax(self._useful[best])]), "margin")
-
-    def _rank_again(self, places: np.ndarray) -> None:
-        """Update the rank of those questions that were ranked before the last answer."""
-        old = places[self._ranked[places] < len(self.answers.history)]
-        if len(old):
-            self._rank(old)
-
-    def _rank(self, places: np.ndarray) -> bool:
-        """Compute how useful these questions are now; False if the model knows nothing yet."""
-        ranked = self.learner.rank([self.items[self.ids[place]] for place in places])
-        if ranked is None:
-            return False
-        self._useful[places], self._margin[places] = ranked
-        self._ranked[places] = len(self.answers.history)
-        return True
+            return self._described(self.questions.upcoming(self.learner, self._now))
 
     # -- answers --------------------------------------------------------------------------------
 
@@ -280,30 +156,25 @@ class Session:
         with self.lock:
             if self._is_repeated(key):
                 return
-            known = self.answers.current.get(id)
-            if known is None and id not in self.items:
-                raise DataError("there is no such question; go to the next one")
+            item, known = self._item(id), self.answers.current.get(id)
             if known is not None and not again:
-                self._release(tab)
+                self._tabs.release(tab)
                 raise Answered("this question has been answered in another tab")
-            item = self.items[id] if known is None else known.item
             if value is not None:
                 value = self.learner.check(item, value)
             guess = self.learner.guess([item])
-            why = self._tabs.get(tab, ("", ""))
             answer = Answer(
-                id, item, value, None if guess is None else guess[0][0], why[1] if why[0] == id else "",
+                id, item, value, None if guess is None else guess[0][0], self._tabs.why(tab, id),
                 self.by, round(time.time(), 3),
             )  # fmt: skip
             self._append(answer.record(key))
             self._count(answer)
-            for other in [name for name, (shown, _) in self._tabs.items() if shown == id]:
-                self._release(other)
-            self._set_open(id, False)  # also after a restart, when no tab has asked for it
-            if known is not None and known.value is not None and known.value != value:
-                self._stale = True
-            if value is not None and (known is None or known.value != value):
-                self._learn([self.answers.current[id]])
+            self._tabs.release_answered(id)
+            before = None if known is None else known.value
+            if before is not None and before != value:
+                self._model.is_stale = True
+            if value is not None and before != value:
+                self._model.learn([self.answers.current[id]])
 
     def undo(self, tab: str, key: str) -> dict[str, Any] | None:
         """Take back the last answer, and show its question again; None if there is no answer."""
@@ -316,11 +187,12 @@ class Session:
             assert answer is not None
             self.progress.undo()
             if answer.value is not None:
-                self._stale = True
+                self._model.is_stale = True
             before = self.answers.current.get(answer.id)
-            self.items.setdefault(answer.id, answer.item)  # a colleague's, or of an earlier file
-            self._show(tab, answer.id, answer.why if before is None else "review")
-            (shown,) = self._questions([self._tabs[tab]])
+            self.questions.items.setdefault(answer.id, answer.item)  # a colleague's, or of an earlier file
+            question = Question(answer.id, answer.why if before is None else "review")
+            self._tabs.show(tab, question)
+            (shown,) = self._described([question])
             shown["draft"] = answer.value
             return shown
 
@@ -339,16 +211,15 @@ class Session:
         with self.lock:
             checked = []
             for answer in answers:
-                for name in getattr(self.learner, "names_in", lambda value: ())(answer.value):
+                for name in self.learner.names_in(answer.value):
                     self.add_name(name)
-                value = self.learner.check(answer.item, answer.value)
-                checked.append(Answer(**{**vars(answer), "value": value}))
+                checked.append(replace(answer, value=self.learner.check(answer.item, answer.value)))
             self.journal.extend([answer.record("") for answer in checked])
             for answer in checked:
                 self.answers.apply(answer.record(""))
                 self._count(answer)
-                self._set_open(answer.id, False)
-            self._learn(checked)
+                self.questions.set_open(answer.id, False)
+            self._model.learn(checked)
             return len(checked)
 
     def _is_repeated(self, key: str) -> bool:
@@ -366,10 +237,6 @@ class Session:
         if answer.guess is not None and answer.value is not None and answer.why in ("margin", "random"):
             counts = self.learner.count(answer.guess, answer.value)
         self.progress.add(answer.time, answer.why, counts)
-
-    def _learn(self, answers: Sequence[Answer]) -> None:
-        if answers:
-            self.learner.learn(answers)
 
     # -- the rest of the page -------------------------------------------------------------------
 
@@ -402,23 +269,19 @@ class Session:
 
     def _item(self, id: str) -> Any:
         answer = self.answers.current.get(id)
-        if answer is None and id not in self.items:
+        if answer is None and id not in self.questions.items:
             raise DataError("there is no such question; go to the next one")
-        return self.items[id] if answer is None else answer.item
+        return self.questions.items[id] if answer is None else answer.item
 
     def stats(self) -> dict[str, Any]:
         """Figures for the page; `certain` is the share of open questions outside the margin."""
         with self.lock:
             given = self.answers.n_given
-            ranked = self.open & (self._ranked >= 0)
-            seen = int(ranked.sum())
-            sure = int((ranked & (self._margin >= WITHIN)).sum())
-            current = not (self.open & (self._ranked < len(self.answers.history))).any()
-            shown = {id for id, _ in self._tabs.values() if id not in self.answers.current}
+            certain, enough = self.questions.certainty(self._now)
             return {
                 "answered": given, "skipped": len(self.answers.current) - given,
-                "open": int(self.open.sum()) + len(shown), "can_undo": bool(self.answers.history),
-                "certain": sure / seen if seen else None, "enough": bool(seen and sure == seen and current),
+                "open": self.questions.n_open + len(self._tabs.unanswered()),
+                "can_undo": bool(self.answers.history), "certain": certain, "enough": enough,
                 **self.progress.summary(),
             }  # fmt: skip
 
@@ -430,53 +293,22 @@ class Session:
         If answers were changed or taken back, a new model learns all current answers; otherwise, some open
         questions are ranked with the current model.
         """
-        if self._stale:
+        if self._model.is_stale:
             self.rebuild()
         with self.lock:
             self.learner.tidy()
-            old = np.flatnonzero(self.open & (self._ranked < len(self.answers.history)))
-            if not len(old):
-                return False
-            oldest = old[np.argsort(self._ranked[old], kind="stable")[:SLICE]]
-            return self._rank(oldest) and len(old) > SLICE
+            return self.questions.rank_oldest(self.learner, self._now)
 
     def rebuild(self) -> None:
         """Replace the model by one that has learned the current answers only.
 
         You can answer questions meanwhile; the new model learns these answers at the end.
         """
-        with self._rebuilding:
-            self._rebuild()
-
-    def _rebuild(self) -> None:
-        with self.lock:
-            self._stale = False
-            learner, given = self._first.fresh(), self.answers.given()
-            for name in self.answers.names:
-                learner.add_name(name)
-        try:
-            if given:
-                learner.learn(given)
-        except BaseException:
-            self._stale = True
-            raise
-        with self.lock:
-            known = {answer.id: answer for answer in given}
-            new = [answer for answer in self.answers.given() if known.get(answer.id) is not answer]
-            for name in self.answers.names:
-                learner.add_name(name)
-            if new:
-                learner.learn(new)
-            self.learner = learner
-            self._ranked[:] = -1
+        self._model.rebuild()
 
     def save(self, path: str | Path) -> None:
         """Write a model that has learned the current answers."""
-        with self._rebuilding:  # not the model that a rebuild is about to replace
-            if self._stale:
-                self._rebuild()
-            with self.lock:
-                self.learner.save(path)
+        self._model.save(path)
 
     def close(self) -> None:
         """Close the journal."""
@@ -487,7 +319,3 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-class Answered(DataError):
-    """The question was answered in another tab."""

@@ -160,7 +160,7 @@ def journals(folder: Path) -> Callable[[random.Random], None]:
     for name, answer in (("teach", ["B-PER", "O", "O", "B-LOC"]), ("parse teach", 1)):
         journal.unlink()
         with begin[name](journal).session as session:
-            for key, (id, item) in enumerate([*session.items.items()]):
+            for key, (id, item) in enumerate([*session.questions.items.items()]):
                 value = answer[: len(item["tokens"])] if isinstance(answer, list) else answer
                 session.answer("a", id, value, f"{key}")
             session.undo("a", "undo")

@@ -86,7 +86,7 @@ def test_explanations_and_doubts(tmp_path):
         answer(session, 10)
         question = session.question("a")
         session.answer("a", question["id"], 0, "wrong")
-        assert session.explain(session.ids[0], 0)["reasons"]
-        assert session.alternatives(session.ids[0]) == []
+        assert session.explain(session.questions.ids[0], 0)["reasons"]
+        assert session.alternatives(session.questions.ids[0]) == []
         session.rebuild()
         assert {doubt["id"] for doubt in session.doubts()} <= set(session.answers.current)

@@ -62,7 +62,7 @@ def test_every_sentence_is_asked_once_and_then_none_is_left(tmp_path):
     with started(tmp_path) as session:
         teach(session, len(POOL))
         assert session.question("a") is None
-        assert {answer.id for answer in session.answers.given()} == set(session.ids)
+        assert {answer.id for answer in session.answers.given()} == set(session.questions.ids)
         assert [answer.value for answer in session.answers.given()] == [
             truth({"item": answer.item}) for answer in session.answers.given()
         ]
@@ -342,16 +342,16 @@ def test_own_mistakes_are_doubted_until_they_are_reviewed(tmp_path):
 def test_explanations_and_alternatives(tmp_path):
     with started(tmp_path) as session:
         teach(session, 6)
-        found = session.explain(session.ids[0], 0)
+        found = session.explain(session.questions.ids[0], 0)
         assert found["label"] == "B-PER"
         assert found["reasons"]
-        alternatives = session.alternatives(session.ids[0])
+        alternatives = session.alternatives(session.questions.ids[0])
         assert alternatives[0][1] == session.learner.guess(POOL[:1])[0][0]
         assert len({tuple(labels) for _, labels in alternatives}) == len(alternatives) > 1
         with pytest.raises(DataError, match="outside"):
-            session.explain(session.ids[0], 4)
+            session.explain(session.questions.ids[0], 4)
         with pytest.raises(DataError, match="integer"):
-            session.explain(session.ids[0], "0")
+            session.explain(session.questions.ids[0], "0")
         with pytest.raises(DataError, match="no such question"):
             session.explain("x", 0)
 
@@ -361,7 +361,7 @@ def test_exact_models_give_scored_alternatives(tmp_path):
     with Session(learner, POOL, tmp_path / "j", names=["N", "X"]) as session:
         question = session.question("a")
         session.answer("a", question["id"], ["N", *["X"] * (len(question["item"]["tokens"]) - 1)], "k")
-        scores = [score for score, _ in session.alternatives(session.ids[0], 3)]
+        scores = [score for score, _ in session.alternatives(session.questions.ids[0], 3)]
         assert scores == sorted(scores, reverse=True)
         assert len(scores) == 3
 
@@ -523,7 +523,7 @@ def test_all_tabs_together_hold_a_bounded_number_of_questions(tmp_path):
     with started(tmp_path, pool=pool) as session:
         for tab in range(150):
             session.question(str(tab))
-        assert session.open.sum() >= 200 - 64
+        assert session.questions.n_open >= 200 - 64
 
 
 def test_the_journal_is_plain_json_lines(tmp_path: Path):
