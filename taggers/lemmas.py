@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from taggers.features.extract import Extractor, KeyTable
-from taggers.features.template import parse_template
+from taggers.features.template import Template, parse_template
 from taggers.features.word_classes import word_keys
 from taggers.formats._columns import Columns
 from taggers.labels.parts import JOINT
@@ -45,6 +45,12 @@ MOST_SEEN = 1 << 17  # lemmas to remember
 # The case; what to replace at the beginning, and with what; how much to remove at the end; what to put there.
 Edits = tuple[Callable[[str], str], str, str, int, str]
 Token = tuple[str, ...]  # form, part of speech and, if there are any, features
+
+
+def lemma_template(width: int) -> Template:
+    """Return the features of lemmas, from the first `width` columns of word, part of speech and features."""
+    text = TEMPLATE if width > 1 else TEMPLATE.replace("|p[0]", "").replace("short_shape[0], short", "short")
+    return parse_template(text).within(width)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -179,7 +185,7 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
     usual = {name for name, count in Counter(wanted.values()).items() if count >= RARE}
     learned = {token: name for token, name in wanted.items() if name in usual} or wanted
     width = len(next(iter(learned)))
-    template = parse_template(TEMPLATE).within(width)
+    template = lemma_template(width)
     tagger = MorphTagger(template=template, order=0, **{"epochs": EPOCHS, **options})
     tagger.fit([[token] for token in learned], [[name] for name in learned.values()])
     remembered = _wrong(tagger, wanted) | (_wrong_with_others(tagger, counts) if width > 2 else {})

@@ -32,12 +32,20 @@ def attribute_gold(example: Example, names: list[str]) -> Gold:
 
 def entity_gold(example: Example) -> Gold:
     """Return the entities as IOB2 labels."""
+    gold: Gold
     if same_tokens(example):
         strings = example.reference.vocab.strings
         pairs = example.reference.to_array([ENT_IOB, ENT_TYPE]).tolist()
         named = {pair: _iob(pair[0], strings[pair[1]]) for pair in set(map(tuple, pairs))}
-        return [named[iob, type_] for iob, type_ in pairs]
-    return [_from_biluo(label) for label in example.get_aligned_ner()]
+        gold = [named[iob, type_] for iob, type_ in pairs]
+    else:
+        gold = [_from_biluo(label) for label in example.get_aligned_ner()]
+    if negative := next((one for one in gold if one is not None and one[1:].startswith("-!")), None):
+        raise ValueError(
+            f"an entity has the label {negative[2:]!r}, but known errors cannot be learned; "
+            "mark their tokens as missing, or give the right entity"
+        )
+    return gold
 
 
 def span_gold(example: Example, key: str) -> Gold:

@@ -16,9 +16,8 @@ from spacy.training import Example
 from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
-from taggers.features.template import parse_template
 from taggers.labels.parts import values
-from taggers.lemmas import TEMPLATE, Lemmatizer, edited, is_script, script
+from taggers.lemmas import Lemmatizer, edited, is_script, lemma_template, script
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline
 from taggers.spacy.component import FILE, precision
@@ -86,7 +85,7 @@ class StructSVMLemmatizer(StructSVMTagger):
 
     def _new(self) -> MorphTagger:
         self.memory = None
-        template = parse_template(TEMPLATE).within(len(self.chosen_columns or self.COLUMNS))
+        template = lemma_template(len(self.chosen_columns or self.COLUMNS))
         return MorphTagger(**{"template": template, "order": 0, **self.options})
 
     def _load(self, path: str | Path) -> SequenceTagger:

@@ -60,7 +60,8 @@ class PhrasePipe(SequencePipe):
         batch, ids, names = self._label(docs)
         model = self.model.model_
         found: list[list[schemes.Span]] = [[] for _ in batch.bounds[1:]]
-        if model.labels.outer != "none" and names:
+        # A model that has learned nothing finds no phrases, although all labels have the same score.
+        if model.labels.outer != "none" and names and model.n_features:
             tokens, labels = batch.tokens.tolist(), [names[k] for k in ids.tolist()]
             for doc, first, end in batch.sentences():
                 at = batch.bounds[doc]

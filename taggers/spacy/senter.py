@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from spacy.attrs import SENT_START
-from spacy.language import FactoryMeta
+from spacy.language import FactoryMeta, Language
 from spacy.pipeline.senter import senter_score
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -107,12 +107,29 @@ class StructSVMSenter(StructSVMTagger):
                 f"{self.name!r} splits text by its characters, so it cannot learn from examples; add it to "
                 "frozen_components under [training], or train it without a model file"
             )
+        if not example.reference.has_annotation("SENT_START"):
+            return [None] * len(example.predicted)
         if same_tokens(example):
             values = example.reference.to_array(SENT_START).tolist()
         else:
             values = example.get_aligned("SENT_START")
-        # -1 comes as a number of 64 bits without a sign where tokens differ.
-        return [(START if value == 1 else INSIDE) if value else None for value in values]
+        # Like spaCy's own senter: where there are boundaries, unset tokens are inside a sentence.
+        return [None if value is None else START if value == 1 else INSIDE for value in values]
+
+    @property
+    def hide_labels(self) -> bool:
+        return True
+
+    def _adapt(self, examples: list[Example], nlp: Language | None) -> None:
+        empty = len(examples) == 1  # what nlp.initialize() without examples passes
+        if not empty and not any(label for example in examples for label in self._gold(example)):
+            super()._all([])  # raises the error
+
+    def _all(self, labels: list[str]) -> list[str]:
+        return sorted({*labels, START, INSIDE})
+
+    def add_label(self, label: str) -> int:
+        raise NotImplementedError(f"the labels of {self.name!r} are {START} and {INSIDE}, and no others")
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[np.ndarray]) -> None:
         names = scores.names if isinstance(scores, Predicted) else self.model.model_.names

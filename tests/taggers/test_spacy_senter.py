@@ -164,9 +164,11 @@ def test_sentences_are_learned_where_the_tokens_differ():
     gold = Doc(nlp.vocab, words=words, spaces=spaces, sent_starts=starts)
     other = Doc(nlp.vocab, words=["Dogs", "don't", "sleep", ".", "Cats", "purr", "."],
                 spaces=[True, True, False, True, True, False, False])  # fmt: skip
-    labels = ["S", "I", "I", "I", "I", "S", None, "I"]
+    labels = ["S", "I", "I", "I", "I", "S", "I", "I"]
     assert senter._gold(Example(nlp.make_doc(gold.text), gold)) == labels
     assert senter._gold(Example(other, gold)) == [labels[0], *labels[2:]]
+    bare = Doc(nlp.vocab, words=words, spaces=spaces)
+    assert senter._gold(Example(nlp.make_doc(gold.text), bare)) == [None] * len(words)
 
 
 def test_a_model_of_other_labels_is_refused():

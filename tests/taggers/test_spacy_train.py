@@ -1,13 +1,17 @@
 """`spacy train` on our own files of columns, with the configs that we ship."""
 
+import json
 import subprocess
 import sys
+from itertools import chain
 
 import pytest
 
 spacy = pytest.importorskip("spacy")
 
+from spacy.cli.evaluate import evaluate as spacy_evaluate  # noqa: E402
 from spacy.cli.train import train as spacy_train  # noqa: E402
+from spacy.tokens import DocBin  # noqa: E402
 
 from structsvm.files.errors import DataError  # noqa: E402
 from taggers.commands import evaluate  # noqa: E402
@@ -15,7 +19,7 @@ from taggers.spacy.__main__ import config  # noqa: E402
 from taggers.spacy.batches import make_batcher  # noqa: E402
 from taggers.spacy.reader import make_reader  # noqa: E402
 from tests.taggers.sentences import as_columns, as_universal, sentences, with_lemmas  # noqa: E402
-from tests.taggers.spacy_docs import as_entity_columns  # noqa: E402
+from tests.taggers.spacy_docs import as_entity_columns, examples  # noqa: E402
 
 MADE = {"pos": as_universal, "chunk": as_columns, "ner": as_entity_columns}
 COMPONENT = {"pos": "structsvm_tagger", "chunk": "structsvm_chunker", "ner": "structsvm_ner"}
@@ -193,3 +197,53 @@ def test_help_is_not_an_error():
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "NAME is pos, morph" in done.stdout
+
+
+def as_docs(path, task, seed):
+    """The sentences of a task as a `.spacy` file."""
+    docs = [one.reference for one in examples(spacy.blank("en").vocab, 100, seed)]
+    for doc in docs if task == "all" else ():
+        for token in doc:
+            token.pos_, token.lemma_, token.is_sent_start = "X", token.lower_, token.i == 0
+            token.set_morph("Number=Sing")
+    DocBin(docs=docs, store_user_data=True).to_disk(path)
+
+
+SCORES = {
+    "pos": ["tag_acc"], "chunk": ["spans_chunks_f"], "ner": ["ents_f"], "senter": ["sents_f"],
+    "ud": ["pos_acc", "morph_acc", "lemma_acc"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("task", SCORES)
+def test_the_shipped_configs_train_and_evaluate_on_spacy_files(task, tmp_path):
+    for name, seed in (("train", 0), ("dev", 1)):
+        as_docs(tmp_path / f"{name}.spacy", "all" if task in ("ud", "senter") else task, seed)
+    (tmp_path / "config.cfg").write_text(config(task), encoding="utf-8")
+    paths = {f"paths.{name}": str(tmp_path / f"{name}.spacy") for name in ("train", "dev")}
+    if task == "ner":  # once as users do
+        command = [
+            "train",
+            "config.cfg",
+            "--output",
+            "out",
+            *chain(*((f"--{k}", v) for k, v in paths.items())),
+        ]
+        done = subprocess.run(
+            [sys.executable, "-m", "spacy", *command],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    else:
+        inputs = {f"corpora.{name}.inputs": ["TAG"] for name in ("train", "dev")} if task == "chunk" else {}
+        if task == "senter":
+            inputs = {f"corpora.{name}.sentences": 5 for name in ("train", "dev")}
+        spacy_train(tmp_path / "config.cfg", tmp_path / "out", overrides=paths | inputs)
+    best = json.loads((tmp_path / "out" / "model-best" / "meta.json").read_text())["performance"]
+    assert {name for name in SCORES[task] if best[name] > 0.95} == {*SCORES[task]}
+    if task == "ner":
+        found = spacy_evaluate(str(tmp_path / "out" / "model-best"), tmp_path / "dev.spacy")
+        assert found["ents_f"] == pytest.approx(best["ents_f"])
