@@ -112,8 +112,9 @@ TRAINING = Table(
     Field("parameters", mapped(), "the options of the tagger"),
     Field("files", record(
         {"format": text(NAMES), "inputs": items(COLUMN_NUMBER), "label": COLUMN_NUMBER},
-        {"n_columns": whole(high=MOST), "parts": items(text(COLUMN))}, empty=True,
-    ), "the format and the columns of the training file"),
+        {"n_columns": whole(high=MOST), "parts": items(text(COLUMN)), "header": text(utf8=True)},
+        empty=True,
+    ), "the format and the columns of the training file; the header of the label column of a table"),
     Field("temperature", number(1e-6, 1e6), "the temperature of calibrated probabilities", 1.0),
     Field("bias", mapped(number()), "constants that were added to the scores of labels", {}),
     Field("state.", Arrays(finite=False), "with `--keep-state`: the training state, for exact resumption"),

@@ -29,9 +29,7 @@ def compare(
     of the two models' answers, sentence by sentence, with at least the same difference.
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.formats.registry import column_number
-
-        label = None if column is None else column_number(column)
+        label = column
         found = commands.compare_models(
             first, second, file, label=label, format=format, encoding=encoding, jobs=jobs
         )

@@ -52,8 +52,6 @@ def convert(
     structsvm convert model.crfsuite -o model.ssvm
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.formats.registry import column_number
-
         saving = {"dtype": dtype, "prune": prune, "keep_names": keep_names or None}
         given = {name: value for name, value in saving.items() if value is not None}
         labels = {"--to": to, "--from": source, "--column": column}
@@ -65,18 +63,10 @@ def convert(
                 raise ValueError("a model is not written to standard output; add -o MODEL")
             commands.convert_model(file, output, **given)
             return
-        if to is None:
-            raise ValueError(
-                "add --to with the scheme that the labels shall have: IOB1, IOB2, IOBES or BILUO"
-            )
-        for name in given:
-            flag = f"--{name.replace('_', '-')}"
-            raise ValueError(
-                f"{flag} has no effect, as {file} is not a model of another program; leave it out"
-            )
-        label = -1 if column is None else column_number(column)
+        if to is None or given:
+            commands.check_convertible(file, [f"--{name.replace('_', '-')}" for name in given])
         repaired = commands.convert(
-            file, output, to=to, source=source, label=label, format=format, encoding=encoding
+            file, output, to=to, source=source, label=column, format=format, encoding=encoding
         )
         if repaired:
             report(f"repaired {counted(repaired, 'label')} out of place")

@@ -51,9 +51,9 @@ def evaluate(
     structsvm evaluate tagged.txt
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.formats.registry import column_numbers
+        from taggers.formats.registry import column_choice
 
-        label = None if column is None else column_numbers(column)
+        label = None if column is None else column_choice(column)
         models, data = (None, model) if file is None else (model, file)
         if raw:
             if models is None or label is not None or strict or bias or format not in ("auto", "conllu"):

@@ -76,12 +76,12 @@ def tag(
     CoNLL-U files the margin is written to MISC, as Margin=0.87.
     """
     with told_in_one_sentence("taggers.commands") as commands:
-        from taggers.formats.registry import column_numbers
+        from taggers.formats.registry import column_choice
 
         commands.tag(
             model, file, output, nbest=nbest, scores=scores, probabilities=probabilities, replace=replace,
             format=format, encoding=encoding, jobs=jobs, to=to,
-            label=None if column is None else column_numbers(column),
+            label=None if column is None else column_choice(column),
             classes=classes or None, gazetteers=gazetteer or None,
             bias=numbers_of(bias, "--bias", "LABEL=NUMBER"),
         )  # fmt: skip

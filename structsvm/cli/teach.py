@@ -71,13 +71,11 @@ def teach(
     the page ends in a random token; set the environment variable STRUCTSVM_TOKEN to keep it across restarts.
     """
     with told_in_one_sentence("taggers.teach.commands", extra="serve") as commands:
-        from taggers.formats.registry import column_number
-
         given = {name: value for name, value in options.items() if value not in (None, [])}
         teaching = commands.teach(
             task, file, output, labels=[name for name in labels.split(",") if name.strip()], model=model,
             begin=begin or (), merge=merge or (), journal=journal, annotator=annotator, random=random,
-            inputs=None if columns is None else [column_number(part) for part in columns.split(",")],
+            inputs=None if columns is None else columns.split(","),
             format=format, encoding=encoding, **given,
         )  # fmt: skip
         run(teaching, export or (), host=host, port=port, no_browser=no_browser, allow_hosts=allow_host or ())

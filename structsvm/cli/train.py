@@ -72,7 +72,7 @@ def train(
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
-        from taggers.formats.registry import column_number, column_numbers
+        from taggers.formats.registry import column_choice
 
         if layers is not None and task != "ud":
             raise ValueError("--layers chooses the layers of train ud; leave it out")
@@ -84,8 +84,8 @@ def train(
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tagger = commands.train(
                 task, file, output, format=format, encoding=encoding, callback=progress, **options,
-                inputs=None if columns is None else [column_number(part) for part in columns.split(",")],
-                label=None if column is None else column_numbers(column),
+                inputs=None if columns is None else columns.split(","),
+                label=None if column is None else column_choice(column),
             )  # fmt: skip
         if not quiet:
             found = {name: bool(options[name]) for name in ("fit_bias", "calibrate")}

@@ -54,7 +54,6 @@ def tune(
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
-        from taggers.formats.registry import column_number
         from taggers.tuning import ROUNDS
 
         if budget is not None and trials is not None:
@@ -74,8 +73,8 @@ def tune(
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tuned = commands.tune(
                 task, file, output, dev=dev, budget=budget if trials or budget else "120s", trials=trials,
-                inputs=None if columns is None else [column_number(part) for part in columns.split(",")],
-                label=None if column is None else column_number(column), format=format, encoding=encoding,
+                inputs=None if columns is None else columns.split(","),
+                label=column, format=format, encoding=encoding,
                 progress=None if quiet else show, callback=progress, **options,
             )  # fmt: skip
         if not quiet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from taggers.commands.export import convert_file, warn_of_dropped
 from taggers.foreign import find_reader
 from taggers.formats.base import Layer
 from taggers.formats.exchange import TARGETS
-from taggers.formats.files import encoded, read_all
+from taggers.formats.files import encoded, open_columns
 from taggers.labels import schemes
 from taggers.model import TaggerModel
 from taggers.options import SCHEMES
@@ -25,7 +26,7 @@ def convert(
     *,
     to: str,
     source: str | None = None,
-    label: int = -1,
+    label: int | str | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
 ) -> int:
@@ -36,8 +37,7 @@ def convert(
     if to in TARGETS:
         if source is not None:
             raise ValueError("--from names a scheme, and --to a format; leave out --from")
-        place = None if label == -1 else label
-        dropped = convert_file(file, output, to=to, label=place, format=format, encoding=encoding)
+        dropped = convert_file(file, output, to=to, label=label, format=format, encoding=encoding)
         warn_of_dropped(str(file), dropped)
         return 0
     if to not in SCHEMES:
@@ -48,7 +48,8 @@ def convert(
         if scheme == "none":
             raise ValueError("labels can only be converted between IOB1, IOB2, IOBES and BILUO")
     check_output(output, file)
-    columns = read_all(file, format, wanted=(label,), encoding=encoding)
+    with open_columns(file, format, encoding=encoding) as opened:
+        columns = opened.read([-1 if label is None else opened.label(label)])
     sentences = columns.labels(0)
     source = source or schemes.detect(sentences)
     if source == "none":
@@ -73,6 +74,22 @@ def foreign_program(file: str | Path) -> str | None:
     """Return the program that wrote the file, if it is a model that we can convert."""
     reader = find_reader(file)
     return None if reader is None else reader.program
+
+
+def check_convertible(file: str | Path, flags: Sequence[str]) -> None:
+    """Raise ValueError for flags of models, or for no --to: the file is not a model of another program."""
+    if str(file) != "-":
+        with open(file, "rb") as opened:
+            if opened.read(4) == b"PK\3\4":
+                raise ValueError(
+                    f"{file} is a model of structsvm already; set --dtype, --prune and --keep-names when you "
+                    "train it"
+                )
+    for flag in flags:
+        raise ValueError(f"{flag} has no effect, as {file} is not a model of another program; leave it out")
+    raise ValueError(
+        "add --to with a label scheme (IOB1, IOB2, IOBES or BILUO) or a format such as jsonl or columns"
+    )
 
 
 def convert_model(

@@ -48,7 +48,7 @@ def evaluate(
     model: TaggerModel | str | Path | None,
     file: str | Path,
     *,
-    label: int | None = None,
+    label: int | str | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
     strict: str | None = None,
@@ -128,14 +128,14 @@ def _reliability(model: TaggerModel, columns: Columns, gold: list[list[str]]) ->
 def _read_labelled(
     model: TaggerModel,
     file: str | Path,
-    label: int | None = None,
+    label: int | str | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
 ) -> Columns:
     """Read the model's input columns and, as the last column, the gold labels."""
     with open_inputs(model, file, format, encoding=encoding) as opened:
         inputs = input_columns(model, opened)
-        columns = opened.read([*inputs, label_column(model, opened.format, opened.name, label)])
+        columns = opened.read([*inputs, label_column(model, opened, label)])
     if columns.format.ready and format == AUTO:
         check_fit(model, columns)
     if columns.format is CONLLU and columns.wanted[-1] == COLUMN["feats"]:
@@ -242,7 +242,7 @@ def compare_models(
     second: TaggerModel | str | Path,
     file: str | Path,
     *,
-    label: int | None = None,
+    label: int | str | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
     jobs: int = 1,

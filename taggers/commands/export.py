@@ -89,7 +89,7 @@ def convert_file(
     output: str | Path,
     *,
     to: str,
-    label: int | None = None,
+    label: int | str | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
 ) -> list[str]:
@@ -102,7 +102,8 @@ def convert_file(
         if opened.format.name == "text":
             opened.format = TextAsRecords(None)
         dropped: list[str] = []
-        write_documents(_read(opened, label, dropped), output, to, opened.format.name)
+        place = None if label is None else opened.label(label)
+        write_documents(_read(opened, place, dropped), output, to, opened.format.name)
     return dropped
 
 

@@ -6,8 +6,8 @@ import re
 import warnings
 from codecs import BOM_UTF8
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,8 @@ def own_format(model: TaggerModel) -> Format:
     return FORMATS[model.files.get("format", usual)]
 
 
-def open_inputs(
-    model: TaggerModel, file: str | Path, format: str, **options: Any
-) -> AbstractContextManager[Opened]:
+@contextmanager
+def open_inputs(model: TaggerModel, file: str | Path, format: str, **options: Any) -> Iterator[Opened]:
     """Open a file for the model; `options` are those of `open_columns`.
 
     A model of ready features already knows the format.
@@ -48,7 +47,9 @@ def open_inputs(
     if (task := model.files.get("task")) in IN_SPACY:
         raise ValueError(f"this model {IN_SPACY[task]}")
     known = own_format(model).name if format == AUTO and model.template is None else format
-    return open_columns(file, known, **options)
+    with open_columns(file, known, **options) as opened:
+        opened.format = opened.format.of_model(model.files)
+        yield opened
 
 
 def input_columns(model: TaggerModel, opened: Opened) -> list[int]:
@@ -61,7 +62,14 @@ def input_columns(model: TaggerModel, opened: Opened) -> list[int]:
         return []
     needed = max(model.template.width, 1)
     if type(format) is type(own_format(model)):
-        return list((model.files.get("inputs") or range(needed))[:needed])
+        own = list((model.files.get("inputs") or range(needed))[:needed])
+        if not set(own) & set(opened.numbering()):
+            return own
+        if needed > 1:
+            raise DataError(
+                f"a column that the model reads ({' and '.join(map(str, own))}, counted from 0) numbers the "
+                "tokens of each sentence; remove it: the columns must be those of the training file", name,
+            )  # fmt: skip
     if needed > 1:
         raise DataError(
             f"the model needs {needed} columns, such as words and parts of speech, but this file is in "
@@ -70,7 +78,13 @@ def input_columns(model: TaggerModel, opened: Opened) -> list[int]:
     return opened.inputs()[:1]
 
 
-def label_column(model: TaggerModel, format: Format, name: str, chosen: int | None = None) -> int:
+def label_column(model: TaggerModel, opened: Opened, chosen: int | str | None = None) -> int:
+    """Return the column of the file for the model's labels, given what a user chose."""
+    chosen = None if chosen is None else opened.label(chosen)
+    return _label_column(model, opened.format, opened.name, chosen)
+
+
+def _label_column(model: TaggerModel, format: Format, name: str, chosen: int | None = None) -> int:
     """Return the column for the model's labels."""
     if chosen is not None:
         return chosen
@@ -82,9 +96,9 @@ def label_column(model: TaggerModel, format: Format, name: str, chosen: int | No
     return next(iter(parts.values())) if parts else format.label_elsewhere(name)
 
 
-def chosen_column(model: TaggerModel, label: int | Sequence[int] | None) -> int | None:
+def chosen_column(model: TaggerModel, label: int | str | Sequence[int] | None) -> int | str | None:
     """Return the label column that a user chose; None for all columns of a joint label."""
-    if label is None or isinstance(label, int):
+    if label is None or isinstance(label, int | str):
         return label
     if sorted(label) != sorted(COLUMN[part] for part in model.parts):
         has = f"the columns {'+'.join(model.parts)}" if model.parts else "one column"
@@ -110,7 +124,7 @@ def replaced_columns(
     if parts and chosen is None:
         return [(column, part) for part, column in parts.items()]
     if replace or format.replaces:
-        column = label_column(model, format, name, chosen)
+        column = _label_column(model, format, name, chosen)
         return [(column, part_in(model, format, column))]
     return []
 

@@ -20,10 +20,12 @@ from taggers.conlleval import evaluate as compare
 from taggers.dependencies.checks import checked_heads
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
+from taggers.formats.columns import FORMAT as PLAIN
 from taggers.formats.conllu import COLUMN
+from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.conllu_text import raw_text
-from taggers.formats.files import Opened, encoded, open_columns, read_all
+from taggers.formats.files import Opened, encoded, open_columns
 from taggers.labels.checks import warn_of_unknown, warn_of_upos
 from taggers.model import TaggerModel
 from taggers.pipeline import (
@@ -187,7 +189,19 @@ def _absent(columns: Columns) -> list[str]:
 
 
 def read(path: str | Path, encoding: str) -> Columns:
-    return read_all(path, "conllu", wanted=WANTED, encoding=encoding)
+    """Read a CoNLL-U file; name what another file is instead."""
+    with open_columns(path, encoding=encoding) as opened:
+        found = opened.format
+        if found is not CONLLU and (found is not PLAIN or opened.separator == " "):
+            what = f"this file is in {found.title}"
+            if found is PLAIN:
+                what = f"spaces separate the {opened.n_columns} columns of this file"
+            raise DataError(
+                f"CoNLL-U is needed, with {CONLLU.n_columns} columns that tabs separate, but {what}; for "
+                "other files, train single taggers with train pos, chunk, ner or label", opened.name,
+            )  # fmt: skip
+        opened.format = CONLLU
+        return opened.read(WANTED)
 
 
 def evaluate_columns(

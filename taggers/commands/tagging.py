@@ -49,7 +49,7 @@ def tag(
     scores: bool = False,
     probabilities: bool = False,
     replace: bool = False,
-    label: int | Sequence[int] | None = None,
+    label: int | str | Sequence[int] | None = None,
     classes: Any = None,
     gazetteers: Any = None,
     bias: dict[str, float] | None = None,
@@ -69,6 +69,8 @@ def tag(
     constants to add to the scores of labels. to: "conllu" converts plain text to CoNLL-U; other formats
     hold documents, with the offsets of labels if the input has a text.
     """
+    if to is None and str(file) != "-" and Path(file).is_dir():
+        to = "brat"  # a folder becomes a folder
     if to is not None:
         check_target(to)
     documents = to not in (None, "conllu")
@@ -119,7 +121,8 @@ def tag(
     ) as opened:
         inputs = input_columns(model, opened)
         _check_room(opened.format, opened.name, nbest, scores, probabilities)
-        replaced = replaced_columns(model, opened.format, opened.name, replace=replace, chosen=column)
+        chosen = None if column is None else opened.label(column)
+        replaced = replaced_columns(model, opened.format, opened.name, replace=replace, chosen=chosen)
         if label is not None and not replaced:
             raise ValueError("--column has no effect without --replace, as labels are appended; leave it out")
         parts = [part for _, part in replaced]

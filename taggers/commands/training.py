@@ -20,6 +20,7 @@ from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
 from taggers.labels.checks import (
+    all_mark_phrases,
     check_scheme,
     warn_of_gold,
     warn_of_training_labels,
@@ -46,8 +47,8 @@ def train(
     file: str | Path,
     output: str | Path,
     *,
-    inputs: Sequence[int] | None = None,
-    label: int | Sequence[int] | None = None,
+    inputs: Sequence[int | str] | None = None,
+    label: int | str | Sequence[int] | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
     **options: Any,
@@ -69,7 +70,7 @@ def train(
     _check_output(output, (file, to.dev, *([] if template is None else template_parts(template))), to)
     if label is None and task == "morph":
         label = MORPHOLOGY
-    labels = [label] if label is None or isinstance(label, int) else list(label)
+    labels = [label] if label is None or isinstance(label, int | str) else list(label)
     with _source(kind, file, to, format=format, encoding=encoding, inputs=inputs, labels=labels) as source:
         facts = source.survey(task)
         held_out: list[Any] = (
@@ -189,6 +190,11 @@ def _warn_of_labels(
         warnings.warn(f"all tokens have the label {gold.names[0]}; is this the right column?", stacklevel=3)
     elif schemes:
         warn_of_training_labels(columns, gold, model.labels.outer)
+    elif model.parameters.get("class") == "PosTagger" and all_mark_phrases(gold.names):
+        warnings.warn(
+            f"{columns.name}: the labels mark phrases, such as {min(set(gold.names) - {'O'})}, and train pos "
+            "learns them as parts of speech; use train ner or train chunk", stacklevel=3,
+        )  # fmt: skip
     warn_of_typos(columns, gold)
     if held_out is not None:
         warn_of_gold(held_out.labels(place), model.names, model.labels.outer, held_out.name, "the model's")

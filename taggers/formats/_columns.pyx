@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memchr
 
 from taggers.formats._scan cimport (
-    AMBIGUOUS,
     NO_COMMENTS,
     NO_FAULT,
     OTHER_COMMENTS,
@@ -173,9 +172,7 @@ cdef class Columns:
         return resolved
 
     def _explain(self, int fault, int found, Py_ssize_t line):
-        if fault == AMBIGUOUS:
-            what = f"a comment or the token #, as both have {found} columns; remove such comments"
-        elif fault == WRONG_ID:
+        if fault == WRONG_ID:
             what = f"the first column is not a {self.format.title} token number; try the format columns"
         else:
             what = self.format.wrong_count(found, self.n_columns, self.separator)

@@ -6,7 +6,6 @@ cdef enum Fault:
     NO_FAULT
     WRONG_COUNT       # a line has another number of columns than the first one
     WRONG_ID          # the first column is not a token number
-    AMBIGUOUS         # a comment with as many columns as a token
 
 cdef enum:            # values of `ColumnFormat.comments`
     NO_COMMENTS

@@ -88,15 +88,6 @@ cdef int32_t count_columns(const char* data, Py_ssize_t start, Py_ssize_t end, b
     return split_runs(&s, start, end, unused, unused)
 
 
-cdef bint is_comment(const Scanner* s, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
-    """Whether a line that begins with #, before the first token of a sentence, is a comment."""
-    if s.comments != OTHER_COMMENTS:
-        return s.comments == ALL_COMMENTS
-    if end - start < 2 or not is_space(s.data[start + 1]):
-        return False
-    return s.n_columns == 0 or count_columns(s.data, start, end, s.tabs) != s.n_columns
-
-
 cdef bint has_key(const char* data, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
     """Whether a line looks like `# key = value`."""
     cdef Py_ssize_t i = start + 2
@@ -105,6 +96,17 @@ cdef bint has_key(const char* data, Py_ssize_t start, Py_ssize_t end) noexcept n
     while i < end and not is_space(data[i]):
         i += 1
     return i > start + 2 and i + 2 < end and memcmp(data + i, b" = ", 3) == 0
+
+
+cdef bint is_comment(const Scanner* s, Py_ssize_t start, Py_ssize_t end) noexcept nogil:
+    """Whether a line that begins with #, before the first token of a sentence, is a comment."""
+    if s.comments != OTHER_COMMENTS:
+        return s.comments == ALL_COMMENTS
+    if end - start < 2 or not is_space(s.data[start + 1]):
+        return False
+    if s.n_columns == 0 or has_key(s.data, start, end):
+        return True
+    return count_columns(s.data, start, end, s.tabs) != s.n_columns
 
 
 cdef inline bint is_token(const Scanner* s, Py_ssize_t start, Py_ssize_t end, bint inside) noexcept nogil:
@@ -153,12 +155,6 @@ cdef void scan(Scanner* s) noexcept nogil:
             if token > s.sentences[sentence]:
                 sentence += 1
                 s.sentences[sentence] = token
-        elif (
-            s.data[start] == b"#" and s.comments == OTHER_COMMENTS and token == s.sentences[sentence]
-            and has_key(s.data, start, end)
-        ):
-            s.fault, s.fault_line, s.fault_count = AMBIGUOUS, line, s.n_columns
-            return
         else:
             s.ends[token] = <int32_t>end
             s.lines[token] = line

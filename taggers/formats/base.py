@@ -7,7 +7,7 @@ the module's name to `taggers.formats.NAMES`. Nothing else in the project compar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from taggers.formats._scan import find_last_boundary
@@ -80,6 +80,33 @@ class Format(ABC):
     def of_file(self, head: Sequence[str]) -> Format:
         """Return the format of a file with these first lines: this one, or one that knows its columns."""
         return self
+
+    def of_model(self, files: Mapping[str, Any]) -> Format:
+        """Return the format for a model whose training file is described by `files`."""
+        return self
+
+    def column(self, name: str) -> int:
+        """Return the number of a column that a user names or counts from 0; -1 is the last one."""
+        if name.lower() in self.names:
+            return self.names.index(name.lower())
+        try:
+            return int(name)
+        except ValueError:
+            from structsvm.validation import meant  # with numpy: only for the error
+
+            known = f" or one of {', '.join(self.names)}" if self.names else f" for {self.title}"
+            raise ValueError(
+                f"column must be a number (0 is the first, -1 the last){known}, got {name!r}"
+                f"{meant(name, self.names)}"
+            ) from None
+
+    def choose(self, name: str) -> tuple[Format, int]:
+        """Return the format for a file whose label column a user names or counts, and its number."""
+        return self, self.column(name)
+
+    def own_label(self, name: str) -> int:
+        """Return the label column by default, or raise DataError if it is not clear; name: of the file."""
+        return self.label
 
     # cut(data, start) returns where the last complete sentence ends, if after `start`; otherwise 0.
     cut: Callable[[bytes, int], int] = staticmethod(find_last_boundary)

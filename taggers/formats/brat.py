@@ -55,7 +55,9 @@ class BratFormat(RecordFormat):
             yield _document(one["brat"], one["text"], one["ann"], 1, inside)
 
     def dump(self, records: Sequence[Record]) -> bytes:
-        raise ValueError("brat's annotation is a folder of files; name it with -o FOLDER")
+        if len(records) != 1:
+            raise ValueError("brat's annotation is a folder of files; name it with -o FOLDER")
+        return self._spans(records[0], scheme_of(records))  # of a single .ann
 
     def files(self, records: Sequence[Record]) -> Iterator[tuple[str, bytes]]:
         scheme = scheme_of(records)
@@ -66,19 +68,28 @@ class BratFormat(RecordFormat):
             yield f"{name}.txt", record.text.encode()
             if record.value("label") is None:
                 continue
-            lines = []
-            for at, span in enumerate(char_spans(record, scheme), 1):
-                text = record.text[span.start : span.end].replace("\n", " ").replace("\r", " ")
-                label = re.sub(r"\s", "_", span.label)
-                lines.append(f"T{at}\t{label} {span.start} {span.end}\t{text}\n")
-            yield f"{name}.ann", "".join(lines).encode()
+            yield f"{name}.ann", self._spans(record, scheme)
+
+    def _spans(self, record: Record, scheme: str) -> bytes:
+        lines = []
+        for at, span in enumerate(char_spans(record, scheme), 1):
+            text = record.text[span.start : span.end].replace("\n", " ").replace("\r", " ")
+            label = re.sub(r"\s", "_", span.label)
+            lines.append(f"T{at}\t{label} {span.start} {span.end}\t{text}\n")
+        return "".join(lines).encode()
 
 
 def listing(folder: Path) -> bytes:
     """The documents of a folder as lines of JSON; files without `.ann` are not annotated."""
     texts = sorted(folder.rglob("*.txt"))
-    if not any(text.with_suffix(".ann").exists() for text in texts):
+    alone = [text for text in texts if not text.with_suffix(".ann").exists()]
+    if len(alone) == len(texts):
         raise DataError("is a folder without brat's .txt and .ann files", str(folder))
+    if alone:
+        warnings.warn(
+            f"{folder}: {len(alone)} of {len(texts)} .txt files have no .ann, so they count as not annotated "
+            f"(the first is {alone[0].relative_to(folder)}); an .ann may be empty", stacklevel=6,
+        )  # fmt: skip
     lines = []
     for path in texts:
         annotation = path.with_suffix(".ann")

@@ -18,8 +18,8 @@ class ColumnFormat(Format):
 
     tabs: one tab separates columns; otherwise runs of spaces and tabs do where the first line has no tab.
     comments: which lines before the first token of a sentence are comments: those that begin with ``#``
-        ("all"), those that begin with ``#`` and a space and have another number of columns than tokens
-        ("other"), or none ("").
+        ("all"), those that begin with ``#`` and a space and have another number of columns than tokens or
+        look like ``# key = value`` ("other"), or none ("").
     numbered: the first column numbers the tokens; lines with ranges (3-4) and empty nodes (5.1) are skipped.
     open_ended: lines may continue after the last column.
     """

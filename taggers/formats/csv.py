@@ -7,11 +7,24 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from taggers.formats.records import MISSING, Reading, Record, RecordFormat, Values, of_words
+from structsvm.files.errors import DataError
+from structsvm.validation import meant
+from taggers.formats.base import Format
+from taggers.formats.records import (
+    DEFAULTS,
+    MISSING,
+    Reading,
+    Record,
+    RecordFormat,
+    Values,
+    of_words,
+)
+from taggers.formats.records import FIELDS as COLUMNS
 from taggers.formats.tokenizer import Token
 
 # What headers call the columns, in lower case.
@@ -27,16 +40,101 @@ FIELDS = {
     "chunk": "chunk", "chunk_tag": "chunk",
     "pos": "upos", "pos_tag": "upos", "upos": "upos", "xpos": "xpos", "lemma": "lemma", "feats": "feats",
 }  # fmt: skip
+KNOWN = {*SENTENCE, *DOCUMENT, *WORD, *FIELDS, "start", "end", ""}
+INDEX = {name: place for place, name in enumerate(COLUMNS)}
 GAPS = ("", MISSING)
 NAN = ("nan", "null", "none", "<na>", "na", "n/a")  # words to pandas, but not to us
+LONGEST = 60  # tokens of a sentence, before a warning about a table without sentences
 LARGEST = 1 << 24  # characters of a field
 
 
 class TableFormat(RecordFormat):
-    """Labels are written back into their column; all other cells stay."""
+    """Labels are written back into their column; all other cells stay. Each file has an object of its own.
+
+    header: the names of the file's columns. chosen: which of them has the labels; None lets `FIELDS` decide,
+    and "" means none. added: the name of a new column for the labels of a table without them.
+    """
 
     name = "csv"
     title = "a table (CSV or TSV)"
+    header: tuple[str, ...] = ()
+    chosen: str | None = None
+    added: str = "label"
+
+    def of_file(self, head: Sequence[str]) -> TableFormat:
+        line = head[0].removeprefix("\xef\xbb\xbf").encode("latin-1").decode(errors="replace") if head else ""
+        return self.of_header(next(csv.reader([line], delimiter=_delimiter(line)), []))
+
+    def of_header(self, header: Sequence[str]) -> TableFormat:
+        """Return the format of a table with this header."""
+        found = TableFormat()
+        found.header = tuple(name.strip().lower() for name in header)
+        return found
+
+    def labelled_by(self, chosen: str) -> TableFormat:
+        """Return the format of the same table with another label column."""
+        found = self.of_header(self.header)
+        found.chosen = chosen
+        return found
+
+    def of_model(self, files: Mapping[str, Any]) -> Format:
+        header = files.get("header")
+        if header in self.header:
+            return self.labelled_by(header)
+        phrases = files.get("task", "label") in ("ner", "chunk", "label")
+        if self._default() not in (None, "pos") or (header is None and not phrases):
+            return self
+        found = self.labelled_by("")  # do not replace parts of speech by other labels
+        found.added = header or "label"
+        return found
+
+    def column(self, name: str) -> int:
+        found = self._named(name)
+        if found in WORD:
+            return INDEX["form"]
+        if found not in FIELDS:
+            raise ValueError(f"the column {found!r} cannot be an input; choose one of {self._known()}")
+        return INDEX[FIELDS[found]]
+
+    def choose(self, name: str) -> tuple[Format, int]:
+        found = self._named(name)
+        if found in (*WORD, *SENTENCE, *DOCUMENT):
+            what = f"the column {found!r} cannot have the labels; choose another of {self._known()}"
+            raise ValueError(what)
+        return self.labelled_by(found), self.label
+
+    def own_label(self, name: str) -> int:
+        strange = [one for one in self.header if one and one not in KNOWN]
+        if strange and self._default() in (None, "pos"):
+            what = f"no column is called label, tag or ner; choose one with --column: {self._known()}"
+            raise DataError(what, name, 1)
+        return self.label
+
+    def label_header(self) -> str | None:
+        """The column with the labels in the file."""
+        if self.chosen is not None:
+            return self.chosen
+        names = {FIELDS[name]: name for name in reversed(self.header) if name in FIELDS}
+        return next((names[field] for field in DEFAULTS if field in names), None)
+
+    def _default(self) -> str | None:
+        """Return the same as `label_header`, but pos for all parts of speech."""
+        found = self.label_header()
+        return "pos" if found is not None and FIELDS.get(found) in ("upos", "xpos") else found
+
+    def _named(self, name: str) -> str:
+        """The header that a user named or counted."""
+        if name.strip().lower() in self.header:
+            return name.strip().lower()
+        try:
+            return self.header[int(name)]
+        except (ValueError, IndexError):
+            raise ValueError(
+                f"the table has no column {name!r}; choose one of {self._known()}{meant(name, self.header)}"
+            ) from None
+
+    def _known(self) -> str:
+        return ", ".join(name for name in self.header if name)
 
     def matches(self, head: Sequence[str]) -> bool:
         if not head or not head[0].strip():
@@ -45,8 +143,7 @@ class TableFormat(RecordFormat):
         for delimiter in ",;\t":
             names = [name.strip().strip('"').lower() for name in line.split(delimiter)]
             if len(names) > 1 and any(name in WORD for name in names):
-                known = {*SENTENCE, *DOCUMENT, *FIELDS, "start", "end", ""}
-                others = [name for name in names if name in known]
+                others = [name for name in names if name in KNOWN and name not in WORD]
                 # One token per line has two columns too: ask for a sentence number there, or for a comma.
                 if any(name in SENTENCE for name in names) or (delimiter != "\t" and others):
                     return True
@@ -60,14 +157,14 @@ class TableFormat(RecordFormat):
             at = line + data.count(b"\n", 0, error.start)
             what = f"byte 0x{data[error.start]:02x} is not valid UTF-8; set the encoding, such as latin-1"
             raise reading.refuse(what, at) from None
-        delimiter = max(",;\t", key=text.partition("\n")[0].count)
+        delimiter = _delimiter(text.partition("\n")[0])
         rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
         try:
             header = next(rows)
             table = [(rows.line_num, row) for row in rows]
         except (csv.Error, StopIteration) as error:
             raise reading.refuse(f"is not a table: {error}", 1) from None
-        return table_records(header, table, reading, delimiter)
+        return table_records(header, table, reading, self, delimiter)
 
     def dump(self, records: Sequence[Record]) -> bytes:
         out = io.StringIO(newline="")
@@ -81,15 +178,25 @@ class TableFormat(RecordFormat):
         return out.getvalue().encode()
 
 
+def _delimiter(line: str) -> str:
+    return max(",;\t", key=line.count)
+
+
 class Table:
     """The cells of a document, to write them again: the header, its rows and which column has the labels."""
 
-    def __init__(self, header: list[str], rows: list[list[str]], label: int | None, delimiter: str) -> None:
-        self.header, self.rows, self.label, self.delimiter = header, rows, label, delimiter
+    def __init__(
+        self, header: list[str], rows: list[list[str]], label: int | None, delimiter: str, added: str
+    ) -> None:
+        self.header, self.rows, self.label, self.delimiter, self.added = header, rows, label, delimiter, added
 
 
 def table_records(
-    header: Sequence[str], table: Iterable[tuple[int, Sequence[str]]], reading: Reading, delimiter: str = ","
+    header: Sequence[str],
+    table: Iterable[tuple[int, Sequence[str]]],
+    reading: Reading,
+    format: TableFormat,
+    delimiter: str = ",",
 ) -> Iterator[Record]:
     """Yield the documents of a table, or its sentences if no column names documents."""
     lower = [str(name).strip().lower() for name in header]
@@ -105,9 +212,11 @@ def table_records(
     for at, name in enumerate(lower):
         if name in FIELDS:
             columns.setdefault(FIELDS[name], at)
-    label = next(
-        (columns[name] for name in ("label", "ner", "chunk", "upos", "xpos") if name in columns), None
-    )
+    found = format.label_header()
+    label = lower.index(found) if found in lower else None
+    if format.chosen is not None:
+        columns = {field: at for field, at in columns.items() if at != label and field != "label"}
+        columns |= {} if label is None else {"label": label}
     start, end = _place(lower, ("start",)), _place(lower, ("end",))
     group: list[tuple[int, Sequence[str]]] = []
     breaks: list[int] = []  # where sentences begin in the group
@@ -118,7 +227,8 @@ def table_records(
             rows = [list(row) for _, row in group]
             yield _table_record(
                 group, breaks, columns, word, start, end, reading,
-                Table(list(header), rows, label, delimiter), name=last["document"] or last["sentence"],
+                Table(list(header), rows, label, delimiter, format.added),
+                name=last["document"] or last["sentence"],
             )  # fmt: skip
         group.clear()
         breaks.clear()
@@ -147,7 +257,18 @@ def table_records(
         if row[word] == "":
             raise reading.refuse("the word is empty", number)
         group.append((number, row))
+    if places["sentence"] is None and len(breaks) == 1:
+        _warn_of_one_sentence([row[word] for _, row in group], reading)
     yield from ended()
+
+
+def _warn_of_one_sentence(words: Sequence[str], reading: Reading) -> None:
+    """Warn if the words of a table without sentences are probably several of them."""
+    if len(words) > LONGEST or any(word in (".", "!", "?") for word in words[:-1]):
+        warnings.warn(
+            f"{reading.name}: no column is called sentence and no empty row separates sentences, so "
+            f"{len(words)} tokens are one sentence; add a column sentence with its number", stacklevel=5,
+        )  # fmt: skip
 
 
 def _place(names: Sequence[str], known: Sequence[str]) -> int | None:
@@ -194,7 +315,7 @@ def _kept_rows(records: Sequence[Record]) -> Iterator[list[Any]]:
     """The rows that were read, with new labels, and scores in a last column."""
     first: Table = records[0].raw
     scored = any(record.scores is not None for record in records)
-    yield [*first.header, *(["label"] if first.label is None else []), *(["score"] if scored else [])]
+    yield [*first.header, *([first.added] if first.label is None else []), *(["score"] if scored else [])]
     for record in records:
         raw: Table = record.raw
         values = record.value("label") or [None] * len(raw.rows)

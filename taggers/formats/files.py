@@ -165,6 +165,30 @@ class Opened:
                 self._check_size(1)
                 self.held += self._next(max(CHUNK, len(self.held)))
 
+    def column(self, column: int | str) -> int:
+        """Return the number of a column; a string is a name or number that a user gave."""
+        return column if isinstance(column, int) else self.format.column(column)
+
+    def label(self, column: int | str | None) -> int:
+        """Return the number of the label column; None is the default of the format."""
+        if column is None:
+            return self.format.own_label(self.name)
+        if isinstance(column, str):
+            self.format, column = self.format.choose(column)
+        return column
+
+    def numbering(self) -> list[int]:
+        """Return the columns that number the tokens of each sentence: they hold no words."""
+        if self.format.names or self.format.ready or self.n_columns == 1:
+            return []
+        rows = [
+            line.split("\t") if self.separator == "\t" else re.split("[ \t]+", line.strip(" \t"))
+            for line in self.head
+            if not line.startswith(("-DOCSTART-", "# "))
+        ]
+        values = list(zip(*(row for row in rows if len(row) == self.n_columns), strict=True))
+        return [column for column, cells in enumerate(values) if _counts(cells)]
+
     def inputs(self, label: int | None = None) -> list[int]:
         """Return the columns to read by default, words first, given the label column.
 
@@ -174,14 +198,8 @@ class Opened:
             return []
         if self.format.names or self.n_columns == 1:
             return [self.format.words]
-        rows = [
-            line.split("\t") if self.separator == "\t" else re.split("[ \t]+", line.strip(" \t"))
-            for line in self.head
-            if not line.startswith("-DOCSTART-")
-        ]
-        values = list(zip(*(row for row in rows if len(row) == self.n_columns), strict=True))
         found = [column for column in range(self.n_columns) if column != label]
-        counting = [column for column in found if values and _counts(values[column])]
+        counting = [column for column in self.numbering() if column != label]
         words = [column for column in found if column not in counting]
         if not counting or not words:
             return found
@@ -268,6 +286,7 @@ class Opened:
 
 
 JSON_FILE = re.compile(r'\s*(\[\s*)?(\{\s*("([^"\\]|\\.)*"\s*:|\}|$)|$)')
+BETWEEN = re.compile(r"\d+[-.]\d+")
 XML_FILE = re.compile(r"\s*(<\?xml\b|<!DOCTYPE\b|<([A-Za-z][\w:-]*)(\s[^<>]*)?>.*</\2>\s*$)")
 
 
@@ -285,7 +304,11 @@ def _refuse_markup(head: Sequence[str], name: str) -> None:
 
 
 def _counts(values: Sequence[str]) -> bool:
-    """Whether the values of a column are 1, 2, 3 and so on, beginning again with each sentence."""
+    """Whether the values of a column are 1, 2, 3 and so on, beginning again with each sentence.
+
+    Multiword tokens (3-4) and empty nodes (5.1) of CoNLL-U may stand between them.
+    """
+    values = [value for value in values if not BETWEEN.fullmatch(value)]
     if len(values) < 3 or not all(value.isdecimal() and len(value) < 9 for value in values):
         return False
     numbers = [int(value) for value in values]

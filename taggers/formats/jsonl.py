@@ -10,9 +10,11 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
+from taggers.formats.base import Format
 from taggers.formats.records import (
     DEFAULTS,
     CharSpan,
@@ -54,6 +56,16 @@ class JsonLines(RecordFormat):
 
     def matches(self, head: Sequence[str]) -> bool:
         return bool(head) and KEY.match(head[0]) is not None and not head[0].rstrip().endswith(("{", ","))
+
+    def column(self, name: str) -> int:
+        return super().column(TAGS.get(name, name))
+
+    def choose(self, name: str) -> tuple[Format, int]:
+        if name in TAGS or name.lower() in self.names or re.fullmatch(r"-?\d+", name):
+            return self, self.column(name)
+        found = copy(self)
+        found.key = name
+        return found, self.label
 
     def records(self, data: bytes, line: int, reading: Reading) -> Iterator[Record]:
         for number, text in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), line):
@@ -132,7 +144,9 @@ def _tokenized(value: dict[str, Any], words: Any, text: str | None, line: int, r
             sentences.append([])
         sentences[-1].append(token)
     record = Record(text, sentences, line=line, raw=value)
-    for key, name in TAGS.items():
+    if reading.key and reading.key not in value:
+        raise reading.refuse(f"has no key {reading.key!r}; its keys are {', '.join(value)}", line)
+    for key, name in ({reading.key: "label"} if reading.key else TAGS).items():
         tags = value.get(key)
         if name in record.values or not isinstance(tags, list) or not _are_tags(tags):
             continue
@@ -146,6 +160,11 @@ def _tokenized(value: dict[str, Any], words: Any, text: str | None, line: int, r
         spans = span_list(value, line, reading)
         if spans is not None:
             reading.put_spans(record, spans)
+    if not record.values:
+        for key in value.keys() - {*TAGS, *WORDS, *SPANS}:
+            tags = _listed(value[key])
+            if len(tags) == len(tokens) and _are_tags(tags):
+                reading.misfits.unread.setdefault(key, line)
     return record
 
 
@@ -243,8 +262,7 @@ def as_object(record: Record, scheme: str) -> dict[str, Any]:
     values = record.value("label")
     words = next((raw[key] for key in WORDS if key in raw), None)
     if words is not None and not isinstance(words[0], Mapping):
-        key = next((key for key in TAGS if _are_tags(_listed(raw.get(key)))), "labels")
-        return {**raw, **({} if values is None else {key: values}), **_scores(record)}
+        return {**raw, **_tag_lists(record, raw, phrases=scheme != "none"), **_scores(record)}
     key = next((key for key in SPANS if isinstance(raw.get(key), list)), "spans")
     unknown = values is not None and None in values
     found: dict[str, Any] = dict(raw) or {"text": record.text}
@@ -260,6 +278,19 @@ def as_object(record: Record, scheme: str) -> dict[str, Any]:
         if name in record.values and record.values[name] is not values:
             found[name] = record.values[name]
     return {**found, **_scores(record)}
+
+
+def _tag_lists(record: Record, raw: Mapping[str, Any], *, phrases: bool) -> dict[str, Any]:
+    """The labels of tokens by key: those of a field that was read replace it, and no other."""
+    keys: dict[str, str] = {}
+    for key, name in TAGS.items():
+        if _are_tags(_listed(raw.get(key))):
+            keys.setdefault(name, key)
+    found = {keys[name]: row for name, row in record.values.items() if name in keys}
+    if "label" in record.values and "label" not in keys:
+        alike = ("ner", "chunk") if phrases else ("upos", "xpos", "ner", "chunk")
+        found[next((keys[name] for name in alike if name in keys), "labels")] = record.values["label"]
+    return found
 
 
 def _listed(value: Any) -> list[Any]:

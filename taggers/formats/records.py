@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from structsvm.files.errors import DataError
+from structsvm.validation import meant
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.tokenizer import Token, split_sentences
@@ -81,6 +82,7 @@ class Misfits:
         self.cut: list[tuple[int, str]] = []  # lines and texts of spans inside a token or in pieces
         self.overlapping: list[tuple[int, str]] = []
         self.skipped: list[int] = []  # lines of documents that an annotator rejected
+        self.unread: dict[str, int] = {}  # keys that may have the labels of tokens, with their first lines
 
     def warn(self, name: str) -> None:
         """Warn if there are any."""
@@ -99,6 +101,11 @@ class Misfits:
             warnings.warn(
                 f"{name}: {' and '.join(parts)}; their tokens count as unlabelled", UserWarning, stacklevel=4
             )
+        for key, line in self.unread.items():
+            warnings.warn(
+                f"{name}:{line}: the values of {key!r} are not read; if they are labels, choose that column",
+                UserWarning, stacklevel=4,
+            )  # fmt: skip
         if self.skipped:
             count = len(self.skipped)
             what = (
@@ -118,6 +125,7 @@ class Reading:
     split: Split = split_sentences
     misfits: Misfits = field(default_factory=Misfits)
     names: dict[str, list[str] | None] = field(default_factory=dict)  # of integer tags, by their keys
+    key: str = ""  # of the labels, if the user chose it
 
     def refuse(self, what: str, line: int) -> DataError:
         """An error about a line."""
@@ -196,6 +204,7 @@ class RecordFormat(Format):
 
     whole: the file is one value, such as a JSON array, so it is read and written at once.
     folder: a folder of files instead of one file.
+    key: the key of the labels in JSON, if the user chose it.
     """
 
     names = FIELDS
@@ -206,6 +215,7 @@ class RecordFormat(Format):
     scores = "records"
     whole: bool = True
     folder: bool = False
+    key: str = ""
     block = 1 << 30
 
     @abstractmethod
@@ -226,8 +236,16 @@ class RecordFormat(Format):
     def missing(self, column: int) -> str | None:
         return MISSING
 
+    def column(self, name: str) -> int:
+        if name.lower() in self.names:
+            return self.names.index(name.lower())
+        raise ValueError(
+            f"{self.title} has no column {name!r}; choose one of {', '.join(self.names[1:])}"
+            f"{meant(name, self.names)}"
+        )
+
     def read(self, opened: Opened, wanted: Sequence[int]) -> Iterator[Columns]:
-        reading = Reading(opened.name, opened.split or split_sentences)
+        reading = Reading(opened.name, opened.split or split_sentences, key=self.key)
         for line, data in opened.blocks():
             yield as_columns(list(self.records(data, line, reading)), wanted, self, opened.name, line)
         reading.misfits.warn(opened.name)

@@ -8,13 +8,13 @@ from typing import Any
 
 from taggers.formats import AUTO
 from taggers.formats._columns import Columns
+from taggers.formats.base import Format
 from taggers.formats.csv import FORMAT as TABLE
-from taggers.formats.csv import table_records
-from taggers.formats.files import open_columns
+from taggers.formats.csv import TableFormat, table_records
+from taggers.formats.files import Opened, open_columns
 from taggers.formats.jsonl import FORMAT as RECORDS
-from taggers.formats.jsonl import object_record
-from taggers.formats.records import FIELDS, Reading, as_columns
-from taggers.formats.registry import column_number
+from taggers.formats.jsonl import JsonLines, object_record
+from taggers.formats.records import Reading, as_columns
 from taggers.formats.text import Split
 from taggers.formats.tokenizer import split_sentences
 
@@ -37,7 +37,7 @@ def read_sentences(
     source : a path; or objects as in JSON lines, such as ``{"text": ..., "spans": [[0, 4, "PER"]]}`` or
         ``{"tokens": [...], "ner_tags": [...]}``; or a DataFrame with one token per row and columns such as
         sentence, word and label.
-    label : the label column, by number or name; the default is that of the format.
+    label : the label column, by number or name, such as a header; the default is that of the format.
     inputs : the input columns. Tokens are tuples if there are several.
     split : a function from a text to sentences of `Token`, for texts without tokens.
 
@@ -48,16 +48,13 @@ def read_sentences(
     >>> read_sentences([{"text": "Anna left. She ran.", "spans": [[0, 4, "PER"]]}])
     ([['Anna', 'left', '.'], ['She', 'ran', '.']], [['B-PER', 'O', 'O'], ['O', 'O', 'O']])
     """
-    place = _number(label)
-    chosen = None if inputs is None else [column for one in inputs if (column := _number(one)) is not None]
     if isinstance(source, str | Path):
         with open_columns(source, format, encoding=encoding, split=split) as opened:
-            gold = opened.format.label if place is None else place
-            words = opened.inputs(gold % opened.n_columns) if chosen is None else chosen
+            gold = opened.label(_named(label))
+            words = opened.inputs(gold % opened.n_columns) if inputs is None else _chosen(opened, inputs)
             columns = opened.read([*words, gold])
     else:
-        gold = RECORDS.label if place is None else place
-        columns = _in_memory(source, [*(chosen or [RECORDS.words]), gold], split)
+        columns = _in_memory(source, label, inputs, split)
     width = columns.width - 1
     parts = [columns.sentences(column) for column in range(width)]
     X = parts[0] if width == 1 else [list(zip(*rows, strict=True)) for rows in zip(*parts, strict=True)]
@@ -66,27 +63,39 @@ def read_sentences(
     return X, y
 
 
-def _number(column: int | str | None) -> int | None:
-    if not isinstance(column, str):
-        return column
-    return FIELDS.index(column) if column in FIELDS else column_number(column)
+def _named(column: int | str | None) -> str | None:
+    return None if column is None else str(column)
 
 
-def _in_memory(source: Any, wanted: Sequence[int], split: Split | None) -> Columns:
+def _chosen(format: Format | Opened, inputs: Sequence[int | str]) -> list[int]:
+    return [format.column(str(one)) for one in inputs]
+
+
+def _in_memory(
+    source: Any, label: int | str | None, inputs: Sequence[int | str] | None, split: Split | None
+) -> Columns:
     reading = Reading("<memory>", split or split_sentences)
+    format: Format = RECORDS
     if hasattr(source, "itertuples"):  # a DataFrame
         header = [str(name) for name in source.columns]
+        format = TABLE.of_header(header)
+    elif not isinstance(source, Iterable) or isinstance(source, Mapping):
+        raise TypeError(f"source must be a path, a list of records or a DataFrame, got {source!r}"[:300])
+    if label is None:
+        gold = format.own_label(reading.name)
+    else:
+        format, gold = format.choose(str(label))
+    wanted = [*([format.words] if inputs is None else _chosen(format, inputs)), gold]
+    reading.key = format.key if isinstance(format, JsonLines) else ""
+    if isinstance(format, TableFormat):
         rows = ([_cell(cell) for cell in row] for row in source.itertuples(index=False, name=None))
-        columns = as_columns(list(table_records(header, enumerate(rows, 1), reading)), wanted, TABLE)
-    elif isinstance(source, Iterable) and not isinstance(source, Mapping):
+        records = list(table_records(header, enumerate(rows, 1), reading, format))
+    else:
         records = [
             one for number, value in enumerate(source, 1) for one in object_record(value, number, reading)
         ]
-        columns = as_columns(records, wanted, RECORDS)
-    else:
-        raise TypeError(f"source must be a path, a list of records or a DataFrame, got {source!r}"[:300])
-    reading.misfits.warn("<memory>")
-    return columns
+    reading.misfits.warn(reading.name)
+    return as_columns(records, wanted, format)
 
 
 def _cell(cell: Any) -> str:

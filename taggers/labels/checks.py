@@ -108,6 +108,12 @@ def mark_phrases(labels: Collection[str]) -> bool:
     return 2 * sum(map(_marks_phrase, others)) >= len(others)
 
 
+def all_mark_phrases(labels: Collection[str]) -> bool:
+    """Whether all labels other than O mark phrases, and there is one."""
+    others = [label for label in labels if label != schemes.OUTSIDE]
+    return bool(others) and all(map(_marks_phrase, others))
+
+
 def _marks_phrase(label: str) -> bool:
     prefix, type_ = schemes.split(label)
     return bool(type_) and len(prefix) == 1 and prefix in "BIESLU"

@@ -11,8 +11,10 @@ import numpy as np
 from structsvm.files.errors import DataError
 from taggers.formats import AUTO
 from taggers.formats._columns import Columns
+from taggers.formats.base import Format
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
+from taggers.formats.csv import TableFormat
 from taggers.formats.files import CHUNK, Opened, open_columns
 from taggers.formats.records import RecordFormat
 from taggers.formats.registry import FORMATS
@@ -37,6 +39,8 @@ class Labelled(NamedTuple):
             "format": columns.format.name, "inputs": list(columns.wanted[:place]),
             "label": columns.wanted[place], "n_columns": columns.n_columns, "task": task,
         }  # fmt: skip
+        if isinstance(columns.format, TableFormat) and (header := columns.format.label_header()):
+            files["header"] = header
         if self.gold.n_columns > 1:
             files["parts"] = [columns.format.names[column] for column in columns.wanted[place:]]
         return files
@@ -47,8 +51,8 @@ def read_labelled(
     *,
     format: str = "auto",
     encoding: str = "utf-8",
-    inputs: Sequence[int] | None = None,
-    labels: Sequence[int | None] = (None,),
+    inputs: Sequence[int | str] | None = None,
+    labels: Sequence[int | str | None] = (None,),
     sets: bool = False,
 ) -> Labelled:
     """Read a file with its input columns first and its label columns last.
@@ -69,8 +73,8 @@ def read_labelled_parts(
     *,
     format: str = "auto",
     encoding: str = "utf-8",
-    inputs: Sequence[int] | None = None,
-    labels: Sequence[int | None] = (None,),
+    inputs: Sequence[int | str] | None = None,
+    labels: Sequence[int | str | None] = (None,),
     sets: bool = False,
     chunk_size: int | None = CHUNK,
 ) -> Iterator[Labelled]:
@@ -83,7 +87,9 @@ def read_labelled_parts(
                 yield Labelled(columns, _gold(columns, columns.width - len(labels), sets=sets))
 
 
-def _chosen(opened: Opened, inputs: Sequence[int] | None, labels: Sequence[int | None]) -> list[int]:
+def _chosen(
+    opened: Opened, inputs: Sequence[int | str] | None, labels: Sequence[int | str | None]
+) -> list[int]:
     """Return the input columns and then the label columns of a file; None is the default of the format."""
     format, n_columns = opened.format, opened.n_columns
     if n_columns < 2 and not format.ready:
@@ -92,9 +98,9 @@ def _chosen(opened: Opened, inputs: Sequence[int] | None, labels: Sequence[int |
     if len(labels) > 1 and not format.names:
         what = f"several label columns require the CoNLL-U format, but this is {format.title}"
         raise DataError(what, opened.name)
-    gold = [format.label if label is None else label for label in labels]
+    gold = [opened.label(label) for label in labels]
     gold = [label + n_columns * (-n_columns <= label < 0) for label in gold]
-    return [*(opened.inputs(gold[0]) if inputs is None else inputs), *gold]
+    return [*(opened.inputs(gold[0]) if inputs is None else map(opened.column, inputs)), *gold]
 
 
 def read_alike(path: str | Path, like: dict[str, Any], name: str, encoding: str = "utf-8") -> Labelled:
@@ -105,9 +111,17 @@ def read_alike(path: str | Path, like: dict[str, Any], name: str, encoding: str 
     like : the columns of the training file, as `Labelled.file_columns` describes them.
     name : the name of the training file.
     """
+    kind = FORMATS[like["format"]]
+    with open_columns(path, AUTO, encoding=encoding) as opened:
+        other = isinstance(opened.format, RecordFormat) != isinstance(kind, RecordFormat)
+        found = opened.format
+    if other and not kind.ready:
+        return _read_converted(path, found, kind, like, encoding)
     labels = [COLUMN[part] for part in like.get("parts", ())] or [like["label"]]
     # All formats of documents have the same columns.
-    format = AUTO if isinstance(FORMATS[like["format"]], RecordFormat) else like["format"]
+    format = AUTO if isinstance(kind, RecordFormat) else like["format"]
+    if isinstance(found, TableFormat) and like.get("header") in found.header:
+        labels = [like["header"]]
     held_out = read_labelled(path, format=format, encoding=encoding, inputs=like["inputs"], labels=labels)
     columns = held_out.columns
     if columns.n_columns != like["n_columns"]:
@@ -116,6 +130,19 @@ def read_alike(path: str | Path, like: dict[str, Any], name: str, encoding: str 
             "columns", columns.name, columns.line(0),
         )  # fmt: skip
     return held_out
+
+
+def _read_converted(
+    path: str | Path, format: Format, kind: Format, like: dict[str, Any], encoding: str
+) -> Labelled:
+    """Read held-out data in columns for a model of documents, or the other way round."""
+    if len(like["inputs"]) > 1 or like.get("parts"):
+        what = f"the training file has several input or label columns, but this file is in {format.title}"
+        raise DataError(f"{what}; use files of the same format", str(path))
+    named = kind.column_name(like["label"]) if kind.names else "label"
+    known = named in format.names
+    label = format.names.index(named) if known else format.label_elsewhere(str(path))
+    return read_labelled(path, encoding=encoding, labels=[label])
 
 
 def _gold(columns: Columns, place: int, *, sets: bool) -> GoldLabels:

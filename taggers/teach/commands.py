@@ -27,7 +27,7 @@ def teach(
     journal: str | Path | None = None,
     annotator: str = "",
     random: float = 0.1,
-    inputs: Sequence[int] | None = None,
+    inputs: Sequence[int | str] | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
     **options: Any,

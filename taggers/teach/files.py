@@ -21,14 +21,18 @@ COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DE
 
 
 def read_pool(
-    path: str | Path, *, inputs: Sequence[int] | None = None, format: str = "auto", encoding: str = "utf-8"
+    path: str | Path,
+    *,
+    inputs: Sequence[int | str] | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
 ) -> list[dict[str, Any]]:
     """The sentences of a file without labels: plain text, columns (with tabs, if detected) or CoNLL-U."""
     with open_columns(path, format, encoding=encoding, prefers_text=True) as opened:
         found = opened.format
         if found.ready:
             raise DataError(f"{found.title} has features, not words; use text or columns", opened.name)
-        columns = opened.read(opened.inputs() if inputs is None else inputs)
+        columns = opened.read(opened.inputs() if inputs is None else [opened.column(one) for one in inputs])
     parts = [columns.sentences(column) for column in range(columns.width)]
     return _items(parts, columns.name)
 
@@ -53,8 +57,8 @@ def read_answers(
     path: str | Path,
     task: str,
     *,
-    inputs: Sequence[int] | None = None,
-    label: int | None = None,
+    inputs: Sequence[int | str] | None = None,
+    label: int | str | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
 ) -> list[Answer]:

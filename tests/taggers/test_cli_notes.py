@@ -76,7 +76,8 @@ def test_inspect_and_classes_say_what_they_wrote(folder):
 def test_near_names_are_suggested(folder):
     bias = run("tag", "model", "train.txt", "--bias", "phrase=1", cwd=folder)
     refused(bias, 2, "bias names 'phrase'", "; did you mean 'phrases'?")
-    column = run("train", "pos", "train.txt", "--column", "uposs", "-o", "other", cwd=folder)
+    (folder / "one.conllu").write_text("1\tAnn\t_\tPROPN\t_\t_\t0\troot\t_\t_\n")
+    column = run("train", "pos", "one.conllu", "--column", "uposs", "-o", "other", cwd=folder)
     refused(column, 2, "got 'uposs'; did you mean 'upos'?")
     template = run("train", "chunk", "train.txt", "--template", "w.sufix3[0]", "-o", "other", cwd=folder)
     refused(template, 2, "unknown attribute 'sufix3'", "; did you mean 'suffix")

@@ -65,12 +65,6 @@ def test_the_number_of_columns_tells_a_comment_from_the_token_hash():
         Columns(b"is VBZ\n\n#tag\n")
 
 
-@pytest.mark.parametrize("data", [b"a\tX\n\n# text = b\tc\n", b"a X Y Z\n\n# sent_id = 3\n"])
-def test_a_comment_with_as_many_columns_as_a_token_is_refused(data):
-    with pytest.raises(DataError, match=r"f:3: a comment or the token #, as both have . columns"):
-        Columns(data, name="f")
-
-
 def test_docstart_is_a_boundary_and_no_token():
     columns = Columns(b"-DOCSTART- -X- O O\na B c O\n-DOCSTART-\nb B c O\n-DOCSTART-x B c O\n", (0, 3))
     assert columns.sentences(0) == [["a"], ["b", "-DOCSTART-x"]]
