@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from structsvm.classifier import LaRankClassifier
-    from structsvm.optimizers.base import NotFittedError, Point
+    from structsvm.optimizers.curve import Point
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.perceptron import Perceptron
+    from structsvm.optimizers.results import NotFittedError
     from structsvm.optimizers.svmstruct import SVMStruct
     from structsvm.problem import Problem
     from structsvm.problems.ambiguous import AmbiguousBags
@@ -42,7 +43,8 @@ __all__ = [
 
 _MODULES = {
     "classifier": ("LaRankClassifier",),
-    "optimizers.base": ("NotFittedError", "Point"),
+    "optimizers.curve": ("Point",),
+    "optimizers.results": ("NotFittedError",),
     "optimizers.kernel": ("KernelLaRank", "KernelSVMStruct"),
     "optimizers.larank": ("LaRank", "PassiveAggressive"),
     "optimizers.perceptron": ("Perceptron",),

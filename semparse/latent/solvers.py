@@ -18,7 +18,7 @@ from semparse.latent.features import View
 from semparse.latent.model import LatentModel
 from semparse.latent.problem import SATISFIED, LatentProblem
 from semparse.latent.search import Found, Search
-from structsvm.optimizers.base import Point
+from structsvm.optimizers.curve import Point
 from structsvm.optimizers.larank import LaRank
 
 

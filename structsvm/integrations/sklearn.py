@@ -7,7 +7,8 @@ import sys
 from typing import Any, Self
 
 from structsvm.guard import reads
-from structsvm.optimizers.base import NotFittedError, Point
+from structsvm.optimizers.curve import Point
+from structsvm.optimizers.results import NotFittedError
 
 
 def sequence_tags() -> Any:

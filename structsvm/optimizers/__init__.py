@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from structsvm.machine import Machine
-    from structsvm.optimizers.base import NotFittedError, Optimizer, Point
+    from structsvm.optimizers.base import Optimizer
+    from structsvm.optimizers.curve import Point
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.parallel import ParallelLaRank
     from structsvm.optimizers.perceptron import Perceptron
+    from structsvm.optimizers.results import NotFittedError
     from structsvm.optimizers.svmstruct import SVMStruct
 
 __all__ = [
@@ -27,11 +29,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "base": ("NotFittedError", "Optimizer", "Point"),
+    "base": ("Optimizer",),
+    "curve": ("Point",),
     "kernel": ("KernelLaRank", "KernelSVMStruct"),
     "larank": ("LaRank", "PassiveAggressive"),
     "parallel": ("ParallelLaRank",),
     "perceptron": ("Perceptron",),
+    "results": ("NotFittedError",),
     "svmstruct": ("SVMStruct",),
 }
 _HOME = {name: f"structsvm.optimizers.{module}" for module, names in _MODULES.items() for name in names}

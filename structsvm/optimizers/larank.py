@@ -7,12 +7,18 @@ from typing import Any
 import numpy as np
 
 from structsvm._dual import schedules
-from structsvm.optimizers.base import Optimizer, SVMOptions
+from structsvm.files.codec import TINY, Array, Field, Table
+from structsvm.optimizers.base import Optimizer
+from structsvm.optimizers.options import SVMOptions
+from structsvm.optimizers.saved import read
 from structsvm.options import option, with_options
 
 GAP_EPOCHS = 1000  # the largest number of epochs of LaRankGap
 MOST_REPROCESS = 10_000
 SCHEDULES = ("fixed", "adaptive")
+RATES = Table(
+    Field("rates", Array(np.float64, 3, low=TINY), "the rates of the adaptive schedule", default=np.ones(3)),
+)
 
 
 @with_options
@@ -124,11 +130,9 @@ class LaRank(SVMOptions, Optimizer):
         return super()._progress() | {"rates": self._rates.copy()}
 
     def _set_progress(self, state: dict[str, np.ndarray]) -> None:
-        rates = np.array(state.get("rates", np.ones(3)), np.float64)
-        if rates.shape != (3,) or not np.all(np.isfinite(rates) & (rates > 0)):
-            raise ValueError("the training state has impossible rates")
+        rates = read(RATES, state)["rates"]
         super()._set_progress(state)
-        self._rates = rates
+        self._rates = rates.copy()
 
 
 @with_options

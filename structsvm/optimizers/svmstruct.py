@@ -11,7 +11,8 @@ from structsvm._dual import schedules
 from structsvm._dual.one_slack import MeanOracle, OneSlackDual
 from structsvm._dual.oracle import Oracle
 from structsvm.machine import Machine, Patterns
-from structsvm.optimizers.base import Optimizer, SVMOptions
+from structsvm.optimizers.base import Optimizer
+from structsvm.optimizers.options import SVMOptions
 from structsvm.options import option, with_options
 from structsvm.problem import Problem
 
