@@ -32,7 +32,7 @@ def test_an_option_added_to_the_table_of_a_classifier_is_everywhere(kind, tmp_pa
     assert inspect.signature(new).parameters["warmth"].default == 3
     assert new(warmth=5).get_params()["warmth"] == 5
     assert "warmth : int, default=3\n        How warm to begin." in new.__doc__
-    assert "| `warmth` | `3` | How warm to begin. Only for 0, 1. Fixed" in markdown(
+    assert "| `warmth` | `3` | How warm to begin. Only for `random_state` 0, 1. Fixed" in markdown(
         new.OPTIONS.values(), {"Default": ()}
     )
     with pytest.raises(ValueError, match=r"^warmth must be an integer of at least 1, got 0"):
