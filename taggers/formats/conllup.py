@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from taggers.formats.base import Format
 from taggers.formats.columns import ColumnFormat
+from taggers.formats.conllu import FORMAT as CONLLU
 
 SIGN = "# global.columns"
 
@@ -23,13 +24,14 @@ class ConlluPlusFormat(ColumnFormat):
     numbered = True
 
     def matches(self, head: Sequence[str]) -> bool:
-        return bool(head) and head[0].startswith(SIGN) and "=" in head[0]
+        """Many treebanks name the ten columns of CoNLL-U, which that format reads."""
+        return _names(head) not in ((), CONLLU.names)
 
     def of_file(self, head: Sequence[str]) -> Format:
-        if not self.matches(head):
-            raise ValueError(f"the first line must be {SIGN} = ID FORM ...")
         found = ConlluPlusFormat()
-        found.names = tuple(name.lower() for name in head[0].partition("=")[2].split())
+        found.names = _names(head)
+        if not found.names:
+            raise ValueError(f"the first line must be {SIGN} = ID FORM ...")
         found.n_columns = len(found.names)
         found.numbered = found.names[:1] == ("id",)
         found.words = found.names.index("form") if "form" in found.names else int(found.numbered)
@@ -41,6 +43,12 @@ class ConlluPlusFormat(ColumnFormat):
 
     def wrong_count(self, found: int, expected: int, separator: str) -> str:
         return f"{found} columns instead of {expected}, which the first line names; tabs separate columns"
+
+
+def _names(head: Sequence[str]) -> tuple[str, ...]:
+    """The columns that the first line names."""
+    line = head[0] if head and head[0].startswith(SIGN) else ""
+    return tuple(name.lower() for name in line.partition("=")[2].split())
 
 
 FORMAT = ConlluPlusFormat()

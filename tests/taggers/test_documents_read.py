@@ -167,6 +167,14 @@ def test_conllu_plus_names_its_columns(tmp_path):
         read_sentences(tmp_path / "bad")
 
 
+def test_a_first_line_that_names_the_columns_of_conllu_leaves_a_treebank_one(tmp_path):
+    names = "# global.columns = ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC\n"
+    (tmp_path / "f.conllu").write_text(names + "1\tMia\tMia\tPROPN\t_\t_\t0\troot\t_\t_\n\n")
+    with open_columns(tmp_path / "f.conllu") as opened:
+        assert opened.format.name == "conllu"
+    assert run("train", "ud", "f.conllu", "-q", "-o", "m", cwd=tmp_path).returncode == 0
+
+
 # -- what does not fit --------------------------------------------------------------------------
 
 
