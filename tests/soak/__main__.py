@@ -144,9 +144,7 @@ def soak(folder: Path, seconds: float) -> int:
             end = time.monotonic() + seconds
             clients = Soak(int(port), journal, end)
             memory = asyncio.run(both(clients, service.pid, end))
-            cpu = sum(
-                map(int, Path(f"/proc/{service.pid}/stat").read_text().rpartition(")")[2].split()[11:13])
-            )
+            cpu, waited = used(service.pid)
             attacks = [json.loads(line) for line in attacker.communicate("")[0].splitlines()]
         finally:
             attacker.kill()
@@ -154,7 +152,7 @@ def soak(folder: Path, seconds: float) -> int:
             service.send_signal(signal.SIGTERM)
         code = service.wait(60)
     logged = log.read_text()
-    print(f"log: {len(logged.splitlines())} lines; {cpu / os.sysconf('SC_CLK_TCK'):.0f} CPU s")
+    print(f"log: {len(logged.splitlines())} lines; {cpu:.0f} CPU s; {waited:.0f} s without a free processor")
     wrong = wrong_answers(clients, attacks, journal) + wrong_memory(memory) + wrong_latency(clients, attacks)
     wrong += ["the service failed"] * (code != 0) + ["Traceback in the log"] * ("Traceback" in logged)
     wrong += ["the attacker failed"] * (attacker.returncode != 0)
@@ -166,6 +164,13 @@ async def both(clients: Soak, process: int, end: float) -> list[int]:
     """Run the clients, and watch the memory of the service."""
     memory, _ = await asyncio.gather(watched(process, end), clients.run())
     return memory
+
+
+def used(process: int) -> tuple[float, float]:
+    """Processor time of a process, and how long its event loop waited for one, in seconds."""
+    ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    waited = Path(f"/proc/{process}/schedstat").read_text().split()[1]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK"), int(waited) / 1e9
 
 
 def wrong_answers(clients: Soak, attacks: list[Attack], journal: Path) -> list[str]:
