@@ -221,6 +221,7 @@ def table_records(
     group: list[tuple[int, Sequence[str]]] = []
     breaks: list[int] = []  # where sentences begin in the group
     last = {"sentence": "", "document": ""}
+    empty_row = False  # separates sentences
 
     def ended() -> Iterator[Record]:
         if group:
@@ -235,6 +236,7 @@ def table_records(
 
     for number, row in table:
         if not any(row):
+            empty_row = True
             last["sentence"] = "" if places["sentence"] is None else last["sentence"]
             yield from ended() if places["document"] is None else ()
             continue
@@ -257,7 +259,7 @@ def table_records(
         if row[word] == "":
             raise reading.refuse("the word is empty", number)
         group.append((number, row))
-    if places["sentence"] is None and len(breaks) == 1:
+    if places["sentence"] is None and len(breaks) == 1 and not empty_row:
         _warn_of_one_sentence([row[word] for _, row in group], reading)
     yield from ended()
 

@@ -255,6 +255,12 @@ def test_a_wrong_row_is_named(table, what, tmp_path):
     refused(run("train", "ner", "t.csv", "-o", "m", cwd=tmp_path), 1, what)
 
 
+def test_empty_rows_separate_sentences_without_a_warning(tmp_path):
+    (tmp_path / "t.csv").write_text("word,tag\nMia,PER\n.,O\n\nWait,O\n.,O\nOslo,LOC\n")
+    _, y = read_sentences(tmp_path / "t.csv")
+    assert [len(sentence) for sentence in y] == [2, 3]
+
+
 def test_a_damaged_docbin_is_one_sentence(tmp_path):
     (tmp_path / "f.spacy").write_bytes(docbin()[:60])
     refused(run("train", "ner", "f.spacy", "-o", "m", cwd=tmp_path), 1, "cannot be read as spaCy's DocBin")
