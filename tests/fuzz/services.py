@@ -128,7 +128,7 @@ def services(folder: Path) -> Callable[[random.Random], None]:
         name = rng.choice(sorted(apps))
         path, value = rng.choice(REQUESTS[name])
         if name in sessions and rng.random() < 0.9:
-            ids = [*sessions[name].items, *sessions[name].answers.current]
+            ids = [*sessions[name].questions.items, *sessions[name].answers.current]
             given = {"id": rng.choice(ids), "key": str(rng.random())}
             value = {key: given.get(key, one) if one == "?" else one for key, one in value.items()}
         for _ in range(rng.randrange(3)):

@@ -162,7 +162,7 @@ def test_only_n_slack_svmstruct_has_a_hard_margin():
         SVMStruct(Multiclass(), C=np.inf, formulation="1-slack").fit(X, y)
     with pytest.raises(ValueError, match=r"C must be at most 1e\+100, got inf"):
         LaRank(Multiclass(), C=np.inf).fit(X, y)
-    with pytest.raises(ValueError, match="C must be a number above 0, got nan"):
+    with pytest.raises(ValueError, match="C must be a number above 0 or inf, got nan"):
         SVMStruct(Multiclass(), C=np.nan).fit(X, y)
 
 
