@@ -23,8 +23,9 @@ from structsvm.options import (
 from taggers.features.template import furthest_label
 
 ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
-SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO")
+SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO", "BMES", "BMEWO")
 TASKS = ("pos", "morph", "chunk", "ner", "label")
+PHRASE_TASKS = ("chunk", "ner")  # their labels mark phrases
 DEV_EPOCHS = 8  # at most, if held-out data decide when to stop
 INFERENCE = {"morph": "greedy"}  # tasks whose default is not exact
 # Settings that are better than the defaults on some corpora: `train --dev` trains with both and compares.
@@ -136,8 +137,8 @@ class TaggerOptions:
         default=1, defaults={}, low=1, flag="--cutoff", fixed_on_resume=True, search=(1, 2),
     )  # fmt: skip
     labels: str | None = option(
-        help="Convert labels to this scheme for training: IOB1, IOB2, IOBES or BILUO; none keeps them "
-        "unchanged.",
+        help="Convert labels to this scheme for training: IOB1, IOB2, IOBES, BILUO, BMES or BMEWO; none "
+        "keeps them unchanged.",
         default="none", defaults={"chunk": "IOBES", "ner": "IOBES"}, choices=SCHEMES, flag="--labels",
         fixed_on_resume=True, search=("IOB2", "IOBES"),
     )  # fmt: skip

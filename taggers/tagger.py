@@ -238,6 +238,11 @@ class SequenceTagger(options.TaggerOptions, Estimator):
                 self._state = online
         return self
 
+    def _gold(self, X: Any, y: Any) -> GoldLabels:
+        """Gold labels to compare with; see `GoldLabels.of_phrases`."""
+        gold = GoldLabels.of(X, y)
+        return gold.of_phrases() if self.TASK in options.PHRASE_TASKS else gold
+
     @property
     def _any_labels(self) -> bool:
         """Whether labels need not mark phrases: nobody asked for a scheme."""
@@ -292,7 +297,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         if X is None:
             return None
         X, y, _ = as_labelled(X, y)
-        gold, jobs = GoldLabels.of(X, y), n_threads(self.jobs)
+        gold, jobs = self._gold(X, y), n_threads(self.jobs)
         return HeldOut(model, X, gold, jobs=jobs, callback=self.callback)
 
     # -- labelling ------------------------------------------------------------------------------
@@ -378,7 +383,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def calibrate(self, X: Any, y: Any) -> Self:
         """Find the temperature of probabilities on labelled sentences that were not used in training."""
         X, y, _ = as_labelled(X, y)
-        gold = GoldLabels.of(X, y)
+        gold = self._gold(X, y)
         with training(self), training(state := self._fitted(), self):
             model = state.settle()
             state.model = model.calibrated(model.features(X), gold.positions(model.names))
@@ -400,7 +405,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         `bias_` shows it.
         """
         X, y, _ = as_labelled(X, y)
-        gold = GoldLabels.of(X, y)
+        gold = self._gold(X, y)
         with reading(state := self._fitted(), self):
             model = state.settle()
             if model.labels.outer == "none" or schemes.OUTSIDE not in model.labels:
@@ -455,11 +460,11 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         mark no phrases. `cross_val_score` and `GridSearchCV` use this score by default.
         """
         X, y, _ = as_labelled(X, y)
-        gold = GoldLabels.of(X, y)
+        gold = self._gold(X, y)
         with reading(state := self._fitted(), self):
             model = state.settle()
             ids = [ids for ids, _ in self._label(X, model)]
-        phrases = self.TASK in ("chunk", "ner") and model.labels.outer != "none"
+        phrases = self.TASK in options.PHRASE_TASKS and model.labels.outer != "none"
         found = np.concatenate([np.zeros(0, np.int32), *ids])
         return metrics.score_ids(gold, found, model.names, phrases=phrases)
 

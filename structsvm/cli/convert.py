@@ -24,8 +24,8 @@ def convert(
         str | None,
         typer.Option(
             metavar="SCHEME|FORMAT",
-            help="IOB1, IOB2, IOBES or BILUO, or a format: columns, conllu, jsonl, labelstudio, spacy, brat, "
-            "parserator or csv.",
+            help="IOB1, IOB2, IOBES, BILUO, BMES or BMEWO, or a format: columns, conllu, jsonl, labelstudio, "
+            "spacy, brat, parserator or csv.",
         ),
     ] = None,
     output: Output = "-",

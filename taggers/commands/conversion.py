@@ -46,7 +46,7 @@ def convert(
     for scheme in (to, source or to):
         schemes.check(scheme)
         if scheme == "none":
-            raise ValueError("labels can only be converted between IOB1, IOB2, IOBES and BILUO")
+            raise ValueError(f"labels can only be converted between {', '.join(SCHEMES[1:])}")
     check_output(output, file)
     with open_columns(file, format, encoding=encoding) as opened:
         columns = opened.read([-1 if label is None else opened.label(label)])
@@ -88,7 +88,7 @@ def check_convertible(file: str | Path, flags: Sequence[str]) -> None:
     for flag in flags:
         raise ValueError(f"{flag} has no effect, as {file} is not a model of another program; leave it out")
     raise ValueError(
-        "add --to with a label scheme (IOB1, IOB2, IOBES or BILUO) or a format such as jsonl or columns"
+        "add --to with a label scheme such as IOB2 or IOBES, or a format such as jsonl or columns"
     )
 
 

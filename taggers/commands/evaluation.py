@@ -15,6 +15,7 @@ from structsvm.files.errors import DataError
 from taggers.commands.matching import (
     check_fit,
     chosen_column,
+    gold_labels,
     gold_names,
     input_columns,
     label_column,
@@ -100,7 +101,7 @@ def answered(model: TaggerModel, file: str | Path) -> Answers:
     from taggers.report import Answers
 
     columns = _read_labelled(model, file)
-    gold = columns.labels(columns.width - 1)
+    gold = gold_labels(model, columns)
     margins = np.zeros(columns.n_tokens, np.float32)
     predicted = _predict(model, columns, margins=margins)
     return Answers(
@@ -145,7 +146,7 @@ def _read_labelled(
 
 def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[str]]:
     """Return the model's labels for a labelled file; `options` are those of `TaggerModel.tag`."""
-    gold, names = columns.labels(columns.width - 1), gold_names(model, columns)
+    gold, names = gold_labels(model, columns), gold_names(model, columns)
     check_gold(gold, names, columns)
     ids, ptr = model.tag(columns, **options).tolist(), columns.sentence_ptr.tolist()
     warn_of_gold(gold, names, model.labels.outer, columns.name, "the model's")
@@ -156,7 +157,7 @@ def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[
 def _score(
     model: TaggerModel, columns: Columns, predicted: list[list[str]], strict: str | None = None
 ) -> Evaluation:
-    gold = columns.labels(columns.width - 1)
+    gold = gold_labels(model, columns)
     missing = columns.format.missing(columns.wanted[-1])
 
     def labelled(rows: list[list[str]]) -> list[list[str]]:
@@ -183,8 +184,11 @@ def _compare_columns(file: str | Path, format: str, encoding: str, strict: str |
                 f"{file} is a model; specify a labelled file too: structsvm evaluate MODEL FILE"
             ) from None
         raise
-    gold, predicted = columns.sentences(0), columns.sentences(1)
+    gold, predicted = columns.labels(0), columns.labels(1)
     names = sorted(set(chain.from_iterable(predicted)))
+    if any(map(schemes.marks_phrase, names)):
+        usual = schemes.typed(set(chain.from_iterable(gold)))
+        gold = [[usual.get(label, label) for label in row] for row in gold]
     if set(chain.from_iterable(gold)).isdisjoint(names):
         raise DataError(
             "the last two columns have no label in common, so they are not gold and predicted labels; "
@@ -256,7 +260,7 @@ def compare_models(
             raise ValueError("compare needs models of one column, as train pos, chunk, ner and label write")
         columns = _read_labelled(one, file, label, format, encoding)
         predicted = _predict(one, columns, jobs=jobs)
-        answers.append((columns.labels(columns.width - 1), predicted))
+        answers.append((gold_labels(one, columns), predicted))
         spans.append(mark_phrases(set(chain.from_iterable(answers[-1][0]))))
     for gold, predicted in answers:
         counts.append(sentence_counts(gold, predicted, spans=all(spans)))

@@ -8,6 +8,7 @@ from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,15 @@ def replaced_columns(
         column = _label_column(model, format, name, chosen)
         return [(column, part_in(model, format, column))]
     return []
+
+
+def gold_labels(model: TaggerModel, columns: Columns) -> list[list[str]]:
+    """Return the gold labels in the last column; of a model for phrases, PER of the scheme IO is I-PER."""
+    rows = columns.labels(columns.width - 1)
+    if model.labels.outer == "none":
+        return rows
+    usual = schemes.typed(set(chain.from_iterable(rows)) - {columns.format.missing(columns.wanted[-1])})
+    return [[usual.get(label, label) for label in row] for row in rows] if usual else rows
 
 
 def gold_names(model: TaggerModel, columns: Columns) -> list[str]:

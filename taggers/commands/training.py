@@ -14,6 +14,7 @@ from structsvm.files.errors import DataError
 from structsvm.files.quantise import DTYPES
 from structsvm.options import SOURCES, check_conflicts, given_options
 from structsvm.validation import MOST, check_number
+from taggers.commands.matching import gold_labels
 from taggers.features.template import template_parts
 from taggers.formats._columns import Columns
 from taggers.formats.conllu import COLUMN
@@ -22,6 +23,7 @@ from taggers.formats.conllu_checks import check_conllu
 from taggers.labels.checks import (
     all_mark_phrases,
     check_scheme,
+    tell_of_reading,
     warn_of_gold,
     warn_of_training_labels,
     warn_of_typos,
@@ -186,6 +188,7 @@ def _warn_of_labels(
 ) -> None:
     """Warn about suspicious labels in the training file and the held-out file."""
     place = columns.width - 1
+    tell_of_reading(columns, gold)
     if len(model.labels) == len(gold.names) == 1 and gold.complete:
         warnings.warn(f"all tokens have the label {gold.names[0]}; is this the right column?", stacklevel=3)
     elif schemes:
@@ -197,7 +200,9 @@ def _warn_of_labels(
         )  # fmt: skip
     warn_of_typos(columns, gold)
     if held_out is not None:
-        warn_of_gold(held_out.labels(place), model.names, model.labels.outer, held_out.name, "the model's")
+        warn_of_gold(
+            gold_labels(model, held_out), model.names, model.labels.outer, held_out.name, "the model's"
+        )
         warn_of_unknown(held_out, place, model.names, phrases=model.labels.outer != "none")
 
 

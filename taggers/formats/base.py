@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from taggers.formats._scan import find_last_boundary
+from taggers.labels import schemes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +49,7 @@ class Format(ABC):
     scores: where scores go: "columns" appends them, "misc" writes ``Margin=`` into the last column,
         "records" writes them with the labels, "" means that the format has no room for them.
     ready: lines hold features instead of words, and `features` returns them.
+    gaps: cells of the label column that mean "no gold label"; a hyphen only among labels of phrases.
     documents: a ``-DOCSTART-`` line separates documents.
     block: the most bytes that a sentence (a line, for text) may have.
     """
@@ -62,6 +64,7 @@ class Format(ABC):
     replaces: bool = False
     scores: str = "columns"
     ready: bool = False
+    gaps: tuple[str, ...] = ()
     documents: bool = False
     block: int = 64 << 20
 
@@ -120,8 +123,12 @@ class Format(ABC):
         return None
 
     def labels(self, values: Sequence[str], column: int) -> list[str]:
-        """Return the labels in some values of a column; `write` puts them there."""
-        return list(values)
+        """Return the labels in some values of a column; `write` puts them there.
+
+        Labels of phrases get their usual names: PER-B and B_PER become B-PER.
+        """
+        usual = schemes.respelled(set(values))
+        return [usual.get(value, value) for value in values] if usual else list(values)
 
     def column_name(self, column: int) -> str:
         """Return what messages call a column."""

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from taggers.formats._columns import Columns
 from taggers.formats._write import write
 from taggers.formats.base import Format, Layer
+from taggers.labels import schemes
 
 if TYPE_CHECKING:
     from taggers.formats.files import Opened
+
+MISSING, HYPHEN = "_", "-"
 
 
 class ColumnFormat(Format):
@@ -54,10 +57,25 @@ class PlainColumns(ColumnFormat):
     name = "columns"
     title = "columns"
     comments = "other"
+    gaps = (MISSING, "", HYPHEN)
     documents = True
 
     def matches(self, head: Sequence[str]) -> bool:
         return True
+
+    def missing(self, column: int) -> str | None:
+        return MISSING
+
+    def labels(self, values: Sequence[str], column: int) -> list[str]:
+        """Return the labels, with one name for all gaps."""
+        seen = set(values)
+        others = seen.difference(self.gaps)
+        usual = {*others, *schemes.respelled(others).values()}
+        gaps = self.gaps if any(map(schemes.marks_phrase, usual)) else self.gaps[:-1]
+        if seen.isdisjoint(gaps):
+            return super().labels(values, column)
+        known = iter(super().labels([value for value in values if value not in gaps], column))
+        return [MISSING if value in gaps else next(known) for value in values]
 
 
 FORMAT = PlainColumns()

@@ -22,6 +22,24 @@ SHORT = len("B-NP")  # B-PP is not B-NP misspelt
 COLUMN = "check the column, or choose another with --column"
 
 
+def tell_of_reading(columns: Columns, gold: GoldLabels) -> None:
+    """Say in a line which labels of columns have other names now, and how many tokens have none."""
+    if not columns.format.gaps:
+        return
+    texts, ids = columns.texts(columns.width - 1), gold.ids.tolist()
+    if missing := ids.count(-1):
+        at = ids.index(-1)
+        _warn(
+            f"{columns.name}:{columns.line(at)}",
+            f"{texts[at] or 'an empty cell'} means that a token has no label; training leaves out these "
+            f"tokens ({missing} of {len(ids)})",
+        )
+    for at, (text, k) in enumerate(zip(texts, ids, strict=True)):
+        if k >= 0 and gold.names[k] != text:
+            _warn(f"{columns.name}:{columns.line(at)}", f"labels such as {text} are read as {gold.names[k]}")
+            return
+
+
 def warn_of_training_labels(columns: Columns, gold: GoldLabels, outer: str) -> None:
     """Warn of labels out of place in their scheme, and of labels that fit no scheme."""
     if outer == "none":
@@ -49,7 +67,8 @@ def warn_of_typos(columns: Columns, gold: GoldLabels) -> None:
     universal = 2 * len(set(gold.names) & UPOS) > len(gold.names)
     known = {
         name for name, count in zip(gold.names, counts, strict=True)
-        if (name in UPOS if universal else count >= OFTEN and _marks_phrase(name) and len(name) > SHORT)
+        if (name in UPOS if universal else
+            count >= OFTEN and schemes.marks_phrase(name) and len(name) > SHORT)
     }  # fmt: skip
     problem = "is not a universal part of speech" if universal else "is rare"
     for number, (name, count) in enumerate(zip(gold.names, counts, strict=True)):
@@ -89,7 +108,7 @@ def check_scheme(columns: Columns, gold: GoldLabels, outer: str) -> None:
 
 def _without_scheme(columns: Columns, gold: GoldLabels) -> str:
     """Why labels have no scheme: none of them marks phrases, or not all of them."""
-    marks = {name for name in gold.names if _marks_phrase(name)}
+    marks = {name for name in gold.names if schemes.marks_phrase(name)}
     if not marks:
         return f"the labels do not mark phrases with B-x and I-x and are used unchanged; {COLUMN}"
     others = [k for k, name in enumerate(gold.names) if name != schemes.OUTSIDE and name not in marks]
@@ -105,18 +124,13 @@ def _without_scheme(columns: Columns, gold: GoldLabels) -> str:
 def mark_phrases(labels: Collection[str]) -> bool:
     """Whether most labels other than O mark phrases, as B-x and I-x do."""
     others = [label for label in labels if label != schemes.OUTSIDE]
-    return 2 * sum(map(_marks_phrase, others)) >= len(others)
+    return 2 * sum(map(schemes.marks_phrase, others)) >= len(others)
 
 
 def all_mark_phrases(labels: Collection[str]) -> bool:
     """Whether all labels other than O mark phrases, and there is one."""
     others = [label for label in labels if label != schemes.OUTSIDE]
-    return bool(others) and all(map(_marks_phrase, others))
-
-
-def _marks_phrase(label: str) -> bool:
-    prefix, type_ = schemes.split(label)
-    return bool(type_) and len(prefix) == 1 and prefix in "BIESLU"
+    return bool(others) and all(map(schemes.marks_phrase, others))
 
 
 def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Columns) -> None:
@@ -157,9 +171,12 @@ def warn_of_unknown(columns: Columns, place: int, names: Collection[str], *, phr
     """
 
     def shown(label: str) -> str:
-        return schemes.split(label)[1] if phrases and _marks_phrase(label) else label
+        return schemes.split(label)[1] if phrases and schemes.marks_phrase(label) else label
 
-    texts = columns.texts(place)
+    texts = list(chain.from_iterable(columns.labels(place)))
+    if phrases:
+        usual = schemes.typed(set(texts))
+        texts = [usual.get(text, text) for text in texts]
     known = {shown(name) for name in names} | {schemes.OUTSIDE, columns.format.missing(columns.wanted[place])}
     unknown = {label for label in set(texts) if shown(label) not in known}
     if unknown:

@@ -148,7 +148,7 @@ def _read_converted(
 def _gold(columns: Columns, place: int, *, sets: bool) -> GoldLabels:
     """The gold labels of columns; raise DataError for labels that could not be written into a file again."""
     empty = np.flatnonzero((columns.spans[:, place:, 1] == 0).any(axis=1))
-    if len(empty):
+    if len(empty) and not columns.format.gaps:
         raise DataError("the label is empty", columns.name, columns.line(int(empty[0])))
     each = [GoldLabels.from_column(columns, column) for column in range(place, columns.width)]
     for gold, number in zip(each, columns.wanted[place:], strict=True):

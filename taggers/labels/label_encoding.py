@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise, product
 from typing import Any
 
@@ -73,10 +73,10 @@ class GoldLabels:
         """The labels in one of the columns that were read; the format knows how a missing one is written."""
         number = (numbers or columns.wanted)[column]
         ids, names = _read(columns, column, number)
-        if (ids < 0).any():  # only empty labels have no number yet
+        absent = columns.format.missing(number)
+        if absent is None and (ids < 0).any():  # only empty labels have no number yet
             ids[ids < 0] = len(names)
             names.append("")
-        absent = columns.format.missing(number)
         if absent in names:
             missing = names.index(absent)
             names.remove(absent)
@@ -131,10 +131,26 @@ class GoldLabels:
         sentence_ptr = np.cumsum([0, *map(len, y)], dtype=np.int64)
         distinct = _distinct(y)
         if not all(isinstance(label, str) for label in distinct):
-            return cls(np.zeros(0, np.int32), [], sentence_ptr, partial=list(map(list, y)))
+            partial = cls(np.zeros(0, np.int32), [], sentence_ptr, partial=list(map(list, y)))
+            return partial.renamed(schemes.respelled({one for one in distinct if isinstance(one, str)}))
         number = {name: k for k, name in enumerate(distinct)}
         ids = np.fromiter(map(number.__getitem__, chain.from_iterable(y)), np.int32)
-        return cls(ids, list(distinct), sentence_ptr)
+        return cls(ids, list(distinct), sentence_ptr).renamed(schemes.respelled(distinct))
+
+    def renamed(self, usual: Mapping[str, str]) -> GoldLabels:
+        """The same labels with other names for some of them."""
+        if not usual:
+            return self
+        if self.partial is not None:
+            return replace(self, partial=[[_renamed(one, usual) for one in row] for row in self.partial])
+        names = [usual.get(name, name) for name in self.names]
+        place = {name: k for k, name in enumerate(dict.fromkeys(names))}
+        ids = np.array([*(place[name] for name in names), -1], np.int32)[self.ids]
+        return replace(self, ids=ids, names=list(place))
+
+    def of_phrases(self) -> GoldLabels:
+        """The same labels for a task about phrases: in the scheme IO, PER becomes I-PER."""
+        return self.renamed(schemes.typed(self.distinct()))
 
     @property
     def complete(self) -> bool:
@@ -154,10 +170,10 @@ class GoldLabels:
         return split_by_sentence(self.ids, [*self.names, None], self.sentence_ptr)
 
     def triples(self) -> Counter[schemes.Triple]:
-        """How often each label occurs between which neighbours, in sentences without missing labels."""
+        """How often each label occurs between which neighbours, where all three are known."""
         if self.partial is not None:
-            whole = [labels for labels in self.partial if all(isinstance(label, str) for label in labels)]
-            return schemes.count_triples(whole)
+            rows = chain.from_iterable(map(schemes.neighbours, self.partial))
+            return Counter(row for row in rows if all(isinstance(label, str) for label in row))
         return schemes.count_id_triples(self.ids, self.names, self.sentence_ptr)
 
     def encode(self, labels: Labels, outer: str = "none", inner: str = "none") -> SequenceLabels:
@@ -179,6 +195,10 @@ def _read(columns: Columns, column: int, number: int) -> tuple[np.ndarray, list[
     names = columns.format.labels(values.names, number)  # different values may have the same label
     place = {name: k for k, name in enumerate(dict.fromkeys(names))}
     return np.array([*(place[name] for name in names), -1], np.int32)[ids], list(place)
+
+
+def _renamed(label: Any, usual: Mapping[str, str]) -> Any:
+    return usual.get(label, label) if isinstance(label, str) else label
 
 
 def _completed(names: Sequence[str], complete: Sequence[int], absent: Sequence[str | None]) -> list[Any]:

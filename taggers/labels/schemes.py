@@ -4,6 +4,8 @@
     IOB2     B-x at the beginning of every phrase, I-x after it
     IOBES    B-x, I-x, E-x: first, middle, last word; S-x: the only word
     BILUO    the same with L-x for E-x and U-x for S-x
+    BMES     the same as IOBES with M-x for I-x
+    BMEWO    the same as IOBES with M-x for I-x and W-x for S-x
     none     labels that mark no phrases, such as parts of speech
 
 A word in no phrase is `O`. A label is split at its first hyphen, so types may contain some (`B-per-name`); a
@@ -12,8 +14,9 @@ phrase begins at B or S, after E or S, after O, and where the type changes. So w
 depends on neighbouring labels only, and every function here is a rule on a label and its two neighbours.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 
 import numpy as np
@@ -21,12 +24,26 @@ import numpy as np
 from taggers.options import SCHEMES
 
 OUTSIDE = "O"
-OPENING = frozenset("BSU")
-CLOSING = frozenset("ESLU")
+OPENING = frozenset("BSUW")
+CLOSING = frozenset("ESLUW")
 
-_PREFIXES = {"IOB1": "IB", "IOB2": "BI", "IOBES": "BIES", "BILUO": "BILU"}
+# In schemes of four: the first, middle and last word, and the only word.
+_PREFIXES = {
+    "IOB1": "IB", "IOB2": "BI", "IOBES": "BIES", "BILUO": "BILU", "BMES": "BMES", "BMEWO": "BMEW",
+}  # fmt: skip
 
-_LETTERS = frozenset("BIESLU")
+LETTERS = frozenset("BIESLUMW")
+
+# Other ways to write labels, as patterns for prefix and type: B_PER, b-per, PER-B and PER_B.
+_SPELLINGS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        "(?P<prefix>[BIESLUMW])_(?P<type>.+)", "(?P<prefix>[bieslumw])[-_](?P<type>.+)",
+        "(?P<type>.+)[-_](?P<prefix>[BIESLUMW])", "(?P<type>.+)[-_](?P<prefix>[bieslumw])",
+    )
+)  # fmt: skip
+
+ORDER = ("IOB2", "IOB1", "IOBES", "BILUO", "BMES", "BMEWO")  # for labels that fit several schemes
 
 MOST_RULES = 1 << 16
 
@@ -47,10 +64,49 @@ def alike(labels: Iterable[str], others: Iterable[str]) -> bool:
     (True, False)
     """
     first, second = (
-        {split(label)[1] if split(label)[0] in _LETTERS else f"-{label}" for label in part}
+        {split(label)[1] if split(label)[0] in LETTERS else f"-{label}" for label in part}
         for part in (labels, others)
     )
     return bool(first & second)
+
+
+def marks_phrase(label: str) -> bool:
+    """Whether a label has a prefix and a type, as B-x does."""
+    prefix, type_ = split(label)
+    return prefix in LETTERS and type_ != ""
+
+
+def respelled(labels: Collection[str]) -> dict[str, str]:
+    """The usual names of labels that are written as B_PER, b-per, PER-B or PER_B; empty if they are not.
+
+    labels: all distinct labels. Only if O is among them and all others are written in the same way, they
+    mark phrases beyond doubt.
+
+    >>> respelled({"PER-B", "PER-I", "O"}) == {"PER-B": "B-PER", "PER-I": "I-PER"}
+    True
+    >>> respelled({"PER-B", "NN", "O"}), respelled({"V-S", "N-S", "O"})
+    ({}, {})
+    """
+    others = {label for label in labels if label not in (OUTSIDE, "o", "")}
+    if len(others) + 1 > len(labels) or any(map(marks_phrase, others)):
+        return {}
+    for pattern in _SPELLINGS:
+        found = {label: match for label in others if (match := pattern.fullmatch(label))}
+        if len(found) == len(others) and {match["prefix"] for match in found.values()} & set("BIbi"):
+            usual = {label: f"{match['prefix'].upper()}-{match['type']}" for label, match in found.items()}
+            return usual | ({"o": OUTSIDE} if "o" in labels else {})
+    return {}
+
+
+def typed(labels: Collection[str]) -> dict[str, str]:
+    """The same for labels of the scheme IO, which are only types: PER becomes I-PER.
+
+    >>> typed({"PER", "O"}), typed({"B-PER", "O"}), typed({"NN", "DT"})
+    ({'PER': 'I-PER'}, {}, {})
+    """
+    others = {label for label in labels if label != OUTSIDE}
+    bare = len(others) < len(labels) and not any(label in LETTERS or marks_phrase(label) for label in others)
+    return {label: f"I-{label}" for label in others} if bare else {}
 
 
 def detect(label_sequences: Iterable[Sequence[str]]) -> str:
@@ -61,7 +117,7 @@ def detect(label_sequences: Iterable[Sequence[str]]) -> str:
 def detect_counted(seen: Counter[Triple]) -> str:
     """Return the same for labels that `count_triples` or `count_id_triples` has counted."""
     inside = {split(label)[0] for _, label, _ in seen if label != OUTSIDE}
-    candidates = [scheme for scheme in ("IOB2", "IOB1", "IOBES", "BILUO") if inside <= set(_PREFIXES[scheme])]
+    candidates = [scheme for scheme in ORDER if inside <= set(_PREFIXES[scheme])]
     if not inside or not candidates:
         return "none"
     return min(candidates, key=lambda scheme: count_repairs(seen, scheme))
@@ -86,7 +142,7 @@ def convert(labels: Sequence[str], source: str, target: str, *, strict: bool = F
     if strict and (wrong := violations(labels, source)):
         raise ValueError(f"Label {labels[wrong[0]]!r} at position {wrong[0]} is out of place in {source}.")
     rules = _rules(source, target)
-    return [rules[triple] for triple in _neighbours(labels)]
+    return [rules[triple] for triple in neighbours(labels)]
 
 
 def violations(labels: Sequence[str], scheme: str) -> list[int]:
@@ -201,7 +257,7 @@ def _relabel(before: str, label: str, after: str, target: str) -> str:
         opens = opens and before != OUTSIDE and split(before)[1] == type_
     if target in ("IOB1", "IOB2"):
         return _join("B" if opens else "I", type_)
-    first, middle, last, single = "BIES" if target == "IOBES" else "BILU"
+    first, middle, last, single = _PREFIXES[target]
     if closes:
         return _join(single if opens else last, type_)
     return _join(first if opens else middle, type_)
@@ -213,7 +269,8 @@ def _boundary(label: str, after: str) -> bool:
     return OUTSIDE in (left, right) or left_type != right_type or left in CLOSING or right in OPENING
 
 
-def _neighbours(labels: Sequence[str]) -> Iterable[Triple]:
+def neighbours(labels: Sequence[str]) -> Iterable[Triple]:
+    """Each label between its neighbours, with O beyond both ends."""
     return zip((OUTSIDE, *labels), labels, (*labels[1:], OUTSIDE), strict=False)
 
 
@@ -224,17 +281,16 @@ def count_triples(label_sequences: Iterable[Sequence[str]]) -> Counter[Triple]:
         if len(labels):
             flat += labels
             flat.append(OUTSIDE)  # an O between sequences says what their ends say
-    return Counter(_neighbours(flat))
+    return Counter(neighbours(flat))
 
 
 def count_id_triples(ids: np.ndarray, names: Sequence[str], sentence_ptr: np.ndarray) -> Counter[Triple]:
-    """Count the same for positions in `names`, in sentences without a negative one."""
+    """Count the same for positions in `names`, where neither the label nor a neighbour is negative."""
     around = [*names, OUTSIDE]
     size = len(around)
     before, after = _neighbour_ids(ids, sentence_ptr, len(names))
-    gaps = np.concatenate([[0], np.cumsum(ids < 0)])
-    whole = np.repeat(gaps[sentence_ptr[1:]] == gaps[sentence_ptr[:-1]], np.diff(sentence_ptr))
-    codes = ((before.astype(np.int64) * size + ids) * size + after)[whole]
+    known = (before >= 0) & (ids >= 0) & (after >= 0)
+    codes = ((before.astype(np.int64) * size + ids) * size + after)[known]
     found, counts = np.unique(codes, return_counts=True)
     seen: Counter[Triple] = Counter()
     for code, count in zip(found.tolist(), counts.tolist(), strict=True):

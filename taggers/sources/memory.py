@@ -18,6 +18,7 @@ from taggers.labels.files import Labelled
 from taggers.labels.label_encoding import GoldLabels
 from taggers.model import TaggerModel
 from taggers.online import Fitted, Online
+from taggers.options import PHRASE_TASKS
 from taggers.rounds import first_round
 from taggers.sources.base import Facts, Settings, Source
 from taggers.token_lists import fields_of, file_columns, is_token_list, labels_in, names_fields, words
@@ -93,6 +94,8 @@ class MemorySource(Source):
         return GoldLabels.to_learn(self.X, self.y)
 
     def survey(self, task: str) -> Facts:
+        if task in PHRASE_TASKS:
+            self.gold = self.gold.of_phrases()
         n_tokens = int(self.gold.sentence_ptr[-1])
         facts = Facts(input_width(self.X, self.gold), self.gold.triples(), n_sentences(self.X), n_tokens)
         if self.file is None:

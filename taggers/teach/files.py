@@ -14,7 +14,8 @@ from structsvm.teach.answers import Answer, item_id
 from taggers.formats.files import open_columns
 from taggers.labels import schemes
 from taggers.labels.files import read_labelled
-from taggers.teach.learner import PHRASES, SCHEME, in_scheme
+from taggers.options import PHRASE_TASKS
+from taggers.teach.learner import SCHEME, in_scheme
 
 MOST_TOKENS = 500  # of a sentence: more do not fit on a page
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
@@ -73,7 +74,7 @@ def read_answers(
     y = columns.labels(columns.width - 1)
     missing = columns.format.missing(columns.wanted[-1])
     values = [[None if one == missing else one for one in labels] for labels in y]
-    if task in PHRASES:
+    if task in PHRASE_TASKS:
         found = schemes.detect([label for label in labels if label is not None] for labels in values)
         if found == "none" and any(label not in ("O", None) for labels in values for label in labels):
             raise DataError(
@@ -143,7 +144,7 @@ def _docbin(answers: Sequence[Answer], task: str) -> bytes:
     vocab, docs = Vocab(), []
     for answer in answers:
         words, value = answer.item["tokens"], answer.value
-        if task not in PHRASES:
+        if task not in PHRASE_TASKS:
             docs.append(Doc(vocab, words=words, tags=[label or "" for label in value]))
             continue
         doc = Doc(vocab, words=words, sent_starts=[at == 0 for at in range(len(words))])

@@ -23,10 +23,9 @@ from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.model import MOST_LABELS
 from taggers.online import check_usable
-from taggers.options import RIVALS
+from taggers.options import PHRASE_TASKS, RIVALS
 from taggers.tagger import TASKS, SequenceTagger
 
-PHRASES = ("ner", "chunk")  # the tasks whose labels mark phrases
 SCHEME = "IOB2"
 MOST_NAME = 60
 MOST_NAMES = 500
@@ -52,7 +51,7 @@ class TagLearner:
         if task not in TASKS:
             raise ValueError(f"task must be one of {', '.join(TASKS)}, got {task!r}")
         self.task = task
-        self.kind = "spans" if task in PHRASES else "tokens"
+        self.kind = "spans" if task in PHRASE_TASKS else "tokens"
         self._model, self._pool, self._options = model, pool, options
         self._blank = self._start()
         self.tagger = copy.deepcopy(self._blank)
