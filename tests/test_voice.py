@@ -263,7 +263,10 @@ def test_rewrites_use_no_banned_turn(turn: Turn) -> None:
 
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
-CARDS = [ROOT / "taggers" / "models" / "en-pos.md", ROOT / "benchmarks" / "card.md"]
+CARDS = [
+    *(ROOT / "taggers" / "models" / f"{name}.md" for name in ("en-pos", "en-ner")),
+    *(ROOT / "benchmarks" / f"{name}.md" for name in ("card", "card_ner")),
+]
 
 
 def name(path: Path) -> str:

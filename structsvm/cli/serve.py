@@ -11,7 +11,7 @@ from structsvm.cli.errors import AllowHost, Host, Port, number, service_token, t
 
 def serve(
     model: Annotated[
-        str, typer.Argument(help="Model file, or the name of an included model: en-pos, en or af.")
+        str, typer.Argument(help="Model file, or the name of an included model: en-pos, en-ner, en or af.")
     ],
     more: Annotated[
         list[str] | None,

@@ -21,7 +21,7 @@ from structsvm.cli.errors import (
 
 def tag(
     model: Annotated[
-        str, typer.Argument(help="Model file, or the name of an included model: en-pos, en or af.")
+        str, typer.Argument(help="Model file, or the name of an included model: en-pos, en-ner, en or af.")
     ],
     file: Annotated[str, typer.Argument(help="Sentences to label; - for standard input.")] = "-",
     output: Output = "-",

@@ -11,9 +11,10 @@ import pytest
 
 from structsvm.files.errors import DataError
 from structsvm.files.persist import load_model
-from taggers import PosTagger
+from taggers import NerTagger, PosTagger
 from taggers.commands import evaluate, inspect, tag, train
 from taggers.formats.conllu import COLUMN as CONLLU
+from taggers.labels.schemes import spans
 from taggers.model import TaggerModel
 from taggers.model_file import FOLDER, find_model
 from taggers.pipeline import Pipeline
@@ -171,6 +172,40 @@ def test_it_is_not_resumed(tmp_path):
     (tmp_path / "train").write_text("the DT\ncat NN\n", encoding="utf-8")
     with pytest.raises(ValueError, match="its labels come from several columns"):
         train("pos", tmp_path / "train", tmp_path / "model", resume="en-pos")
+
+
+NAMES = {
+    "Maria Jensen moved from Copenhagen to Toronto .": ["Maria Jensen", "Copenhagen", "Toronto"],
+    "The boy fed two ducks .": [],
+    "In 1998 Peter Novak left Prague and joined Siemens .": ["Peter Novak", "Prague", "Siemens"],
+}
+
+
+@pytest.mark.parametrize("sentence", NAMES)
+def test_en_ner_finds_names(sentence):
+    words = sentence.split()
+    found = spans(NerTagger.load("en-ner").tag(words), "IOB2")
+    assert [" ".join(words[start:end]) for _, start, end in found] == NAMES[sentence]
+
+
+def test_en_ner_reads_text_and_writes_offsets(tmp_path):
+    (tmp_path / "in.txt").write_text("Anna Berg lives in Oslo.\n", encoding="utf-8")
+    tag("en-ner", tmp_path / "in.txt", tmp_path / "out", to="jsonl")
+    (record,) = map(json.loads, (tmp_path / "out").read_text().splitlines())
+    assert [(one["start"], one["end"], one["label"]) for one in record["spans"]] == [
+        (0, 9, "PER"), (19, 23, "LOC"),
+    ]  # fmt: skip
+
+
+def test_the_card_of_en_ner_describes_the_file():
+    path = FOLDER / "en-ner.ssvm"
+    assert path.stat().st_size < 3_400_000
+    card = path.with_suffix(".md").read_text(encoding="utf-8")
+    model = TaggerModel.load(path)
+    assert f"{path.stat().st_size / 1e6:.2f} MB, {model.n_features:,} features" in card
+    for part in ("CC BY-SA 4.0", "ExplosionAI GmbH, MIT licence", "bundle-ner", "What it cannot do"):
+        assert part in card
+    assert {array.dtype.kind for array in load_model(path)[0].values()} <= {"u", "f"}
 
 
 @pytest.mark.parametrize(("name", "most"), [("en", 3.584), ("af", 3.584)])

@@ -188,8 +188,8 @@ def test_a_string_is_not_a_sentence():
 
 def test_a_model_that_does_not_exist_names_those_that_are_included(folder):
     for command in ("tag", "evaluate", "inspect"):
-        done = run(command, "en-ner", *["test.txt"] * (command != "inspect"), cwd=folder)
-        refused(done, 2, "en-ner does not exist", "included models: en-pos")
+        done = run(command, "en-nor", *["test.txt"] * (command != "inspect"), cwd=folder)
+        refused(done, 2, "en-nor does not exist", "included models: en-pos, en-ner")
 
 
 def test_resuming_without_state_says_how_to_keep_it(folder):
