@@ -257,7 +257,7 @@ def _relabel(before: str, label: str, after: str, target: str) -> str:
         opens = opens and before != OUTSIDE and split(before)[1] == type_
     if target in ("IOB1", "IOB2"):
         return _join("B" if opens else "I", type_)
-    first, middle, last, single = _PREFIXES[target]
+    first, middle, last, single = list(_PREFIXES[target])
     if closes:
         return _join(single if opens else last, type_)
     return _join(first if opens else middle, type_)
