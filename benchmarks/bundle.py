@@ -76,8 +76,8 @@ def main(*, quick: bool = False) -> None:
         sentences=full.report["sentences"], tokens=full.report["tokens"], prune=prune,
         epochs=settings["epochs"], C=settings["C"], cutoff=settings["cutoff"], lost=MOST_LOST,
         class_words=settings["class_words"], version=version("spacy-lookups-data"),
-        size=path.stat().st_size / 1e6, features=chosen.n_features, weights=len(chosen.weights.cells),
-        full_size=full_size, full_features=full.n_features, full_weights=len(full.weights.cells),
+        size=path.stat().st_size / 1e6, features=len(chosen.space), weights=len(chosen.weights.cells),
+        full_size=full_size, full_features=len(full.space), full_weights=len(full.weights.cells),
         full_dev=aim, dev=dev, full_test=scores(full, folder / "test.conllu"),
         test=scores(TaggerModel.load(path), folder / "test.conllu"),
     )  # fmt: skip

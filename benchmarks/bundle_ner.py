@@ -129,8 +129,8 @@ def main(*, quick: bool = False) -> None:
         sentences=full_model.report["sentences"], tokens=full_model.report["tokens"], prune=amount,
         epochs=settings["epochs"], C=settings["C"], cutoff=settings["cutoff"], bias=bias,
         class_words=settings["class_words"], version=version("spacy-lookups-data"),
-        size=path.stat().st_size / 1e6, features=chosen.n_features, weights=len(chosen.weights.cells),
-        full_features=full_model.n_features, full_weights=len(full_model.weights.cells),
+        size=path.stat().st_size / 1e6, features=len(chosen.space), weights=len(chosen.weights.cells),
+        full_features=len(full_model.space), full_weights=len(full_model.weights.cells),
         held_out=len(held_out), before=before, full=full, least=least, low=100 * found.interval.low,
         high=100 * found.interval.high, figures=figures(found), tested=found.sequences.total,
     )  # fmt: skip

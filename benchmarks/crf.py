@@ -57,7 +57,7 @@ def measure(program: str, c2: float) -> dict[str, Any]:
 
         crf = CRF(len(model.labels), c2=c2, callback=note).fit(X, labels)
         seconds, objective, iterations = time.process_time() - start, crf.objective(), len(curve)
-        rows = crf.weight_rows(len(model.table))
+        rows = crf.weight_rows(len(model.space))
     from taggers import metrics
 
     labelled = model.with_rows(rows)
@@ -93,10 +93,10 @@ def reordered(found: Any, model: Any) -> Any:
 
     L = len(model.labels)
     own = [model.labels.index(name) for name in found.labels]
-    place = np.array([*own, L, *(L + 1 + int(name) for name in found.feature_names)])
+    place = np.array([*own, L, *(L + 1 + int(name) for name in found.space.names)])
     cells = found.weights.cells
     label = np.array(own)[cells["label"]]
-    return weight_rows(place[found.weights.row_of], label, cells["value"], L, L + 1 + len(model.table))
+    return weight_rows(place[found.weights.row_of], label, cells["value"], L, L + 1 + len(model.space))
 
 
 def main() -> None:

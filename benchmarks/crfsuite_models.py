@@ -52,7 +52,7 @@ def compare(path: str, n: int) -> list[str]:
 
     ours, theirs = SequenceTagger.load(path), pycrfsuite.Tagger()
     theirs.open(path)
-    names = [name for name in ours.model_.feature_names or [] if name]
+    names = [name for name in ours.model_.space.names or [] if name]
     X = sentences(names, n, 30) + sentences(names, n // 200, 5000)
     differ = sum(theirs.tag(one) != labels for one, labels in zip(X, ours.predict(X), strict=True))
     worst = 0.0

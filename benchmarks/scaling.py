@@ -126,7 +126,7 @@ def measure(shards: int) -> dict[str, Any]:
     source = MemorySource(train, gold)
     ((X, y),) = source.datasets(model, source.survey("label"), settings)
     problem = problem_of(new_optimizer(model, settings))
-    n_weights = problem.offset + len(model.table) * problem.stride
+    n_weights = problem.offset + len(model.space) * problem.stride
     learner = InTurn(problem, X, y, n_weights, shards, C=0.1, n_reprocess=settings["reprocess"])
     points = []
     for _ in range(PASSES):

@@ -86,7 +86,7 @@ def measure(way: str, bounded: str, n: int) -> dict[str, Any]:
             seconds = time.process_time() - begun
             points.append({
                 "sentences": done, "mb": _memory(), "speed": tokens / LENGTH / seconds,
-                "right": right / tokens, "features": tagger.model_.n_features,
+                "right": right / tokens, "features": len(tagger.model_.space),
                 "patterns": tagger.optimizer_.n_support_patterns_,
             })  # fmt: skip
             right, tokens, begun = 0, 0, time.process_time()

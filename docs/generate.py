@@ -85,19 +85,21 @@ def model_fields() -> str:
     from taggers import model_file as taggers
     from taggers import splitter
     from taggers.dependencies import parser
+    from taggers.features import knowledge, space
+    from taggers.labels import space as labels
     from taggers.pipeline import layers as pipeline
 
     parts = {
-        "Taggers: labels": (taggers.LABELS, ""),
-        "Taggers: features": (taggers.FEATURES, ""),
+        "Taggers: labels": (labels.LABELS, ""),
+        "Taggers: features": (space.FEATURES, ""),
         "Taggers: weights, first those of previous labels, then those of features": (
             sparse_weights.FIELDS,
             "",
         ),
         "Taggers: training": (taggers.TRAINING, ""),
-        "Taggers: word classes": (taggers.CLASSES, "classes.NAME."),
-        "Taggers: gazetteers": (taggers.GAZETTEER, "gazetteers.NAME."),
-        "Taggers: word vectors": (taggers.VECTORS, "vectors.NAME."),
+        "Taggers: word classes": (knowledge.CLASSES, "classes.NAME."),
+        "Taggers: gazetteers": (knowledge.GAZETTEER, "gazetteers.NAME."),
+        "Taggers: word vectors": (knowledge.VECTORS, "vectors.NAME."),
         "Pipelines": (pipeline.FIELDS + pipeline.KEYS, ""),
         "Pipelines: the splitter": (splitter.FIELDS, "split."),
         "Pipelines: `parser`": (parser.META, "parse-"),

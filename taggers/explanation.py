@@ -22,7 +22,7 @@ def explain(model: TaggerModel, tokens: list[Any]) -> list[dict[str, Any]]:
     """Return for each token its label, its margin, and (name, weight) of its features and previous labels."""
     if not tokens:
         return []
-    columns = None if model.extractor is None else as_columns([tokens])
+    columns = None if model.space.extractor is None else as_columns([tokens])
     features = model.features([tokens] if columns is None else columns)
     margins = np.zeros(len(tokens), np.float32)
     inner = np.zeros(len(tokens), np.int32)
@@ -45,24 +45,25 @@ def _names(
     model: TaggerModel, tokens: list[Any], columns: Columns | None, features: Sequences
 ) -> list[list[str]]:
     """The names of the features of each token, without those that the model does not know."""
-    if columns is None or model.template is None or model.extractor is None:
+    space = model.space
+    if columns is None or space.template is None or space.extractor is None:
         return [_ready_names(model, tokens, features, at) for at in range(len(tokens))]
-    values = model.document_values(columns)
-    rows, _ = model.extractor.rows(columns, model.table, fixed=True, document=document_keys(values))
+    values = space.document_values(columns)
+    rows, _ = space.extractor.rows(columns, space.table, fixed=True, document=document_keys(values))
     rows = rows.reshape(len(tokens), -1)
     texts = [columns.texts(column) for column in range(columns.width)]
     span, document = range(len(tokens)), {name: one.texts() for name, one in values.items()}
-    others = sorted(model.value_names(columns))
+    others = sorted(space.value_names(columns))
     keys = np.array([hash_string(name) for name in others], np.uint64)
-    name_of = dict(zip(model.table.rows(keys).tolist(), others, strict=True))
+    name_of = dict(zip(space.table.rows(keys).tolist(), others, strict=True))
     last = features.token_ptr[1:].tolist()
     first = (features.token_ptr[:-1] + (rows >= 0).sum(axis=1)).tolist()  # the first feature with a value
     return [
         [
             pattern.name(
-                [cell_value(cell, texts, at, span, model.knowledge, document) or "" for cell in pattern.cells]
+                [cell_value(cell, texts, at, span, space.knowledge, document) or "" for cell in pattern.cells]
             )
-            for pattern, row in zip(model.extractor.template.patterns, rows[at], strict=True)
+            for pattern, row in zip(space.extractor.template.patterns, rows[at], strict=True)
             if row >= 0
         ]
         + [name_of.get(row, "") for row in features.rows[first[at] : last[at]].tolist()]
@@ -73,7 +74,9 @@ def _names(
 def _ready_names(model: TaggerModel, tokens: list[Any], features: Sequences, at: int) -> list[str]:
     """The name of each feature of a token; `item_names` also names values of 0, which are left out."""
     names = list(item_names(tokens[at]))
-    rows = model.table.rows(np.array([hash_string(name or NO_NAME) for name in names], np.uint64)).tolist()
+    rows = model.space.table.rows(
+        np.array([hash_string(name or NO_NAME) for name in names], np.uint64)
+    ).tolist()
     name_of = dict(zip(rows, names, strict=True))
     part = slice(features.token_ptr[at], features.token_ptr[at + 1])
     return [name_of.get(row, "?") for row in features.rows[part].tolist()]
@@ -93,16 +96,17 @@ def _bigrams(
     model: TaggerModel, features: Sequences, columns: Columns | None, labels: np.ndarray, at: int
 ) -> list[tuple[str, float]]:
     """Name and weight of the features that are joined with a previous label."""
-    if model.label_bigrams is None or columns is None or features.bigrams is None:
+    space = model.space
+    if space.bigrams is None or columns is None or features.bigrams is None:
         return []
     texts = [columns.texts(column) for column in range(columns.width)]
     found = []
-    for pattern, number in zip(model.label_bigrams.patterns, features.bigrams.ids[at], strict=True):
+    for pattern, number in zip(space.bigrams.patterns, features.bigrams.ids[at], strict=True):
         before = int(labels[at - pattern.back]) if at >= pattern.back else len(model.labels)
         row = features.bigrams.rows[number, before] if number >= 0 else -1
         if row >= 0:
             span = range(len(labels))
-            values = [cell_value(cell, texts, at, span, model.knowledge) or "" for cell in pattern.cells]
+            values = [cell_value(cell, texts, at, span, space.knowledge) or "" for cell in pattern.cells]
             name = pattern.name(values, [*model.labels, "<start>"][before])
             found.append((name, float(model.weights[[model.problem().history + row]][0, labels[at]])))
     return found

@@ -125,7 +125,7 @@ class Lemmatizer:
 
     def whole(self, columns: Columns) -> np.ndarray:
         """A key for each token, made of everything that its lemma depends on."""
-        template = self.model.template
+        template = self.model.space.template
         assert template is not None
         return WHOLE[max(template.width, 2)].keys(columns)[:, 0]
 
@@ -194,7 +194,8 @@ def train_lemmatizer(tokens: Iterable[Token], lemmas: Iterable[str], **options: 
         same = [token for token in remembered if len(token) == size]
         keys.rows(WHOLE[size].keys(Columns.from_sentences([same]))[:, 0], grow=True)
     words = np.unique(word_keys([token[0] for token in wanted]))  # including those that are only remembered
-    return Lemmatizer(replace(tagger.model_, words=words), keys, list(remembered.values()))
+    model = replace(tagger.model_, space=replace(tagger.model_.space, words=words))
+    return Lemmatizer(model, keys, list(remembered.values()))
 
 
 def _wrong(tagger: MorphTagger, wanted: Mapping[Token, str]) -> dict[Token, str]:

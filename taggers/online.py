@@ -142,7 +142,7 @@ class Online(Fitted):
 
     def _same_template(self, name: str, settings: Settings) -> bool:
         """Whether a changed option is a template that gives the same features, if they are not ready."""
-        model = self.model.template
+        model = self.model.space.template
         return name == "template" and (
             model is None or fitting_template(settings[name], max(model.width, 1)) == model
         )
@@ -154,8 +154,10 @@ class Online(Fitted):
         Only the tables of keys change in place: they forget their last keys.
         """
         model = self.model
-        before = vars(self) | {"model": replace(model)}
-        tables = [(table, len(table)) for table in (model.table, model.bigram_numbers, self._words)]
+        before = vars(self) | {"model": replace(model, space=replace(model.space))}
+        tables = [
+            (table, len(table)) for table in (model.space.table, model.space.bigram_numbers, self._words)
+        ]
         self._learned = False
         try:
             yield
@@ -184,7 +186,7 @@ class Online(Fitted):
         self._see(dataset.X.rows)
 
     def _check_bounds(self, settings: Settings) -> None:
-        if settings["max_features"] is not None and self.model.label_bigrams is not None:
+        if settings["max_features"] is not None and self.model.space.bigrams is not None:
             raise ValueError(
                 "max_features does not support features joined with a previous label, such as y[-1]|w[0]; "
                 "leave these out of the template"
@@ -197,7 +199,7 @@ class Online(Fitted):
         self._last_seen[rows] = self._calls
 
     def _make_room(self) -> None:
-        missing = len(self.model.table) - len(self._last_seen)
+        missing = len(self.model.space) - len(self._last_seen)
         if missing > 0:  # half as much again: most calls bring new features
             more = np.zeros(missing + len(self._last_seen) // 2, np.int32)
             self._last_seen = np.append(self._last_seen, more)
@@ -208,7 +210,7 @@ class Online(Fitted):
         model, n, rows = self.model, self._n_support, None
         most, budget = settings["max_features"], settings["max_support"]
         patterns = 0 if budget is None or n <= budget else n - int(KEPT * budget)
-        crowded = most is not None and len(model.table) > most
+        crowded = most is not None and len(model.space) > most
         if not (patterns or crowded):
             return
         if self.optimizer is None:  # of a loaded model
@@ -218,8 +220,8 @@ class Online(Fitted):
             keep = self._most_useful(int(KEPT * most))
             rows = np.concatenate([np.ones(problem_of(self.begun).history, bool), keep, self._unknown_rows()])
             model = model.with_features(keep)
-            if len(model.words) + len(self._words) > most:
-                model.words, self._words = np.zeros(0, np.uint32), KeyTable()
+            if len(model.space.words) + len(self._words) > most:
+                model.space.words, self._words = np.zeros(0, np.uint32), KeyTable()
 
         def commit() -> None:
             self.begun.forget(patterns=patterns, rows=rows)
@@ -240,7 +242,7 @@ class Online(Fitted):
     def _most_useful(self, n: int) -> np.ndarray:
         """A mask of the n features to keep: first those with a weight, then those seen last."""
         self._make_room()
-        size = len(self.model.table)
+        size = len(self.model.space)
         value = self._last_seen[:size] + self._has_weight() * (self._calls + 1)
         least = np.partition(value, size - n)[size - n]
         keep: np.ndarray = value > least
@@ -256,7 +258,7 @@ class Online(Fitted):
         """False for each row of w that the table lacks; an interrupted call can leave such rows."""
         problem = problem_of(self.begun)
         n = self.begun.n_weights_ // problem.stride - problem.history
-        return np.zeros(max(n - len(self.model.table), 0), bool)
+        return np.zeros(max(n - len(self.model.space), 0), bool)
 
     def resume(self, dataset: Dataset, settings: Settings, weight: Any = None) -> bool:
         """Restore the training state, if these are the data that it belongs to; False if they are not."""
@@ -363,17 +365,17 @@ class Online(Fitted):
         """A data set of X and labels; the model learns new features and words."""
         if self.model.candidates is not None:  # they belong to the data before
             self.model = replace(self.model, candidates=None)
-        features = self.model.learn_features(X, labels)
+        features = self.model.space.learn(X, labels, self.model.labels)
         self.note(X, keep_names=keep_names)
         return Dataset(features, labels)
 
     def note(self, X: Any, *, keep_names: bool = False) -> None:
         """Remember the words of training data, which `settle` sorts, and the names of features if kept."""
         model = self.model
-        if model.extractor is not None:
+        if model.space.extractor is not None:
             add_words(self._words, as_columns(X))
-        if keep_names or model.feature_names is not None:
-            model.feature_names = feature_names(model, X, model.feature_names)
+        if keep_names or model.space.names is not None:
+            model.space.names = feature_names(model, X, model.space.names)
 
     def settle(self) -> TaggerModel:
         """Give the model the weights and words of the training so far, and return it."""
@@ -384,7 +386,7 @@ class Online(Fitted):
         elif model.labels and len(model.weights) < model.n_rows:  # of a call that was refused, or still runs
             model = replace(model, weights=model.weights.extended(model.n_rows))
         if len(words):
-            model = model.with_words(words)
+            model = replace(model, space=model.space.with_words(words))
         if model is not self.model:
             self.model = model  # first: then nothing is pending
             self._pending, self._words = False, KeyTable()
@@ -398,10 +400,10 @@ class Online(Fitted):
         the optimizer computes all of them anyway.
         """
         model = self.model
-        if not self._pending or model.label_bigrams is not None or model.candidates is not None:
+        if not self._pending or model.space.bigrams is not None or model.candidates is not None:
             return self.settle(), features
         self._fetched += len(features.rows)
-        if isinstance(self.optimizer, Perceptron) if live else self._fetched > len(self.model.table):
+        if isinstance(self.optimizer, Perceptron) if live else self._fetched > len(self.model.space):
             return self.settle(), features
         problem = problem_of(self.begun)
         wanted = np.concatenate([np.arange(problem.history), problem.history + features.rows])
@@ -451,18 +453,18 @@ def check_usable(model: TaggerModel, name: Any, *, otherwise: str = "") -> Templ
     name: what the message calls the model. otherwise: what to do if it cannot learn more; empty if it need
     not learn.
     """
-    if model.template is None:
+    if model.space.template is None:
         raise ValueError(f"{name} was trained on precomputed features; use a model that reads words")
-    if model.own_features:
+    if model.space.own_features:
         raise ValueError(f"{name} was trained with user-defined features, so it works only from Python")
-    if otherwise and model.needs_first_round:
+    if otherwise and model.space.needs_first_round:
         raise ValueError(f"{name} uses doc_label, so it cannot learn more; {otherwise}")
-    return model.template
+    return model.space.template
 
 
 def check_one_round(model: TaggerModel) -> None:
     """Raise ValueError for a model that was trained in two rounds."""
-    if model.needs_first_round:
+    if model.space.needs_first_round:
         raise ValueError(
             "a model with doc_label in its template is trained in two rounds and cannot learn more; train it "
             "again on all data, or leave doc_label out"

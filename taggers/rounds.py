@@ -24,16 +24,16 @@ def first_round(
     X: Any, y: SequenceLabels, model: TaggerModel, settings: Settings, sample_weight: Any = None
 ) -> tuple[TaggerModel, np.ndarray]:
     """The model of the first round, and the labels of the training data, as positions in its names."""
-    assert model.template is not None
-    first = replace(
-        model, template=model.template.of_first_round(), table=KeyTable(), bigram_numbers=KeyTable()
-    )
-    features = first.learn_features(X, y, cutoff=settings["cutoff"])
+    assert model.space.template is not None
+    template = model.space.template.of_first_round()
+    space = replace(model.space, template=template, table=KeyTable(), bigram_numbers=KeyTable())
+    first = replace(model, space=space)
+    features = space.learn(X, y, model.labels, cutoff=settings["cutoff"])
     settings = {**settings, "callback": None}
     weight = None if sample_weight is None else np.asarray(sample_weight)
     trained = _trained(first, features, y, settings, weight)
     labels = trained.tag(features)
-    fold = _folds(as_columns(X), model.documents)
+    fold = _folds(as_columns(X), model.space.documents)
     for number in range(FOLDS):
         inside, outside = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
         if len(inside) and (y[outside].codes != -1).any():

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 import numpy as np
 
 from structsvm import active
-from structsvm.files import SparseRows
 from structsvm.guard import reading, training
 from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.optimizers import Optimizer
@@ -23,8 +22,9 @@ from structsvm.threads import StoppablePool
 from structsvm.validation import check_count, meant, n_threads
 from taggers import metrics, options
 from taggers.explanation import explain
-from taggers.features.extract import KeyTable, has_ready_features
+from taggers.features.extract import has_ready_features
 from taggers.features.knowledge import Knowledge, choose_template
+from taggers.features.space import FeatureSpace
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import (
@@ -280,16 +280,17 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         if X is None or not has_ready_features(X):
             template, knowledge = choose_template(X or [], width, settings)
         given = {name: getattr(self, name) for name, option in self.OPTIONS.items() if option.kept}
-        space = LabelSpace(
+        labels = LabelSpace(
             (), outer, inner, constrained and inner != "none", settings["inference"], settings["order"],
             bool(settings["share"]),
         )  # fmt: skip
+        features = FeatureSpace(
+            template, knowledge, function=settings["features"], documents=settings["documents"]
+        )
         return TaggerModel(
-            template, space, KeyTable(), SparseRows.from_dense(np.zeros((0, 1))),
-            documents=settings["documents"], function=settings["features"],
+            features, labels,
             parameters={name: value for name, value in given.items() if value is not None}
             | {"class": type(self).__name__},
-            knowledge=knowledge,
         )  # fmt: skip
 
     def _held_out(self, model: TaggerModel, X: Any, y: Any) -> HeldOut | None:
@@ -313,7 +314,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """Positions in the model's names and sentence pointers of X, in as many parts as there are jobs."""
         jobs = n_threads(self.jobs)
         X = as_sentences(X)
-        if isinstance(X, Columns) or jobs == 1 or model.uses_documents:
+        if isinstance(X, Columns) or jobs == 1 or model.space.uses_documents:
             features = model.features(X, jobs=jobs)
             return [(model.tag(features, jobs=jobs), features.sentence_ptr)]
         parts = [X[k * len(X) // jobs : (k + 1) * len(X) // jobs] for k in range(jobs)]
@@ -481,7 +482,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             model = state.settle()
             if compact:
                 model = model.compact()
-                model.release()
+                model.space.release()
             self._state = Fitted(model, self.settings())
         del state
         release_memory()
@@ -503,10 +504,10 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         if self._state is None:
             raise self.not_fitted()
         model = self._state.model
-        for part in (model, model.first_round):
+        for part in (model, model.space.first_round):
             if part is not None:
-                part.function = self.features
-                part.documents = part.documents if self.documents is None else self.documents
+                part.space.function = self.features
+                part.space.documents = part.space.documents if self.documents is None else self.documents
         return self._state
 
     @property
@@ -545,7 +546,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def n_features_(self) -> int:
         """The number of features."""
         with reading(state := self._fitted(), self):
-            return state.settle().n_features
+            return len(state.settle().space)
 
     @property
     def curve_(self) -> list[TrainingPoint]:
@@ -598,7 +599,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             for name, value in known.items()
             if cls.OPTIONS[name].works({"algorithm": algorithm}, ())
         }
-        used["template"] = model.template
+        used["template"] = model.space.template
         tagger = cls(**{**used, **changes})
         tagger._state = Fitted(model, cls(**used).settings())
         return tagger

@@ -27,9 +27,9 @@ from taggers import metrics
 from taggers.conlleval import Counts, count_phrases
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
-from taggers.labels.space import LabelSpace
+from taggers.labels.space import MOST_LABELS, LabelSpace
 from taggers.memory import check_memory
-from taggers.model import MOST_LABELS, TaggerModel
+from taggers.model import TaggerModel
 
 Settings = Mapping[str, Any]
 
@@ -167,7 +167,7 @@ class HeldOut:
         self.features = model.features(X, jobs=jobs)
         self.used: np.ndarray | None = None
         if self.features.bigrams is None:  # a decoder of these rows needs little memory
-            self.used = np.zeros(len(model.table), bool)
+            self.used = np.zeros(len(model.space), bool)
             self.used[self.features.rows] = True
             if model.candidates is not None:
                 self.used[model.candidates.rows] = True
@@ -206,7 +206,7 @@ def train(
         now = model.with_weights(learner)
         return score(now), now.weights
 
-    model.release()
+    model.space.release()
     done = passes(
         learner, epochs=settings["epochs"], patience=settings["patience"],
         score=None if score is None else measured, report=report, callbacks=callbacks,
@@ -214,7 +214,7 @@ def train(
     trained = model.with_rows(model.rows_of(learner) if done.weights is None else done.weights)
     dual = learner.dual_
     trained.report = {
-        "sentences": sentences, "tokens": tokens, "features": len(model.table),
+        "sentences": sentences, "tokens": tokens, "features": len(model.space),
         "epochs": learner.epochs_done, "dev_scores": done.scores, "dual": dual if dual == dual else None,
         "support_patterns": learner.n_support_patterns_, **figures(learner),
         **({"dev_score": score.name} if score is not None and done.scores else {}),
@@ -265,7 +265,7 @@ def warn_of_memory(optimizer: Optimizer, model: TaggerModel, dataset: Dataset) -
     """Refuse or warn of a training that needs much memory; True if it warned."""
     copies = 3 if isinstance(optimizer, Perceptron) else 0  # of all weights: last, sums and means
     shards = optimizer.shards if isinstance(optimizer, ParallelLaRank) else 1
-    return check_memory(problem_of(optimizer), len(model.table), dataset.X, copies, shards)
+    return check_memory(problem_of(optimizer), len(model.space), dataset.X, copies, shards)
 
 
 def figures_of(optimizer: Optimizer, fingerprint: int) -> dict[str, Any]:

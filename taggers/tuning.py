@@ -273,21 +273,20 @@ class Data:
         key = (template, settings["labels"], settings["cutoff"]) if joined else (template,)
         if key not in self.extracted:
             base = candidate._new_model(self.X, self.width, self.triples, settings)
-            if base.template is not None and base.template.needs_first_round:
+            if base.space.needs_first_round:
                 raise ValueError("tune cannot use doc_label; tune without it, and add it afterwards")
             labels = self._labels(base)
             cutoff = settings["cutoff"] if joined else None
-            self.extracted[key] = base, base.learn_features(self.X, labels, cutoff=cutoff)
+            self.extracted[key] = base, base.space.learn(self.X, labels, base.labels, cutoff=cutoff)
         base, features = self.extracted[key]
-        table = base.table
+        table = base.space.table
         if not joined:
             (features,), table = cut([features], table, settings["cutoff"])
-        known = {"template": base.template, **dict.fromkeys(("classes", "gazetteers", "text", "vectors"))}
+        known = dict.fromkeys(("classes", "gazetteers", "text", "vectors")) | {
+            "template": base.space.template
+        }
         empty = candidate._new_model(None, self.width, self.triples, settings | known)
-        model = replace(
-            empty, template=base.template, knowledge=base.knowledge, table=table,
-            bigram_numbers=base.bigram_numbers,
-        )  # fmt: skip
+        model = replace(empty, space=replace(base.space, table=table))
         return model, Dataset(features, self._labels(model))
 
     def _labels(self, model: TaggerModel) -> SequenceLabels:

@@ -104,5 +104,5 @@ def convert_model(
     check_output(output, file)
     model = TaggerModel.load(file)
     if not keep_names:
-        model.feature_names = None
+        model.space.names = None
     model.save(output, prune=prune, dtype=dtype)

@@ -105,7 +105,7 @@ def answered(model: TaggerModel, file: str | Path) -> Answers:
     margins = np.zeros(columns.n_tokens, np.float32)
     predicted = _predict(model, columns, margins=margins)
     return Answers(
-        words=None if model.template is None else columns.sentences(0),
+        words=None if model.space.template is None else columns.sentences(0),
         gold=gold,
         predicted=predicted,
         margins=margins,
@@ -167,8 +167,11 @@ def _score(
         return [[value for value, label in row if label != missing] for row in pairs]
 
     words: dict[str, Any] = {}
-    if model.labels.outer == "none" and model.template is not None:
-        words = {"words": labelled(columns.sentences(0)), "known": model.knows(columns.texts(0)).__contains__}
+    if model.labels.outer == "none" and model.space.template is not None:
+        words = {
+            "words": labelled(columns.sentences(0)),
+            "known": model.space.knows(columns.texts(0)).__contains__,
+        }
     return _compare(labelled(gold), labelled(predicted), columns, strict, **words)
 
 

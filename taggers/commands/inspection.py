@@ -46,7 +46,7 @@ def inspect(
             raise ValueError("--names and --html have no effect on a model of several layers; leave them out")
         layers = {name: inspect(layer, top=top) for name, layer in model.layers.items()}
         return file | {"columns": model.parts, "layers": layers}
-    named = model.feature_names or [None] * len(model.table)
+    named = model.space.names or [None] * len(model.space)
     if names is not None:
         named = feature_names(model, _read_inputs(model, names), named)
     if html is not None and model.labels.share:
@@ -65,10 +65,10 @@ def inspect(
     return file | {
         "labels": model.names, "scheme": model.labels.outer, "learned_as": model.labels.inner,
         "constrained": model.labels.constrained,
-        "inference": model.labels.inference, "order": model.labels.order, "features": len(model.table),
+        "inference": model.labels.inference, "order": model.labels.order, "features": len(model.space),
         "weights": len(model.weights.cells),
-        "template": None if model.template is None else model.template.text.split("\n"),
-        "knowledge": _knowledge(model.knowledge),
+        "template": None if model.space.template is None else model.space.template.text.split("\n"),
+        "knowledge": _knowledge(model.space.knowledge),
         "training_state": model.state is not None, "columns": model.files, "training": model.report,
         "transitions": [(before[row], columns[y], w) for row, y, w in transitions.strongest(top)],
         "strongest": [

@@ -35,7 +35,7 @@ LEAST_VALUES = 20  # in a column, before a warning that the model knows none of 
 
 def own_format(model: TaggerModel) -> Format:
     """Return the format of the model's training file; for a model trained in Python, the usual one."""
-    usual = "crfsuite" if model.template is None else "columns"
+    usual = "crfsuite" if model.space.template is None else "columns"
     return FORMATS[model.files.get("format", usual)]
 
 
@@ -47,7 +47,7 @@ def open_inputs(model: TaggerModel, file: str | Path, format: str, **options: An
     """
     if (task := model.files.get("task")) in IN_SPACY:
         raise ValueError(f"this model {IN_SPACY[task]}")
-    known = own_format(model).name if format == AUTO and model.template is None else format
+    known = own_format(model).name if format == AUTO and model.space.template is None else format
     with open_columns(file, known, **options) as opened:
         opened.format = opened.format.of_model(model.files)
         yield opened
@@ -56,12 +56,12 @@ def open_inputs(model: TaggerModel, file: str | Path, format: str, **options: An
 def input_columns(model: TaggerModel, opened: Opened) -> list[int]:
     """Return the columns that the model reads from a file."""
     format, name = opened.format, opened.name
-    if (model.template is None) != format.ready:
-        kind = "ready features" if model.template is None else "words"
+    if (model.space.template is None) != format.ready:
+        kind = "ready features" if model.space.template is None else "words"
         raise DataError(f"the model was trained on {kind}, but this file is in {format.title}", name)
-    if model.template is None:
+    if model.space.template is None:
         return []
-    needed = max(model.template.width, 1)
+    needed = max(model.space.template.width, 1)
     if type(format) is type(own_format(model)):
         own = list((model.files.get("inputs") or range(needed))[:needed])
         if not set(own) & set(opened.numbering()):
@@ -162,7 +162,7 @@ def check_fit(model: TaggerModel, columns: Columns) -> None:
 
 
 def _check_features(model: TaggerModel, columns: Columns) -> None:
-    if model.n_features and not len(model.features(columns).rows):
+    if len(model.space) and not len(model.features(columns).rows):
         name, title = columns.format.name, columns.format.title
         raise DataError(
             f"none of the model's features is in it; the model was trained on {title}: use --format {name} "
@@ -172,7 +172,8 @@ def _check_features(model: TaggerModel, columns: Columns) -> None:
 
 def _check_columns(model: TaggerModel, columns: Columns) -> None:
     """Look for plain text that is read as columns: there are too many of them, or no known label."""
-    assert model.template is not None
+    template = model.space.template
+    assert template is not None
     same = own_format(model) is PLAIN
     usual = model.files.get("n_columns", columns.n_columns)  # unknown for a model trained in spaCy
     usual = usual if same or "n_columns" not in model.files else 1
@@ -183,7 +184,7 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
     if not odd:
         return
     what = f"its {columns.n_columns} columns do not look like those of the training file"
-    read = " and ".join(map(str, columns.wanted[: max(model.template.width, 1)]))
+    read = " and ".join(map(str, columns.wanted[: max(template.width, 1)]))
     if columns.separator == "\t":  # then it is not text
         warnings.warn(
             f"{columns.name}: {what}; column {read} (counted from 0) is read; use --format columns to "
@@ -191,8 +192,8 @@ def _check_columns(model: TaggerModel, columns: Columns) -> None:
         )  # fmt: skip
         return
     text = "for plain text use --format text"
-    if model.template.width > 1:
-        text = f"the model reads {model.template.width} columns, such as words and parts of speech, not text"
+    if template.width > 1:
+        text = f"the model reads {template.width} columns, such as words and parts of speech, not text"
     raise DataError(
         f"{what}; {text}; use --format columns to read column {read} (counted from 0) anyway", columns.name
     )
@@ -203,9 +204,10 @@ def check_values(model: TaggerModel, columns: Columns, names: Sequence[str] = ()
 
     names: the names of the columns, if their numbers are not those of the file.
     """
-    assert model.template is not None
+    template = model.space.template
+    assert template is not None
     alone = {}  # patterns that read one column, at the token itself
-    for pattern in model.template.symbolic.patterns:
+    for pattern in template.symbolic.patterns:
         places = {(cell.column, cell.offset) for cell in pattern.cells}
         column, offset = min(places, default=(0, 0))
         if column and not offset and len(places) == 1:
@@ -215,7 +217,7 @@ def check_values(model: TaggerModel, columns: Columns, names: Sequence[str] = ()
         return
     tokens = [tuple(columns.data[at : at + size].decode() for at, size in row) for row in spans]
     extractor = Extractor(Template(tuple(alone)))
-    rows, _ = extractor.rows(Columns.from_sentences([tokens]), model.table, fixed=True)
+    rows, _ = extractor.rows(Columns.from_sentences([tokens]), model.space.table, fixed=True)
     best = rows.reshape(-1, len(alone)).max(axis=0).tolist()
     known = {column for column, row in zip(alone.values(), best, strict=True) if row >= 0}
     for column in sorted(set(alone.values()) - known):

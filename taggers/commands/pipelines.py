@@ -223,8 +223,8 @@ def evaluate_columns(
         ids, tagger = model.tag(columns, jobs=jobs), model
         found = {part: Found(ids, model.part_names(part)) for part in model.parts}
     known = None
-    if tagger is not None and len(tagger.words):
-        known = tagger.knows(columns.texts(0)).__contains__
+    if tagger is not None and len(tagger.space.words):
+        known = tagger.space.knows(columns.texts(0)).__contains__
     pairs: dict[str, Pair] = {}
     for name, one in found.items():
         if name in TREE_COLUMNS:

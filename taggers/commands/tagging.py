@@ -140,7 +140,7 @@ def tag(
             nonlocal tokens, checked
             for columns in opened.parts(
                 [*inputs, *(column for column, _ in replaced)],
-                CHUNK if jobs == 1 or model.uses_documents else CHUNK // 4,
+                CHUNK if jobs == 1 or model.space.uses_documents else CHUNK // 4,
             ):
                 tokens += columns.n_tokens
                 if columns.n_tokens and not checked:

@@ -103,9 +103,9 @@ def train(
         _warn_of_labels(
             model, source.X, source.gold, next(iter(held_out), None), schemes=settings["labels"] != "none"
         )
-    if not len(model.table):
+    if not len(model.space):
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
-    if "documents" in options and not model.uses_documents:
+    if "documents" in options and not model.space.uses_documents:
         warnings.warn(
             "--documents has no effect, as the template uses neither doc_form nor doc_label; add one, as in "
             f"--template '{task} + doc_form[0]'", stacklevel=2,
@@ -176,9 +176,10 @@ def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes:
     place = columns.width - 1
     if schemes:
         check_scheme(columns, gold, model.labels.outer)
-    if model.template is not None and model.template.width > place:
+    template = model.space.template
+    if template is not None and template.width > place:
         raise DataError(
-            f"the model needs {model.template.width} input columns, got {place}; choose them with --columns "
+            f"the model needs {template.width} input columns, got {place}; choose them with --columns "
             "and --column", columns.name,
         )  # fmt: skip
 

@@ -53,7 +53,7 @@ class Tagger:
             pass
         self.close()
         model = TaggerModel.load(name)
-        if model.template is not None or model.labels.inference != "exact" or model.labels.constrained:
+        if model.space.template is not None or model.labels.inference != "exact" or model.labels.constrained:
             raise ValueError(f"{name} is not a model like those of CRFsuite; use taggers.SequenceTagger")
         self._model = model
         self._size = os.path.getsize(name)
@@ -144,7 +144,7 @@ class Tagger:
         model = self._opened(RuntimeError)
         found = ParsedDump()
         labels, first = model.labels, model.first_row
-        names = model.feature_names or [None] * len(model.table)
+        names = model.space.names or [None] * len(model.space)
         known = [f"#{row}" if name is None else name for row, name in enumerate(names)]
         found.header = {
             "size": str(self._size), "num_labels": str(len(labels)), "num_attrs": str(len(known)),

@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from structsvm.files import SparseRows
 from structsvm.optimizers.crf import CRF, Progress
 from structsvm.problems.sequence import SequenceLabels
 from structsvm.validation import meant
@@ -21,6 +20,7 @@ from taggers.crfsuite.items import ItemSequence, flat_items
 from taggers.crfsuite.parameters import ALIASES, PARAMETERS
 from taggers.features.extract import KeyTable, encode_dicts
 from taggers.features.feature_names import name_rows
+from taggers.features.space import FeatureSpace
 from taggers.labels.space import LabelSpace
 from taggers.model import TaggerModel
 from taggers.tagger import SequenceTagger
@@ -203,9 +203,8 @@ class BaseTrainer:
         names = dict.fromkeys(name for x, _ in learned for item in flat_items(x) for name in item)
         known = name_rows(table, strings=[name or "\0" for name in names])
         model = TaggerModel(
-            None, LabelSpace(tuple(labels)), table, SparseRows.from_dense(np.zeros((0, 1))),
-            parameters={"class": "SequenceTagger"},
-            feature_names=["" if name == "\0" else name for name in known],
+            FeatureSpace(table=table, names=["" if name == "\0" else name for name in known]),
+            LabelSpace(tuple(labels)), parameters={"class": "SequenceTagger"},
         )  # fmt: skip
         last = [start]
 
@@ -249,7 +248,7 @@ class BaseTrainer:
         )  # fmt: skip
         tagger.fit([x for x, _ in learned], [y for _, y in learned])
         model = tagger.model_
-        self._describe(len(model.table), start)
+        self._describe(len(model.space), start)
         figures = {"Seconds required for this iteration": f"{time.perf_counter() - start:.3f}"}
         self._iteration(epochs, figures, _scores(model, held_out))
         model.parameters = {"class": "SequenceTagger"}

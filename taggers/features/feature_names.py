@@ -24,16 +24,16 @@ def feature_names(
 ) -> list[str | None]:
     """The name of each feature of a model: from X, or else the known one, or else None.
 
-    first: the labels of the first round that the features were made with, see `TaggerModel.document_values`.
+    first: the labels of the first round that the features were made with, see `FeatureSpace.document_values`.
     """
-    if model.extractor is None:
+    if model.space.extractor is None:
         strings = X.format.feature_names(X) if isinstance(X, Columns) else _item_names(X)
-        names = name_rows(model.table, strings=sorted(set(strings)))
+        names = name_rows(model.space.table, strings=sorted(set(strings)))
     else:
         columns = as_columns(X)
         names = name_rows(
-            model.table, model.extractor, [columns], model.value_names(columns),
-            lambda columns: model.document_values(columns, first),
+            model.space.table, model.space.extractor, [columns], model.space.value_names(columns),
+            lambda columns: model.space.document_values(columns, first),
         )  # fmt: skip
         _name_bigrams(names, model, columns)
     for row, name in enumerate(known or ()):
@@ -89,13 +89,13 @@ def pattern_values(
 
 def _name_bigrams(names: list[str | None], model: TaggerModel, columns: Columns) -> None:
     """Name the features that are joined with a previous label."""
-    if model.label_bigrams is None:
+    if model.space.bigrams is None:
         return
-    labels = [*model.labels, "<start>"]
-    numbers = model.label_bigrams.ids(columns)
-    for number, pattern, values in pattern_values(numbers, model.label_bigrams.extractor, columns):
-        for before in np.flatnonzero(model.bigram_rows[number] >= 0).tolist():
-            names[model.bigram_rows[number, before]] = pattern.name(values, labels[before])
+    labels, rows = [*model.labels, "<start>"], model.space.bigram_rows(model.labels)
+    numbers = model.space.bigrams.ids(columns)
+    for number, pattern, values in pattern_values(numbers, model.space.bigrams.extractor, columns):
+        for before in np.flatnonzero(rows[number] >= 0).tolist():
+            names[rows[number, before]] = pattern.name(values, labels[before])
 
 
 def _item_names(sentences: Any) -> Iterator[str]:

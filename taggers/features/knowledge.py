@@ -15,13 +15,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from structsvm.files.codec import FLAG, Array, Field, Table, items, mapped, record, text
 from structsvm.files.inputs import file_name, open_input
 from taggers.features._extract import Extractor
 from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER
 from taggers.features.class_files import N_CLASSES, TEXT, read_classes, read_text, text_classes
 from taggers.features.extract import as_columns
-from taggers.features.real_values import VECTORS, WordVectors, read_vectors
+from taggers.features.real_values import VECTORS as USUAL_VECTORS
+from taggers.features.real_values import WordVectors, read_vectors
 from taggers.features.template import Template, fitting_template, parse_template
 from taggers.features.word_classes import WordClasses, find_word_classes
 from taggers.formats._columns import Columns
@@ -32,6 +36,24 @@ LENGTH = "_length"
 NAMED_FILE = re.compile(r"([a-z][a-z_]*)=(.+)", re.DOTALL)
 UNNAMED = "="  # no name begins with it
 RESERVED = ("w", "p", "c", "y", "bias", *ATTRIBUTES)
+
+HASHES = (np.uint64, np.uint32)
+CLASSES = Table(
+    Field("keys", Array(HASHES, "words"), "hashes of words; 32 bits with float16 and int8 weights"),
+    Field("numbers", Array((np.uint16, np.uint32), "words"), "the class of each word"),
+)
+GAZETTEER = Table(
+    Field("keys", Array(HASHES, "beginnings"), "hashes of the beginnings of entries"),
+    Field("ends", Array(np.uint8, "beginnings"), "whether an entry ends there"),
+)
+VECTORS = Table(
+    Field("keys", Array(np.uint64, "words"), "hashes of words"),
+    Field("table", Array((np.float16, np.float32), "words", "dimensions"), "the vector of each word"),
+)
+KNOWLEDGE = record(
+    {"classes": mapped(items(text(least=1, utf8=True)))},
+    {"gazetteers": mapped(FLAG), "vectors": items(text())},
+)
 
 
 @dataclass(frozen=True)
@@ -95,6 +117,50 @@ class Knowledge:
         name, length = found
         return [pair and pair[length] for pair in self.gazetteers[name].matches(words)]
 
+    def check_suffices(self, template: Template | None) -> None:
+        """Raise ValueError if the template needs word classes that were learned, and there are none."""
+        if template is not None and template.needs_word_classes and CLUSTER not in self.classes:
+            raise ValueError("the word classes are missing")
+
+    def packed(self, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any] | None]:
+        """The arrays and the metadata for a model file; None if only the arrays are needed."""
+        arrays: dict[str, np.ndarray] = {}
+        exact = dtype == "float32"
+        for name, classes in self.classes.items():
+            keys = classes.keys if exact or name == CLUSTER else classes.table.halves
+            arrays |= CLASSES.write({"keys": keys, "numbers": classes.numbers}, _place(name))[0]
+        for name, entries in self.gazetteers.items():
+            keys = entries.table.keys if exact and not entries.table.short else entries.table.halves
+            arrays |= GAZETTEER.write({"keys": keys, "ends": entries.ends}, f"gazetteers.{name}.")[0]
+        for name, vectors in self.vectors.items():
+            numbers = vectors.table.astype("float32" if exact else "float16")
+            arrays |= VECTORS.write({"keys": vectors.keys, "table": numbers}, f"vectors.{name}.")[0]
+        classes_of = {name: list(classes.names) for name, classes in self.classes.items()}
+        if not (self.gazetteers or self.vectors or any(classes_of.values())):
+            return arrays, None
+        folded = {name: entries.folded for name, entries in self.gazetteers.items()}
+        used = {"vectors": list(self.vectors)} if self.vectors else {}
+        return arrays, {"classes": classes_of, "gazetteers": folded, **used}
+
+    @staticmethod
+    def unpacked(arrays: Mapping[str, np.ndarray], known: dict[str, Any] | None) -> Knowledge:
+        """The knowledge of a model file; raise ValueError for wrong arrays."""
+        if known is None:
+            known = {"classes": {CLUSTER: []} if "clusters.keys" in arrays else {}}
+        classes, gazetteers, vectors = {}, {}, {}
+        for name, called in known["classes"].items():
+            classes[name] = WordClasses(**CLASSES.read(arrays, {}, _place(name)), names=tuple(called))
+        for name, folded in known.get("gazetteers", {}).items():
+            gazetteers[name] = Gazetteer(**GAZETTEER.read(arrays, {}, f"gazetteers.{name}."), folded=folded)
+        for name in known.get("vectors", []):
+            vectors[name] = WordVectors(**VECTORS.read(arrays, {}, f"vectors.{name}."))
+        return Knowledge(classes, gazetteers, vectors)
+
+
+def _place(name: str) -> str:
+    """The beginning of the names of the arrays of word classes."""
+    return "clusters." if name == CLUSTER else f"classes.{name}."
+
 
 def choose_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Template, Knowledge]:
     """The template of a tagger's settings for new training data, and the knowledge that it uses.
@@ -145,10 +211,10 @@ def read_knowledge(
     lists = {name: read_gazetteer(source, folded=folded) for name, source in entries.items()}
     files = isinstance(vectors, Mapping) and all(isinstance(v, (str, Path)) for v in vectors.values())
     if vectors is not None and not files and not isinstance(vectors, (str, Path, list, tuple)):
-        vectors = {VECTORS: vectors}
+        vectors = {USUAL_VECTORS: vectors}
     tables: dict[str, WordVectors] = {}
     for name, source in named_sources(vectors, unnamed=True).items():
-        name = VECTORS if name.startswith(UNNAMED) else name
+        name = USUAL_VECTORS if name.startswith(UNNAMED) else name
         if name in tables:
             raise ValueError(f"two vectors are called {name}; name them, as in first=FILE, second=FILE")
         tables[name] = read_vectors(source, most=most)

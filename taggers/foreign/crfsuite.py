@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from taggers.features.extract import KeyTable, encode_dicts
+from taggers.features.space import FeatureSpace
 from taggers.foreign.weights import weight_rows
 from taggers.labels.space import LabelSpace
 from taggers.model import TaggerModel
@@ -60,7 +61,7 @@ def read(data: bytes) -> TaggerModel:
     known: list[str | None] = [None] * len(table)
     for row, name in zip(rows.tolist(), names, strict=True):
         known[row] = name.decode("utf-8", "replace")
-    return TaggerModel(None, LabelSpace(tuple(labels)), table, weights, feature_names=known)
+    return TaggerModel(FeatureSpace(table=table, names=known), LabelSpace(tuple(labels)), weights)
 
 
 def _features(data: bytes, offset: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from structsvm.files import SparseRows
-from taggers.model import MOST_LABELS
+from taggers.labels.space import MOST_LABELS
 
 
 def weight_rows(

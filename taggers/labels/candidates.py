@@ -26,14 +26,14 @@ LEXICON = ("lower[0]", "lower_suffix3[0]")  # if there is no second column; the 
 
 def seen_labels(model: TaggerModel, X: Any, y: SequenceLabels) -> Candidates | None:
     """Return the candidates of tokens by their features, if labels share weights; X: the training data."""
-    if not model.labels.share or model.template is None:
+    if not model.labels.share or model.space.template is None:
         return None
     columns = as_columns(X)
-    template = parse_template(", ".join(FIRST_TAGGER if model.template.width > 1 else LEXICON))
+    template = parse_template(", ".join(FIRST_TAGGER if model.space.template.width > 1 else LEXICON))
     sets: dict[int, set[int]] = {}
     for keys in Extractor(template).keys(columns).T:
-        rows = model.table.rows(keys)
-        counts = np.bincount(rows[rows >= 0], minlength=len(model.table))
+        rows = model.space.table.rows(keys)
+        counts = np.bincount(rows[rows >= 0], minlength=len(model.space))
         frequent = (rows >= 0) & (counts[rows] >= LEAST)
         partial = set(rows[frequent & (y.codes < 0)].tolist())  # of a token without a single gold label
         pairs = np.unique(np.stack([rows, y.codes], 1)[frequent], axis=0)

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from structsvm.files.codec import FLAG, Field, Table, names, text, whole
 from structsvm.problems.sequence import SequenceProblem
+from structsvm.validation import MOST
 from taggers.labels import schemes
 from taggers.labels.parts import all_parts, label_parts
+from taggers.options import SCHEMES
+
+MOST_LABELS = 10_000  # the loss matrix has a number for each pair
+LABELS = Table(
+    Field("labels", names(text(least=1, utf8=True), most=MOST_LABELS),
+          "the labels, in the scheme of the weights"),
+    Field("outer", text(SCHEMES), "the scheme of the labels that users see"),
+    Field("inner", text(SCHEMES), "the scheme of the labels that have weights"),
+    Field("constrained", FLAG, "whether only sequences that are valid in the scheme are predicted"),
+    Field("inference", text(("exact", "greedy")), "Viterbi, or label by label"),
+    Field("order", whole(high=MOST), "the number of previous labels that are features"),
+    Field("share", FLAG, "whether labels share the weights of their parts", False),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,6 +54,16 @@ class LabelSpace(Sequence[str]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: vars(self)[name] for name in self.__dataclass_fields__}
+
+    def packed(self) -> dict[str, Any]:
+        """The metadata of the space for a model file."""
+        return LABELS.write(vars(self) | {"labels": list(self.labels)})[1]
+
+    @classmethod
+    def unpacked(cls, meta: Mapping[str, Any]) -> LabelSpace:
+        """The space of the metadata of a file; raise ValueError for wrong ones."""
+        found = LABELS.read({}, meta)
+        return cls(tuple(found.pop("labels")), **found)
 
     def with_labels(self, labels: Iterable[str]) -> LabelSpace:
         """This space with other labels."""

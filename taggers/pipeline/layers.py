@@ -155,9 +155,11 @@ class Pipeline:
 
         def small(layer: TaggerModel) -> TaggerModel:
             layer = layer.compact(prune or 0.0, dtype)
-            return layer if layer.words is known else replace(layer, words=known[:0])
+            if layer.space.words is known:
+                return layer
+            return replace(layer, space=replace(layer.space, words=known[:0]))
 
-        known = np.zeros(0, np.uint64) if self.first is None else self.first.words  # no others are read
+        known = np.zeros(0, np.uint64) if self.first is None else self.first.space.words  # no others are read
 
         morph, lemmas, splitter = self.morph, self.lemmatizer, self.splitter
         return Pipeline(
@@ -257,7 +259,7 @@ def _check(
     if "upos" not in layers and not alone:
         raise ValueError("the layer upos is missing")
     for name, model in layers.items():
-        if model.template is None or model.template.width > WIDTHS[name]:
+        if model.space.template is None or model.space.template.width > WIDTHS[name]:
             raise ValueError(f"the layer {name} reads columns that the layers before it do not give")
     if "morph" in layers and not {*layers["morph"].parts} <= {"xpos", "feats"}:
         raise ValueError("the columns of the layer morph are unknown")

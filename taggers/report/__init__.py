@@ -46,7 +46,7 @@ def html_report(
         "" if answers is None else section("Errors", *wrong_sentences(answers)),
         "" if answers is None else section("Probabilities", *reliability(answers)),
         section("Transitions", *transitions(model, order)),
-        section("Strongest features", *strongest_features(model, names or model.feature_names, order, top)),
+        section("Strongest features", *strongest_features(model, names or model.space.names, order, top)),
         section("Training", *training_curve(model.report)),
     ]
     return (
@@ -95,4 +95,4 @@ def _figures(model: TaggerModel, answers: Answers | None) -> list[tuple[str, str
         if answers.reliability:
             error = expected_error(answers.reliability)
             figures.append(("expected calibration error", f"{100 * error:.2f}%"))
-    return [*figures, ("labels", f"{len(model.names):,}"), ("features", f"{len(model.table):,}")]
+    return [*figures, ("labels", f"{len(model.names):,}"), ("features", f"{len(model.space):,}")]

@@ -88,9 +88,9 @@ class Source:
 
 def check_columns_suffice(model: TaggerModel, where: str) -> None:
     """Raise ValueError if features depend on more than the columns of a sentence, and no source has that."""
-    real = model.template is not None and model.template.real
-    own = model.function is not None or real or model.label_bigrams is not None
-    if own or model.knowledge.names or model.uses_documents or model.labels.share:
+    real = model.space.template is not None and model.space.template.real
+    own = model.space.function is not None or real or model.space.bigrams is not None
+    if own or model.space.knowledge.names or model.space.uses_documents or model.labels.share:
         raise ValueError(
             f"{where} supports templates without word classes, gazetteers, vectors, values, doc_form, "
             "doc_label, functions and y[-1] joined with features, and labels that do not share weights; use "

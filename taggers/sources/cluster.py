@@ -107,11 +107,11 @@ class ClusterSource(Source):
         table, place = np.unique(keys, return_inverse=True)
         counts = np.bincount(place, np.concatenate([counts for _, counts, _ in counted]))
         order = np.argsort(-counts, kind="stable")  # the weights of frequent features share cache lines
-        model.table = KeyTable(table[order[counts[order] >= settings["cutoff"]]])
-        model.words = np.unique(np.concatenate([words for _, _, words in counted]))
+        model.space.table = KeyTable(table[order[counts[order] >= settings["cutoff"]]])
+        model.space.words = np.unique(np.concatenate([words for _, _, words in counted]))
         if settings["keep_names"]:
             each = self._each(name_share, shares, model)
-            model.feature_names = [next(filter(None, names), None) for names in zip(*each, strict=True)]
+            model.space.names = [next(filter(None, names), None) for names in zip(*each, strict=True)]
         workers = self._workers
         return [  # where the shards of `DaskLaRank` will be
             self._submit(encode_share, share, model, workers=[workers[k % len(workers)]])
@@ -122,7 +122,7 @@ class ClusterSource(Source):
         assert self._facts is not None
         problem, data = problem_with_loss(model, settings), list(datasets)
         learner = DaskLaRank(
-            self.client, problem, data, n_weights=problem.offset + len(model.table) * problem.stride,
+            self.client, problem, data, n_weights=problem.offset + len(model.space) * problem.stride,
             C=settings["C"], n_reprocess=settings["reprocess"], random_state=settings["random_state"],
         )  # fmt: skip
         self._learner = learner
@@ -181,7 +181,7 @@ def _identity(model: TaggerModel, settings: Settings, facts: Facts, shards: int)
     options = {k: v for k, v in settings.items() if k not in ("callback", "epochs", "patience", "jobs")}
     size = {"sentences": facts.sentences, "tokens": facts.tokens}
     return json.dumps(
-        [zlib.crc32(model.table.keys.tobytes()), list(model.labels), size, shards, options],
+        [zlib.crc32(model.space.table.keys.tobytes()), list(model.labels), size, shards, options],
         sort_keys=True, default=str,
     )  # fmt: skip
 
@@ -259,8 +259,8 @@ def count_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> tu
     """The keys and counts of the features in the share, and its words."""
     table, words, counts = KeyTable(), KeyTable(), np.zeros(0, np.int64)
     for columns in map(share.of, read):
-        assert model.extractor is not None  # there is a template
-        rows = encode(columns, model.extractor, table, grow=True).rows
+        assert model.space.extractor is not None  # there is a template
+        rows = encode(columns, model.space.extractor, table, grow=True).rows
         more = np.bincount(rows, minlength=len(table))
         more[: len(counts)] += counts
         counts = more
@@ -270,7 +270,7 @@ def count_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> tu
 
 def name_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> list[str | None]:
     """The names of the features of the model that occur in the share; None for others."""
-    names: list[str | None] = [None] * len(model.table)
+    names: list[str | None] = [None] * len(model.space)
     for columns in map(share.of, read):
         names = feature_names(model, columns, names)
     return names

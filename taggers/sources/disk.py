@@ -109,25 +109,25 @@ class DiskSource(Source):
         learn_labels(model, facts)
         self._folder = tempfile.TemporaryDirectory(prefix="structsvm-")
         parts = self._extract(model, Path(self._folder.name))
-        model.table = KeyTable(_frequent(parts, settings["cutoff"]))
+        model.space.table = KeyTable(_frequent(parts, settings["cutoff"]))
         if settings["keep_names"]:
             for columns, _ in read_labelled_parts(self.file, **self.reading):
-                model.feature_names = feature_names(model, columns, model.feature_names)
+                model.space.names = feature_names(model, columns, model.space.names)
         problem = model.problem()
-        n_weights = problem.offset + len(model.table) * problem.stride
+        n_weights = problem.offset + len(model.space) * problem.stride
         room = self.memory - peak_bytes() - COPIES * 8 * n_weights
         per_token = PER_TOKEN + PER_FEATURE * self._n_rows / facts.tokens
         if room < per_token * 1000:
             raise DataError(
-                f"{len(model.table):,} features and {len(model.labels)} labels leave no room in --memory; "
+                f"{len(model.space):,} features and {len(model.labels)} labels leave no room in --memory; "
                 f"allow at least {(self.memory - room + 1e7) / 1e6:.0f}M, or drop rare features with "
                 "--cutoff", str(self.file),
             )  # fmt: skip
-        return self._slices(parts, model.table.keys, room / per_token)
+        return self._slices(parts, model.space.table.keys, room / per_token)
 
     def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Slice]) -> DiskLaRank:
         learner = DiskLaRank(
-            problem_with_loss(model, settings), list(datasets), len(model.table), C=settings["C"],
+            problem_with_loss(model, settings), list(datasets), len(model.space), C=settings["C"],
             n_reprocess=settings["reprocess"], random_state=settings["random_state"],
         )  # fmt: skip
         if settings["callback"] is not None:
@@ -147,10 +147,10 @@ class DiskSource(Source):
         self._n_rows, words = 0, KeyTable()
         parts: list[Path] = []
         labels = Labels(list(model.labels))
-        assert model.extractor is not None  # there is a template
+        assert model.space.extractor is not None  # there is a template
         for columns, gold in read_labelled_parts(self.file, **self.reading):
             table = KeyTable()
-            X = encode(columns, model.extractor, table, grow=True)
+            X = encode(columns, model.space.extractor, table, grow=True)
             codes = gold.encode(labels, model.labels.outer, model.labels.inner).codes
             counts = np.zeros(len(table), np.int64)
             count_rows(counts, X.rows)
@@ -166,7 +166,7 @@ class DiskSource(Source):
             parts.append(path)
             self._n_rows += len(X.rows)
             add_words(words, columns)
-        model.words = model.with_words(words).words
+        model.space = model.space.with_words(words)
         return parts
 
     def _slices(self, parts: list[Path], table: np.ndarray, n_tokens: float) -> Iterator[Slice]:

@@ -105,15 +105,16 @@ class MemorySource(Source):
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterator[Dataset]:
         labels, model.labels = encoded(self.gold, model)
         first = None
-        if model.needs_first_round:
-            model.first_round, first = first_round(self.X, labels, model, settings, self.sample_weight)
-        features = model.learn_features(
-            self.X, labels, cutoff=settings["cutoff"], first=first, jobs=n_threads(settings["jobs"])
-        )
-        if model.extractor is not None:
-            model.words = model.with_words(add_words(KeyTable(), as_columns(self.X))).words
+        if model.space.needs_first_round:
+            model.space.first_round, first = first_round(self.X, labels, model, settings, self.sample_weight)
+        features = model.space.learn(
+            self.X, labels, model.labels, cutoff=settings["cutoff"], first=first,
+            jobs=n_threads(settings["jobs"]),
+        )  # fmt: skip
+        if model.space.extractor is not None:
+            model.space = model.space.with_words(add_words(KeyTable(), as_columns(self.X)))
         if settings["keep_names"]:
-            model.feature_names = feature_names(model, self.X, first=first)
+            model.space.names = feature_names(model, self.X, first=first)
         model.candidates = seen_labels(model, self.X, labels)
         yield Dataset(features, labels)
 

@@ -163,14 +163,14 @@ class SequencePipe(EstimatorPipe):
         """The token attributes to compute features from."""
         if self.chosen_columns is not None:
             return self.chosen_columns
-        if not self.trained or self.model.model_.template is None:
+        if not self.trained or self.model.model_.space.template is None:
             return list(self.COLUMNS)
         return self.saved.get("columns") or self._columns_of_file()
 
     def _columns_of_file(self) -> list[str]:
         model = self.model.model_
-        assert model.template is not None
-        width = max(model.template.width, 1)
+        assert model.space.template is not None
+        width = max(model.space.template.width, 1)
         names = ["ORTH", "TAG"]
         file_columns = FORMATS[model.files.get("format", "columns")].names
         if file_columns:
@@ -379,7 +379,7 @@ class SequencePipe(EstimatorPipe):
 def precision(model: TaggerModel) -> str:
     """Return the smallest type of weights that keeps a model as it is."""
     values = model.weights.cells["value"]
-    if not model.table.short:  # the smaller types shorten the keys of features too
+    if not model.space.table.short:  # the smaller types shorten the keys of features too
         return "float32"
     if len(np.unique(values)) <= 256:
         return "int8"

@@ -105,9 +105,9 @@ class StructSVMLemmatizer(StructSVMTagger):
 
     def _columns_of_file(self) -> list[str]:
         model = self.model.model_
-        if model.files or model.template is None:
+        if model.files or model.space.template is None:
             return super()._columns_of_file()
-        return ["ORTH", "POS", "MORPH"][: model.template.width]  # trained here
+        return ["ORTH", "POS", "MORPH"][: model.space.template.width]  # trained here
 
     def _target_of_file(self) -> str:
         return "LEMMA"

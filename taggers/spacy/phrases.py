@@ -61,7 +61,7 @@ class PhrasePipe(SequencePipe):
         model = self.model.model_
         found: list[list[schemes.Span]] = [[] for _ in batch.bounds[1:]]
         # A model that has learned nothing finds no phrases, although all labels have the same score.
-        if model.labels.outer != "none" and names and model.n_features:
+        if model.labels.outer != "none" and names and len(model.space):
             tokens, labels = batch.tokens.tolist(), [names[k] for k in ids.tolist()]
             for doc, first, end in batch.sentences():
                 at = batch.bounds[doc]

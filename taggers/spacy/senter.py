@@ -147,7 +147,7 @@ class StructSVMSenter(StructSVMTagger):
         return {} if self.scorer is None else dict(self.scorer(examples, **kwargs))
 
     def _files(self) -> dict[str, Any]:
-        template = self.model.model_.template
+        template = self.model.model_.space.template
         assert template is not None
         return {"format": "columns", "inputs": list(range(template.width)), "label": -1, "task": self.TASK}
 

@@ -133,7 +133,7 @@ class Splitter:
         keys, words, places = (found[key] for key in ("lexicon", "words", "places"))
         narrow = N_UNSPACED if found["unspaced"] else N_CHUNKED
         width = narrow if keys is None else narrow + MATCHES
-        if model.template is None or model.template.width != width:
+        if model.space.template is None or model.space.template.width != width:
             raise ValueError("the layer split and its lexicon do not fit together")
         lexicon = None if keys is None else Lexicon(KeyTable(keys), found["unspaced"])
         if "words" not in models:

@@ -21,7 +21,7 @@ from structsvm.files.errors import DataError
 from structsvm.teach.answers import Answer
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
-from taggers.model import MOST_LABELS
+from taggers.labels.space import MOST_LABELS
 from taggers.online import check_usable
 from taggers.options import PHRASE_TASKS, RIVALS
 from taggers.tagger import TASKS, SequenceTagger
@@ -179,8 +179,8 @@ class TagLearner:
     def tidy(self) -> None:
         """Forget features and support patterns if there are many more than in the model at the beginning."""
         first, options = self._blank.model_, {}
-        if first.label_bigrams is None:
-            options["max_features"] = len(first.table) + MOST_FEATURES
+        if first.space.bigrams is None:
+            options["max_features"] = len(first.space) + MOST_FEATURES
         if self.tagger.settings()["algorithm"] != "perceptron":
             options["max_support"] = len((first.state or {}).get("dual.upper", ())) + MOST_SUPPORT
         self.tagger.forget(**options)

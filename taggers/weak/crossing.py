@@ -49,7 +49,7 @@ def cross_predict(
         raise ValueError(f"{facts.sentences} sentences cannot be split into {folds} folds; use fewer folds")
     model = tagger._new_model(source.X, facts.width, facts.triples, settings)
     (data,) = source.datasets(model, facts, settings)
-    if model.needs_first_round:
+    if model.space.needs_first_round:
         raise ValueError("a template with doc_label cannot be used here: its features depend on labels")
     order = np.random.default_rng(seed).permutation(facts.sentences)
     pointers = data.X.sentence_ptr

@@ -142,7 +142,7 @@ def tagger_kinds(folder: Path) -> dict[str, Kind]:
     runner = cli_runner()
 
     def use(model: Any, path: Path) -> None:
-        template, data = model.model_.template, "columns"
+        template, data = model.model_.space.template, "columns"
         sentence: list[Any] = [("the", "DT"), ("cat", "NN")]
         if template is None:
             sentence = [{"w": "cat", "x": 0.5}, {"w": "dog"}]

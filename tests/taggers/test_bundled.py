@@ -124,7 +124,7 @@ def test_it_is_small_and_holds_numbers_labels_and_template_only():
     known = {*model.report, *model.parameters, *model.files, "text", "upos", "xpos", "PosTagger"}
     assert strings <= known | {"order", "report", "parameters", "files"}
     assert all(re.fullmatch(r"[A-Z]+\|[A-Z$:.,`'-]+", label) for label in model.labels)
-    assert re.fullmatch(r"[\w.\[\]|\n-]+", model.template.text)
+    assert re.fullmatch(r"[\w.\[\]|\n-]+", model.space.template.text)
 
 
 def test_saving_it_again_gives_the_same_bytes(tmp_path):
@@ -141,7 +141,7 @@ def test_saving_it_again_gives_the_same_bytes(tmp_path):
 def test_the_card_describes_this_file():
     card = MODEL.with_suffix(".md").read_text(encoding="utf-8")
     model = TaggerModel.load(MODEL)
-    assert f"{MODEL.stat().st_size / 1e6:.2f} MB, {model.n_features:,} features" in card
+    assert f"{MODEL.stat().st_size / 1e6:.2f} MB, {len(model.space):,} features" in card
     assert "CC BY-SA 4.0" in card
     assert "UD English EWT" in card
     assert "ExplosionAI GmbH, MIT licence" in card
@@ -202,7 +202,7 @@ def test_the_card_of_en_ner_describes_the_file():
     assert path.stat().st_size < 3_400_000
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     model = TaggerModel.load(path)
-    assert f"{path.stat().st_size / 1e6:.2f} MB, {model.n_features:,} features" in card
+    assert f"{path.stat().st_size / 1e6:.2f} MB, {len(model.space):,} features" in card
     for part in ("CC BY-SA 4.0", "ExplosionAI GmbH, MIT licence", "bundle-ner", "What it cannot do"):
         assert part in card
     assert {array.dtype.kind for array in load_model(path)[0].values()} <= {"u", "f"}

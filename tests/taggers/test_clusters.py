@@ -176,7 +176,7 @@ def test_a_decomposition_that_does_not_converge_is_reported_and_done_without(mon
     monkeypatch.setattr("scipy.sparse.linalg.eigsh", partial(real, maxiter=1, tol=1e-300))
     with pytest.warns(UserWarning, match="no word classes were found.*No convergence"):
         tagger = SequenceTagger(template=TEMPLATE).fit(X, Y)
-    assert len(tagger.model_.knowledge.classes["cluster"].keys) == 0
+    assert len(tagger.model_.space.knowledge.classes["cluster"].keys) == 0
     assert tagger.score(X, Y) > 0.95
 
 
@@ -194,7 +194,7 @@ def test_the_lexicon_agrees_with_the_clusters(word):
 
 def test_too_little_text_has_no_clusters_and_trains_all_the_same():
     tagger = SequenceTagger(template=TEMPLATE).fit(X[:1], Y[:1])
-    assert len(tagger.model_.knowledge.classes["cluster"].keys) == 0
+    assert len(tagger.model_.space.knowledge.classes["cluster"].keys) == 0
     assert tagger.predict(X[:1]) == Y[:1]
     online = SequenceTagger(template=TEMPLATE).declare(["n", "v"])
     assert online.partial_fit([["na", "va"]], [["n", "v"]]).predict([["na", "va"]]) == [["n", "v"]]
@@ -202,7 +202,7 @@ def test_too_little_text_has_no_clusters_and_trains_all_the_same():
 
 def test_declared_text_is_clustered_for_online_learning():
     online = SequenceTagger(template=TEMPLATE).declare(["det", "adj", "n", "v"], X=X)
-    found = online.model_.knowledge.classes["cluster"]
+    found = online.model_.space.knowledge.classes["cluster"]
     np.testing.assert_array_equal(found.keys, find_word_classes(COLUMNS).keys)
     online.partial_fit(X[:30], Y[:30])
     unseen, golden = nonsense(50, seed=1)
@@ -211,7 +211,7 @@ def test_declared_text_is_clustered_for_online_learning():
 
 def test_a_saved_tagger_has_its_clusters(tmp_path):
     tagger = SequenceTagger(template=TEMPLATE, keep_names=True).fit(X[:200], Y[:200])
-    names = tagger.model_.feature_names
+    names = tagger.model_.space.names
     assert None not in names
     assert any(name.startswith("w.cluster[0]=") for name in names)
     tagger.save(tmp_path / "a")
@@ -222,7 +222,7 @@ def test_a_saved_tagger_has_its_clusters(tmp_path):
         assert other.predict(X) == tagger.predict(X)
     assert inspect(tmp_path / "a", top=3)["strongest"]
     told = [name for token in loaded.explain(X[0]) for name, _ in token["features"]]
-    assert f"w.cluster[0]={loaded.model_.knowledge.classes['cluster'](X[0][1])}" in told
+    assert f"w.cluster[0]={loaded.model_.space.knowledge.classes['cluster'](X[0][1])}" in told
 
 
 def test_two_passes_are_one_and_one_more(tmp_path):
@@ -280,8 +280,8 @@ def test_training_learns_classes_from_more_text(tmp_path):
     (tmp_path / "raw").write_text("\n".join(raw))
     seen = {word.lower() for words in X[:30] for word in words}
     tagger = SequenceTagger(template="label", text=tmp_path / "raw", n_classes=8).fit(X[:30], Y[:30])
-    assert "w.text4[0]" in {pattern.text for pattern in tagger.model_.template.patterns}
-    classes = tagger.model_.knowledge.classes["text"]
+    assert "w.text4[0]" in {pattern.text for pattern in tagger.model_.space.template.patterns}
+    classes = tagger.model_.space.knowledge.classes["text"]
     unseen = next(word for words in X for word in words if word.lower() not in seen)
     assert classes(unseen) is not None
     again = SequenceTagger(template="label", text=[str(tmp_path / "raw")], n_classes=8).fit(X[:30], Y[:30])

@@ -81,7 +81,7 @@ def test_weights_and_names_are_those_of_the_file(small):
     model = SequenceTagger.load(small).model_
     labels, names, states, transitions = SMALL
     assert list(model.labels) == labels
-    assert model.feature_names == names
+    assert model.space.names == names
     table = model.weights[:]
     wanted = np.zeros((len(labels) + 1 + len(names), len(labels)))
     for (source, label), weight in transitions.items():
@@ -103,12 +103,12 @@ def test_a_converted_model_is_like_the_model(small):
     ours, theirs = SequenceTagger.load(small.with_suffix(".ssvm")), SequenceTagger.load(small)
     assert ours.predict(X) == theirs.predict(X)
     assert ours.predict_marginals(X) == theirs.predict_marginals(X)
-    assert ours.model_.feature_names is None
+    assert ours.model_.space.names is None
     kept = run(
         "convert", "small.crfsuite", "-o", "kept.ssvm", "--keep-names", "--dtype", "int8", cwd=small.parent
     )
     assert kept.returncode == 0, kept.stderr
-    assert SequenceTagger.load(small.with_name("kept.ssvm")).model_.feature_names == SMALL[1]
+    assert SequenceTagger.load(small.with_name("kept.ssvm")).model_.space.names == SMALL[1]
 
 
 def test_the_command_line_uses_a_model_directly(small):

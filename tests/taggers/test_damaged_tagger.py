@@ -45,11 +45,11 @@ def use_or_refuse(path):
         return False
     columns = Columns(b"the DT\ncat NN\n\nsees VBZ\n", (0, 1))
     try:
-        if model.template is not None:
+        if model.space.template is not None:
             model.tag(columns, margins=np.zeros(3, np.float32))
             if model.labels.inference == "exact":
                 model.n_best(model.features(columns), 0, 2)
-        model.knows(["the"])
+        model.space.knows(["the"])
         json.dumps(inspect(model, top=2))
         html_report(model)
     except ValueError:

@@ -101,8 +101,8 @@ def test_the_second_round_uses_the_first_after_save_and_load(tmp_path):
     trained.save(tmp_path / "model")
     loaded = NerTagger.load(tmp_path / "model")
     assert loaded.predict(X) == Y
-    assert loaded.model_.documents == 8
-    names = loaded.model_.feature_names
+    assert loaded.model_.space.documents == 8
+    names = loaded.model_.space.names
     assert {"w.doc_form[0]=inside", "w.doc_label[0]=PER"} <= set(names)
     assert [token["label"] for token in loaded.explain(X[0])] == loaded.predict([X[0]])[0]
     small = tmp_path / "small"
@@ -219,7 +219,8 @@ def test_a_function_reaches_the_first_round_of_a_loaded_model(tmp_path):
 def test_a_model_without_its_first_round_is_refused(tmp_path):
     with pytest.raises(ValueError, match="trained in two rounds"):
         SequenceTagger(template=TEMPLATE).declare(["A"])
-    model = replace(SequenceTagger(template=TEMPLATE).fit(X, Y).model_, first_round=None)
+    model = SequenceTagger(template=TEMPLATE).fit(X, Y).model_
+    model = replace(model, space=replace(model.space, first_round=None))
     for use in (lambda: model.features(X), lambda: model.save(tmp_path / "model")):
         with pytest.raises(ValueError, match="needs a first round; train it with fit"):
             use()
@@ -229,7 +230,7 @@ def test_a_model_without_its_first_round_is_refused(tmp_path):
 def test_features_have_the_names_that_they_were_made_with():
     tagger = SequenceTagger(template="w[0], doc_label[0]", keep_names=True, documents=8)
     model = tagger.fit(X * 3, Y * 3).model_
-    assert None not in model.feature_names
+    assert None not in model.space.names
     first = np.zeros(sum(map(len, X)), np.int64)  # all tokens have the first label
     names = feature_names(model, X, first=first)
     assert [name for name in names if name and "doc_label" in name] == [f"w.doc_label[0]={model.names[0]}"]

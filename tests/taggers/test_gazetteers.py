@@ -97,7 +97,9 @@ def test_a_gazetteer_helps_and_is_saved_and_replaced(tmp_path):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout == "[['O', 'O', 'B-LOC', 'O']]\n"
     loaded = NerTagger.load(tmp_path / "model")
-    assert loaded.model_.knowledge.gazetteers["city"] == tagger.model_.knowledge.gazetteers["city"]
+    assert (
+        loaded.model_.space.knowledge.gazetteers["city"] == tagger.model_.space.knowledge.gazetteers["city"]
+    )
     assert pickle.loads(pickle.dumps(loaded)).predict(X) == tagger.predict(X)
     features = {name for token in loaded.explain(test[0]) for name, _ in token["features"]}
     assert "w.city[0]|w.city_length[0]=S|1" in features
@@ -172,7 +174,7 @@ def test_what_matches_nothing_and_what_no_pattern_reads_get_a_warning():
         NerTagger(gazetteers={"river": ["Nile"]}).fit(X, Y)
     with pytest.warns(UserWarning, match=r"no pattern of the template reads city; .*'city\[-1..1\]'"):
         tagger = SequenceTagger(template="w[0]", gazetteers={"city": CITIES}).fit(X, Y)
-    assert not tagger.model_.knowledge.gazetteers
+    assert not tagger.model_.space.knowledge.gazetteers
     with pytest.raises(ValueError, match="unknown attribute 'city'"):
         SequenceTagger(template="city[0]").fit(X, Y)
 

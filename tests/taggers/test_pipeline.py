@@ -542,7 +542,7 @@ def test_no_word_of_the_training_file_is_unknown_to_a_lemma_model(tmp_path):
 
 def test_only_the_first_layer_of_a_file_keeps_the_words_that_it_has_seen(folder):
     saved = Pipeline.load(folder / "ud.ssvm")
-    assert [len(layer.words) > 0 for layer in saved.layers.values()] == [True, False, False]
+    assert [len(layer.space.words) > 0 for layer in saved.layers.values()] == [True, False, False]
     Pipeline(None, lemmatizer=saved.lemmatizer).save(folder / "copy.ssvm")  # as spaCy saves a component
     shown = run("evaluate", "copy.ssvm", "dev.conllu", cwd=folder).stdout.decode()
     assert shown.split()[-2:] == ["-", "-"]

@@ -76,7 +76,9 @@ def test_named_templates_use_vectors_from_files(tmp_path):
     (tmp_path / "train").write_text(text)
     files = tmp_path / "train", tmp_path / "model"
     tagger = commands.train("label", *files, vectors=[str(tmp_path / "v.txt")])
-    assert {"w.vectors[-1]", "w.vectors[0]"} <= {pattern.text for pattern in tagger.model_.template.real}
+    assert {"w.vectors[-1]", "w.vectors[0]"} <= {
+        pattern.text for pattern in tagger.model_.space.template.real
+    }
     (tmp_path / "v.txt").write_text("hot 1 2\ncold 1\n")
     train = ["train", "label", "train", "--vectors", "v.txt", "-o", "other"]
     refused(run(*train, cwd=tmp_path), 1, "v.txt:2: 1 numbers, but the first vector has 2")
@@ -121,7 +123,7 @@ def last_letter(tokens, at):
 def test_a_function_adds_features_to_a_template(tmp_path):
     tagger = SequenceTagger(template="w[0]", features=last_letter, epochs=9, keep_names=True).fit(PLAIN, Y)
     assert tagger.predict(PLAIN[:1]) == Y[:1]
-    assert {"last:t", "place"} <= set(tagger.model_.feature_names)
+    assert {"last:t", "place"} <= set(tagger.model_.space.names)
     tagger.save(tmp_path / "model")
     assert SequenceTagger.load(tmp_path / "model", features=last_letter).predict(PLAIN[:1]) == Y[:1]
     with pytest.raises(ValueError, match="load it with features=FUNCTION"):
@@ -150,7 +152,7 @@ def test_a_function_is_never_ignored():
         SequenceTagger(template="w[0]", features=last_letter).fit(pairs, Y)
     tagger = SequenceTagger(template="w[0]", keep_names=True).fit(PLAIN, Y)
     tagger.set_params(features=last_letter).partial_fit(PLAIN, Y)
-    assert "last:t" in tagger.model_.feature_names
+    assert "last:t" in tagger.model_.space.names
     with pytest.raises(ValueError, match="load it with features=FUNCTION"):
         tagger.set_params(features=None).predict(PLAIN)
 

@@ -37,7 +37,7 @@ def test_slices_reach_the_optimum_of_the_whole_with_the_same_features(file, infe
     whole = Chunker(**OPTIONS, inference=inference, epochs=40).fit(columns, columns.width - 1)
     report = tagger.model_.report
     assert report["slices"] > 3
-    assert sorted(tagger.model_.table.keys) == sorted(whole.model_.table.keys)
+    assert sorted(tagger.model_.space.table.keys) == sorted(whole.model_.space.table.keys)
     assert report["dual"] == pytest.approx(whole.optimizer_.dual_, rel=0.02)
     assert 0 <= report["gap"] < 0.05 * report["dual"]
     X, y = chunk_data(50, seed=9)

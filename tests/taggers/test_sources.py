@@ -57,7 +57,7 @@ def weights(tagger):
     """The weights by the keys of their features, whatever the order of the features and labels."""
     model = tagger.model_
     rows = model.weights.dense(len(model.labels))[model.first_row :]
-    return rows[np.argsort(model.table.keys)][:, np.argsort(model.labels)]
+    return rows[np.argsort(model.space.table.keys)][:, np.argsort(model.labels)]
 
 
 def calls(option):
@@ -69,7 +69,7 @@ def calls(option):
 # For each option a value, and what must be the same for all sources: a result, or whether the weights change.
 CHANGED, UNCHANGED = "changed", "unchanged"
 EFFECTS = {
-    "template": ("w[0]", lambda tagger: tagger.model_.template.text),
+    "template": ("w[0]", lambda tagger: tagger.model_.space.template.text),
     "classes": (FILE, None),
     "text": (FILE, None),
     "class_words": (1, None),
@@ -85,12 +85,12 @@ EFFECTS = {
     "epochs": (3, lambda tagger: tagger.model_.report["epochs"]),
     "C": (3.0, CHANGED),
     "reprocess": (0, CHANGED),
-    "cutoff": (3, lambda tagger: sorted(tagger.model_.table.keys.tolist())),
+    "cutoff": (3, lambda tagger: sorted(tagger.model_.space.table.keys.tolist())),
     "labels": ("IOB2", lambda tagger: sorted(tagger.model_.labels)),
     "constrained": (False, lambda tagger: tagger.model_.labels.constrained),
     "share": (True, None),
     "label_weight": ({"phrases": 3.0}, CHANGED),
-    "keep_names": (True, lambda tagger: sorted(tagger.model_.feature_names)),
+    "keep_names": (True, lambda tagger: sorted(tagger.model_.space.names)),
     "max_features": (10, UNCHANGED),
     "max_support": (10, UNCHANGED),
     "patience": (0, lambda tagger: len(tagger.dev_scores_)),

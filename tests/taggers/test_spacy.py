@@ -79,7 +79,7 @@ def model_of(component):
 
 def assert_same_weights(ours, theirs):
     assert ours.labels == theirs.labels
-    np.testing.assert_array_equal(ours.table.keys, theirs.table.keys)
+    np.testing.assert_array_equal(ours.space.table.keys, theirs.space.table.keys)
     np.testing.assert_array_equal(ours.weights.ptr, theirs.weights.ptr)
     np.testing.assert_array_equal(ours.weights.cells, theirs.weights.cells)
     assert len(ours.weights.cells)
@@ -92,12 +92,12 @@ def test_the_same_sentences_give_the_same_weights_from_a_file_and_from_docs(nlp)
     nlp.initialize(lambda: data)
     columns = Columns(as_columns(80), (0, 1))
     other = PosTagger().declare(sorted({tag for tokens in made for _, tag, _ in tokens}), X=columns)
-    assert len(other.model_.knowledge.classes["cluster"].keys)
+    assert len(other.model_.space.knowledge.classes["cluster"].keys)
     for _ in range(2):
         tagger.update(data)
         other.partial_fit(columns, 1)
     assert_same_weights(model_of(tagger), other._fitted().settle())
-    np.testing.assert_array_equal(model_of(tagger).words, other._fitted().settle().words)
+    np.testing.assert_array_equal(model_of(tagger).space.words, other._fitted().settle().space.words)
 
 
 def test_phrases_and_words_that_spacy_numbers_give_the_same_weights_too(nlp):

@@ -70,13 +70,13 @@ def test_forgetting_patterns_leaves_the_weights_and_forgetting_features_those_of
 
     small = tagger.set_params(max_features=features - 1)
     stride = small.optimizer_.problem.stride
-    keys, patterns = small.model_.table.keys.copy(), small.optimizer_.n_support_patterns_
+    keys, patterns = small.model_.space.table.keys.copy(), small.optimizer_.n_support_patterns_
     small._state._see(np.zeros(0, int))
     small._state.forget(small.settings())
     assert small.n_features_ == int(0.75 * (features - 1))
     assert small.optimizer_.n_support_patterns_ == patterns
-    kept = np.isin(keys, small.model_.table.keys)
-    assert np.array_equal(small.model_.table.keys, keys[kept])
+    kept = np.isin(keys, small.model_.space.table.keys)
+    assert np.array_equal(small.model_.space.table.keys, keys[kept])
     rows = before.reshape(-1, stride)[-features:][kept]
     assert np.array_equal(small.optimizer_.weights_.reshape(-1, stride)[-len(rows) :], rows)
     assert small.partial_fit(X, Y).score(X, Y) > 0.95
@@ -255,7 +255,7 @@ def test_optimizers_and_problems_that_cannot_forget_say_so():
 
 def test_features_are_forgotten_where_an_interruption_left_w_longer_than_the_table():
     tagger = Chunker(max_features=200).partial_fit(X[:3], Y[:3])
-    table = tagger._state.model.table
+    table = tagger._state.model.space.table
     table.truncate(len(table) - 5)
     assert tagger.partial_fit(*batch(1)).n_features_ <= 200
     tagger.partial_fit(*batch(2))

@@ -254,7 +254,7 @@ def test_a_file_is_learned_from_part_by_part(tmp_path, inference):
     assert sum(sizes) == 200
     last = tagger.curve_[-1]
     assert last.sentences_per_second == pytest.approx(200 / last.seconds)
-    assert tagger.model_.knows(["the", "Quito", "unheard"]) == {"the", "Quito"}
+    assert tagger.model_.space.knows(["the", "Quito", "unheard"]) == {"the", "Quito"}
 
 
 def test_explanations_add_up_to_what_the_tagger_knows():

@@ -123,7 +123,7 @@ def test_readers_that_finish_a_model_together_lose_no_words():
         for thread in threads:
             thread.join()
         words = [token[0] for sentence in X for token in sentence]
-        assert tagger.model_.knows(words) == set(words)
+        assert tagger.model_.space.knows(words) == set(words)
 
 
 def _predicts(tagger, sentences, pipe):
@@ -203,7 +203,7 @@ HELD = textwrap.dedent("""
 
     def pack():  # as training does
         while not stop.is_set():
-            model.release()
+            model.space.release()
             counts[1] += 1
 
     failed = []

@@ -230,7 +230,11 @@ def test_the_better_of_two_rivals_is_saved_as_if_it_had_been_trained_alone(tmp_p
     alone = NerTagger(inference=kept.model_.labels.inference, labels=kept.model_.labels.inner)
     alone.fit(*data, X_dev=data[0], y_dev=data[1])
     models = [TaggerModel.load(save(tagger, tmp_path / name)) for tagger, name in ((kept, "a"), (alone, "b"))]
-    assert models[0].table.keys.tolist() == models[1].table.keys.tolist() == kept.model_.table.keys.tolist()
+    assert (
+        models[0].space.table.keys.tolist()
+        == models[1].space.table.keys.tolist()
+        == kept.model_.space.table.keys.tolist()
+    )
     assert models[0].weights.cells.tobytes() == models[1].weights.cells.tobytes()
     assert kept.predict(data[0]) == alone.predict(data[0])
 

@@ -117,20 +117,20 @@ def test_tables_of_spacy_have_their_first_bits_last(tmp_path, monkeypatch):
 def test_named_templates_use_classes_and_models_keep_them(tmp_path):
     (tmp_path / "paths").write_text(BROWN)
     tagger = PosTagger(classes=[tmp_path / "paths"]).fit(X, Y)
-    texts = {pattern.text for pattern in tagger.model_.template.patterns}
+    texts = {pattern.text for pattern in tagger.model_.space.template.patterns}
     assert {"w.brown4[0]", "w.brown20[-2]", "w.brown6[-1]|w.brown6[0]"} <= texts
     for saving in ({}, {"dtype": "int8"}):
         tagger.save(tmp_path / "m", **saving)
         (tmp_path / "paths").unlink(missing_ok=True)
         loaded = PosTagger.load(tmp_path / "m")
         assert loaded.predict(X) == tagger.predict(X)
-        assert loaded.model_.knowledge.classes["brown"]("Paris") == "0110111"
+        assert loaded.model_.space.knowledge.classes["brown"]("Paris") == "0110111"
     features = {name for token in loaded.explain(["the", "cat"]) for name, _ in token["features"]}
     assert "w.brown4[0]=0010" in features
     loaded.replace_knowledge(classes={"brown": {"owl": "0010"}})
-    assert loaded.model_.knowledge.classes["brown"]("owl") == "0010"
+    assert loaded.model_.space.knowledge.classes["brown"]("owl") == "0010"
     two = PosTagger(template="pos + tags[0]", classes={"tags": {"cat": ["N", "V"]}, "brown": {"a": "01"}})
-    names = two.fit(X, Y).model_.knowledge.names
+    names = two.fit(X, Y).model_.space.knowledge.names
     assert names == ["tags", "brown"]
     flat = fitting_template("label", 1, Knowledge({"tags": read_classes({"cat": "x"})}))
     assert "w.tags[-1]|w.tags[0]" in {pattern.text for pattern in flat.patterns}
