@@ -39,10 +39,10 @@ from taggers.pipeline import (
     train_pipeline,
     train_trees,
 )  # fmt: skip
+from taggers.pipeline.layers import TREE_COLUMNS
 
 WANTED = [COLUMN[name] for name in ("form", *COLUMNS)]
 TREE = (1 + COLUMNS.index("head"), 1 + COLUMNS.index("deprel"))
-TREE_COLUMNS = ("head", "deprel")
 COLUMNS_OF = {"morph": ("xpos", "feats"), "lemma": ("lemma",)}  # by layer
 NO_TREES = "the column head is empty; use a treebank with trees, or leave out the layer parse"
 

@@ -9,7 +9,6 @@ from structsvm.files.errors import DataError
 from taggers.commands.pipelines import (
     NO_TREES,
     TREE,
-    TREE_COLUMNS,
     pipeline_layers,
     read,
     tag_pipeline,
@@ -23,6 +22,7 @@ from taggers.formats.files import open_columns
 from taggers.formats.text import TextAsConllu
 from taggers.model import TaggerModel
 from taggers.pipeline import COLUMNS, Pipeline, open_model
+from taggers.pipeline.layers import TREE_COLUMNS
 from taggers.ud_scores import TAGS, TEXT, TREES, Score, universal_scores
 
 NAMES = dict(zip(("upos", "xpos", "feats", "lemma"), TAGS, strict=True))

@@ -248,8 +248,9 @@ cdef class Arcs:
     def averaged(self) -> tuple:
         """The average of the weights after all steps, for parsing only."""
         tags, w = self.lines.arrays()
-        _, sums = self.sums.arrays()  # the same tags
-        return tags, (w - sums / max(self.steps, 1)).astype(np.float32)
+        changed, sums = self.sums.arrays()  # tags of `lines`
+        w[np.searchsorted(tags, changed)] -= sums / max(self.steps, 1)
+        return tags, w
 
     def parse(self, const uint64_t[:, ::1] attributes, const int64_t[::1] ptr, int32_t[::1] heads,
               Py_ssize_t first, Py_ssize_t last):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from structsvm.files.codec import Array, Field, Table, mapped, names, text
 from structsvm.files.sparse_weights import SparseRows, shared_bytes
@@ -74,13 +75,34 @@ class DependencyParser:
     report: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        cells, contexts = parse_templates(self.states, STATE_PLACES, STATE_NUMBERS)
-        self._arcs = Arcs(cells, contexts)
-        dense = np.ascontiguousarray(self.state_weights[np.arange(len(self.state_tags))][:, :WEIGHTS])
-        self._arcs.lines = Lines.of(self.state_tags, dense.astype(np.float32, copy=False))
-        self._labels = Labels(parse_templates(self.arcs, ARC_PLACES, ARC_NUMBERS).cells, self.roots)
+        self._arcs, self._labels = self._machines()
+
+    def _machines(self, *, learning: bool = False, random_state: int = 0) -> tuple[Arcs, Labels]:
+        """Both stages with the weights of this parser."""
+        arcs = Arcs(*parse_templates(self.states, STATE_PLACES, STATE_NUMBERS), random_state)
+        dense = self.state_weights[np.arange(len(self.state_tags))][:, :WEIGHTS]
+        arcs.lines = Lines.of(self.state_tags, np.ascontiguousarray(dense, np.float32))
+        cells = parse_templates(self.arcs, ARC_PLACES, ARC_NUMBERS).cells
+        labels = Labels(cells, self.roots, learning=learning, seed=random_state)
         dense = self.arc_weights[np.arange(len(self.arc_tags))][:, : len(self.labels)]
-        self._labels.fill(self.arc_tags, np.ascontiguousarray(dense, np.float32))
+        labels.fill(self.arc_tags, np.ascontiguousarray(dense, np.float32))
+        return arcs, labels
+
+    @classmethod
+    def empty(cls, labels: Sequence[str], roots: ArrayLike) -> DependencyParser:
+        """A parser without weights."""
+        none = np.zeros(0, np.uint32)
+        states, arcs = (SparseRows.from_dense(np.zeros((0, n), np.float32)) for n in (WEIGHTS, len(labels)))
+        return cls(list(labels), np.array(roots, np.uint8), none, states, none, arcs)
+
+    def with_labels(self, roots: Mapping[str, int]) -> DependencyParser:
+        """This parser, with more labels at the end; roots: who may have them, as in `DependencyParser`."""
+        may = dict(zip(self.labels, self.roots.tolist(), strict=True))
+        new = may | {name: bits | may.get(name, 0) for name, bits in roots.items()}
+        if new == may:
+            return self
+        arcs = SparseRows(self.arc_weights.ptr, self.arc_weights.cells, len(new))
+        return replace(self, labels=list(new), roots=np.array([*new.values()], np.uint8), arc_weights=arcs)
 
     def parse(
         self, forms: Sequence[str], values: Mapping[str, Values], sentence_ptr: np.ndarray, *, jobs: int = 1
@@ -177,6 +199,49 @@ def hashes(values: Values | None, n: int) -> np.ndarray:
     return np.array([hash_string(text or "_") for text in texts], np.uint64)[ids]
 
 
+class Learner:
+    """Learns a parser in passes over sentences, from the weights of another one or from none."""
+
+    def __init__(self, parser: DependencyParser, *, random_state: int = 0) -> None:
+        self.start, self.changed = parser, False
+        self._arcs, self._labels = parser._machines(learning=True, random_state=random_state)
+
+    def epoch(
+        self, table: np.ndarray, ptr: np.ndarray, heads: np.ndarray, labels: np.ndarray, *, explore: float
+    ) -> float:
+        """Make one pass over sentences in random order; return the share of right actions.
+
+        table: see `attributes`. heads: of each word, counted from 1 in its sentence, -1 if unknown. labels:
+        their positions, -1 if unknown. explore: how often the next state follows the prediction.
+        """
+        self.changed = True
+        right = self._arcs.epoch(table, ptr, heads, explore)
+        if len(heads) and heads.min() < 0:
+            heads = heads.copy()
+            for first, last in pairwise(ptr.tolist()):
+                _complete(heads[first:last])
+        self._labels.epoch(table, ptr, heads, labels)
+        return float(right)
+
+    def parser(self) -> DependencyParser:
+        """The parser that has been learned so far."""
+        self.changed = False
+        state_tags, state_weights = self._arcs.averaged()
+        arc_tags, arc_weights = self._labels.arrays()
+        return replace(
+            self.start, state_tags=state_tags, state_weights=SparseRows.from_dense(state_weights),
+            arc_tags=arc_tags, arc_weights=SparseRows.from_dense(arc_weights),
+        )  # fmt: skip
+
+
+def _complete(heads: np.ndarray) -> None:
+    """Attach the words of a sentence whose heads are unknown (-1) to the root's child, which may be one."""
+    unknown = np.flatnonzero(heads < 0)
+    if len(unknown) and not (heads == 0).any():
+        heads[unknown[0]] = 0
+    heads[heads < 0] = int(np.argmax(heads == 0)) + 1
+
+
 def train_parser(
     forms: Sequence[str],
     values: Mapping[str, Values],
@@ -198,20 +263,8 @@ def train_parser(
     np.bitwise_or.at(roots, gold, np.where(heads == 0, 1, 2).astype(np.uint8))
     if not (roots & 2).any():
         roots |= 2  # every sentence has one word
-    states = parse_templates(STATES, STATE_PLACES, STATE_NUMBERS)
-    arcs = Arcs(states.cells, states.contexts, random_state)
+    learner = Learner(DependencyParser.empty(labels, roots), random_state=random_state)
     for epoch in range(epochs):
-        arcs.epoch(table, ptr, heads, EXPLORED if epoch else 0.0)
-    state_tags, state_weights = arcs.averaged()
-    del arcs
-    learner = Labels(
-        parse_templates(ARCS, ARC_PLACES, ARC_NUMBERS).cells, roots, learning=True, seed=random_state
-    )
-    for _ in range(epochs):
-        learner.epoch(table, ptr, heads, gold)
-    arc_tags, arc_weights = learner.arrays()
+        learner.epoch(table, ptr, heads, gold, explore=EXPLORED if epoch else 0.0)
     report = {"sentences": len(ptr) - 1, "tokens": len(forms), "epochs": epochs}
-    return DependencyParser(
-        labels, roots, state_tags, SparseRows.from_dense(state_weights), arc_tags,
-        SparseRows.from_dense(arc_weights), report=report,
-    )  # fmt: skip
+    return replace(learner.parser(), report=report)

@@ -40,6 +40,7 @@ KEYS = Table(
     Field("scripts", Array(np.uint64, "scripts"), "hashes of the words that the lemmatizer remembers")
 )
 COLUMNS = ("upos", "xpos", "feats", "lemma", "head", "deprel")
+TREE_COLUMNS = COLUMNS[4:]
 LAYERS = ("split", "upos", "morph", "lemma", "parse")
 # The most columns that a layer may read.
 WIDTHS = {"upos": 1, "morph": 2, "lemma": 3, "split": WIDTH, "words": WIDTH}

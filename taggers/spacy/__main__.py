@@ -1,7 +1,7 @@
 """`python -m taggers.spacy NAME > config.cfg`: print a config for `spacy train`.
 
 NAME is pos, morph, lemma, senter, chunk or ner for one component, ud for parts of speech, features and
-lemmas, or all for these and sentence boundaries. Then run
+lemmas, parse for these and dependency trees, or all for sentence boundaries and ud. Then run
 spacy train config.cfg --output model --paths.train train.conllu --paths.dev dev.conllu
 """
 

@@ -23,13 +23,15 @@ from taggers.formats.files import Opened, open_columns
 from taggers.labels import schemes
 
 WORD, CHUNK, NER, SKIP = "ORTH", "CHUNK", "NER", "_"
+HEAD, DEP = "HEAD", "DEP"
 # Columns of a file that are attributes of tokens, and what Doc's constructor calls them.
 TOKEN = {"TAG": "tags", "POS": "pos", "LEMMA": "lemmas", "MORPH": "morphs"}
 GETTERS = {"TAG": "tag_", "POS": "pos_", "LEMMA": "lemma_", "MORPH": "morph"}
-NAMES = (WORD, *TOKEN, CHUNK, NER, SKIP)
+NAMES = (WORD, *TOKEN, CHUNK, NER, SKIP)  # of files whose columns have no names
 # Where the format names its columns.
 NAMED = {
     "ORTH": "form", "LEMMA": "lemma", "POS": "upos", "TAG": "xpos", "MORPH": "feats", "NER": "label",
+    HEAD: "head", DEP: "deprel",
 }  # fmt: skip
 
 
@@ -144,7 +146,8 @@ def examples(
             given: dict[str, Any] = {TOKEN[name]: _present(row[name]) for name in TOKEN if name in row}
             predicted = Doc(vocab, words=words, **{TOKEN[name]: given[TOKEN[name]] for name in inputs})
             starts: Any = [True] + [False] * (len(words) - 1)
-            reference = Doc(vocab, words=words, sent_starts=starts, **given)
+            trees = _arcs(row[HEAD], row[DEP]) if HEAD in row and DEP in row else {}
+            reference = Doc(vocab, words=words, sent_starts=starts, **given, **trees)
             _set_phrases(reference, row, spans_key, scheme)
         except (KeyError, ValueError) as error:
             raise DataError(str(error), chunk.name, chunk.line(int(chunk.sentence_ptr[number]))) from None
@@ -153,6 +156,20 @@ def examples(
 
 def _present(values: list[str]) -> list[str]:
     return ["" if value == "_" else value for value in values]
+
+
+def _arcs(heads: list[str], labels: list[str]) -> dict[str, Any]:
+    """Return the tree of a sentence for Doc: there, the root is its own head. Without HEAD, there is none."""
+    if set(heads) <= {"_"}:
+        return {}
+    numbers = []
+    for at, head in enumerate(heads):
+        if not (head.isascii() and head.isdigit() and len(head) < 10 and int(head) <= len(heads)):
+            raise ValueError(
+                f"HEAD of word {at + 1} must be a number from 0 to {len(heads)}, got {head!r:.50}"
+            )
+        numbers.append(int(head) - 1 if int(head) else at)
+    return {"heads": numbers, "deps": ["ROOT" if label == "root" else label for label in labels]}
 
 
 def _phrases(labels: list[str]) -> list[str]:

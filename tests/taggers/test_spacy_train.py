@@ -175,7 +175,7 @@ def test_an_unknown_config_is_refused():
         [sys.executable, "-m", "taggers.spacy", "tags"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert "chunk, lemma, morph, ner, pos" in done.stderr
+    assert "chunk, lemma, morph, ner, parse, pos" in done.stderr
 
 
 @pytest.mark.parametrize(("task", "phrase"), [("chunk", "a chunk"), ("ner", "an entity")])

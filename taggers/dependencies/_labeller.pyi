@@ -1,0 +1,32 @@
+from collections.abc import Sequence
+
+import numpy as np
+
+class Labels:
+    n_templates: int
+    n_labels: int
+    stride: int
+    n_rows: int
+
+    def __init__(
+        self,
+        templates: Sequence[Sequence[tuple[int, int]]],
+        roots: np.ndarray,
+        *,
+        learning: bool = False,
+        seed: int = 0,
+    ) -> None: ...
+    def epoch(
+        self, attributes: np.ndarray, ptr: np.ndarray, heads: np.ndarray, labels: np.ndarray
+    ) -> float: ...
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]: ...
+    def fill(self, tags: np.ndarray, weights: np.ndarray) -> None: ...
+    def label(
+        self,
+        attributes: np.ndarray,
+        ptr: np.ndarray,
+        heads: np.ndarray,
+        labels: np.ndarray,
+        first: int,
+        last: int,
+    ) -> None: ...
