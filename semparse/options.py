@@ -24,6 +24,7 @@ FEATURES = ("classes", "pairs", "neighbours", "order", "sentence")
 STRATEGIES = ("random", "left-right", "order-free")
 EMPTIES = ("min", "max", "total")
 MOST_CLAUSES = 8
+USUAL_NOTHING = 0.4
 NESTED_PASSES = 5  # chosen within the training part of a fold of GeoQuery
 LATENT = {"algorithm": ("latent",)}  # in `needs`
 PAPER = {"algorithm": ("paper",)}
@@ -62,9 +63,11 @@ class ParserOptions:
         "its JSON object. By default, learn it from the candidates.",
         default=None, valid=unchecked, flag="--schema", metavar="FILE",
     )  # fmt: skip
-    threshold: float = option(
-        help="Return no meaning if the best one leads the next by less than this.",
-        default=0.0, low=0, high=1e9, flag="--threshold",
+    threshold: float | None = option(
+        help="Return no meaning if the best one leads the next by less than this, plus the share of words "
+        "that training lacks and that name nothing. By default, fit estimates it if sentences have several "
+        "candidates; else it is 0.",
+        default=None, low=0, high=1e9, flag="--threshold",
     )  # fmt: skip
     average: bool = option(
         help="Predict with the mean of all weights so far, not with the last ones. LaRank's fit ends with "
@@ -111,11 +114,12 @@ class ParserOptions:
         "default, fit estimates from the sentences whether some have two or three.",
         default=None, low=1, high=MOST_CLAUSES, flag="--clauses", needs=LATENT,
     )  # fmt: skip
-    nothing: float = option(
+    nothing: float | None = option(
         help="The least odds that a sentence means nothing, compared with the likeliest relation (odds of "
-        "1); 0 means that every sentence with candidates means one of them. If no sentence has more than one "
-        "candidate, fit treats the candidates as correct; partial_fit always treats a single one so.",
-        default=0.4, low=0, high=1e6, flag="--nothing", needs=LATENT,
+        "1); 0 means that every sentence with candidates means one of them. By default, fit estimates it; "
+        f"partial_fit begins with {USUAL_NOTHING}. If no sentence has more than one candidate, fit treats "
+        "the candidates as correct; partial_fit always treats a single one so.",
+        default=None, low=0, high=1e6, flag="--nothing", needs=LATENT,
     )  # fmt: skip
     salience: float = option(
         help="match never matches a relation that is meant in a smaller share of the bags that contain it, "

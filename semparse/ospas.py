@@ -11,9 +11,11 @@ import numpy as np
 
 from semparse import options
 from semparse.examples import Sentence, as_tokens, checked_bag, checked_examples, checked_tokens
+from semparse.latent import switches
 from semparse.latent.parser import LatentParser
 from semparse.meaning import MR, as_mr
 from semparse.options import ParserOptions
+from semparse.outcomes import BUDGET, Executor, Propose, bags_of
 from semparse.parse import Match, Parse
 from semparse.schema import Schema
 from semparse.thesis import ThesisParser
@@ -48,12 +50,28 @@ class Ospas(ParserOptions, Estimator):
     def fit(
         self,
         sentences: Sequence[Sentence],
-        candidates: Sequence[Sequence[Any]],
+        candidates: Sequence[Sequence[Any]] | Propose | None = None,
         *,
+        outcomes: Sequence[Any] | None = None,
+        execute: Executor | None = None,
+        contexts: Sequence[Any] | None = None,
+        budget: int = BUDGET,
         progress: Callable[[int, int], Any] | None = None,
     ) -> Self:
-        """Train from scratch; `progress` is called with the number of sentences done and the total."""
+        """Train from scratch; `progress` is called with the number of sentences done and the total.
+
+        With `outcomes` and `execute`, learn from what happened: only candidates count whose execution, in
+        the context of the sentence, gives its outcome. `candidates` may then be a function of a text and its
+        context, or None: they are enumerated from the schema. At most `budget` are executed per sentence.
+        See `semparse.outcomes`.
+        """
         with training(self):
+            if execute is not None and outcomes is not None:
+                candidates = self._with_outcomes(sentences, candidates, outcomes, execute, contexts, budget)
+            elif execute is not None or outcomes is not None or contexts is not None:
+                raise ValueError("outcomes and execute must be given together, and contexts only with them")
+            if candidates is None or callable(candidates):
+                raise ValueError("candidates must be lists of meanings, unless there are outcomes")
             X, bags = checked_examples(sentences, candidates, self._given_schema())
             if self.empty_bags == "skip":
                 X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
@@ -63,8 +81,53 @@ class Ospas(ParserOptions, Estimator):
             usual = options.NESTED_PASSES if nested and self.algorithm == "latent" else self._usual("passes")
             passes = self.passes or usual
             model.fit(X, bags, passes, rng, progress or (lambda done, total: None))
+            if self.threshold is None and isinstance(model, LatentParser):
+                self._estimate_threshold(model, X, bags, passes)
             self._adopt(model, rng)
         return self
+
+    def _with_outcomes(
+        self, sentences: Sequence[Sentence], candidates: Any, outcomes: Sequence[Any], execute: Executor,
+        contexts: Sequence[Any] | None, budget: int,
+    ) -> list[list[MR]]:  # fmt: skip
+        check_count(budget=budget)
+        lists = {"outcomes": outcomes, "contexts": contexts}
+        if candidates is not None and not callable(candidates):
+            lists["candidates"] = candidates
+        for name, its in lists.items():
+            if its is not None and len(its) != len(sentences):
+                raise ValueError(f"{len(sentences)} sentences but {len(its)} {name}")
+        return bags_of(
+            [as_tokens(sentence) for sentence in sentences], outcomes, execute,
+            contexts=[None] * len(sentences) if contexts is None else contexts, propose=candidates,
+            schema=self._given_schema(), budget=budget,
+        )  # fmt: skip
+
+    def _estimate_threshold(
+        self, model: LatentParser, X: list[list[str]], bags: list[list[MR]], passes: int
+    ) -> None:
+        """Let a parser that has learned from the first sentences answer the others."""
+        at = switches.first_held(len(X))
+        if model.trusted or len(X) < switches.LEAST or not any(bags[:at]):
+            return
+        held, rng = self._new_model()
+        assert isinstance(held, LatentParser)
+        held.given_clauses, held.given_nothing = model.clauses, model.nothing
+        held.nothing = model.nothing
+        held.fit(X[:at], bags[:at], passes, rng, lambda done, total: None)
+        model.threshold = switches.best_threshold(
+            lambda x: [(parse.lead, parse.mr) for parse in held.parse(x, 1)], X[at:], bags[at:]
+        )
+
+    @property
+    @reads
+    def estimates_(self) -> dict[str, float]:
+        """The values of options that training estimated from the sentences, by name."""
+        model = self._fitted()
+        if not isinstance(model, LatentParser):
+            return {}
+        found = {"clauses": model.clauses, "nothing": model.nothing, "threshold": model.threshold}
+        return {name: value for name, value in found.items() if getattr(self, name) is None}
 
     def _given_schema(self) -> Schema | None:
         given = self.schema
@@ -142,16 +205,22 @@ class Ospas(ParserOptions, Estimator):
         return sum(found in {str(as_mr(mr)) for mr in bag} for found, bag in pairs) / max(len(pairs), 1)
 
     @reads
-    def parse(self, sentence: Sentence, n: int = 1) -> list[Parse]:
+    def parse(
+        self, sentence: Sentence, n: int = 1, *, valid: Callable[[MR], Any] | None = None
+    ) -> list[Parse]:
         """The n best meanings of a sentence, best first; empty if the best one is below the threshold.
+
+        valid: a function of a meaning; meanings for which it is false are left out, and at least ten are
+        tried. `semparse.outcomes.is_possible` filters those that can be executed.
 
         A sentence without words has no meaning.
         With "paper", all meanings in the labelling, because one labelling may contain several.
         """
         check_count(n=n, low=1, high=MOST_BEST)
         tokens = as_tokens(sentence)
-        parses = self._fitted().parse(tokens, n) if tokens else []
-        return parses if parses and parses[0].margin >= self.threshold else []
+        parses = self._fitted().parse(tokens, n, valid) if tokens else []
+        least = self._fitted().threshold if self.threshold is None else self.threshold
+        return parses if parses and parses[0].lead >= least else []
 
     def match(self, sentence: Sentence, candidates: Sequence[Any]) -> MR | None:
         """The candidate that a sentence means, or None if the best meaning of all is not a candidate."""

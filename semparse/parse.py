@@ -18,7 +18,7 @@ class Parse:
 
     margin: its score minus that of the second-best meaning. symbols: for each word, the symbol that it stands
     for, or "-". roles: a row for each relation that has a word, outermost first, with REL, A0, A1, ... or "-"
-    for each word.
+    for each word. unknown: the share of words that training lacks and that name nothing.
     """
 
     mr: MR
@@ -27,6 +27,12 @@ class Parse:
     tokens: tuple[str, ...]
     symbols: tuple[str, ...]
     roles: tuple[tuple[str, ...], ...]
+    unknown: float = 0.0
+
+    @property
+    def lead(self) -> float:
+        """The margin less `unknown`, which is compared with the threshold."""
+        return self.margin - self.unknown
 
     def __str__(self) -> str:
         return str(self.mr)
@@ -40,6 +46,7 @@ class Parse:
             "mr": str(self.mr),
             "score": round(self.score, 6),
             "margin": round(self.margin, 6) if math.isfinite(self.margin) else None,
+            "unknown": round(self.unknown, 6),
             "tokens": list(self.tokens),
             "symbols": list(self.symbols),
             "roles": [list(row) for row in self.roles],
@@ -80,14 +87,14 @@ class Node:
         """Whether this is a constant with a word, or one is below it."""
         return any(child.names_a_word() for child in self.children) if self.is_relation else bool(self.places)
 
-    def parse(self, score: float, tokens: list[str], margin: float) -> Parse:
+    def parse(self, score: float, tokens: list[str], margin: float, unknown: float = 0.0) -> Parse:
         """This tree as an answer."""
         symbols = [EMPTY] * len(tokens)
         rows: list[tuple[str, ...]] = []
         self._fill(symbols, rows)
         value = self.value
         assert isinstance(value, MR)
-        return Parse(value, score, margin, tuple(tokens), tuple(symbols), tuple(rows))
+        return Parse(value, score, margin, tuple(tokens), tuple(symbols), tuple(rows), unknown)
 
     def _fill(self, symbols: list[str], rows: list[tuple[str, ...]]) -> None:
         for place in self.places:

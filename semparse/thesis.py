@@ -47,6 +47,8 @@ class ThesisParser:
     mean of all weights so far, not with the last ones.
     """
 
+    threshold = 0.0
+
     def __init__(self, *, C: float, seed: int, strategy: str, empties: str, average: bool) -> None:
         self.strategy, self.empties, self.average = STRATEGIES[strategy], empties, average
         self.symbol_learner = BagLearner(C, seed)
@@ -160,8 +162,8 @@ class ThesisParser:
         ids = [known.setdefault(n, len(known)) if grow else known.get(n, -1) for n in dict.fromkeys(names)]
         return np.array([k for k in ids if k >= 0], np.int32)
 
-    def parse(self, x: list[str], n: int) -> list[Parse]:
-        """Every valid MR in the labelling, most confident first."""
+    def parse(self, x: list[str], n: int, valid: Callable[[MR], Any] | None = None) -> list[Parse]:
+        """Every MR in the labelling that conforms to the schema and is valid, most confident first."""
         symbols, margins = self._label(x)
         relations = [i for i, symbol in enumerate(symbols) if symbol in self.schema.relations]
         arguments = {rel: self._arguments(x, symbols, rel) for rel in relations}
@@ -173,7 +175,8 @@ class ThesisParser:
                 continue
             score = sum(margins[i] for i in _places(node))
             parse = node.parse(score, x, score)
-            if self.schema.valid(parse.mr) and (parse.mr not in found or found[parse.mr].score < parse.score):
+            allowed = self.schema.valid(parse.mr) and (valid is None or valid(parse.mr))
+            if allowed and (parse.mr not in found or found[parse.mr].score < parse.score):
                 found[parse.mr] = parse
         return sorted(found.values(), key=lambda parse: -parse.score)
 

@@ -104,6 +104,13 @@ class Alignment:
         costs = np.array([sum(map(math.log, its)) for its in more])
         return links.expect(t, self._odds(links), costs, outside=np.array([outside]))[0]
 
+    def log_likelihood(self, X: Sequence[list[str]], bags: Sequence[list[Symbols]]) -> float:
+        """Of sentences given their bags, without learning."""
+        links = _Links(X, bags)
+        t = np.array([self._chance(word, symbol) for word, symbol in links.pairs])
+        odds = self._odds(links)
+        return links.log_likelihood(t, odds) - float(np.log(links.among(odds)).sum())
+
     def _odds(self, links: _Links) -> np.ndarray:
         return np.array([self.odds.get(head, 1.0) for head in links.heads])
 
@@ -215,6 +222,7 @@ class _Links:
         self.link_cell = np.repeat(np.arange(len(cell_ends)), self.cell_size)
         self.cell_candidate = np.array(cell_candidate, np.intp)
         self.bag_ends = np.cumsum([len(bag) for bag in bags])
+        self._starts = np.concatenate([[0], self.bag_ends[:-1]])
         self.candidate_bag = np.repeat(np.arange(len(bags)), [len(bag) for bag in bags])
 
     def new_odds(
@@ -236,6 +244,16 @@ class _Links:
         """The sum of the odds of each bag."""
         return np.bincount(self.candidate_bag, odds[self.head])
 
+    def scores(self, t: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The log score of each candidate, and the sum of chances in each cell."""
+        sums = np.bincount(self.link_cell, t[self.link_pair], len(self.cell_size))
+        score = np.bincount(self.cell_candidate, np.log(sums / self.cell_size), len(self.candidate_bag))
+        return score + np.log(odds[self.head]), sums
+
+    def log_likelihood(self, t: np.ndarray, odds: np.ndarray) -> float:
+        """The sum of the log scores of the bags."""
+        return float(np.logaddexp.reduceat(self.scores(t, odds)[0], self._starts).sum())
+
     def expect(
         self,
         t: np.ndarray,
@@ -249,19 +267,15 @@ class _Links:
 
         outside: the score of a meaning that the bag lacks, by bag.
         """
-        chances = t[self.link_pair]
-        sums = np.bincount(self.link_cell, chances, len(self.cell_size))
-        n = len(self.candidate_bag)
-        score = np.bincount(self.cell_candidate, np.log(sums / self.cell_size), n)
-        score += np.log(odds[self.head]) + more
-        starts = np.concatenate([[0], self.bag_ends[:-1]])
-        best = np.maximum(np.maximum.reduceat(score, starts), outside)
+        score, sums = self.scores(t, odds)
+        score += more
+        best = np.maximum(np.maximum.reduceat(score, self._starts), outside)
         odds = np.exp(score - best[self.candidate_bag])
         lacking = np.exp(outside - best)
         total = np.bincount(self.candidate_bag, odds) + lacking
         posteriors = odds / total[self.candidate_bag]
         weight = posteriors[self.cell_candidate] / sums
-        counts = np.bincount(self.link_pair, chances * weight[self.link_cell], len(t))
+        counts = np.bincount(self.link_pair, t[self.link_pair] * weight[self.link_cell], len(t))
         return posteriors, counts, 1 - lacking / total
 
 

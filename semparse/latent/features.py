@@ -233,6 +233,12 @@ class Viewer:
         sentence = Sentence(len(words), channels, lexical, own if self.grammar.nested else [])
         return View(x, words, mentions, named, sentence, shares, spelled, sure)
 
+    def unknown(self, view: View) -> float:
+        """The share of the words that training lacks and that name nothing."""
+        named = {i for mention in view.mentions for i in range(mention.start, mention.end)}
+        new = [word.form not in self.alignment.counts for word in view.words]
+        return sum(its and i not in named for i, its in enumerate(new)) / max(len(new), 1)
+
     def _telling(self, words: list[Word]) -> list[Word]:
         """The words that fit into a chart of all spans: those that most likely stand for something."""
         most = min(MOST_WORDS, 1 + int((MOST_WORK / max(1, self.grammar.search.n_states)) ** (1 / 3)))

@@ -14,9 +14,9 @@ from semparse.latent.features import Tables, View, Viewer
 from semparse.latent.grammar import Grammar
 from semparse.latent.search import Search
 from semparse.meaning import MR
-from semparse.options import MOST_CLAUSES
+from semparse.options import MOST_CLAUSES, USUAL_NOTHING
 from semparse.schema import Schema, SchemaLearner
-from structsvm.files.codec import FLAG, Field, Table, items, mapped, names, row, text, whole
+from structsvm.files.codec import FLAG, Field, Table, items, mapped, names, number, row, text, whole
 
 FIELDS = Table(
     Field("steps", whole(1), "the number of updates"),
@@ -25,6 +25,8 @@ FIELDS = Table(
     Field("trusted", FLAG, "whether each sentence had one meaning"),
     Field("silent", items(row(text(), whole(), names())), "relation, slot, and constants that need no word"),
     Field("clauses", whole(1, MOST_CLAUSES), "the largest number of meanings of a sentence", default=1),
+    Field("nothing", number(0), "the least odds that a sentence means nothing", default=USUAL_NOTHING),
+    Field("threshold", number(0), "the least lead of an answer", default=0.0),
     Field("styles", mapped(text(tuple(STYLES))), "how constants of open types are written", default={}),
     Field("possible", mapped(whole()), "the bags with a candidate of a relation that words can say"),
     Field("meant", mapped(whole()), "of these, the bags where it is the best parse"),
@@ -71,10 +73,12 @@ class LatentModel:
         average: bool,
         unnamed: float | None,
         clauses: int | None,
-        nothing: float,
+        nothing: float | None,
     ) -> None:
         self.C, self.iterations, self.reprocess, self.solver = C, iterations, reprocess, solver
-        self.unnamed, self.given_clauses, self.nothing = unnamed, clauses, nothing
+        self.unnamed, self.given_clauses, self.given_nothing = unnamed, clauses, nothing
+        self.nothing = USUAL_NOTHING if nothing is None else nothing  # unless `fit` finds another
+        self.threshold = 0.0  # the same
         self.clauses = clauses or 1  # unless `fit` finds more
         self.trusted = nothing == 0  # the meanings given; or each sentence came with only one so far
         self.features, self.on_topic, self.prior, self.average = features, on_topic, prior, average
@@ -163,6 +167,7 @@ class LatentModel:
         parts: dict[str, Any] = {
             "alignment": alignment, "steps": self.steps, "counts": dict(self.counts),
             "roots": sorted(self.roots), "styles": self.styles, "clauses": self.clauses,
+            "threshold": self.threshold, "nothing": self.nothing,
             "trusted": self.trusted, "possible": dict(self.salience.possible),
             "meant": dict(self.salience.meant),
             "silent": [[rel, slot, constants] for (rel, slot), constants in self.silent.items()],
@@ -179,7 +184,8 @@ class LatentModel:
         self.steps, self.trusted, self.roots = found["steps"], found["trusted"], set(found["roots"])
         self.counts = Counter(found["counts"])
         self.salience.possible, self.salience.meant = Counter(found["possible"]), Counter(found["meant"])
-        self.styles = dict(found["styles"])
+        self.styles, self.threshold = dict(found["styles"]), found["threshold"]
+        self.nothing = found["nothing"]
         self.clauses = max(found["clauses"], self.given_clauses or 1)  # older files have no such field
         self.silent = {(rel, slot): constants for rel, slot, constants in found["silent"]}
         if not all(slot < len(self.schema.relations[rel].slots) for rel, slot in self.silent):

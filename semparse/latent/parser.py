@@ -20,6 +20,8 @@ from semparse.latent.search import NOTHING, Found, Search
 from semparse.meaning import MR
 from semparse.parse import Match, Node, Parse
 
+TRIED = 10  # readings, if only valid meanings are wanted
+
 
 class LatentParser(LatentModel):
     """The model with its answers."""
@@ -57,13 +59,15 @@ class LatentParser(LatentModel):
                 return search, found
             sure |= overlooked
 
-    def parse(self, x: list[str], n: int) -> list[Parse]:
-        """All meanings of the n best readings, each once, best first.
+    def parse(self, x: list[str], n: int, valid: Callable[[MR], Any] | None = None) -> list[Parse]:
+        """All meanings of the n best readings, each once, best first; valid: only readings of such meanings.
 
         None if the best reading is nothing, or if no word stands for any of its relations.
         """
-        search, found = self._search(x, n + 2)
-        if not found[0].meaning:
+        search, found = self._search(x, (n if valid is None else max(n, TRIED)) + 2)
+        if valid is not None:
+            found = [way for way in found if all(map(valid, search.mrs(way)))]
+        if not found or not found[0].meaning:
             return []
         ways = [way for way in found if way.meaning and not search.overlooked(way)][:n]
         if not any(map(has_words, search.nodes(found[0]))):
@@ -75,11 +79,15 @@ class LatentParser(LatentModel):
         return list(best.values())
 
     def _answer(self, search: Search, found: Found, others: list[Found]) -> list[Parse]:
-        rival = max(other.score for other in others if other.meaning != found.meaning)  # null at least
+        rivals = [other.score for other in others if other.meaning != found.meaning]
+        if not rivals and (nothing := search.align(NOTHING)):
+            rivals.append(nothing.score)
+        rival = max(rivals, default=-np.inf)
         tokens = search.view.tokens
         nodes = search.nodes(found)
         said = [node for node in nodes if has_words(node)] or nodes
-        return [node.parse(found.score, tokens, found.score - rival) for node in said]
+        unknown = self.viewer.unknown(search.view)
+        return [node.parse(found.score, tokens, found.score - rival, unknown) for node in said]
 
     def align(self, x: list[str], mr: MR) -> Parse | None:
         """Align an MR with the words of a sentence; None if that is impossible."""

@@ -24,7 +24,9 @@ from semparse.latent.bags import (
 )
 from semparse.latent.features import View
 from semparse.latent.model import LatentModel
+from semparse.latent.switches import best_nothing
 from semparse.meaning import MR, distinct
+from semparse.options import USUAL_NOTHING
 
 
 def fit(
@@ -43,9 +45,11 @@ def fit(
     read = [model.words.read(x) for x in X]
     find_paraphrases(model, read, bags)
     forms = [[word.form for word in words] for words in read]
-    model.trusted = model.nothing == 0 or all(len(bag) <= 1 for bag in bags)
+    model.trusted = model.given_nothing == 0 or all(len(bag) <= 1 for bag in bags)
     single = [alternatives(bag, 1, trusted=model.trusted) for bag in bags]
     symbols = [[flat[0] for flat in symbols_of(model, *pair)] for pair in zip(read, single, strict=True)]
+    if model.given_nothing is None and not model.trusted:
+        model.nothing = best_nothing(forms, symbols, model.iterations, USUAL_NOTHING)
     posteriors, outside = model.alignment.fit(forms, symbols, model.iterations, model.nothing)
     find_silent(model, read, single, posteriors)
     meanings, posteriors = with_clauses(model, read, bags, single, posteriors, outside)

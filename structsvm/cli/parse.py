@@ -88,9 +88,9 @@ def train(
             done = "skipped" if parser.empty_bags == "skip" else "learned no meaning for"
             skipped = f"; {done} {counted(empty, 'sentence')} without candidates or words" if empty else ""
             print(f"{output}: learned {counts} from {seen}{skipped}", file=sys.stderr)
-            if parser.algorithm == "latent" and parser.clauses is None:
-                clauses = counted(parser.model_.clauses, "meaning")
-                print(f"a sentence has at most {clauses}, estimated; --clauses sets it", file=sys.stderr)
+            estimates = ", ".join(f"--{name} {value:g}" for name, value in parser.estimates_.items())
+            if estimates:
+                print(f"estimated from the sentences: {estimates}", file=sys.stderr)
 
 
 app.command()(with_flags(train, OPTIONS))

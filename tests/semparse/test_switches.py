@@ -36,6 +36,29 @@ def test_sentences_with_two_clauses_are_noticed(simulate, tmp_path):
     assert trained(bags, clauses=1).model_.clauses == 1
 
 
+def test_estimates_are_reported_saved_and_replaced_by_options(tmp_path):
+    bags = log(500, 0, chat=0.4)
+    parser = trained(bags)
+    assert parser.estimates_.keys() == {"clauses", "nothing", "threshold"}
+    assert parser.estimates_["nothing"] > 0.4  # many sentences mean nothing
+    parser.save(tmp_path / "log.ssvm")
+    loaded = Ospas.load(tmp_path / "log.ssvm")
+    assert loaded.estimates_ == parser.estimates_
+    assert loaded.with_options(threshold=1e6).parse(bags[0].text) == []
+    given = {"clauses": 1, "nothing": 0.7, "threshold": 0.25}
+    assert trained(bags, **given).estimates_ == {}
+    assert Ospas(algorithm="paper").fit(["a b"], [["c(b)"]]).estimates_ == {}
+
+
+def test_talk_about_known_things_gets_no_answer_even_without_such_talk_in_training():
+    parser = trained(log(300, 0))
+    chat = {bag.text for bag in log(200, 5, chat=0.9) if not bag.gold}
+    assert sum(bool(parser.parse(text)) for text in chat) < 0.1 * len(chat)
+    known, new = parser.parse("where is otto")[0], parser.parse("where is otto", 2)[0]
+    assert known.unknown == new.unknown == 0
+    assert known.lead == known.margin
+
+
 def test_pairs_of_sentence_and_meaning_have_one_clause():
     X, _, gold = commentary(40)
     assert Ospas().fit(X, [[mr] for mr in gold]).model_.clauses == 1
