@@ -361,4 +361,31 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "split-300/": "4546eb0c143682a0a82d2ea763ceaabc5cdee20e69f05a0a87028faece455d00",
         },
     },
+    "sail": {
+        "what": "SAIL: 3,233 sentences of navigation instructions with traces, on three maps.",
+        "licence": "GPL-2.",
+        "source": (
+            "https://github.com/lil-lab/navi, commit 275e90c (resources/maps and resources/data/test.chen as "
+            "traces)"
+        ),
+        "files": {
+            "maps/": "f8cf07c1e1d8d500deba25ed25a26db917161e6455ede5b791331978a6527477",
+            "traces/": "8c300ec37c017206d2c948f89c6a4d1919cfec40124383ed6635c373d0281264",
+        },
+    },
+    "jobs": {
+        "what": "Jobs640: 500 training and 140 test questions about jobs, with FunQL meanings.",
+        "licence": "None stated.",
+        "source": "https://github.com/JasperGuo/Unimer, commit b61e8ed",
+        "files": {
+            "train.tsv": "99a5aca9baceeada93f2f481682e4239b817168d612c5b2ab6b00db95daa1dc7",
+            "test.tsv": "dad3e729da9c5e1fab4036f0125da69175ef81304c1bfafa75ce75709288895d",
+        },
+    },
+    "geoquery_facts": {
+        "what": "The facts of Geobase, with which the meanings of GeoQuery can be answered.",
+        "licence": "None stated.",
+        "source": "https://github.com/alban-petit/geoquery-funql-executor",
+        "files": {"geobase.json": "1bb1466ca042ef97214e1a4a56186c0170bf5da5f4a201d41605a76a38d1f93b"},
+    },
 }
