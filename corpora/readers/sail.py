@@ -106,8 +106,9 @@ class World:
     def _view(self, pose: Pose) -> Iterator[str]:
         """Path or wall, floor and pictures of the path ahead, and the items along it."""
         yield from ("path", *self.paths[pose]) if pose in self.paths else ("wall",)
-        place: Pose | None = pose
-        while place := self.ahead(place):
+        place = pose
+        while after := self.ahead(place):
+            place = after
             if place[:2] in self.items:
                 yield self.items[place[:2]]
 
