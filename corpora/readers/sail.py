@@ -95,7 +95,7 @@ class World:
         return Pose(pose.x + dx, pose.y + dy, pose.angle) if pose in self.paths else None
 
     def seen(self, pose: Pose, *, arrived: bool) -> frozenset[str]:
-        """What is true of a pose for `face`, or for `walk_to` (arrived)."""
+        """Return the facts about a pose that count for `face`, or for `walk_to` (arrived)."""
         if (pose, arrived) not in self._known:
             found = set(self._here(pose) if arrived else self._view(pose))
             for side, by in SIDES.items():
