@@ -163,10 +163,10 @@ def check_fit(model: TaggerModel, columns: Columns) -> None:
 
 def _check_features(model: TaggerModel, columns: Columns) -> None:
     if len(model.space) and not len(model.features(columns).rows):
-        name, title = columns.format.name, columns.format.title
         raise DataError(
-            f"none of the model's features is in it; the model was trained on {title}: use --format {name} "
-            "if this file has it too", columns.name,
+            "none of the model's features is in it; write them as in training, a label and its features on "
+            r"each line, separated by tabs (the feature {'w': 'dog'} of a dict is w\:dog), or use --format "
+            "crfsuite to read it anyway", columns.name,
         )  # fmt: skip
 
 

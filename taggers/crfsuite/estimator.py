@@ -114,7 +114,11 @@ class CRF(Estimator):
         trainer = make(algorithm=self.algorithm, params=given, verbose=self.verbose)
         learned = 0
         for group, sequences in enumerate([(X, y), *([] if X_dev is None else [(X_dev, y_dev)])]):
-            for xseq, yseq in zip(*sequences, strict=True):
+            xs, ys = map(list, sequences)
+            if len(xs) != len(ys):
+                raise ValueError(f"{'X_dev' if group else 'X'} has {len(xs)} sequences, but "
+                                 f"{'y_dev' if group else 'y'} has {len(ys)}")  # fmt: skip
+            for xseq, yseq in zip(xs, ys, strict=True):
                 trainer.append(xseq, yseq, group)
                 learned += group == 0 and len(yseq) > 0
         if not learned:

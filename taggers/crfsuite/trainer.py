@@ -73,7 +73,7 @@ class BaseTrainer:
         items = xseq.items() if isinstance(xseq, ItemSequence) else list(xseq)
         labels = [label.decode() if isinstance(label, bytes) else label for label in yseq]
         if len(items) != len(labels):
-            raise ValueError(f"{len(items)} items, but {len(labels)} labels")
+            raise ValueError(f"sequence {len(self._data)} has {len(items)} items, but {len(labels)} labels")
         for label in labels:
             if not isinstance(label, str):
                 raise TypeError(f"a label must be a str, got {label!r}")

@@ -127,7 +127,12 @@ cdef int put_value(Items items, object name, object value, Py_ssize_t prefix, in
         items.text[end] = b":"
         return put_item(items, value, end + 1, depth + 1)
     else:
-        number = float(value)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"the value of feature {name!r} must be a number, a str or more features, got {value!r}"
+            ) from None
     if not isfinite(<float>number):
         raise ValueError(f"feature {name!r} must have a finite value that fits 32 bits, got {value!r}")
     return items.put(items.text, end, number)
@@ -163,9 +168,13 @@ def dict_rows(sentences, KeyTable table not None, *, bint grow=False):
     cdef Items items = Items(table, grow)
     token_ptr, sentence_ptr = [0], [0]
     items.reserve(64)
-    for sentence in sentences:
-        for token in sentence:
-            put_item(items, token, 0, 0)
+    for number, sentence in enumerate(sentences):
+        for at, token in enumerate(sentence):
+            try:
+                put_item(items, token, 0, 0)
+            except (TypeError, ValueError) as error:
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"{error} (sentence {number}, token {at})") from None
             token_ptr.append(items.n)
         sentence_ptr.append(len(token_ptr) - 1)
     rows, values = items.result()

@@ -212,8 +212,14 @@ cdef class Columns:
         try:
             values = [token.encode() for token in tokens]
         except AttributeError:
-            wrong = next(token for token in tokens if not hasattr(token, "encode"))
-            raise TypeError(f"a token must be a str or a tuple of str, got {wrong!r}"[:300]) from None
+            at = next(at for at, token in enumerate(tokens) if not hasattr(token, "encode"))
+            ends = np.cumsum(lengths) * self.width
+            number = int(np.searchsorted(ends, at, "right"))
+            place = (at - (int(ends[number - 1]) if number else 0)) // self.width
+            raise TypeError(
+                f"a token must be a str or a tuple of str, got {tokens[at]!r:.200} "
+                f"(sentence {number}, token {place})"
+            ) from None
         sizes = np.fromiter(map(len, values), np.int64, len(values))
         if sizes.sum() >= 2**31 - 1:
             raise DataError("more than 2 GB of text at once; pass it in parts", name)

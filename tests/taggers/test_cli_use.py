@@ -91,7 +91,7 @@ TRAIN = ("train", "chunk", "train.txt", "-o", "x.ssvm")
         ((*TRAIN, "--columns", ""), "column must be a number"),
         (("train", "chunk", "train.txt", "-o", ""), "the name of the output file is empty"),
         (("convert", "train.txt", "--to", "FOO"), "must be one of"),
-        (("convert", "train.txt", "--to", "none"), "IOB1, IOB2, IOBES and BILUO"),
+        (("convert", "train.txt", "--to", "none"), "IOB1, IOB2, IOBES, BILUO, BMES, BMEWO"),
         (("convert", "train.txt", "--to", "IOBES", "--from", "FOO"), "must be one of"),
         (("convert", "train.txt", "--to", "IOBES", "-o", "no/such/out"), "there is no folder"),
         (("evaluate", "chunk.ssvm"), "is a model; specify a labelled file too"),

@@ -222,7 +222,7 @@ def test_numbers_outside_their_bounds_are_refused(name, value):
 
 def test_wrong_data_is_refused(tmp_path):
     trainer = pycrfsuite.Trainer(verbose=False)
-    with pytest.raises(ValueError, match="3 items, but 1 labels"):
+    with pytest.raises(ValueError, match="sequence 0 has 3 items, but 1 labels"):
         trainer.append(X[0], ["in"])
     with pytest.raises(TypeError, match="a label must be a str"):
         trainer.append(X[2], ["in", 5])
@@ -233,6 +233,10 @@ def test_wrong_data_is_refused(tmp_path):
         trainer.select("sgd")
     with pytest.raises(ValueError, match="both X_dev and y_dev"):
         CRF().fit(X, Y, X)
+    with pytest.raises(ValueError, match=f"^X has {len(X)} sequences, but y has 1$"):
+        CRF().fit(iter(X), Y[:1])
+    with pytest.raises(ValueError, match="^X_dev has 1 sequences, but y_dev has 2$"):
+        CRF().fit(X, Y, X[:1], Y[:2])
     tagger = pycrfsuite.Tagger()
     for use in (tagger.labels, tagger.tag):
         with pytest.raises(ValueError, match="not opened"):

@@ -132,7 +132,12 @@ def test_a_column_that_no_pattern_reads_gets_a_warning():
         (len, [["N"]], "X must be a list of sentences, got <built-in"),
         ([5], [["N"]], "a sentence must be a list of tokens, got 5"),
         ([[5]], [["N"]], "a token must be a str, a tuple of str, or its features .* got 5"),
-        ([["a", 5]], [["N", "V"]], "a token must be a str or a tuple of str, got 5"),
+        ([["a", 5]], [["N", "V"]], r"a token must be a str or a tuple of str, got 5 \(sentence 0, token 1\)"),
+        ([["a"], ["b", "c", b"d"]], [["N"], ["N"] * 3], r"got b'd' \(sentence 1, token 2\)"),
+        ([[("a", "b")], [("a", "b"), ("a", 5)]], [["N"], ["N"] * 2], r"got 5 \(sentence 1, token 1\)"),
+        ([[{"w": "a"}, 5]], [["N", "V"]], r"features as a dict or list, got 5 \(sentence 0, token 1\)"),
+        ([[["a"]], [["a"], [5]]], [["N"], ["N"] * 2], r"must be a str, got 5 \(sentence 1, token 1\)"),
+        ([[{"w": len}]], [["N"]], r"the value of feature 'w' must be .* got <.*> \(sentence 0, token 0\)"),
     ],
 )
 def test_what_is_not_a_sentence_or_token_is_refused(X, y, words):
