@@ -25,6 +25,7 @@ STRATEGIES = ("random", "left-right", "order-free")
 EMPTIES = ("min", "max", "total")
 MOST_CLAUSES = 8
 USUAL_NOTHING = 0.4
+MOST_ODDS = 1e6  # of meaning nothing, where the largest odds of a relation are 1
 NESTED_PASSES = 5  # chosen within the training part of a fold of GeoQuery
 LATENT = {"algorithm": ("latent",)}  # in `needs`
 PAPER = {"algorithm": ("paper",)}
@@ -119,7 +120,7 @@ class ParserOptions:
         "1); 0 means that every sentence with candidates means one of them. By default, fit estimates it; "
         f"partial_fit begins with {USUAL_NOTHING}. If no sentence has more than one candidate, fit treats "
         "the candidates as correct; partial_fit always treats a single one so.",
-        default=None, low=0, high=1e6, flag="--nothing", needs=LATENT,
+        default=None, low=0, high=MOST_ODDS, flag="--nothing", needs=LATENT,
     )  # fmt: skip
     salience: float = option(
         help="match never matches a relation that is meant in a smaller share of the bags that contain it, "

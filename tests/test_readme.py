@@ -108,7 +108,7 @@ def test_page_runs_from_its_beginning_to_its_end(
             ["bash", "-euc", STOP_SERVERS + code],
             env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, (code, done.stderr)
+        assert done.returncode == 0, f"{code}\n{done.stderr}"
 
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")

@@ -67,7 +67,7 @@ class Pose(NamedTuple):
     angle: int
 
     def turned(self, by: int) -> Pose:
-        return self._replace(angle=(self.angle + by) % 360)
+        return Pose(self.x, self.y, (self.angle + by) % 360)
 
 
 @dataclass(frozen=True)

