@@ -63,7 +63,9 @@ def test_strict_mode_counts_valid_phrases_only():
         assert recall_score(gold, found, mode="strict", scheme=scheme) == 1 / 2
     ends = [["B-PER", "I-PER", "O", "U-LOC"]]
     assert recall_score([["B-PER", "L-PER", "O", "U-LOC"]], ends, mode="strict", scheme="BILOU") == 1 / 2
-    with pytest.raises(ValueError, match="scheme must be one of IOB1, IOB2, IOBES, BILUO, BMES, BMEWO, got 'IOE2'"):
+    with pytest.raises(
+        ValueError, match="scheme must be one of IOB1, IOB2, IOBES, BILUO, BMES, BMEWO, got 'IOE2'"
+    ):
         f1_score(gold, found, mode="strict", scheme="IOE2")
     with pytest.raises(ValueError, match="mode must be None"):
         f1_score(gold, found, mode="loose")
