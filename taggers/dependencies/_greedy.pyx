@@ -9,6 +9,7 @@ from structsvm.problems.dependency.transitions cimport (
 from structsvm.rng cimport rng_below, rng_next, rng_uniform
 from structsvm.signals cimport check_signals
 from taggers.dependencies._lines cimport ACTIONS, Line, Lines, find
+from taggers.dependencies._lines cimport place as spot
 from taggers.features._hash cimport mix
 from taggers.features._table cimport prefetch
 
@@ -107,7 +108,7 @@ cdef class Arcs:
                 else:
                     key = mix(key, attributes[k.row[self.cells[t][c][0]] + self.cells[t][c][1]])
             k.tags[t] = <uint32_t>(key >> 32) | (<uint32_t>(key >> 32) == 0)
-            prefetch(self.lines.at + (k.tags[t] & self.lines.mask))
+            prefetch(self.lines.at + spot(k.tags[t], self.lines.size))
 
     cdef void score(self, const Work* k, double* scores) noexcept nogil:
         cdef Py_ssize_t t
@@ -116,7 +117,7 @@ cdef class Arcs:
         cdef int context
         cdef float a = 0, b = 0, c = 0
         for t in range(self.n_templates):
-            line = find(self.lines.at, self.lines.mask, k.tags[t])
+            line = find(self.lines.at, self.lines.size, k.tags[t])
             if line.tag == 0:
                 continue
             w = line.w
@@ -140,8 +141,8 @@ cdef class Arcs:
         self.lines.reserve(self.n_templates)
         self.sums.reserve(self.n_templates)
         for t in range(self.n_templates):
-            line = find(self.lines.at, self.lines.mask, k.tags[t])
-            total = find(self.sums.at, self.sums.mask, k.tags[t])
+            line = find(self.lines.at, self.lines.size, k.tags[t])
+            total = find(self.sums.at, self.sums.size, k.tags[t])
             self.lines.n_used += line.tag == 0
             self.sums.n_used += total.tag == 0
             line.tag = total.tag = k.tags[t]
@@ -245,12 +246,11 @@ cdef class Arcs:
                 apply(&k.state, good)
         return 0
 
-    def averaged(self) -> tuple:
-        """The average of the weights after all steps, for parsing only."""
-        tags, w = self.lines.arrays()
-        changed, sums = self.sums.arrays()  # tags of `lines`
-        w[np.searchsorted(tags, changed)] -= sums / max(self.steps, 1)
-        return tags, w
+    def averaged(self, const uint32_t[::1] tags) -> np.ndarray:
+        """The averages of the weights of some features after all steps, for parsing only."""
+        weights = self.lines.rows(tags)
+        weights -= self.sums.rows(tags) / np.float32(max(self.steps, 1))
+        return weights
 
     def parse(self, const uint64_t[:, ::1] attributes, const int64_t[::1] ptr, int32_t[::1] heads,
               Py_ssize_t first, Py_ssize_t last):

@@ -88,13 +88,10 @@ cdef class Labels:
         free(self.sums)
 
     cdef float* longer(self, float* rows, Py_ssize_t room) except NULL:
-        """Rows with zeros at the end, so that there are `room` of them."""
-        cdef Py_ssize_t size = room * self.stride * sizeof(float)
-        cdef Py_ssize_t old = self.room * self.stride * sizeof(float)
-        cdef float* more = <float*>realloc(rows, size)
+        """Rows with room for more of them; `add` clears a new one, so that others take no memory yet."""
+        cdef float* more = <float*>realloc(rows, room * self.stride * sizeof(float))
         if more == NULL:
             raise MemoryError(f"no memory for the weights of {room} features")
-        memset(<char*>more + old, 0, size - old)
         return more
 
     cdef int grow(self, Py_ssize_t room) except -1:
@@ -149,6 +146,9 @@ cdef class Labels:
         while self.slots[at]:
             at = (at + 1) & self.mask
         self.slots[at] = <uint64_t>tag << 32 | <uint64_t>self.n_rows
+        memset(self.weights + self.n_rows * self.stride, 0, self.stride * sizeof(float))
+        if self.learning:
+            memset(self.sums + self.n_rows * self.stride, 0, self.stride * sizeof(float))
         self.n_rows += 1
         return <int32_t>(self.n_rows - 1)
 
@@ -307,36 +307,47 @@ cdef class Labels:
                     self.sums[row * self.stride + bad] -= often
         return right
 
-    def arrays(self) -> tuple:
-        """The tag of each row, and its weights, averaged over all steps."""
-        tags, w = np.empty(self.n_rows, np.uint32), np.empty((self.n_rows, self.n_labels), np.float32)
+    @property
+    def tags(self) -> np.ndarray:
+        """The feature of each row."""
+        tags = np.empty(self.n_rows, np.uint32)
         cdef uint32_t[::1] tag = tags
-        cdef float[:, ::1] weights = w
-        cdef Py_ssize_t k, y
-        cdef double steps = max(self.steps, 1)
+        cdef Py_ssize_t k
         for k in range(<Py_ssize_t>self.mask + 1):
             if self.slots[k]:
                 tag[<uint32_t>self.slots[k]] = self.slots[k] >> 32
-        for k in range(self.n_rows):
-            for y in range(self.n_labels):
-                weights[k, y] = self.weights[k * self.stride + y]
-                if self.learning:
-                    weights[k, y] -= <float>(self.sums[k * self.stride + y] / steps)
-        return tags, w
+        return tags
 
-    def fill(self, const uint32_t[::1] tags, const float[:, ::1] weights):
-        """Take the rows of `arrays`."""
-        cdef Py_ssize_t k, y
+    def averaged(self, const uint32_t[::1] tags) -> np.ndarray:
+        """The averages of the weights of some features of this table after all steps."""
+        w = np.empty((tags.shape[0], self.n_labels), np.float32)
+        cdef float[:, ::1] weights = w
+        cdef Py_ssize_t k, y, at
+        cdef double steps = max(self.steps, 1)
+        for k in range(tags.shape[0]):
+            at = self.find(tags[k]) * self.stride
+            for y in range(self.n_labels):
+                weights[k, y] = self.weights[at + y]
+                if self.learning:
+                    weights[k, y] -= <float>(self.sums[at + y] / steps)
+        return w
+
+    def fill(self, const uint32_t[::1] tags, const uint32_t[::1] ptr, const uint32_t[:] places,
+             const float[:] values):
+        """Take rows: tags[k] has the weights values[j] of the labels places[j], for j from ptr[k] on."""
+        cdef Py_ssize_t k, j
         cdef int32_t row
-        if weights.shape[0] != tags.shape[0] or weights.shape[1] != self.n_labels:
-            raise ValueError(f"weights of {weights.shape[0]} features and {weights.shape[1]} labels, not of "
-                             f"{tags.shape[0]} and {self.n_labels}")
+        if ptr.shape[0] != tags.shape[0] + 1 or places.shape[0] != values.shape[0]:
+            raise ValueError(f"{tags.shape[0]} tags for weights of {ptr.shape[0] - 1} features")
+        if tags.shape[0] > self.room:
+            self.grow(tags.shape[0])
         for k in range(tags.shape[0]):
             if tags[k] == 0 or self.find(tags[k]) >= 0:
                 raise ValueError("a tag is zero or appears twice")
             row = self.add(tags[k])
-            for y in range(self.n_labels):
-                self.weights[row * self.stride + y] = weights[k, y]
+            for j in range(ptr[k], ptr[k + 1]):
+                if places[j] < self.n_labels:
+                    self.weights[row * self.stride + places[j]] = values[j]
 
     def label(self, const uint64_t[:, ::1] attributes, const int64_t[::1] ptr, const int32_t[::1] heads,
               int32_t[::1] labels, Py_ssize_t first, Py_ssize_t last):

@@ -12,18 +12,25 @@ cdef struct Line:
     float w[15]         # CONTEXTS * ACTIONS
 
 
-cdef inline Line* find(Line* lines, uint32_t mask, uint32_t tag) noexcept nogil:
+cdef inline uint64_t place(uint32_t tag, uint64_t size) noexcept nogil:
+    """Where to look for a feature first: the tables are in the order of tags."""
+    return tag * size >> 32
+
+
+cdef inline Line* find(Line* lines, uint64_t size, uint32_t tag) noexcept nogil:
     """The line of a feature, or the free line where it would go."""
-    cdef uint32_t at = tag & mask
+    cdef uint64_t at = place(tag, size)
     while lines[at].tag != tag and lines[at].tag != 0:
-        at = (at + 1) & mask
+        at += 1
+        if at == size:
+            at = 0
     return lines + at
 
 
 cdef class Lines:
     cdef void* base
     cdef Line* at
-    cdef uint32_t mask
+    cdef uint64_t size
     cdef readonly Py_ssize_t n_used
 
     cdef int allocate(self, Py_ssize_t n) except -1

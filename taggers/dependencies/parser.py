@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -35,6 +35,8 @@ EPOCHS = 5
 EXPLORED = 0.9  # how often training follows a prediction instead of the best right action, after one pass
 SMALLEST = 2000  # tokens of a thread
 WEIGHTS = 15  # of a feature of states
+BLOCK = 10000  # features whose weights are copied together
+PRUNED = 2.5  # times as much as in taggers, whose weights are smaller; chosen on four dev files
 META = Table(
     Field("labels", names(least=1, most=MOST_LABELS), "the labels of arcs"),
     Field("roots", Array(np.uint8, "labels", low=0, high=3), "1: labels of the root's child, 2: of others"),
@@ -74,19 +76,23 @@ class DependencyParser:
     reads: list[str] = field(default_factory=list)
     report: dict[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self._arcs, self._labels = self._machines()
+    @cached_property
+    def machines(self) -> tuple[Arcs, Labels]:
+        """Both stages, with the weights as parsing needs them; they are made when they are first needed."""
+        return self.arcs_machine(), self.labels_machine()
 
-    def _machines(self, *, learning: bool = False, random_state: int = 0) -> tuple[Arcs, Labels]:
-        """Both stages with the weights of this parser."""
+    def arcs_machine(self, *, random_state: int = 0) -> Arcs:
+        """The stage that finds trees, with the weights of this parser."""
         arcs = Arcs(*parse_templates(self.states, STATE_PLACES, STATE_NUMBERS), random_state)
-        dense = self.state_weights[np.arange(len(self.state_tags))][:, :WEIGHTS]
-        arcs.lines = Lines.of(self.state_tags, np.ascontiguousarray(dense, np.float32))
+        arcs.lines = Lines.of(self.state_tags, *_cells(self.state_weights))
+        return arcs
+
+    def labels_machine(self, *, learning: bool = False, random_state: int = 0) -> Labels:
+        """The stage that labels arcs, with the weights of this parser; learning: it can learn more."""
         cells = parse_templates(self.arcs, ARC_PLACES, ARC_NUMBERS).cells
         labels = Labels(cells, self.roots, learning=learning, seed=random_state)
-        dense = self.arc_weights[np.arange(len(self.arc_tags))][:, : len(self.labels)]
-        labels.fill(self.arc_tags, np.ascontiguousarray(dense, np.float32))
-        return arcs, labels
+        labels.fill(self.arc_tags, *_cells(self.arc_weights))
+        return labels
 
     @classmethod
     def empty(cls, labels: Sequence[str], roots: ArrayLike) -> DependencyParser:
@@ -115,9 +121,11 @@ class DependencyParser:
         ptr = np.ascontiguousarray(sentence_ptr, np.int64)
         heads, labels = np.zeros(len(forms), np.int32), np.zeros(len(forms), np.int32)
 
+        arcs, labeller = self.machines
+
         def work(first: int, last: int) -> None:
-            self._arcs.parse(table, ptr, heads, first, last)
-            self._labels.label(table, ptr, heads, labels, first, last)
+            arcs.parse(table, ptr, heads, first, last)
+            labeller.label(table, ptr, heads, labels, first, last)
 
         bounds = shares(ptr, max(min(jobs, len(forms) // SMALLEST), 1))
         tasks = [partial(work, a, b) for a, b in pairwise(bounds)]
@@ -128,9 +136,9 @@ class DependencyParser:
         return heads, labels
 
     def compact(self, prune: float, dtype: str) -> DependencyParser:
-        """This parser without small weights, see `SparseRows.compact`, and features left without any."""
-        states, kept = self.state_weights.compact(prune, dtype)
-        arcs, known = self.arc_weights.compact(prune, dtype)
+        """This parser without weights up to PRUNED * prune, and without features that have no others."""
+        states, kept = self.state_weights.compact(PRUNED * prune, dtype)
+        arcs, known = self.arc_weights.compact(PRUNED * prune, dtype)
         return DependencyParser(
             self.labels, self.roots, self.state_tags[kept], states, self.arc_tags[known], arcs, self.states,
             self.arcs, self.reads, self.report,
@@ -161,15 +169,17 @@ class DependencyParser:
         for bit in (1, 2):
             if not (found["roots"] & bit).any():
                 raise ValueError("no label for the child of the root, or none for other words")
-        return cls(
+        parser = cls(
             found["labels"], found["roots"], found["state_tags"], weights["state"], found["arc_tags"],
             weights["arc"], found["states"], found["arcs"], found["reads"], found["report"],
         )  # fmt: skip
+        _ = parser.machines  # checks the templates and the tags
+        return parser
 
 
 def dense_bytes(arrays: Mapping[str, np.ndarray], meta: Mapping[str, Any], prefix: str) -> int:
     """The memory that the weights of a file take in the parser, where rows have weights of all labels."""
-    sizes = {"state": 4 * 64, "arc": 4 * (len(meta["labels"]) + 16)}
+    sizes = {"state": 2 * 64, "arc": 4 * (len(meta["labels"]) + 16)}
     tables = sum(len(arrays[f"{prefix}{name}_tags"]) * size for name, size in sizes.items())
     return tables + sum(shared_bytes(arrays, f"{prefix}{name}-") for name in sizes)
 
@@ -204,7 +214,8 @@ class Learner:
 
     def __init__(self, parser: DependencyParser, *, random_state: int = 0) -> None:
         self.start, self.changed = parser, False
-        self._arcs, self._labels = parser._machines(learning=True, random_state=random_state)
+        self._arcs = parser.arcs_machine(random_state=random_state)
+        self._labels = parser.labels_machine(learning=True, random_state=random_state)
 
     def epoch(
         self, table: np.ndarray, ptr: np.ndarray, heads: np.ndarray, labels: np.ndarray, *, explore: float
@@ -226,12 +237,27 @@ class Learner:
     def parser(self) -> DependencyParser:
         """The parser that has been learned so far."""
         self.changed = False
-        state_tags, state_weights = self._arcs.averaged()
-        arc_tags, arc_weights = self._labels.arrays()
-        return replace(
-            self.start, state_tags=state_tags, state_weights=SparseRows.from_dense(state_weights),
-            arc_tags=arc_tags, arc_weights=SparseRows.from_dense(arc_weights),
-        )  # fmt: skip
+        return replace(self.start, **_states(self._arcs), **_arcs(self._labels))
+
+
+def _states(arcs: Arcs) -> dict[str, Any]:
+    tags = arcs.lines.tags
+    return {"state_tags": tags, "state_weights": _rows(arcs.averaged, tags, WEIGHTS)}
+
+
+def _arcs(labels: Labels) -> dict[str, Any]:
+    tags = np.sort(labels.tags)
+    return {"arc_tags": tags, "arc_weights": _rows(labels.averaged, tags, labels.n_labels)}
+
+
+def _rows(weights: Callable[[np.ndarray], np.ndarray], tags: np.ndarray, width: int) -> SparseRows:
+    """The rows of some features, which take much memory before they are sparse."""
+    blocks = (weights(tags[k : k + BLOCK]) for k in range(0, len(tags), BLOCK))
+    return SparseRows.from_blocks(blocks, len(tags), width)
+
+
+def _cells(rows: SparseRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return rows.ptr, rows.cells["label"], rows.cells["value"]
 
 
 def _complete(heads: np.ndarray) -> None:
@@ -263,8 +289,15 @@ def train_parser(
     np.bitwise_or.at(roots, gold, np.where(heads == 0, 1, 2).astype(np.uint8))
     if not (roots & 2).any():
         roots |= 2  # every sentence has one word
-    learner = Learner(DependencyParser.empty(labels, roots), random_state=random_state)
-    for epoch in range(epochs):
-        learner.epoch(table, ptr, heads, gold, explore=EXPLORED if epoch else 0.0)
     report = {"sentences": len(ptr) - 1, "tokens": len(forms), "epochs": epochs}
-    return replace(learner.parser(), report=report)
+    parser = replace(DependencyParser.empty(labels, roots), report=report)
+    # One stage after the other, because the tables take much memory until the weights are sparse.
+    arcs = parser.arcs_machine(random_state=random_state)
+    for epoch in range(epochs):
+        arcs.epoch(table, ptr, heads, EXPLORED if epoch else 0.0)
+    parser = replace(parser, **_states(arcs))
+    del arcs
+    labeller = parser.labels_machine(learning=True, random_state=random_state)
+    for _ in range(epochs):
+        labeller.epoch(table, ptr, heads, gold)
+    return replace(parser, **_arcs(labeller))
