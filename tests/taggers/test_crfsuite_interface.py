@@ -233,7 +233,7 @@ def test_wrong_data_is_refused(tmp_path):
         trainer.select("sgd")
     with pytest.raises(ValueError, match="both X_dev and y_dev"):
         CRF().fit(X, Y, X)
-    with pytest.raises(ValueError, match=f"^X has {len(X)} sequences, but y has 1$"):
+    with pytest.raises(ValueError, match=rf"^X has {len(X)} sequences, but y has 1$"):
         CRF().fit(iter(X), Y[:1])
     with pytest.raises(ValueError, match=r"^X_dev has 1 sequences, but y_dev has 2$"):
         CRF().fit(X, Y, X[:1], Y[:2])
