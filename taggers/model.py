@@ -48,6 +48,7 @@ class TaggerModel:
     space: the features. labels: the labels that have weights, and what users see of them.
     candidates: the labels that tokens may get, by feature; None: all. Further training drops them.
     temperature: of probabilities, see `calibrated`.
+    likelihood: whether the weights maximize the likelihood of labels, as in a conditional random field.
     bias: what `biased` has added to the weights, by label; further training keeps it.
     files: the format and columns of the training file.
     report: figures of the training. parameters: the options given to the tagger.
@@ -59,6 +60,7 @@ class TaggerModel:
     weights: SparseRows = field(default_factory=lambda: SparseRows.from_dense(np.zeros((0, 1))))
     candidates: Candidates | None = None
     temperature: float = 1.0
+    likelihood: bool = False
     bias: dict[str, float] = field(default_factory=dict)
     files: dict[str, Any] = field(default_factory=dict)
     report: dict[str, Any] = field(default_factory=dict)
@@ -72,7 +74,12 @@ class TaggerModel:
 
     def with_weights(self, learner: Learner) -> TaggerModel:
         """This model with the weights of a learner."""
-        return self.with_rows(self.rows_of(learner))
+        return replace(self.with_rows(self.rows_of(learner)), likelihood=False)
+
+    @property
+    def probable(self) -> bool:
+        """Whether the model was trained or calibrated to predict probabilities."""
+        return self.likelihood or self.temperature != 1
 
     def rows_of(self, learner: Learner) -> SparseRows:
         """The weights of a learner as rows, in float32, with the bias; rows without examples are zero."""

@@ -21,6 +21,7 @@ from structsvm.files import (
     shared_bytes,
 )
 from structsvm.files.codec import (
+    FLAG,
     Arrays,
     Field,
     Kind,
@@ -69,6 +70,7 @@ TRAINING = Table(
         empty=True,
     ), "the format and the columns of the training file; the header of the label column of a table"),
     Field("temperature", number(1e-6, 1e6), "the temperature of calibrated probabilities", 1.0),
+    Field("likelihood", FLAG, "whether the weights maximize the likelihood of labels", False),
     Field("bias", mapped(number()), "constants that were added to the scores of labels", {}),
     Field("state.", Arrays(finite=False), "with `--keep-state`: the training state, for exact resumption"),
 )  # fmt: skip

@@ -112,7 +112,7 @@ def answered(model: TaggerModel, file: str | Path) -> Answers:
         lines=[columns.line(token) for token in columns.sentence_ptr[:-1].tolist()],
         evaluation=_score(model, columns, predicted),
         phrases=model.labels.outer != "none",
-        reliability=_reliability(model, columns, gold) if model.temperature != 1 else (),
+        reliability=_reliability(model, columns, gold) if model.probable else (),
     )
 
 

@@ -98,7 +98,7 @@ def tag(
         model = model.biased(bias)
     if probabilities and (scores or nbest > 1):
         raise ValueError("--probabilities cannot be combined with --scores or --nbest")
-    if probabilities and model.temperature == 1:
+    if probabilities and not model.probable:
         warnings.warn(
             "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate",
             stacklevel=2,

@@ -61,7 +61,9 @@ def read(data: bytes) -> TaggerModel:
     known: list[str | None] = [None] * len(table)
     for row, name in zip(rows.tolist(), names, strict=True):
         known[row] = name.decode("utf-8", "replace")
-    return TaggerModel(FeatureSpace(table=table, names=known), LabelSpace(tuple(labels)), weights)
+    return TaggerModel(
+        FeatureSpace(table=table, names=known), LabelSpace(tuple(labels)), weights, likelihood=True
+    )
 
 
 def _features(data: bytes, offset: int) -> np.ndarray:

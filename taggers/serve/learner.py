@@ -120,7 +120,7 @@ class Learner:
 
     def check_asked(self, *, margins: bool, probabilities: bool) -> None:
         """Refuse probabilities if the model is not calibrated."""
-        if probabilities and self.tagger.model_.temperature == 1:
+        if probabilities and not self.tagger.model_.probable:
             raise Refused(
                 "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate"
             )

@@ -75,6 +75,19 @@ def test_models_of_crfsuite_and_of_structsvm_open(tmp_path):
     assert SequenceTagger.load(own).predict(X) == Y
 
 
+def test_random_fields_need_no_calibration_and_classifiers_do(tmp_path):
+    (tmp_path / "foreign").write_bytes(crfsuite_model(*SMALL))
+    for algorithm in ("lbfgs", "pa"):
+        CRF(algorithm, model_filename=tmp_path / algorithm).fit(X, Y)
+    probable = {
+        name: SequenceTagger.load(tmp_path / name).model_.probable for name in ("foreign", "lbfgs", "pa")
+    }
+    assert probable == {"foreign": True, "lbfgs": True, "pa": False}
+    with pytest.warns(UserWarning, match="without its training state"):
+        learning = SequenceTagger.load(tmp_path / "lbfgs").partial_fit(X, Y)
+    assert not learning.model_.probable
+
+
 def test_a_pickled_estimator_predicts_without_its_file():
     crf = pickle.loads(pickle.dumps(CRF(c2=0.1).fit(X, Y)))
     assert [list(labels) for labels in crf.predict(X)] == Y
