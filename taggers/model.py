@@ -74,7 +74,7 @@ class TaggerModel:
 
     def with_weights(self, learner: Learner) -> TaggerModel:
         """This model with the weights of a learner."""
-        return replace(self.with_rows(self.rows_of(learner)), likelihood=False)
+        return self.with_rows(self.rows_of(learner))
 
     @property
     def probable(self) -> bool:

@@ -311,7 +311,7 @@ class Online(Fitted):
             and all(settings[name] == self.settings[name] for name in LEARNING)
         ):
             return
-        model = replace(old, labels=labels, state=None)
+        model = replace(old, labels=labels, state=None, likelihood=False)
         optimizer = new_optimizer(model, settings)
         optimizer.validate()
         if old.labels:

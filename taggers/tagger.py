@@ -420,10 +420,13 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         # the smallest of several equally good ones
         return self.add_bias({schemes.OUTSIDE: max(sorted(BIASES, key=abs), key=f1)})
 
-    def predict_nbest(self, X: Any, n: int) -> list[list[tuple[float, list[str]]]]:
-        """The n best labellings of each sentence, as (score, labels); needs exact inference."""
+    def predict_nbest(self, X: Any, n: int, *, live: bool = False) -> list[list[tuple[float, list[str]]]]:
+        """The n best labellings of each sentence, as (score, labels); needs exact inference.
+
+        live: as for `tag_with_names`.
+        """
         with reading(state := self._fitted(), self):
-            model, features = self._features(X, state)
+            model, features = self._features(X, state, live=live)
             best = [model.n_best(features, sentence, n) for sentence in range(features.n_sentences)]
             return [[(score, [model.names[k] for k in path]) for score, path in one] for one in best]
 

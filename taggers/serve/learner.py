@@ -132,7 +132,7 @@ class Learner:
         """
         if self.tagger.model_.labels.inference == "greedy":
             return []
-        (best, *others), *_ = self.tagger.predict_nbest([tokens], n + 1)
+        (best, *others), *_ = self.tagger.predict_nbest([tokens], n + 1, live=True)
         return [(labels, score - best[0]) for score, labels in others]
 
     def answered(self, record: dict[str, Any]) -> Answer | None:

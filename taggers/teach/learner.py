@@ -263,7 +263,7 @@ class TagLearner:
         if guess is None:
             return []
         if self.tagger.model_.labels.inference == "exact":
-            best = self.tagger.predict_nbest([_sentence(item)], n)[0]
+            best = self.tagger.predict_nbest([_sentence(item)], n, live=True)[0]
             return [(round(score, 3), self._shown(labels)) for score, labels in best]
         labels, margins = guess[0]
         found: list[Labels] = []

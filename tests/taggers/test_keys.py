@@ -1,5 +1,6 @@
 """Columns that came as hashes: the features of the texts behind them, which are asked for once."""
 
+import contextlib
 from collections import Counter
 
 import numpy as np
@@ -11,6 +12,7 @@ from taggers.features.extract import Extractor, KeyTable, encode
 from taggers.features.template import load_template
 from taggers.formats._columns import Columns
 from taggers.labels._labels import Labels
+from taggers.serve.learner import Learner
 from tests.taggers.sentences import chunk_data, sentences
 
 MADE = [
@@ -131,3 +133,18 @@ def test_live_labels_never_fetch_all_weights_of_larank():
         assert tagger._fitted()._pending
     tagger.tag_with_names(columns)
     assert not tagger._fitted()._pending
+
+
+def test_alternatives_in_services_never_fetch_all_weights(tmp_path):
+    X, y = chunk_data(60)
+    Chunker(inference="exact").fit(X, y).save(tmp_path / "m", training_state=True)
+    with contextlib.closing(Learner(tmp_path / "m")) as learner:
+        learner.tagger.partial_fit(X[:5], y[:5])
+        found = [learner.alternatives(tokens, 2) for tokens in X]  # more features than the model has
+        assert learner.tagger._fitted()._pending
+        learner.tagger.predict(X)
+        again = [learner.alternatives(tokens, 2) for tokens in X]
+    assert not learner.tagger._fitted()._pending
+    assert [[labels for labels, _ in one] for one in again] == [
+        [labels for labels, _ in one] for one in found
+    ]
