@@ -77,8 +77,8 @@ def sentence_counts(
 def interval(counts: np.ndarray, *, samples: int = SAMPLES, random_state: int = 0) -> Interval:
     """The score of a test set and its bootstrap interval, from `sentence_counts`."""
     weights = _samples(len(counts), samples, random_state)
-    drawn = np.concatenate([_scores(part @ counts) for part in weights])
-    return _interval(float(_scores(counts.sum(axis=0))), drawn, len(counts))
+    drawn = np.concatenate([share_of(part @ counts) for part in weights])
+    return _interval(float(share_of(counts.sum(axis=0))), drawn, len(counts))
 
 
 def compare(
@@ -93,17 +93,17 @@ def compare(
     if len(first) != len(second):
         raise ValueError(f"{len(first)} and {len(second)} sentences cannot be compared; use one test set")
     pairs = [
-        (_scores(weights @ first), _scores(weights @ second))
+        (share_of(weights @ first), share_of(weights @ second))
         for weights in _samples(len(first), samples, random_state)
     ]
     drawn = [np.concatenate(scores) for scores in zip(*pairs, strict=True)]
-    real = [float(_scores(counts.sum(axis=0))) for counts in (first, second)]
+    real = [float(share_of(counts.sum(axis=0))) for counts in (first, second)]
     change = second - first
     as_large = 0
     rng = np.random.default_rng(random_state + 1)
     for size in _sizes(len(first), samples):
         moved = rng.integers(0, 2, (size, len(first)), np.int8).astype(np.float64) @ change
-        swapped = _scores(second.sum(axis=0) - moved) - _scores(first.sum(axis=0) + moved)
+        swapped = share_of(second.sum(axis=0) - moved) - share_of(first.sum(axis=0) + moved)
         as_large += int((np.abs(swapped) >= abs(real[1] - real[0]) - 1e-12).sum())
     n = len(first)
     return Comparison(
@@ -126,7 +126,8 @@ def _sizes(n: int, samples: int) -> list[int]:
     return [min(step, samples - at) for at in range(0, samples, step)]
 
 
-def _scores(counts: np.ndarray) -> np.ndarray:
+def share_of(counts: np.ndarray) -> np.ndarray:
+    """The score of counts, or of each row of counts, of `sentence_counts`."""
     total = counts[..., 0] + counts[..., 1]
     return np.asarray(2 * counts[..., 2] / np.maximum(total, 1))
 

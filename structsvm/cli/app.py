@@ -23,6 +23,7 @@ COMMANDS = {
     "classes": "Learn word classes from raw text.",
     "compare": "Compare two models: is the difference more than chance?",
     "convert": "Convert labels to another scheme, a file to another format, or a model.",
+    "crossval": "Estimate the score of a tagger by cross-validation.",
     "demo": "Tag a text; train a tagger and a parser on generated data.",
     "doubts": "Find labels that are probably wrong, the most doubtful ones first.",
     "evaluate": "Compare labels with gold labels, as conlleval does.",

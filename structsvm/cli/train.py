@@ -47,7 +47,10 @@ def train(
             "for UPOS, XPOS, FEATS, lemmas and trees."
         ),
     ],
-    file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Labelled sentences, in one or several files; - for standard input."),
+    ],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     layers: Annotated[
         str | None,
@@ -67,6 +70,8 @@ def train(
 
     structsvm train chunk train.txt --dev dev.txt -o chunk.ssvm
 
+    structsvm train ner news.conll letters.jsonl -o ner.ssvm
+
     The tasks ud, lemma and parse take only -o, --dtype, --prune, --seed, --encoding and -q; ud also takes
     --dev and --layers.
     """
@@ -79,11 +84,13 @@ def train(
         options = given(options)
         if task in ("ud", "lemma", "parse"):
             named = {"--columns": columns, "--column": column, "--format": format}
-            train_layers(task, commands, file, output, layers, encoding, quiet, named, options)
+            if len(files) > 1:
+                raise ValueError(f"train {task} learns from one file; join {len(files)} files first")
+            train_layers(task, commands, files[0], output, layers, encoding, quiet, named, options)
             return
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tagger = commands.train(
-                task, file, output, format=format, encoding=encoding, callback=progress, **options,
+                task, files, output, format=format, encoding=encoding, callback=progress, **options,
                 inputs=None if columns is None else columns.split(","),
                 label=None if column is None else column_choice(column),
             )  # fmt: skip

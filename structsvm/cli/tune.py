@@ -15,7 +15,7 @@ from taggers.options import OPTIONS
 
 def tune(
     task: Annotated[str, typer.Argument(help="pos, chunk, ner, or label for anything else.")],
-    file: Annotated[str, typer.Argument(help="Labelled sentences.")],
+    files: Annotated[list[str], typer.Argument(help="Labelled sentences, in one or several files.")],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     dev: Annotated[
         str | None,
@@ -72,7 +72,7 @@ def tune(
 
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tuned = commands.tune(
-                task, file, output, dev=dev, budget=budget if trials or budget else "120s", trials=trials,
+                task, files, output, dev=dev, budget=budget if trials or budget else "120s", trials=trials,
                 inputs=None if columns is None else columns.split(","),
                 label=column, format=format, encoding=encoding,
                 progress=None if quiet else show, callback=progress, **options,

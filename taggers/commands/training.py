@@ -29,7 +29,7 @@ from taggers.labels.checks import (
     warn_of_typos,
     warn_of_unknown,
 )
-from taggers.labels.files import read_alike, read_labelled
+from taggers.labels.files import Labelled, joined, paths_of, read_alike, read_files
 from taggers.labels.label_encoding import GoldLabels
 from taggers.metrics import score_ids
 from taggers.model import TaggerModel
@@ -46,7 +46,7 @@ MORPHOLOGY = (COLUMN["upos"], COLUMN["feats"])
 
 def train(
     task: str,
-    file: str | Path,
+    file: str | Path | Sequence[str | Path],
     output: str | Path,
     *,
     inputs: Sequence[int | str] | None = None,
@@ -55,12 +55,13 @@ def train(
     encoding: str = "utf-8",
     **options: Any,
 ) -> SequenceTagger:
-    """Train a tagger on a file, save it, and return it.
+    """Train a tagger on one or several files, save it, and return it.
 
     label: the label column; several columns are learned as one label that joins their values. options: those
-    of `TrainOptions` and of `SequenceTagger`. With `cluster`, `file` can be a pattern for many files. The
+    of `TrainOptions` and of `SequenceTagger`. With `cluster`, a file can be a pattern for many files. The
     file `curve` becomes a table with the fields of `TrainingPoint`.
     """
+    files = paths_of(file)
     options = {name: value for name, value in options.items() if value is not None}
     to = TrainOptions(**{name: options.pop(name) for name in TrainOptions.OPTIONS if name in options})
     kind = "cluster" if to.cluster is not None else "disk" if to.memory is not None else "memory"
@@ -69,22 +70,23 @@ def train(
         raise ValueError("--fit-bias needs labels of phrases with O, as those of chunk and ner; leave it out")
     tagger, settings = new_tagger(task, to.resume, options, to.dev, kind)
     template = options.get("template")
-    _check_output(output, (file, to.dev, *([] if template is None else template_parts(template))), to)
+    _check_output(output, (*files, to.dev, *([] if template is None else template_parts(template))), to)
     if label is None and task == "morph":
         label = MORPHOLOGY
     labels = [label] if label is None or isinstance(label, int | str) else list(label)
-    with _source(kind, file, to, format=format, encoding=encoding, inputs=inputs, labels=labels) as source:
+    with _source(kind, files, to, format=format, encoding=encoding, inputs=inputs, labels=labels) as found:
+        source, parts = found
         facts = source.survey(task)
         held_out: list[Any] = (
             [] if to.dev is None else [*read_alike(to.dev, facts.columns, facts.name, encoding)]
         )
         if isinstance(source, MemorySource):
             check_ready(source.X, options)
-        for columns in filter(None, (source.X, *held_out[:1])):
+        for columns in (*(part.columns for part in parts), *held_out[:1]):
             if columns.format is CONLLU and COLUMN["feats"] in columns.wanted:
                 check_conllu(columns.data, columns.name)
         if to.resume is not None:
-            _resume(tagger, source, held_out, to, output, schemes=settings["labels"] != "none")
+            _resume(tagger, source, parts, held_out, to, output, schemes=settings["labels"] != "none")
             tagger.model_.files = facts.columns
         elif held_out:
             kept = to.keep_state or to.curve is not None
@@ -99,10 +101,8 @@ def train(
     if to.calibrate:
         tagger.calibrate(*held_out)
     model = tagger.model_
-    if isinstance(source, MemorySource) and len(labels) == 1:
-        _warn_of_labels(
-            model, source.X, source.gold, next(iter(held_out), None), schemes=settings["labels"] != "none"
-        )
+    if parts and len(labels) == 1:
+        _warn_of_labels(model, parts, next(iter(held_out), None), schemes=settings["labels"] != "none")
     if not len(model.space):
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
     if "documents" in options and not model.space.uses_documents:
@@ -129,18 +129,21 @@ def _score_saved(output: str | Path, held_out: Columns, gold: GoldLabels, callba
 
 
 @contextmanager
-def _source(kind: str, file: str | Path, to: TrainOptions, **reading: Any) -> Iterator[Source]:
-    """The training data, where the options say that they are."""
+def _source(
+    kind: str, files: list[str | Path], to: TrainOptions, **reading: Any
+) -> Iterator[tuple[Source, list[Labelled]]]:
+    """The training data, where the options say that they are; in memory, also the data of each file."""
     if kind == "memory":
-        data = read_labelled(file, **reading, sets=True)
-        yield MemorySource(*data, file=data)
+        parts = read_files(files, **reading, sets=True)
+        data = joined(parts)
+        yield MemorySource(*data, file=data), parts
         return
     if len(reading["labels"]) > 1:
         raise ValueError(f"{SOURCES[kind]} cannot learn several label columns; leave it out")
-    if str(file) == "-":
+    if "-" in map(str, files):
         raise ValueError(f"{SOURCES[kind]} reads its file several times, so it cannot be standard input")
     if kind == "disk":
-        yield DiskSource(file, parse_memory(to.memory), **reading)
+        yield DiskSource(files, parse_memory(to.memory), **reading), []
         return
     try:
         from structsvm.integrations.dask import connected
@@ -148,12 +151,12 @@ def _source(kind: str, file: str | Path, to: TrainOptions, **reading: Any) -> It
     except ModuleNotFoundError as error:
         raise ValueError('--cluster needs Dask; install it with pip install "structsvm-nlp[dask]"') from error
     with connected(to.cluster) as client:
-        yield ClusterSource(client, file, checkpoint=to.checkpoint, **reading)
+        yield ClusterSource(client, files, checkpoint=to.checkpoint, **reading), []
 
 
 def _resume(
-    tagger: SequenceTagger, source: Source, held_out: list[Any], to: TrainOptions, output: str | Path, *,
-    schemes: bool,
+    tagger: SequenceTagger, source: Source, parts: Sequence[Labelled], held_out: list[Any],
+    to: TrainOptions, output: str | Path, *, schemes: bool,
 ) -> None:  # fmt: skip
     assert isinstance(source, MemorySource)  # by the table of options
     if tagger.model_.state is not None and not to.keep_state:
@@ -161,7 +164,8 @@ def _resume(
             f"{to.resume} contains its training state, but {output} will not, so old examples cannot be "
             "reprocessed later; add --keep-state to keep it", stacklevel=3,
         )  # fmt: skip
-    _check_resumable(tagger.model_, source.X, source.gold, schemes=schemes)
+    for part in parts:
+        _check_resumable(tagger.model_, *part, schemes=schemes)
     tagger.resume(source.X, source.gold, **dict(zip(("X_dev", "y_dev"), held_out, strict=False)))
 
 
@@ -185,26 +189,31 @@ def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes:
 
 
 def _warn_of_labels(
-    model: TaggerModel, columns: Columns, gold: GoldLabels, held_out: Columns | None = None, *, schemes: bool
+    model: TaggerModel, parts: Sequence[Labelled], held_out: Columns | None = None, *, schemes: bool
 ) -> None:
-    """Warn about suspicious labels in the training file and the held-out file."""
-    place = columns.width - 1
+    """Warn about suspicious labels in the training files and the held-out file."""
+    for columns, gold in parts:
+        _warn_of_file(model, columns, gold, schemes=schemes)
+    if held_out is not None:
+        warn_of_gold(
+            gold_labels(model, held_out), model.names, model.labels.outer, held_out.name, "the model's"
+        )
+        place = parts[0].columns.width - 1
+        warn_of_unknown(held_out, place, model.names, phrases=model.labels.outer != "none")
+
+
+def _warn_of_file(model: TaggerModel, columns: Columns, gold: GoldLabels, *, schemes: bool) -> None:
     tell_of_reading(columns, gold)
     if len(model.labels) == len(gold.names) == 1 and gold.complete:
-        warnings.warn(f"all tokens have the label {gold.names[0]}; is this the right column?", stacklevel=3)
+        warnings.warn(f"all tokens have the label {gold.names[0]}; is this the right column?", stacklevel=4)
     elif schemes:
         warn_of_training_labels(columns, gold, model.labels.outer)
     elif model.parameters.get("class") == "PosTagger" and all_mark_phrases(gold.names):
         warnings.warn(
             f"{columns.name}: the labels mark phrases, such as {min(set(gold.names) - {'O'})}, and train pos "
-            "learns them as parts of speech; use train ner or train chunk", stacklevel=3,
+            "learns them as parts of speech; use train ner or train chunk", stacklevel=4,
         )  # fmt: skip
     warn_of_typos(columns, gold)
-    if held_out is not None:
-        warn_of_gold(
-            gold_labels(model, held_out), model.names, model.labels.outer, held_out.name, "the model's"
-        )
-        warn_of_unknown(held_out, place, model.names, phrases=model.labels.outer != "none")
 
 
 def new_tagger(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from structsvm.validation import MOST, check_positive
 from taggers.commands.training import check_ready, check_saving, new_tagger, train
-from taggers.labels.files import read_alike, read_labelled
+from taggers.labels.files import joined, paths_of, read_alike, read_files
 from taggers.options import OPTIONS
 from taggers.tagger import TASKS
 from taggers.tuning import Trial, Tuning, find_options
@@ -28,7 +28,7 @@ class Tuned(NamedTuple):
 
 def tune(
     task: str,
-    file: str | Path,
+    file: str | Path | Sequence[str | Path],
     output: str | Path,
     *,
     dev: str | Path | None = None,
@@ -49,12 +49,13 @@ def tune(
     options = {name: value for name, value in options.items() if value is not None}
     if task not in TASKS or task == "morph":
         raise ValueError(f"task must be one of pos, chunk, ner and label, got {task!r}")
-    if "-" in (str(file), str(dev)):
+    files = paths_of(file)
+    if "-" in map(str, (*files, dev)):
         raise ValueError("tune reads its files several times, so they cannot be standard input")
     tagger, _ = new_tagger(task, None, options, dev)
-    check_saving(output, (file, dev), "float32", None, False)
+    check_saving(output, (*files, dev), "float32", None, False)
     reading: dict[str, Any] = {"format": format, "encoding": encoding, "inputs": inputs}
-    data = read_labelled(file, **reading, labels=[label])
+    data = joined(read_files(files, **reading, labels=[label]))
     check_ready(data.columns, options)
     X_dev, y_dev = (
         (None, None) if dev is None else read_alike(dev, data.file_columns(task), data.columns.name, encoding)
@@ -64,12 +65,12 @@ def tune(
         y_dev=y_dev, callback=progress,
     )  # fmt: skip
     chosen = {**options, **tuning.options}
-    files = {"--dev": dev, "--columns": None if inputs is None else ",".join(map(str, inputs)),
+    others = {"--dev": dev, "--columns": None if inputs is None else ",".join(map(str, inputs)),
              "--column": label, "--format": None if format == "auto" else format,
              "--encoding": None if encoding == "utf-8" else encoding, "-o": output}  # fmt: skip
-    words = ["structsvm", "train", task, str(file), *flags(chosen)]
-    words += [str(word) for flag, value in files.items() if value is not None for word in (flag, value)]
-    tagger = train(task, file, output, dev=dev, label=label, callback=callback, **reading, **chosen)
+    words = ["structsvm", "train", task, *map(str, files), *flags(chosen)]
+    words += [str(word) for flag, value in others.items() if value is not None for word in (flag, value)]
+    tagger = train(task, files, output, dev=dev, label=label, callback=callback, **reading, **chosen)
     return Tuned(tagger, tuning, shlex.join(words))
 
 

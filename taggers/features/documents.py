@@ -58,21 +58,27 @@ def document_keys(values: Mapping[str, Values]) -> np.ndarray | None:
     return np.stack([one.keys() for one in values.values()], axis=1) if values else None
 
 
+def document_starts(columns: Columns) -> np.ndarray | None:
+    """The first sentence of each document, or None if the data do not mark documents."""
+    if columns.documents is not None:
+        begins = [columns.documents]
+    else:
+        starts = columns.sentence_ptr[:-1]
+        words = np.append(FORMS_OF_WORD.keys(columns)[:, 0], np.uint64(0))
+        begins = [np.flatnonzero(words[starts] == MARK_KEY)]
+        if columns.format is not MEMORY and len(columns):
+            at = columns.spans[:, 0, 0][np.minimum(starts, len(columns) - 1)]
+            begins.append(np.searchsorted(at, sorted(_marks(columns.data))))
+    found = np.unique(np.concatenate(begins))
+    found = found[found < columns.n_sentences]
+    return found if len(found) else None
+
+
 def document_numbers(columns: Columns, size: int) -> np.ndarray:
     """int64: the number of each token's document; without marks, a document has `size` sentences."""
-    starts = columns.sentence_ptr[:-1]
-    if columns.documents is not None:
-        begins = np.searchsorted(columns.documents, np.arange(columns.n_sentences), "right")
-    else:
-        words = np.append(FORMS_OF_WORD.keys(columns)[:, 0], np.uint64(0))
-        marked = words[starts] == MARK_KEY
-        begins = np.cumsum(marked)
-        marks = [] if columns.format is MEMORY else sorted(_marks(columns.data))
-        if marks:
-            begins += np.searchsorted(marks, columns.spans[:, 0, 0][np.minimum(starts, len(columns) - 1)])
-        elif not marked.any():
-            begins = np.arange(columns.n_sentences) // size
-    return np.repeat(begins, np.diff(columns.sentence_ptr))
+    begins, numbers = document_starts(columns), np.arange(columns.n_sentences)
+    numbers = numbers // size if begins is None else np.searchsorted(begins, numbers, "right")
+    return np.repeat(numbers, np.diff(columns.sentence_ptr))
 
 
 def _marks(data: bytes) -> Iterator[int]:

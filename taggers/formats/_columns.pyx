@@ -285,6 +285,34 @@ cdef class Columns:
         self._point()
         return self
 
+    @staticmethod
+    def joined(parts):
+        """Join columns of the same width one after the other; `line` then counts the lines of all of them."""
+        cdef Columns self = Columns.__new__(Columns)
+        first, name = parts[0], ", ".join([part.name for part in parts])
+        starts = np.cumsum([0] + [len(part.data) + 1 for part in parts])
+        if starts[-1] >= 2**31 - 1:
+            raise DataError("more than 2 GB together; train with --memory", name)
+        lines = np.cumsum([0] + [count_lines(part.data) + 1 for part in parts])
+        tokens = np.cumsum([0] + [part.n_tokens for part in parts])
+        self.data, self.name, self.first_line = b"\n".join([part.data for part in parts]), name, 1
+        self.format, self.separator, self.wanted = first.format, first.separator, first.wanted
+        self.width, self.n_columns, self.n_tokens = first.width, first.n_columns, tokens[-1]
+        self.spans = np.concatenate([
+            part.spans + np.array([at, 0], np.int32) for part, at in zip(parts, starts.astype(np.int32))
+        ])
+        self.ends, self.lines = (
+            np.concatenate([array + at for array, at in zip(arrays, places.astype(np.int32))])
+            for arrays, places in (
+                ([part.ends for part in parts], starts), ([part.lines for part in parts], lines)
+            )
+        )
+        pointers = [part.sentence_ptr[1:] + at for part, at in zip(parts, tokens)]
+        self.sentence_ptr = np.concatenate([np.zeros(1, np.int64), *pointers])
+        self.n_sentences = len(self.sentence_ptr) - 1
+        self._point()
+        return self
+
     def _check_positions(self):
         """Raise ValueError for positions outside the data: compiled code trusts them."""
         starts, lengths = self.spans[..., 0].astype(np.int64), self.spans[..., 1].astype(np.int64)

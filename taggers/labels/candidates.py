@@ -24,19 +24,26 @@ FIRST_TAGGER = ("p[0]",)  # the part of speech, in the second column
 LEXICON = ("lower[0]", "lower_suffix3[0]")  # if there is no second column; the first with a set decides
 
 
-def seen_labels(model: TaggerModel, X: Any, y: SequenceLabels) -> Candidates | None:
-    """Return the candidates of tokens by their features, if labels share weights; X: the training data."""
+def seen_labels(
+    model: TaggerModel, X: Any, y: SequenceLabels, tokens: np.ndarray | None = None
+) -> Candidates | None:
+    """Return the candidates of tokens by their features, if labels share weights; X: the training data.
+
+    tokens: a mask of those that count; by default all.
+    """
     if not model.labels.share or model.space.template is None:
         return None
     columns = as_columns(X)
     template = parse_template(", ".join(FIRST_TAGGER if model.space.template.width > 1 else LEXICON))
     sets: dict[int, set[int]] = {}
-    for keys in Extractor(template).keys(columns).T:
+    tokens = np.ones(columns.n_tokens, bool) if tokens is None else tokens
+    codes = y.codes[tokens]
+    for keys in Extractor(template).keys(columns)[tokens].T:
         rows = model.space.table.rows(keys)
         counts = np.bincount(rows[rows >= 0], minlength=len(model.space))
         frequent = (rows >= 0) & (counts[rows] >= LEAST)
-        partial = set(rows[frequent & (y.codes < 0)].tolist())  # of a token without a single gold label
-        pairs = np.unique(np.stack([rows, y.codes], 1)[frequent], axis=0)
+        partial = set(rows[frequent & (codes < 0)].tolist())  # of a token without a single gold label
+        pairs = np.unique(np.stack([rows, codes], 1)[frequent], axis=0)
         for row, label in pairs.tolist():
             if row not in partial:
                 sets.setdefault(row, set()).add(label)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structsvm.files.errors import DataError
+from taggers.features.documents import document_starts
 from taggers.formats import AUTO
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format
@@ -44,6 +46,46 @@ class Labelled(NamedTuple):
         if self.gold.n_columns > 1:
             files["parts"] = [columns.format.names[column] for column in columns.wanted[place:]]
         return files
+
+
+def read_files(
+    paths: str | Path | Sequence[str | Path], *, encoding: str = "utf-8", **reading: Any
+) -> list[Labelled]:
+    """Read one or several labelled files. The columns of all must be those of the first one.
+
+    reading: the options of `read_labelled` for the first file; the others may have other formats.
+    """
+    first, *others = paths_of(paths)
+    found = read_labelled(first, encoding=encoding, **reading)
+    like, sets = found.file_columns(""), reading.get("sets", False)
+    return [found, *(read_alike(path, like, found.columns.name, encoding, sets=sets) for path in others)]
+
+
+def paths_of(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
+    """One or several files as a list; refuse the same one twice, and none."""
+    files: list[str | Path] = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not files:
+        raise ValueError("there is no training file; specify at least one")
+    real = [str(path) if str(path) == "-" else os.path.realpath(path) for path in files]
+    for number, path in enumerate(real):
+        if path in real[:number]:
+            raise ValueError(f"{files[number]} is given twice; leave one out")
+    return files
+
+
+def joined(files: Sequence[Labelled]) -> Labelled:
+    """Join labelled files. Each begins a new document if one of them marks documents."""
+    if len(files) == 1:
+        return files[0]
+    columns = Columns.joined([one.columns for one in files])
+    marked = [document_starts(one.columns) for one in files]
+    if any(starts is not None for starts in marked):
+        at = np.cumsum([0, *(one.columns.n_sentences for one in files)])
+        columns.documents = np.unique(np.concatenate([
+            start + np.append(0, [] if starts is None else starts).astype(np.int64)
+            for start, starts in zip(at.tolist(), marked, strict=False)
+        ]))  # fmt: skip
+    return Labelled(columns, GoldLabels.joined([one.gold for one in files], columns.sentence_ptr))
 
 
 def read_labelled(
@@ -103,13 +145,16 @@ def _chosen(
     return [*(opened.inputs(gold[0]) if inputs is None else map(opened.column, inputs)), *gold]
 
 
-def read_alike(path: str | Path, like: dict[str, Any], name: str, encoding: str = "utf-8") -> Labelled:
-    """Read held-out data, which must have the columns of the training data.
+def read_alike(
+    path: str | Path, like: dict[str, Any], name: str, encoding: str = "utf-8", *, sets: bool = False
+) -> Labelled:
+    """Read held-out or more training data, which must have the columns of the training file.
 
     Parameters
     ----------
     like : the columns of the training file, as `Labelled.file_columns` describes them.
     name : the name of the training file.
+    sets : as for `read_labelled`.
     """
     kind = FORMATS[like["format"]]
     with open_columns(path, AUTO, encoding=encoding) as opened:
@@ -122,7 +167,9 @@ def read_alike(path: str | Path, like: dict[str, Any], name: str, encoding: str 
     format = AUTO if isinstance(kind, RecordFormat) else like["format"]
     if isinstance(found, TableFormat) and like.get("header") in found.header:
         labels = [like["header"]]
-    held_out = read_labelled(path, format=format, encoding=encoding, inputs=like["inputs"], labels=labels)
+    held_out = read_labelled(
+        path, format=format, encoding=encoding, inputs=like["inputs"], labels=labels, sets=sets
+    )
     columns = held_out.columns
     if columns.n_columns != like["n_columns"]:
         raise DataError(

@@ -137,6 +137,18 @@ class GoldLabels:
         ids = np.fromiter(map(number.__getitem__, chain.from_iterable(y)), np.int32)
         return cls(ids, list(distinct), sentence_ptr).renamed(schemes.respelled(distinct))
 
+    @classmethod
+    def joined(cls, parts: Sequence[GoldLabels], sentence_ptr: np.ndarray) -> GoldLabels:
+        """The labels of several files, one after the other."""
+        if any(part.partial is not None for part in parts):
+            partial = list(chain.from_iterable(part.lists() for part in parts))
+            return replace(
+                parts[0], ids=parts[0].ids[:0], names=[], sentence_ptr=sentence_ptr, partial=partial
+            )
+        names = list(dict.fromkeys(name for part in parts for name in part.names))
+        ids = np.concatenate([part.positions(names) for part in parts]).astype(np.int32)
+        return replace(parts[0], ids=ids, names=names, sentence_ptr=sentence_ptr)
+
     def renamed(self, usual: Mapping[str, str]) -> GoldLabels:
         """The same labels with other names for some of them."""
         if not usual:

@@ -11,8 +11,9 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from taggers.features.extract import KeyTable, concatenate, encode
 from taggers.features.feature_names import feature_names
 from taggers.features.word_classes import add_words
 from taggers.labels._labels import Labels
-from taggers.labels.files import read_labelled_parts
+from taggers.labels.files import Labelled, paths_of, read_labelled_parts
 from taggers.model import TaggerModel
 from taggers.sources.base import Facts, Settings, Source, check_columns_suffice, learn_labels
 from taggers.trainer import RoundCurve, problem_with_loss
@@ -70,18 +71,21 @@ class Slice:
 
 
 class DiskSource(Source):
-    """A labelled file of any size, to train on in about `memory` bytes.
+    """Labelled files of any size, to train on in about `memory` bytes.
 
     reading: the options of `read_labelled_parts`.
     """
 
     kind = "disk"
 
-    def __init__(self, file: str | Path, memory: int, **reading: Any) -> None:
-        self.file, self.memory, self.reading = file, memory, reading
+    def __init__(self, file: str | Path | Sequence[str | Path], memory: int, **reading: Any) -> None:
+        self.files, self.memory, self.reading = paths_of(file), memory, reading
         self._facts: Facts | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._n_rows = 0
+
+    def _parts(self) -> Iterator[Labelled]:
+        return chain.from_iterable(read_labelled_parts(file, **self.reading) for file in self.files)
 
     def survey(self, task: str) -> Facts:
         if self._facts is None:
@@ -92,8 +96,12 @@ class DiskSource(Source):
         triples: Counter[Any] = Counter()
         names: set[str] = set()
         sentences = tokens = 0
-        for part in read_labelled_parts(self.file, **self.reading):
+        alike: dict[str, Any] = {}
+        for part in self._parts():
             columns, gold = part
+            alike = alike or part.file_columns("")
+            if part.file_columns("") != alike:
+                raise DataError("the columns are not those of the first file", columns.name)
             if columns.format.ready or not gold.complete:
                 raise DataError("--memory needs columns of words with complete labels", columns.name)
             triples += gold.triples()
@@ -101,7 +109,7 @@ class DiskSource(Source):
             sentences += columns.n_sentences
             tokens += columns.n_tokens
         return Facts(
-            part.place, triples, sentences, tokens, sorted(names), part.file_columns(""), columns.name
+            part.place, triples, sentences, tokens, sorted(names), alike, columns.name
         )  # fmt: skip
 
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterator[Slice]:
@@ -111,7 +119,7 @@ class DiskSource(Source):
         parts = self._extract(model, Path(self._folder.name))
         model.space.table = KeyTable(_frequent(parts, settings["cutoff"]))
         if settings["keep_names"]:
-            for columns, _ in read_labelled_parts(self.file, **self.reading):
+            for columns, _ in self._parts():
                 model.space.names = feature_names(model, columns, model.space.names)
         problem = model.problem()
         n_weights = problem.offset + len(model.space) * problem.stride
@@ -121,7 +129,7 @@ class DiskSource(Source):
             raise DataError(
                 f"{len(model.space):,} features and {len(model.labels)} labels leave no room in --memory; "
                 f"allow at least {(self.memory - room + 1e7) / 1e6:.0f}M, or drop rare features with "
-                "--cutoff", str(self.file),
+                "--cutoff", ", ".join(map(str, self.files)),
             )  # fmt: skip
         return self._slices(parts, model.space.table.keys, room / per_token)
 
@@ -148,7 +156,7 @@ class DiskSource(Source):
         parts: list[Path] = []
         labels = Labels(list(model.labels))
         assert model.space.extractor is not None  # there is a template
-        for columns, gold in read_labelled_parts(self.file, **self.reading):
+        for columns, gold in self._parts():
             table = KeyTable()
             X = encode(columns, model.space.extractor, table, grow=True)
             codes = gold.encode(labels, model.labels.outer, model.labels.inner).codes

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from structsvm.problems.sequence import Sequences
 from structsvm.validation import check_count
+from taggers.labels.candidates import seen_labels
+from taggers.model import TaggerModel
 from taggers.options import checked_settings
 from taggers.sources.memory import MemorySource
 from taggers.tagger import SequenceTagger
-from taggers.trainer import begin
+from taggers.trainer import begin, with_shards
 
 
 class Crossed(NamedTuple):
@@ -27,6 +30,82 @@ class Crossed(NamedTuple):
     sentence_ptr: np.ndarray
 
 
+class Fold(NamedTuple):
+    """The model of all other folds, and the sentences of this fold.
+
+    sentences: their numbers. tokens: the positions of their tokens among all tokens. X: their features.
+    """
+
+    model: TaggerModel
+    sentences: np.ndarray
+    tokens: np.ndarray
+    X: Sequences
+
+
+class Folds:
+    """Models for the folds of a data set, one after the other: iterate to train them.
+
+    The features are extracted once, without labels, and all folds share them.
+
+    Parameters
+    ----------
+    groups : for each sentence the number of its group; the sentences of a group stay in one fold.
+    callback : receives the number of each finished fold.
+    """
+
+    def __init__(
+        self,
+        tagger: SequenceTagger,
+        source: MemorySource,
+        *,
+        folds: int,
+        seed: int = 0,
+        groups: np.ndarray | None = None,
+        callback: Callable[[int], Any] | None = None,
+    ) -> None:
+        check_count(folds=folds, low=2, high=1000)
+        self.source, self.seed, self.callback = source, seed, callback
+        facts = source.survey(tagger.TASK)
+        settings = with_shards(checked_settings(tagger), facts.sentences)
+        self.settings = {**settings, "callback": None}
+        if facts.sentences < folds:
+            raise ValueError(
+                f"{facts.sentences} sentences cannot be split into {folds} folds; use fewer folds"
+            )
+        self.model = tagger._new_model(source.X, facts.width, facts.triples, self.settings)
+        if self.model.space.needs_first_round:
+            raise ValueError("a template with doc_label cannot be used here: its features depend on labels")
+        (self.data,) = source.datasets(self.model, facts, self.settings)
+        self.fold_of = _folds_of(np.arange(facts.sentences) if groups is None else groups, folds, seed)
+
+    def __iter__(self) -> Iterator[Fold]:
+        settings, data, pointers = self.settings, self.data, self.data.X.sentence_ptr
+        for fold in range(int(self.fold_of.max()) + 1):
+            inside, chosen = np.flatnonzero(self.fold_of == fold), np.flatnonzero(self.fold_of != fold)
+            part = type(data)(data.X[chosen], data.y[chosen])
+            if not (part.y.codes != -1).any():
+                raise ValueError(
+                    "too few sentences have labels to learn from some of the folds; use fewer folds"
+                )
+            tokens = np.repeat(self.fold_of == fold, np.diff(pointers))
+            self.model.candidates = seen_labels(self.model, self.source.X, data.y, ~tokens)
+            optimizer = begin(self.model, part, settings | {"random_state": self.seed + fold})
+            for _ in range(settings["epochs"]):
+                optimizer.epoch()
+            trained = self.model.with_weights(optimizer)
+            yield Fold(trained, inside, np.flatnonzero(tokens), data.X[inside])
+            if self.callback is not None:
+                self.callback(fold + 1)
+
+
+def _folds_of(groups: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """The fold of each sentence: a random one, with about as many groups as the others."""
+    names, number = np.unique(groups, return_inverse=True)
+    fold = np.empty(len(names), np.int64)
+    fold[np.random.default_rng(seed).permutation(len(names))] = np.arange(len(names)) % folds
+    return fold[number]
+
+
 def cross_predict(
     tagger: SequenceTagger,
     X: Any,
@@ -36,38 +115,11 @@ def cross_predict(
     seed: int = 0,
     callback: Callable[[int], Any] | None = None,
 ) -> Crossed:
-    """Label each sentence by a model that was trained on the other folds.
-
-    The features are extracted once, without labels, and all folds share them. callback: receives the number
-    of each finished fold.
-    """
-    check_count(folds=folds, low=2, high=1000)
-    settings = {**checked_settings(tagger), "shards": 1, "callback": None}
-    source = MemorySource(X, y)
-    facts = source.survey(tagger.TASK)
-    if facts.sentences < folds:
-        raise ValueError(f"{facts.sentences} sentences cannot be split into {folds} folds; use fewer folds")
-    model = tagger._new_model(source.X, facts.width, facts.triples, settings)
-    (data,) = source.datasets(model, facts, settings)
-    if model.space.needs_first_round:
-        raise ValueError("a template with doc_label cannot be used here: its features depend on labels")
-    order = np.random.default_rng(seed).permutation(facts.sentences)
-    pointers = data.X.sentence_ptr
-    ids = np.zeros(facts.tokens, np.int32)
-    probabilities = np.zeros((facts.tokens, len(model.names)), np.float32)
-    for fold in range(folds):
-        inside = np.sort(order[fold::folds])
-        chosen = np.delete(np.arange(facts.sentences), inside)
-        part = type(data)(data.X[chosen], data.y[chosen])
-        if not (part.y.codes != -1).any():
-            raise ValueError("too few sentences have labels to learn from some of the folds; use fewer folds")
-        optimizer = begin(model, part, settings | {"random_state": seed + fold})
-        for _ in range(settings["epochs"]):
-            optimizer.epoch()
-        trained, held_out = model.with_weights(optimizer), data.X[inside]
-        at = np.repeat(pointers[inside] - held_out.sentence_ptr[:-1], np.diff(held_out.sentence_ptr))
-        at += np.arange(held_out.n_tokens)
-        ids[at], probabilities[at] = trained.tag(held_out), trained.marginals(held_out)
-        if callback is not None:
-            callback(fold + 1)
-    return Crossed(ids, probabilities, model.names, pointers)
+    """Label each sentence by a model that was trained on the other folds; see `Folds`."""
+    trained = Folds(tagger, MemorySource(X, y), folds=folds, seed=seed, callback=callback)
+    model, X = trained.model, trained.data.X
+    ids = np.zeros(X.n_tokens, np.int32)
+    probabilities = np.zeros((X.n_tokens, len(model.names)), np.float32)
+    for one in trained:
+        ids[one.tokens], probabilities[one.tokens] = one.model.tag(one.X), one.model.marginals(one.X)
+    return Crossed(ids, probabilities, model.names, X.sentence_ptr)
