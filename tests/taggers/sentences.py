@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from taggers.labels import schemes
+
 WORDS = {
     "DT": ["the", "a", "every", "no"],
     "JJ": ["red", "old", "tiny", "loud", "green"],
@@ -133,3 +135,31 @@ def with_words(n: int, seed: int = 0) -> bytes:
                 made.append([f"{fields[0]}-{after[0]}", fields[1] + after[1], *"_" * 8])
         made.append(fields)
     return "\n".join("\t".join(fields) for fields in made).encode()
+
+
+PLACES = ["Rome", "Oslo", "New York", "Lima", "Cape Town"]
+PEOPLE = ["Anna", "Bob Dole", "Eve", "Carl", "Ida Bell"]
+
+
+def names_in_context(n=200, seed=0):
+    """Sentences that tell places from people by the words before them; every sentence is different."""
+    rng = random.Random(seed)
+    X, y = [], []
+    for number in range(n):
+        place = rng.random() < 0.5
+        name = rng.choice(PLACES if place else PEOPLE).split()
+        before = ["She", "lives", "in"] if place else ["He", "met"]
+        kind = "LOC" if place else "PER"
+        X.append([*before, *name, "at", f"{number}", "."])
+        y.append(schemes.encode([(kind, len(before), len(before) + len(name))], len(X[-1]), "IOB2"))
+    return X, y
+
+
+def write_columns(path, X, y):
+    """Write sentences as columns."""
+    rows = (
+        "".join(f"{w} {x}\n" for w, x in zip(words, labels, strict=True)) + "\n"
+        for words, labels in zip(X, y, strict=True)
+    )
+    path.write_text("".join(rows))
+    return path

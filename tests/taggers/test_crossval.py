@@ -16,7 +16,8 @@ from taggers.labels.files import joined, read_files
 from taggers.sources.memory import MemorySource
 from taggers.weak.crossing import Folds
 from tests.taggers.command_line import refused, run
-from tests.taggers.test_doubts import corpus, write
+from tests.taggers.sentences import names_in_context as corpus
+from tests.taggers.sentences import write_columns as write
 
 
 def documents(path, X, y, size):

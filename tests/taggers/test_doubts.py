@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 
 import numpy as np
 import pytest
@@ -11,32 +10,8 @@ import pytest
 from taggers.labels import schemes
 from taggers.weak import doubts, find_label_errors
 from tests.taggers.command_line import refused, run
-
-PLACES = ["Rome", "Oslo", "New York", "Lima", "Cape Town"]
-PEOPLE = ["Anna", "Bob Dole", "Eve", "Carl", "Ida Bell"]
-
-
-def corpus(n=200, seed=0):
-    """Sentences that tell places from people by the words before them; every sentence is different."""
-    rng = random.Random(seed)
-    X, y = [], []
-    for number in range(n):
-        place = rng.random() < 0.5
-        name = rng.choice(PLACES if place else PEOPLE).split()
-        before = ["She", "lives", "in"] if place else ["He", "met"]
-        kind = "LOC" if place else "PER"
-        X.append([*before, *name, "at", f"{number}", "."])
-        y.append(schemes.encode([(kind, len(before), len(before) + len(name))], len(X[-1]), "IOB2"))
-    return X, y
-
-
-def write(path, X, y):
-    rows = (
-        "".join(f"{w} {x}\n" for w, x in zip(words, labels, strict=True)) + "\n"
-        for words, labels in zip(X, y, strict=True)
-    )
-    path.write_text("".join(rows))
-    return path
+from tests.taggers.sentences import names_in_context as corpus
+from tests.taggers.sentences import write_columns as write
 
 
 def test_planted_errors_come_first_with_the_right_labels():
