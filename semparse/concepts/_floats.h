@@ -1,15 +1,8 @@
-/* Dense single-precision loops: one binary, the machine's own width chosen when it is loaded.
-   AVX2 without FMA and always eight sums, so that every machine rounds alike. */
+/* Dense single-precision loops; always eight sums, so that every machine rounds alike. */
 #ifndef SEMPARSE_FLOATS_H
 #define SEMPARSE_FLOATS_H
 
-#include <stddef.h>
-
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define SEMPARSE_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define SEMPARSE_CLONES
-#endif
+#include "structsvm/_dual/vector.h"
 
 /* y += a x */
 static inline void axpy(float *restrict y, float a, const float *restrict x, ptrdiff_t n) {
@@ -26,20 +19,20 @@ static inline float dot(const float *restrict x, const float *restrict y, ptrdif
 }
 
 /* y += x W, for W of `rows` rows and `columns` columns */
-SEMPARSE_CLONES static void add_product(float *restrict y, const float *restrict x, const float *restrict W,
-                                        ptrdiff_t rows, ptrdiff_t columns) {
+STRUCTSVM_CLONES static void add_product(float *restrict y, const float *restrict x, const float *restrict W,
+                                         ptrdiff_t rows, ptrdiff_t columns) {
     for (ptrdiff_t k = 0; k < rows; k++) axpy(y, x[k], W + k * columns, columns);
 }
 
 /* x += W y */
-SEMPARSE_CLONES static void add_back_product(float *restrict x, const float *restrict y, const float *restrict W,
-                                             ptrdiff_t rows, ptrdiff_t columns) {
+STRUCTSVM_CLONES static void add_back_product(float *restrict x, const float *restrict y, const float *restrict W,
+                                              ptrdiff_t rows, ptrdiff_t columns) {
     for (ptrdiff_t k = 0; k < rows; k++) x[k] += dot(y, W + k * columns, columns);
 }
 
 /* W += a x y' */
-SEMPARSE_CLONES static void add_outer(float *restrict W, float a, const float *restrict x, const float *restrict y,
-                                      ptrdiff_t rows, ptrdiff_t columns) {
+STRUCTSVM_CLONES static void add_outer(float *restrict W, float a, const float *restrict x, const float *restrict y,
+                                       ptrdiff_t rows, ptrdiff_t columns) {
     for (ptrdiff_t k = 0; k < rows; k++) axpy(W + k * columns, a * x[k], y, columns);
 }
 

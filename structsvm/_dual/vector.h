@@ -19,13 +19,13 @@
 #endif
 
 /* Ask for a block of memory before it is needed. */
-static inline void prefetch_lines(const void *block, ptrdiff_t n_bytes) {
+STRUCTSVM_INLINE void prefetch_lines(const void *block, ptrdiff_t n_bytes) {
 #if defined(__GNUC__)
     for (ptrdiff_t at = 0; at < n_bytes; at += 64) __builtin_prefetch((const char *)block + at);
 #endif
 }
 
-static inline void prefetch_line(const void *at) {
+STRUCTSVM_INLINE void prefetch_line(const void *at) {
 #if defined(__GNUC__)
     __builtin_prefetch(at);
 #endif

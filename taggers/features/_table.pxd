@@ -2,8 +2,8 @@
 """A hash table from 64-bit keys to rows, by open addressing in plain arrays."""
 from libc.stdint cimport int32_t, uint64_t
 
-cdef extern from "taggers/features/prefetch.h":
-    void prefetch "taggers_prefetch"(const void* address) noexcept nogil
+cdef extern from "structsvm/_dual/vector.h":
+    void prefetch "prefetch_line"(const void* address) noexcept nogil
 
 cdef enum:
     LOW = 0xFFFFFFFF

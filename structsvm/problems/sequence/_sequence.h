@@ -1,27 +1,10 @@
-/* The inner loops of sequence labelling. AVX2 where the machine has it, without FMA, so that every machine rounds alike. */
+/* The inner loops of sequence labelling. */
 #ifndef STRUCTSVM_SEQUENCE_H
 #define STRUCTSVM_SEQUENCE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define STRUCTSVM_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define STRUCTSVM_CLONES
-#endif
-
-#if defined(__GNUC__)
-#define STRUCTSVM_PREFETCH(address) __builtin_prefetch(address)
-#else
-#define STRUCTSVM_PREFETCH(address)
-#endif
-
-#if defined(__GNUC__)
-#define STRUCTSVM_INLINE static inline __attribute__((always_inline))
-#else
-#define STRUCTSVM_INLINE static inline
-#endif
+#include "structsvm/_dual/vector.h"
 
 /* Rows are a multiple of this many labels long. */
 enum { STRUCTSVM_LANES = 8 };
@@ -41,10 +24,7 @@ static inline void join_rows(int32_t *restrict rows, const uint16_t *restrict lo
         ptrdiff_t width = stride & ~(ptrdiff_t)(STRUCTSVM_LANES - 1);                                                   \
         for (ptrdiff_t k = 0; k < n; k++) {                                                                             \
             const number *row = w + (ptrdiff_t)rows[k] * stride;                                                        \
-            if (k + 4 < n) {                                                                                            \
-                const char *next = (const char *)(w + (ptrdiff_t)rows[k + 4] * stride);                                 \
-                for (ptrdiff_t at = 0; at < (ptrdiff_t)sizeof(number) * width; at += 64) STRUCTSVM_PREFETCH(next + at); \
-            }                                                                                                           \
+            if (k + 4 < n) prefetch_lines(w + (ptrdiff_t)rows[k + 4] * stride, (ptrdiff_t)sizeof(number) * width);      \
             if (values == NULL)                                                                                         \
                 for (ptrdiff_t y = 0; y < width; y++) scores[y] += row[y];                                              \
             else                                                                                                        \
@@ -69,7 +49,7 @@ STRUCTSVM_CLONES static void score_token_blocks(double *restrict scores, const d
                                                 ptrdiff_t n_blocks) {
     for (ptrdiff_t k = 0; k < n; k++)
         for (ptrdiff_t b = 0; b < n_blocks; b++)
-            STRUCTSVM_PREFETCH(w + (ptrdiff_t)places[rows[k] * n_blocks + b] * STRUCTSVM_LANES);
+            prefetch_line(w + (ptrdiff_t)places[rows[k] * n_blocks + b] * STRUCTSVM_LANES);
     for (ptrdiff_t k = 0; k < n; k++) {
         const double value = values == NULL ? 1 : values[k];
         for (ptrdiff_t b = 0; b < n_blocks; b++) {
@@ -117,11 +97,11 @@ static inline void structsvm_look_up(structsvm_block *block, const structsvm_row
         float value = values == NULL ? 1.0f : values[k];
         if (span.count < 0) {
             const float *row = weights->wide + (ptrdiff_t)span.start * weights->stride;
-            for (ptrdiff_t at = 0; at < weights->stride; at += 16) STRUCTSVM_PREFETCH(row + at);
+            prefetch_lines(row, (ptrdiff_t)sizeof(float) * weights->stride);
             block->wide_values[block->n_wide] = value;
             block->wide[block->n_wide++] = row;
         } else {
-            STRUCTSVM_PREFETCH(weights->cells + span.start);
+            prefetch_line(weights->cells + span.start);
             block->sparse_values[block->n_sparse] = value;
             block->sparse[block->n_sparse++] = span;
         }
@@ -171,7 +151,7 @@ static void score_sentence(float *lattice, const structsvm_rows *weights, const 
             long long left = token_ptr[t + 1] - k;
             ptrdiff_t n = left < STRUCTSVM_BLOCK ? (ptrdiff_t)left : STRUCTSVM_BLOCK;
             for (long long at = k + STRUCTSVM_AHEAD; at < k + STRUCTSVM_AHEAD + n && at < token_ptr[n_tokens]; at++)
-                STRUCTSVM_PREFETCH(weights->spans + rows[at]);
+                prefetch_line(weights->spans + rows[at]);
             structsvm_look_up(&blocks[turn], weights, rows + k, values == NULL ? NULL : values + k, n);
             scores[turn] = lattice + t * weights->stride;
             turn ^= 1;
