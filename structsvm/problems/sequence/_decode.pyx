@@ -159,44 +159,7 @@ cdef class Decoder:
         for name, array in (("margins", margins), ("out", result)):
             if array is not None and len(array) != len(X.token_ptr) - 1:
                 raise ValueError(f"{name} must have {len(X.token_ptr) - 1} places, one for each token")
-        cdef const int32_t[::1] rows = X.rows
-        cdef const long long[::1] token_ptr = X.token_ptr, sentence_ptr = X.sentence_ptr
-        cdef const float[::1] values = X.values
-        cdef const int32_t[::1] force = forced
-        cdef int32_t[::1] answer = result
-        cdef float[::1] margin = margins
-        cdef Py_ssize_t s, t, next_poll, longest = 0
-        cdef Scratch scratch
-        cdef const int32_t* row = &rows[0] if rows.shape[0] else NULL
-        cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
-        cdef Py_ssize_t kinds = self.distances.shape[0]
-        cdef const int32_t[:, ::1] ids, rows_of
-        if kinds:
-            ids, rows_of = X.bigrams.ids, X.bigrams.rows
-        for s in range(start, end):
-            longest = max(longest, sentence_ptr[s + 1] - sentence_ptr[s])
-        if longest == 0:
-            return result
-        self.allocate(&scratch, longest)
-        if kinds:
-            scratch.rows_of = &rows_of[0, 0] if rows_of.shape[0] else NULL
-        next_poll = sentence_ptr[start] + tokens_per_poll(self.n_labels, self.stride)
-        try:
-            with nogil:
-                for s in range(start, end):
-                    t = sentence_ptr[s]
-                    if sentence_ptr[s + 1] == t:
-                        continue
-                    if t > next_poll:
-                        next_poll = t + tokens_per_poll(self.n_labels, self.stride)
-                        poll()
-                    scratch.ids = &ids[t, 0] if kinds else NULL
-                    self.sentence(
-                        &scratch, sentence_ptr[s + 1] - t, &token_ptr[t], row, value,
-                        NULL if force is None else &force[t], &answer[t],
-                        NULL if margin is None else &margin[t])
-        finally:
-            release(&scratch)
+        self.run(X, start, end, forced, result, margins, None, 1)
         return result
 
     def marginals(self, X, double temperature=1.0) -> np.ndarray:
@@ -212,39 +175,51 @@ cdef class Decoder:
             raise ValueError("labels that share the weights of their parts have no probabilities")
         self.check(X, None)
         result = np.zeros((len(X.token_ptr) - 1, self.n_labels), dtype=np.float32)
+        answer = np.zeros(len(X.token_ptr) - 1, np.int32)
+        self.run(X, 0, len(X.sentence_ptr) - 1, None, answer, None, result, 1 / temperature)
+        return result
+
+    cdef int run(
+        self, X, Py_ssize_t start, Py_ssize_t end, const int32_t[::1] forced, int32_t[::1] answer,
+        float[::1] margins, float[:, ::1] probable, double scale
+    ) except -1:
+        """Label checked sentences; write margins and probabilities of scores times `scale` unless None."""
         cdef const int32_t[::1] rows = X.rows
         cdef const long long[::1] token_ptr = X.token_ptr, sentence_ptr = X.sentence_ptr
         cdef const float[::1] values = X.values
+        cdef Py_ssize_t s, t, n, next_poll
+        cdef Py_ssize_t longest = np.diff(X.sentence_ptr[start:end + 1]).max(initial=0)
         cdef const int32_t* row = &rows[0] if rows.shape[0] else NULL
         cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
-        cdef float[:, ::1] out = result
-        cdef Py_ssize_t s, t, n, longest = int(np.diff(X.sentence_ptr).max(initial=0))
-        cdef Py_ssize_t kinds = self.distances.shape[0]
-        cdef const int32_t[:, ::1] ids, rows_of
+        cdef const int32_t[:, ::1] ids = None, rows_of = None
         cdef Scratch scratch
         if longest == 0:
-            return result
-        cdef int32_t[::1] answer = np.zeros(longest, np.int32)
-        if kinds:
-            ids, rows_of = X.bigrams.ids, X.bigrams.rows
+            return 0
         self.allocate(&scratch, longest)
-        if kinds:
+        if X.bigrams is not None:
+            ids, rows_of = X.bigrams.ids, X.bigrams.rows
             scratch.rows_of = &rows_of[0, 0] if rows_of.shape[0] else NULL
+        next_poll = sentence_ptr[start] + tokens_per_poll(self.n_labels, self.stride)
         try:
             with nogil:
-                for s in range(sentence_ptr.shape[0] - 1):
+                for s in range(start, end):
                     t, n = sentence_ptr[s], sentence_ptr[s + 1] - sentence_ptr[s]
                     if n == 0:
                         continue
-                    poll()
-                    scratch.ids = &ids[t, 0] if kinds else NULL
-                    self.sentence(&scratch, n, &token_ptr[t], row, value, NULL, &answer[0], NULL)
-                    if not self.greedy:
-                        self.sum_products(&scratch, n, 1 / temperature)
-                    self.normalise(&scratch, n, 1 if not self.greedy else 1 / temperature, &out[t, 0])
+                    if t > next_poll or probable is not None:
+                        next_poll = t + tokens_per_poll(self.n_labels, self.stride)
+                        poll()
+                    scratch.ids = NULL if ids is None else &ids[t, 0]
+                    self.sentence(
+                        &scratch, n, &token_ptr[t], row, value, NULL if forced is None else &forced[t],
+                        &answer[t], NULL if margins is None else &margins[t])
+                    if probable is not None:
+                        if not self.greedy:
+                            self.sum_products(&scratch, n, scale)
+                        self.normalise(&scratch, n, scale if self.greedy else 1, &probable[t, 0])
         finally:
             release(&scratch)
-        return result
+        return 0
 
     cdef int sum_products(self, Scratch* scratch, Py_ssize_t n, double scale) except -1 nogil:
         """Replace `lattice` by the log of the sum of exp(score * scale) of all paths with each label."""
