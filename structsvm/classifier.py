@@ -10,20 +10,19 @@ from typing import Any, Self, cast
 import numpy as np
 
 from structsvm.guard import reading, reads, training
-from structsvm.integrations.sklearn import TrainedEstimator
+from structsvm.integrations.sklearn import Classifier, TrainedEstimator
 from structsvm.kernels.functions import GAMMAS, gamma_value, is_kernel
 from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.optimizers.larank import MOST_REPROCESS, SCHEDULES, LaRank
 from structsvm.optimizers.parallel import ParallelLaRank, n_shards
 from structsvm.options import check_options, is_function, option, unchecked, with_options
-from structsvm.problems.multiclass import Multiclass, best_columns, plain_labels
+from structsvm.problems.multiclass import Multiclass, best_columns
 from structsvm.scored import PROBABILITY, ScoredClassifier, forget_calibration, with_calibration
 from structsvm.validation import (
     LARGEST,
     MOST_THREADS,
     check_matrix,
     check_sample_weight,
-    check_targets,
     class_factors,
 )
 from structsvm.warm import WARM_START, can_continue, check_unchanged, fingerprint
@@ -35,7 +34,7 @@ FEW, MOST_EPOCHS = 10_000, 50  # at least FEW visits in all, but at most MOST_EP
 
 
 @with_options
-class LaRankClassifier(ScoredClassifier, TrainedEstimator):
+class LaRankClassifier(ScoredClassifier, TrainedEstimator, Classifier):
     """Multiclass SVM (Crammer and Singer's) trained by LaRank, online and with or without kernels.
 
         min ||w||^2 / 2 + C sum_i max_y (loss[y_i, y] + <w, Phi(x_i, y)> - <w, Phi(x_i, y_i)>)
@@ -44,8 +43,6 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
     optimizer (optimizer_): dual_, primal(), gap(), n_support_patterns_, n_support_vectors_, n_argmax_,
     n_kernels_ (other kernels), curve_.
     """
-
-    _estimator_type = "classifier"
 
     C: float = option(
         default=1.0, kw_only=False, above=0, fixed_on_resume=True,
@@ -156,14 +153,8 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         epochs, tol, random_state, callback, jobs and class_weight may change between calls.
         """
         check_options(self)
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight 'balanced' is not supported by partial_fit, which does not see all data; "
-                "pass a dict of factors"
-            )
-        classes = None if classes is None else np.unique(plain_labels(classes, "classes"))
         with training(self):
-            return self._partial_fit(X, y, classes, sample_weight)
+            return self._partial_fit(X, y, self._given_classes(classes), sample_weight)
 
     def _partial_fit(self, X: Any, y: Any, classes: np.ndarray | None, sample_weight: Any) -> Self:
         if not self.__sklearn_is_fitted__():
@@ -174,20 +165,10 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
             check_unchanged(self)
             X, y = self._checked(X, y, n_features=self.n_features_in_)
             optimizer, known = self.optimizer_, self.classes_
-            if classes is not None and not np.array_equal(classes, known):
-                raise ValueError(
-                    f"`classes={classes!r}` is not the same as on last call to partial_fit: {known!r}"
-                )
         weight = self._weights(y, sample_weight, self.class_weight, known)
         optimizer.callback = self.callback
         optimizer.partial_fit(X, y, weight)
         return self._adopt(optimizer, X)
-
-    def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
-        if y is None:
-            raise ValueError("LaRankClassifier requires y to be passed, but the target y is None")
-        X = check_matrix(X, n_features=n_features, owner=type(self).__name__)
-        return X, check_targets(plain_labels(y), X.shape[0])
 
     def _optimizer(self, X: Any, classes: Any, shards: int | None = None) -> LaRank:
         linear, shards = self.kernel == "linear", shards or self.shards or 1
@@ -268,12 +249,6 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         X = self._inputs(X)
         return self.classes_[best_columns(X, len(self.classes_), self._row_scores)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy."""
-        predicted = self.predict(X)
-        right = predicted == check_targets(plain_labels(y), len(predicted))
-        return float(np.average(right, weights=sample_weight))
-
     def primal(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> float:
         """The primal objective on the data of `fit`, or on the given data, with the class weights of
         training.
@@ -315,16 +290,6 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator):
         if not self.__sklearn_is_fitted__() or isinstance(self.optimizer_, KernelLaRank):
             raise AttributeError("coef_ and intercept_ exist only after fit with a linear kernel")
         return self._problem.class_weights(self.optimizer_.weights_).T
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
-            input_tags=InputTags(sparse=True, pairwise=self.kernel == "precomputed"),
-        )
 
     # -- files ----------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from structsvm import active
 from structsvm.guard import reading, reads, training
-from structsvm.problems.multiclass import plain_labels
 from structsvm.validation import (
     check_flag,
     check_matrix,
@@ -76,7 +75,7 @@ class ScoredClassifier:
         Call it again after `partial_fit`.
         """
         scores = self._columns(X)
-        places = _places(check_targets(plain_labels(y), len(scores)), self.classes_)
+        places = _places(check_targets(y, len(scores)), self.classes_)
         with training(self):
             self.temperature_, self.offsets_ = best_scaling(scores, places, np.ones(len(places)))
         return self
@@ -139,7 +138,7 @@ def held_out_scaling(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[fl
     if isinstance(parameters.get("kernel"), str) and parameters["kernel"] == "precomputed":
         raise ValueError("probability=True cannot use a precomputed kernel; call calibrate after fit")
     X = check_matrix(X, owner=type(model).__name__)
-    y, weight = check_targets(plain_labels(y), X.shape[0]), check_sample_weight(sample_weight, X.shape[0])
+    y, weight = check_targets(y, X.shape[0]), check_sample_weight(sample_weight, X.shape[0])
     if len(y) < FEWEST:
         raise ValueError(f"probability=True needs at least {FEWEST} rows, got {len(y)}")
     changed = {

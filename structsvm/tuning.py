@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from structsvm.options import fixed_options
-from structsvm.problems.multiclass import plain_labels
 from structsvm.validation import (
     check_count,
     check_matrix,
@@ -65,7 +64,7 @@ def tune(
         raise ValueError("values is empty; pass at least one value to try")
     check_count(blocks=blocks, low=2)
     X = check_matrix(X, owner=type(model).__name__)
-    y = check_targets(plain_labels(y), X.shape[0])
+    y = check_targets(y, X.shape[0])
     if len(y) < blocks:
         raise ValueError(f"tune needs a row for each of {blocks} blocks, got {len(y)} rows; lower blocks")
     weight = check_sample_weight(sample_weight, len(y))

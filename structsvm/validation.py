@@ -254,9 +254,31 @@ def check_matrix(
     return X
 
 
+def plain_labels(y: Any, name: str = "y") -> np.ndarray:
+    """Labels as an array of numbers or of text; mixed types, None and NaN are rejected."""
+    labels = np.asarray(y)
+    if labels.dtype.kind == "O":
+        values = labels.ravel().tolist()
+    elif labels.dtype.kind in "SU" and labels.ndim == 1 and not hasattr(y, "dtype"):
+        values = list(y)  # NumPy may have converted numbers to text
+    else:
+        return labels
+    if any(value is None or (isinstance(value, (float, np.floating)) and value != value) for value in values):
+        raise ValueError(f"{name} contains None or NaN; every pattern needs a label")
+    for types in (str, bytes, (bool, int, float, np.bool_, np.integer, np.floating)):
+        if all(isinstance(value, types) for value in values):
+            return np.array(values).reshape(labels.shape) if values else labels
+    kinds = sorted({type(value).__name__ for value in values})
+    if len(kinds) > 1:
+        raise ValueError(
+            f"{name} mixes labels of type {' and '.join(kinds)}; use only numbers or only strings"
+        )
+    return labels
+
+
 def check_targets(y: Any, n: int) -> np.ndarray:
     """y as a 1-d array of n class labels."""
-    y = np.asarray(y)
+    y = plain_labels(y)
     if y.ndim == 2 and y.shape[1] == 1:
         exceptions = sys.modules.get("sklearn.exceptions")
         warnings.warn(

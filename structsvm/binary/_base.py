@@ -9,14 +9,12 @@ from typing import Any, Self
 import numpy as np
 
 from structsvm.guard import reads, training
-from structsvm.integrations.sklearn import Estimator
+from structsvm.integrations.sklearn import Classifier
 from structsvm.options import check_options
-from structsvm.problems.multiclass import plain_labels
 from structsvm.scored import forget_calibration, with_calibration
 from structsvm.validation import (
     check_matrix,
     check_sample_weight,
-    check_targets,
     class_factors,
 )
 from structsvm.warm import can_continue, check_unchanged, fingerprint
@@ -24,14 +22,13 @@ from structsvm.warm import can_continue, check_unchanged, fingerprint
 CLASS_WEIGHT = "A dict of classes and factors of C, or balanced."
 
 
-class BinaryClassifier(Estimator, ABC):
+class BinaryClassifier(Classifier, ABC):
     """Base of the classifiers of two classes; the second class, in sorted order, is +1.
 
     A subclass trains in `_fit(X, labels, weight)` and `_continue(X, labels, weight)`, where labels are -1 and
     +1, and gives f in `_values(X)`.
     """
 
-    _estimator_type = "classifier"
     _multiclass = False
     class_weight: Any = None
     warm_start: bool = False
@@ -69,16 +66,10 @@ class BinaryClassifier(Estimator, ABC):
 
         The first call must know all classes, from y or from `classes`.
         """
-        if isinstance(self.class_weight, str):
-            raise ValueError(
-                "partial_fit does not support class_weight='balanced' because it does not see all data; "
-                "pass a dict of factors"
-            )
         with training(self):
-            return self._partial_fit(X, y, classes, sample_weight)
+            return self._partial_fit(X, y, self._given_classes(classes), sample_weight)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        given = None if classes is None else np.unique(plain_labels(classes, "classes"))
+    def _partial_fit(self, X: Any, y: Any, given: np.ndarray | None, sample_weight: Any) -> Self:
         first = not self.__sklearn_is_fitted__()
         X, y = self._checked(X, y, None if first else self.n_features_in_)
         check_options(self)
@@ -87,10 +78,6 @@ class BinaryClassifier(Estimator, ABC):
         else:
             known = self.classes_
             check_unchanged(self)
-            if given is not None and not np.array_equal(given, known):
-                raise ValueError(
-                    f"`classes={given!r}` is not the same as on last call to partial_fit: {known!r}"
-                )
         if not np.all(np.isin(y, known)):
             raise ValueError(f"y has classes other than {known!r}; pass all classes in the first call")
         weight = check_sample_weight(sample_weight, len(y)) * class_factors(y, self.class_weight, known)
@@ -121,12 +108,6 @@ class BinaryClassifier(Estimator, ABC):
             raise self.not_fitted()
         return self._values(check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy."""
-        predicted = self.predict(X)
-        right = predicted == check_targets(plain_labels(y), len(predicted))
-        return float(np.average(right, weights=sample_weight))
-
     # -- for subclasses -------------------------------------------------------------------------
 
     @abstractmethod
@@ -154,12 +135,6 @@ class BinaryClassifier(Estimator, ABC):
     def _encoded(self, y: np.ndarray, classes: np.ndarray) -> np.ndarray:
         return np.where(y == classes[1], 1.0, -1.0)
 
-    def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        X = check_matrix(X, n_features=n_features, owner=type(self).__name__)
-        return X, check_targets(plain_labels(y), X.shape[0])
-
     def _checked_classes(self, classes: np.ndarray) -> np.ndarray:
         if len(classes) < 2:
             raise ValueError(f"{type(self).__name__} needs at least two classes, but y has only one class")
@@ -170,13 +145,3 @@ class BinaryClassifier(Estimator, ABC):
                 "or LaRankClassifier"
             )
         return classes
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(multi_class=self._multiclass),
-            input_tags=InputTags(sparse=True, pairwise=getattr(self, "kernel", None) == "precomputed"),
-        )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable
 from typing import Any, Self
+
+import numpy as np
 
 from structsvm.guard import reads
 from structsvm.optimizers.curve import Point
 from structsvm.optimizers.results import NotFittedError
+from structsvm.validation import check_matrix, check_targets, plain_labels
 
 
 def sequence_tags() -> Any:
@@ -73,6 +77,53 @@ class Estimator:
         exceptions = sys.modules.get("sklearn.exceptions")
         kind = exceptions.NotFittedError if exceptions else NotFittedError
         return kind(f"this {type(self).__name__} is not fitted yet; call fit or partial_fit first")
+
+
+class Classifier(Estimator):
+    """An estimator that predicts one of the classes of `classes_` for each row of a matrix."""
+
+    _estimator_type = "classifier"
+    _multiclass = True
+    class_weight: Any
+    classes_: np.ndarray
+    n_features_in_: int
+    predict: Callable[[Any], np.ndarray]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy."""
+        predicted = self.predict(X)
+        right = predicted == check_targets(y, len(predicted))
+        return float(np.average(right, weights=sample_weight))
+
+    def _checked(self, X: Any, y: Any, n_features: int | None = None) -> tuple[Any, np.ndarray]:
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        X = check_matrix(X, n_features=n_features, owner=type(self).__name__)
+        return X, check_targets(y, X.shape[0])
+
+    def _given_classes(self, classes: Any) -> np.ndarray | None:
+        """The argument `classes` of partial_fit, sorted; ValueError for other classes than those known."""
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError(
+                "partial_fit does not support class_weight='balanced' because it does not see all data; "
+                "pass a dict of factors"
+            )
+        given = None if classes is None else np.unique(plain_labels(classes, "classes"))
+        if given is not None and self.__sklearn_is_fitted__() and not np.array_equal(given, self.classes_):
+            raise ValueError(
+                f"`classes={given!r}` is not the same as on last call to partial_fit: {self.classes_!r}"
+            )
+        return given
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(multi_class=self._multiclass),
+            input_tags=InputTags(sparse=True, pairwise=getattr(self, "kernel", None) == "precomputed"),
+        )
 
 
 class TrainedEstimator(Estimator):

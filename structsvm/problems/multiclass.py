@@ -10,7 +10,7 @@ import numpy as np
 from structsvm._scipy import sparse
 from structsvm.kernels.functions import parts
 from structsvm.problem import Problem
-from structsvm.validation import check_loss_matrix, check_matrix, check_targets, diagonal_matrix
+from structsvm.validation import check_loss_matrix, check_matrix, check_targets, diagonal_matrix, plain_labels
 
 MOST_SCORES = 1 << 22  # held at a time by predictions
 
@@ -107,7 +107,7 @@ class Multiclass(LinearInputs):
 
     def prepare(self, X: Any, y: Any) -> None:
         X = check_matrix(X)
-        y = check_targets(plain_labels(y), X.shape[0])
+        y = check_targets(y, X.shape[0])
         classes = np.unique(y if self.classes is None else plain_labels(self.classes, "classes"))
         if len(classes) < 2:
             only = classes.tolist()[0]
@@ -149,7 +149,7 @@ class Multiclass(LinearInputs):
         return MulticlassOracle(self, self.n_inputs, self.loss_, self.output_features_)
 
     def encode_outputs(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        labels = self.encode_labels(check_targets(plain_labels(y), len(y)))
+        labels = self.encode_labels(check_targets(y, len(y)))
         return np.arange(len(labels) + 1), labels
 
     def class_weights(self, w: np.ndarray) -> np.ndarray:
@@ -204,25 +204,3 @@ def row_products(X: Any, weights: np.ndarray) -> np.ndarray:
     if X.dtype == weights.dtype:
         return np.asarray(X @ weights)
     return np.concatenate([np.asarray(part @ weights) for part in parts(X)])
-
-
-def plain_labels(y: Any, name: str = "y") -> np.ndarray:
-    """Labels as an array of numbers or of text; mixed types, None and NaN are rejected."""
-    labels = np.asarray(y)
-    if labels.dtype.kind == "O":
-        values = labels.ravel().tolist()
-    elif labels.dtype.kind in "SU" and labels.ndim == 1 and not hasattr(y, "dtype"):
-        values = list(y)  # NumPy may have converted numbers to text
-    else:
-        return labels
-    if any(value is None or (isinstance(value, (float, np.floating)) and value != value) for value in values):
-        raise ValueError(f"{name} contains None or NaN; every pattern needs a label")
-    for types in (str, bytes, (bool, int, float, np.bool_, np.integer, np.floating)):
-        if all(isinstance(value, types) for value in values):
-            return np.array(values).reshape(labels.shape) if values else labels
-    kinds = sorted({type(value).__name__ for value in values})
-    if len(kinds) > 1:
-        raise ValueError(
-            f"{name} mixes labels of type {' and '.join(kinds)}; use only numbers or only strings"
-        )
-    return labels

@@ -386,7 +386,7 @@ def test_bad_class_weights_coef0_and_callbacks_are_refused_before_anything_chang
 
 def test_balanced_weights_are_for_fit_only():
     X, y = blobs()
-    with pytest.raises(ValueError, match="'balanced' is not supported by partial_fit"):
+    with pytest.raises(ValueError, match="does not support class_weight='balanced'"):
         LaRankClassifier(class_weight="balanced").partial_fit(X, y)
     weights = {"a": 2.0}
     LaRankClassifier(class_weight=weights).partial_fit(X[y != "a"], y[y != "a"], classes=["a", "b", "c"])
