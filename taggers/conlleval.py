@@ -11,7 +11,7 @@ speech, have an accuracy but do not form phrases.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -139,7 +139,7 @@ def evaluate(
     accuracy for known words (say, those seen in training) and one for the others.
     """
     _check_lengths("predicted labels", gold, predicted)
-    gold_flat, predicted_flat = _flat(gold), _flat(predicted)
+    gold_flat, predicted_flat = flat(gold), flat(predicted)
     pairs = Counter(zip(chain.from_iterable(gold), chain.from_iterable(predicted), strict=True))
     correct = sum(count for (label, other), count in pairs.items() if label == other)
     same = sum(list(labels) == list(others) for labels, others in zip(gold, predicted, strict=True))
@@ -160,15 +160,12 @@ def evaluate(
 
 def phrases(labels: Sequence[str], *, strict: str | None = None) -> list[Span]:
     """Return the phrases (type, start, end) of a sequence by conlleval's rules; with `strict`, valid ones."""
-    rules = _Boundaries()
-    found: list[Span] = []
-    start, opened = 0, OUTSIDE
-    for at, pair in enumerate(pairwise(chain((OUTSIDE,), labels, (OUTSIDE,)))):
-        ends, starts = rules[pair]
-        if ends:
-            found.append((split(opened)[1], start, at))
-        if starts:
-            start, opened = at, pair[1]
+    numbers: dict[str, int] = {}
+    ids = np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.int64)
+    rules = _Rules([*numbers, OUTSIDE])
+    parts = _id_phrases(ids, rules, np.array([0, len(ids)]))
+    starts, ends, types = (part.tolist() for part in parts)
+    found = [(rules.types[k], start, end) for k, start, end in zip(types, starts, ends, strict=True)]
     if strict is not None:
         in_place = [old == new for old, new in zip(labels, convert(labels, strict, strict), strict=True)]
         found = [phrase for phrase in found if all(in_place[phrase[1] : phrase[2]])]
@@ -190,11 +187,12 @@ def count_phrases(
 
 
 class _Rules:
-    """The properties of labels that decide where phrases begin and end, as arrays; see `_Boundaries`."""
+    """The properties of labels that decide where phrases begin and end, as arrays."""
 
     def __init__(self, names: Sequence[str]) -> None:
         parts = [split(name) for name in names]
         types = {type_: k for k, type_ in enumerate(dict.fromkeys(type_ for _, type_ in parts))}
+        self.types = list(types)
         self.type = np.array([types[type_] for _, type_ in parts], np.int64)
         self.inside = np.array([_in_phrase(*part) for part in parts], bool)
         self.closes = np.array([prefix in CLOSING | _SINGLE for prefix, _ in parts], bool)
@@ -215,33 +213,13 @@ def _id_phrases(
     return opened, closed, type_[1:][opened]
 
 
-class _Boundaries(dict[tuple[str, str], tuple[bool, bool]]):
-    """Whether a phrase ends, and whether one starts, between two labels; computed once per pair."""
-
-    def __missing__(self, pair: tuple[str, str]) -> tuple[bool, bool]:
-        (left, left_type), (right, right_type) = map(split, pair)
-        inside, goes_on = _in_phrase(left, left_type), _in_phrase(right, right_type)
-        breaks = (
-            left_type != right_type
-            or left in CLOSING | _SINGLE
-            or right in OPENING | _SINGLE
-            or not (inside and goes_on)
-        )  # fmt: skip
-        self[pair] = inside and breaks, goes_on and breaks
-        return self[pair]
-
-
 def _in_phrase(prefix: str, type_: str) -> bool:
     return prefix in _PREFIXES or (type_ != "" and prefix not in (OUTSIDE, "."))
 
 
-def _flat(sequences: Iterable[Iterable[str]]) -> list[str]:
-    """Join sequences with an O between them, so that phrases stay within a sequence."""
-    flat: list[str] = []
-    for labels in sequences:
-        flat.extend(labels)
-        flat.append(OUTSIDE)
-    return flat
+def flat(sequences: Iterable[Iterable[str]]) -> list[str]:
+    """Join sequences with an O after each, so that phrases stay within a sequence."""
+    return [label for labels in sequences for label in (*labels, OUTSIDE)]
 
 
 def _count(gold: list[Span], found: list[Span]) -> dict[str, Counts]:

@@ -60,12 +60,6 @@ def score_name(gold: GoldLabels, *, phrases: bool) -> str:
     return "F1" if phrases and gold.complete else "accuracy"
 
 
-def score_report(scores: list[float], gold: GoldLabels | None, *, phrases: bool) -> dict[str, Any]:
-    """The scores on held-out data and the name of their measure, for the report in a model file."""
-    name = {} if gold is None else {"dev_score": score_name(gold, phrases=phrases)}
-    return {"dev_scores": scores, **name}
-
-
 def score_ids(gold: GoldLabels, ids: np.ndarray, names: Sequence[str], *, phrases: bool = False) -> float:
     """The accuracy of predicted labels, given by their positions in `names`; with `phrases`, the F1.
 

@@ -13,8 +13,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from taggers.conlleval import phrases
-from taggers.labels.schemes import OUTSIDE
+from taggers.conlleval import flat, phrases
 
 SAMPLES = 1000
 LEVEL = 95  # per cent of the samples that an interval holds
@@ -65,7 +64,7 @@ def sentence_counts(
             counts[number] = len(labels), len(labels), right
         return counts
     starts = np.array([0, *accumulate(len(labels) + 1 for labels in gold)], np.int64)
-    groups = [set(phrases(_flat(rows))) for rows in (gold, predicted)]
+    groups = [set(phrases(flat(rows))) for rows in (gold, predicted)]
     for column, found in enumerate((*groups, groups[0] & groups[1])):
         places = np.array([start for _, start, _ in found], np.int64)
         counts[:, column] = np.bincount(
@@ -136,10 +135,3 @@ def _interval(score: float, drawn: np.ndarray, sentences: int) -> Interval:
     tail = (100 - LEVEL) / 2
     low, high = np.percentile(drawn, [tail, 100 - tail]).tolist()
     return Interval(score, low, high, len(drawn), sentences)
-
-
-def _flat(rows: Sequence[Sequence[str]]) -> list[str]:
-    flat: list[str] = []
-    for labels in rows:
-        flat += [*labels, OUTSIDE]
-    return flat
