@@ -8,7 +8,6 @@ import warnings
 from corpora.simulators.sportscast import simulate_sportscast
 from semparse.evaluation import score_matches, score_parses
 from semparse.ospas import Ospas
-from semparse.picture import text_picture
 
 
 def demo(*, seed: int = 0) -> None:
@@ -16,7 +15,7 @@ def demo(*, seed: int = 0) -> None:
     bags = simulate_sportscast(600, seed=seed)
     test = simulate_sportscast(300, seed=seed + 1)
     print(
-        "3. Train a semantic parser on 600 comments on a simulated football game\n"
+        "4. Train a semantic parser on 600 comments on a simulated football game\n"
         "   $ structsvm parse train game.jsonl\n\n"
         "   Each comment has the events just before it as candidate meanings; the right one is unknown:\n"
     )
@@ -32,8 +31,9 @@ def demo(*, seed: int = 0) -> None:
         print(f"   choosing the candidate that is meant      {score_matches(parser, test)}\n")
     shown: set[str] = set()
     for bag in test:
-        for parse in parser.parse(bag.text) if bag.gold and len(shown) < 3 else ():
+        gold = bag.gold or ()
+        for parse in parser.parse(bag.text) if gold and len(shown) < 3 else ():
             if parse.mr.rel not in shown and len(parse.mr.args) > 1:
                 shown.add(parse.mr.rel)
-                picture = f"{text_picture(parse)}=> {parse}\n"
-                print("".join(f"   {line}\n" for line in picture.splitlines()))
+                wrong = "" if str(parse) in gold else f"   (wrong: it means {', '.join(gold)})"
+                print(f'   "{bag.text}"\n      => {parse}{wrong}')

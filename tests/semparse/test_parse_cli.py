@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -446,7 +447,9 @@ def test_tagging_does_not_import_the_parser():
 def test_the_demo_parses_sentences(tmp_path):
     done = run("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "lighthouse" in done.stdout
+    assert "lights  the  lamp" in done.stdout
+    assert "[PER Marie Curie] was born in [LOC Warsaw]" in done.stdout
+    assert re.search(r"\[NP .*\] \[VP .*\] \[NP .*\]\.", done.stdout)
     assert "accuracy:" in done.stdout
     assert "=> pass(" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
