@@ -1,5 +1,10 @@
 """Learn from sources of unknown quality instead of gold labels, and find errors in your own labels."""
 
+from taggers.weak.aggregate import Consensus, aggregate
 from taggers.weak.doubts import Doubt, find_label_errors
+from taggers.weak.sources import Source, annotators, collect, function, gazetteer, patterns, regex, teacher
 
-__all__ = ["Doubt", "find_label_errors"]
+__all__ = [
+    "Consensus", "Doubt", "Source", "aggregate", "annotators", "collect", "find_label_errors", "function",
+    "gazetteer", "patterns", "regex", "teacher",
+]  # fmt: skip
