@@ -1,4 +1,4 @@
-"""Who is right: reliabilities of sources without gold labels, by a hidden Markov model.
+"""Who is right: estimate the reliabilities of sources by a hidden Markov model, from their answers alone.
 
 The states are the labels. Each source j answers token t with a symbol that it draws with the probability
 E_j[c, y, symbol], where y is the true label and c says whether its previous answer was part of a phrase: a
@@ -34,7 +34,7 @@ WEAK, STRONG = 1.0, 20.0  # counts of the prior for transitions, and for a label
 
 @dataclass
 class Consensus:
-    """What the sources say together.
+    """The labels that all sources together suggest.
 
     names: the labels. posterior: tokens x names. answered: tokens about which some source says something.
     path: the most probable sequence of labels. expected: for each source how often it probably gave each
