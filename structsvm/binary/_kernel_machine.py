@@ -9,17 +9,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from structsvm._scipy import sparse
 from structsvm.binary._base import BinaryClassifier
 from structsvm.guard import reads
 from structsvm.kernels.functions import (
     GAMMAS,
     Inputs,
+    Kernel,
     PrecomputedInputs,
-    SparseInputs,
     gamma_value,
     is_kernel,
-    kernel_function,
     squared_norms,
 )
 from structsvm.options import option, unchecked, with_options
@@ -119,12 +117,7 @@ class KernelMachine(BinaryClassifier):
         return seed
 
     def _inputs(self, X: Any, gamma: float) -> Inputs:
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(f"a precomputed kernel must be a square matrix, got shape {X.shape}")
-            return PrecomputedInputs(X)
-        function = kernel_function(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
-        return (SparseInputs if sparse.issparse(X) else Inputs)(function, X)
+        return Kernel(self.kernel, gamma, self.degree, self.coef0, self.cache_size).inputs(X)
 
     def _release_batch(self) -> None:
         inputs = self.machine_.rows.inputs

@@ -4,6 +4,7 @@ patterns."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,12 @@ ALL = slice(None)
 ROWS = 1024  # converted at a time
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 GAMMAS = ("scale", "auto")
-Kernel = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
+KernelFunction = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
 
 def kernel_function(
     kernel: str | Callable[[Any, Any], Any], *, gamma: float, degree: int, coef0: float
-) -> Kernel:
+) -> KernelFunction:
     """k(A, B, |A|^2, |B|^2) -> kernel values between rows of A and B, by matrix products."""
     if callable(kernel):
         return lambda a, b, _, __: kernel(a, b)
@@ -128,7 +129,7 @@ class Inputs:
 
     offset = 0  # of slot 0 in `batch`
 
-    def __init__(self, kernel: Kernel, batch: Any) -> None:
+    def __init__(self, kernel: KernelFunction, batch: Any) -> None:
         self.kernel = kernel
         self.dtype = batch.dtype
         self.cost = float(batch.nnz / max(batch.shape[0], 1) if sparse.issparse(batch) else batch.shape[1])
@@ -316,3 +317,29 @@ class PrecomputedInputs(SparseInputs):
 
     def with_support(self, rows: Any, norms: np.ndarray, chosen: Any = ALL) -> np.ndarray:
         return np.ascontiguousarray(dense(rows[:, self.support[: self.n][chosen]]))
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel between inputs, with its options, see `KernelLaRank`; cache_size: megabytes for its values."""
+
+    kernel: str | Callable[[Any, Any], Any]
+    gamma: float
+    degree: int
+    coef0: float
+    cache_size: float
+    eta: float = 1.0
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether X contains the values of the kernel."""
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def inputs(self, X: Any) -> Inputs:
+        """The store of inputs that are rows of X."""
+        if self.is_precomputed:
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(f"a precomputed kernel must be a square matrix, got shape {X.shape}")
+            return PrecomputedInputs(X)
+        function = kernel_function(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+        return (SparseInputs if sparse.issparse(X) else Inputs)(function, X)

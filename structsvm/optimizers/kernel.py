@@ -11,7 +11,7 @@ import numpy as np
 from structsvm._dual import schedules
 from structsvm._dual.kernel import KernelDual
 from structsvm.guard import reads
-from structsvm.kernels.functions import is_kernel
+from structsvm.kernels.functions import Kernel, is_kernel
 from structsvm.machine import Unsupported
 from structsvm.optimizers.base import Optimizer
 from structsvm.optimizers.larank import SCHEDULES, LaRank
@@ -20,7 +20,7 @@ from structsvm.options import option, with_options
 from structsvm.problems.multiclass import Multiclass
 from structsvm.spaces.base import Space
 from structsvm.spaces.gram import GramSpace, check_kernel, gram_space
-from structsvm.spaces.kernel import NO_BATCHES, Kernel, KernelSpace
+from structsvm.spaces.kernel import NO_BATCHES, KernelSpace
 from structsvm.training import Report
 from structsvm.validation import LARGEST
 

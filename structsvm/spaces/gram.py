@@ -11,14 +11,14 @@ import numpy as np
 
 from structsvm._dual.gram import GramDual
 from structsvm._scipy import sparse
-from structsvm.kernels.functions import squared_norms
+from structsvm.kernels.functions import Kernel, squared_norms
 from structsvm.machine import Machine, Patterns
 from structsvm.problem import Problem, same_output
 from structsvm.problems.joint import JointKernelProblem
 from structsvm.problems.multiclass import Multiclass
 from structsvm.problems.sequence.problem import SequenceProblem, Sequences
 from structsvm.spaces.base import Space
-from structsvm.spaces.kernel import Kernel, KernelPatterns
+from structsvm.spaces.kernel import KernelPatterns
 from structsvm.spaces.linear import LINEAR
 from structsvm.validation import check_matrix
 

@@ -2,47 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from structsvm._dual.kernel import KernelDual
-from structsvm._scipy import sparse
-from structsvm.kernels import Inputs, PrecomputedInputs, SparseInputs, kernel_function
+from structsvm.kernels.functions import Kernel
 from structsvm.machine import Machine, Patterns
 from structsvm.problems.multiclass import best_columns
 from structsvm.spaces.base import Space
 from structsvm.validation import check_matrix, check_targets
 
 NO_BATCHES = "the kernel values between two batches are missing; pass all data to fit"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel between inputs, with its options, see `KernelLaRank`; cache_size: megabytes for its values."""
-
-    kernel: str | Callable[[Any, Any], Any]
-    gamma: float
-    degree: int
-    coef0: float
-    cache_size: float
-    eta: float = 1.0
-
-    @property
-    def is_precomputed(self) -> bool:
-        """Whether X contains the values of the kernel."""
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def inputs(self, X: Any) -> Inputs:
-        """The store of inputs that are rows of X."""
-        if self.is_precomputed:
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(f"a precomputed kernel must be a square matrix, got shape {X.shape}")
-            return PrecomputedInputs(X)
-        function = kernel_function(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-        return (SparseInputs if sparse.issparse(X) else Inputs)(function, X)
 
 
 @dataclass(frozen=True)
