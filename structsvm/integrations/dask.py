@@ -258,11 +258,11 @@ class DaskLaRank:
 
     def _settle(self) -> None:
         """Take a snapshot of all shards; the rounds before it are never needed again."""
-        self._snapshot, self._since = (self._ask(_snapshot)[0], self._weights.copy()), []
+        self._snapshot, self._since = (self._ask(ShardLaRank.snapshot)[0], self._weights.copy()), []
 
     def round(self) -> None:
         """Let all shards run one round, and add up what they have learned."""
-        played, (indices, change) = self._ask(_play)
+        played, (indices, change) = self._ask(ShardLaRank.play)
         growth = put_weights(self._weights, indices, self._weights[indices] + change)
         losses = sum(one["losses"] for one in played)
         self.dual_ += losses - self._losses - growth
@@ -307,7 +307,7 @@ class DaskLaRank:
 
     def primal(self) -> float:
         """||w||^2 / 2 plus the sum of C_i xi_i over the data of all shards."""
-        return float(self.weights_ @ self.weights_ / 2 + sum(self._ask(_slack_sum)[0]))
+        return float(self.weights_ @ self.weights_ / 2 + sum(self._ask(ShardLaRank.slack_sum)[0]))
 
     def weight_rows(self, n_rows: int, stride: int, n_labels: int) -> SparseRows:
         """The first rows of w in float32, `stride` weights each; rows beyond the end of w are empty."""
@@ -330,11 +330,11 @@ class DaskLaRank:
         for _ in range(ATTEMPTS):
             try:
                 (begun, answers), self._begun = self._begun, NOTHING_BEGUN
-                if task is not _play or begun != self.rounds:
+                if task is not ShardLaRank.play or begun != self.rounds:
                     # unlike what is scattered, a result survives
                     sent = self.client.submit(_same, (news, replay), pure=False)
                     answers = self._submit(task, self.rounds, sent)
-                if task is _play and (self.rounds + 1) % self.per_epoch:
+                if task is ShardLaRank.play and (self.rounds + 1) % self.per_epoch:
                     self._begun = self.rounds + 1, self._submit(task, self.rounds + 1, answers)
                 each, changes = _joined(gathered(self.client, answers))
                 self._home = [worker for _, worker in each]
@@ -530,15 +530,17 @@ def _on_shard(
     else:
         news, replay = sent[0], copy.deepcopy(sent[1])  # what the network delivers is not aligned
     shard: Any = _SHARDS.pop((key, k), None)  # an error or a second copy of this task finds no half of it
-    repeated = shard is not None and task is _play and shard.played == rounds + 1
+    repeated = shard is not None and task is ShardLaRank.play and shard.played == rounds + 1
     if not repeated and (shard is None or shard.played != rounds):
         if rounds and replay is None:
             return [(None, worker)], None
         shard = _rebuilt(make, data, *(replay or (None, None, [])))
-    answer = shard.last if repeated else task(shard, news)
+    if news is not None and not repeated:
+        shard.adopt(*news)
+    answer = shard.last if repeated else task(shard)
     if key not in _CLOSED:
         _SHARDS[key, k] = shard
-    if task is not _play:
+    if task is not ShardLaRank.play:
         return [(answer, worker)], None
     indices, change = answer["indices"], answer["change"]
     few = {name: value for name, value in answer.items() if name not in ("indices", "change")}
@@ -566,27 +568,9 @@ def _rebuilt(make: Callable[[], Any], data: Any, states: Any, weights: Any, sinc
         shard.rebuild(states[shard.shard], weights)
     for number, news in enumerate(since):
         shard.play()
-        if number < len(since) - 1:  # `task` adopts the last one
+        if number < len(since) - 1:  # `_on_shard` adopts the last one
             shard.adopt(*news)
     return shard
-
-
-def _play(shard: ShardLaRank, news: Any) -> dict[str, Any]:
-    if news is not None:
-        shard.adopt(*news)
-    return shard.play()
-
-
-def _slack_sum(shard: ShardLaRank, news: Any) -> float:
-    if news is not None:
-        shard.adopt(*news)
-    return shard.slack_sum()
-
-
-def _snapshot(shard: ShardLaRank, news: Any) -> dict[str, np.ndarray]:
-    if news is not None:
-        shard.adopt(*news)
-    return shard.snapshot()
 
 
 def _same(data: Any) -> Any:
