@@ -23,6 +23,7 @@ from taggers.commands import evaluate
 from taggers.conlleval import Evaluation
 from taggers.features.documents import document_numbers
 from taggers.formats._columns import Columns
+from taggers.formats.base import FileColumns
 from taggers.formats.sources import read_sentences
 from taggers.labels.files import read_labelled
 from taggers.labels.label_encoding import GoldLabels
@@ -39,7 +40,7 @@ PRUNE = tuple(k / 1000 for k in range(0, 61, 3))
 MOST_MB = 3.4
 SETTINGS: dict[str, Any] = {"cutoff": 2, "classes": {"brown": "spacy:en"}, "class_words": 50_000}
 CARD = Path(__file__).with_name("card_ner.md")
-FILES = {"format": "text", "inputs": [0], "label": -1, "n_columns": 1, "task": "ner"}
+FILES: FileColumns = {"format": "text", "inputs": [0], "label": -1, "n_columns": 1, "task": "ner"}
 
 
 def web(path: Path) -> list[list[Sentence]]:

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from structsvm._dual.blocks import Blocks
 
 
+Inputs = Any  # a data set, as its problem takes it
+Outputs = Any
+Rows = dict[str, Any]  # patterns, as arguments of `Patterns.add_rows`
+Places = slice | np.ndarray
+
+
 class Unsupported(TypeError, ValueError, AttributeError):
     """This kind of machine or problem cannot do what was asked."""
 
@@ -33,7 +39,7 @@ class Patterns(Protocol):
         return 1
 
     @abstractmethod
-    def add(self, X: Any, y: Any) -> np.ndarray:
+    def add(self, X: Inputs, y: Outputs) -> np.ndarray:
         """Store patterns and return their slots. Invalid data raises ValueError, and nothing is stored."""
 
     @abstractmethod
@@ -56,7 +62,7 @@ class Patterns(Protocol):
         return ()
 
     @abstractmethod
-    def rows(self, slots: np.ndarray) -> dict[str, Any]:
+    def rows(self, slots: np.ndarray) -> Rows:
         """The stored patterns, as arguments of `add_rows`."""
 
     @abstractmethod
@@ -101,7 +107,7 @@ class Machine(Protocol):
         """The length of w."""
         return len(self.weights)
 
-    def weights_at(self, places: Any) -> np.ndarray:
+    def weights_at(self, places: Places) -> np.ndarray:
         """Some entries of w: those of a slice or of an array of indices."""
         entries: np.ndarray = self.weights[places]
         return entries

@@ -29,6 +29,7 @@ GIVEN = ()  # in `needs`: any value, if it is given
 SOURCES = {"memory": "", "disk": "--memory", "cluster": "--cluster"}  # of training data, and their flags
 
 Class = TypeVar("Class", bound=type)
+Value = Any  # of an option; its `type` says which
 
 
 @dataclass(frozen=True)
@@ -69,39 +70,39 @@ class Option:
         Name and type of the attribute; `with_options` sets them.
     """
 
-    default: Any
+    default: Value
     help: str
-    defaults: Mapping[str, Any] | None = None
+    defaults: Mapping[str, Value] | None = None
     low: int | None = None
     above: float | None = None
     high: float | None = None
     choices: tuple[str | float, ...] = ()
     optional: bool = False
-    valid: Callable[[str, Any], None] | None = None
+    valid: Callable[[str, Value], None] | None = None
     flag: str = ""
     metavar: str | None = None
     repeatable: bool = False
     kept: bool = True
     fixed_on_resume: bool = False
-    needs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    needs: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
     excludes: tuple[str, ...] = ()
     sources: tuple[str, ...] = tuple(SOURCES)
-    search: tuple[Any, ...] = ()
+    search: tuple[Value, ...] = ()
     kw_only: bool = True
     name: str = ""
     type: type = object
 
     @property
-    def initial(self) -> Any:
+    def initial(self) -> Value:
         """The default of the constructor; None means that the estimator chooses."""
         return self.default if self.defaults is None else None
 
-    def value(self, *kinds: str) -> Any:
+    def value(self, *kinds: str) -> Value:
         """The default for the first of these kinds that has its own."""
         own = self.defaults or {}
         return next((own[kind] for kind in kinds if kind in own), self.default)
 
-    def works(self, settings: Mapping[str, Any], given: Iterable[str]) -> bool:
+    def works(self, settings: Mapping[str, Value], given: Iterable[str]) -> bool:
         """Whether the option has an effect with these settings, or this cannot be known from them."""
         return (
             not self.needs
@@ -111,14 +112,14 @@ class Option:
             )
         )
 
-    def fits(self, value: Any) -> bool:
+    def fits(self, value: Value) -> bool:
         """Whether a value has the right type; a NumPy scalar counts as the number that it holds."""
         value = _plain(value)
         if isinstance(value, bool):
             return self.type in (bool, object)
         return isinstance(value, (int, float) if self.type is float else self.type)
 
-    def check(self, value: Any) -> None:
+    def check(self, value: Value) -> None:
         """Raise ValueError for a value of the wrong type or out of range."""
         if value is None and (self.optional or self.initial is None):
             return
@@ -133,7 +134,7 @@ class Option:
         elif not self.fits(value):
             raise ValueError(f"{self.name} must be {KINDS[self.type]}, got {value!r}")
 
-    def _check_number(self, value: Any) -> None:
+    def _check_number(self, value: Value) -> None:
         number = _plain(value)
         right = isinstance(number, Integral if self.type is int else Real) and not isinstance(number, bool)
         low = self.above if self.low is None else self.low

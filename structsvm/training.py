@@ -9,7 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -68,22 +68,22 @@ class Learner(Protocol):
         """Why the last pass is not enough and what to do; empty if the number of passes is the only limit."""
 
 
-class Pass(NamedTuple):
+class Pass(NamedTuple, Generic[W]):
     """A record that the callbacks of `passes` receive after each pass.
 
     epoch: the number of the pass, from 0. score: of this pass; nan if nothing is scored. is_best: whether the
     score is higher than those of all passes before. report: the `Report` so far, with this pass.
     """
 
-    learner: Any
+    learner: Learner
     epoch: int
     score: float
     is_best: bool
-    report: Report[Any]
+    report: Report[W]
 
 
 # A callback returns a true value to end the training; an exception is an error, and reaches the caller.
-PassCallback = Callable[[Pass], Any]
+PassCallback = Callable[[Pass[W]], object]
 
 
 @dataclass
@@ -121,7 +121,7 @@ def passes(
     epochs: int,
     score: Callable[[], tuple[float, W]] | None = None,
     patience: int | None = None,
-    callbacks: Iterable[PassCallback] = (),
+    callbacks: Iterable[PassCallback[W]] = (),
     report: Report[W] | None = None,
 ) -> Report[W]:
     """Make passes over the data of a learner, until one of the reasons of `Report.ended` ends them.
@@ -171,7 +171,7 @@ def passes(
     return report
 
 
-def wants_primal(callback: Any) -> bool:
+def wants_primal(callback: object) -> bool:
     """Whether the attribute `primal` of a callback is true: it wants the primal at the end of each pass."""
     return bool(getattr(callback, "primal", False))
 
@@ -179,7 +179,7 @@ def wants_primal(callback: Any) -> bool:
 def _make_pass(
     learner: Learner,
     score: Callable[[], tuple[float, W]] | None,
-    callbacks: list[PassCallback],
+    callbacks: list[PassCallback[W]],
     report: Report[W],
 ) -> None:
     ended, value, is_best = learner.epoch(), np.nan, False

@@ -28,6 +28,7 @@ from taggers.features.extract import (
 from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.space import FeatureSpace
 from taggers.formats._columns import Columns
+from taggers.formats.base import FileColumns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import by_label
 from taggers.labels.parts import values
@@ -62,7 +63,7 @@ class TaggerModel:
     temperature: float = 1.0
     likelihood: bool = False
     bias: dict[str, float] = field(default_factory=dict)
-    files: dict[str, Any] = field(default_factory=dict)
+    files: FileColumns = field(default_factory=FileColumns)
     report: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     state: dict[str, np.ndarray] | None = None

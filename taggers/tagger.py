@@ -102,12 +102,12 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         with training(self):
             return self._fit(MemorySource(X, y, sample_weight), X_dev, y_dev)
 
-    def fit_source(self, source: Source, X_dev: Any = None, y_dev: Any = None) -> Self:
+    def fit_source(self, source: Source[Any, Any], X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train on data in memory, in a file that is larger than memory, or on a cluster; see `fit`."""
         with training(self):
             return self._fit(source, X_dev, y_dev)
 
-    def _fit(self, source: Source, X_dev: Any, y_dev: Any) -> Self:
+    def _fit(self, source: Source[Any, Any], X_dev: Any, y_dev: Any) -> Self:
         settings = options.checked_settings(self, source.kind, scored=X_dev is not None)
         facts = source.survey(self.TASK)
         settings = with_shards(settings, facts.sentences) if source.kind == "memory" else settings

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from taggers.formats.base import FileColumns
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.labels.parts import JOINT, values
@@ -51,16 +52,18 @@ def labels_in(sentence: TokenList, fields: Sequence[str]) -> list[str | None]:
     return [None if any(map(str.__eq__, row, map(str, absent))) else JOINT.join(row) for row in rows]
 
 
-def file_columns(fields: Sequence[str], task: str) -> dict[str, Any]:
+def file_columns(fields: Sequence[str], task: str) -> FileColumns:
     """The columns of a CoNLL-U file with these fields, for `TaggerModel.files`."""
-    columns = {
+    columns: FileColumns = {
         "format": CONLLU.name, "inputs": [CONLLU.words], "label": COLUMN[fields[0]],
         "n_columns": CONLLU.n_columns, "task": task,
     }  # fmt: skip
-    return columns if len(fields) == 1 else columns | {"parts": list(fields)}
+    if len(fields) > 1:
+        columns["parts"] = list(fields)
+    return columns
 
 
-def filled(sentence: TokenList, labels: Sequence[str], columns: dict[str, Any]) -> TokenList:
+def filled(sentence: TokenList, labels: Sequence[str], columns: FileColumns) -> TokenList:
     """A copy of a sentence whose words have these labels, in the fields of a model's training file."""
     from conllu.parser import parse_dict_value
 

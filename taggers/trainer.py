@@ -192,7 +192,7 @@ def train(
     *,
     score: HeldOut | None = None,
     report: Report[SparseRows] | None = None,
-    callbacks: Iterable[PassCallback] = (),
+    callbacks: Iterable[PassCallback[SparseRows]] = (),
     figures: Callable[[Any], dict[str, Any]],
 ) -> TaggerModel:
     """Make passes with a learner; return the model with the best weights, or the last ones without a score.

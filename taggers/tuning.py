@@ -94,7 +94,7 @@ def rival_settings(tagger: SequenceTagger) -> Values:
 
 
 def fit_rivals(
-    tagger: SequenceTagger, source: Source, X_dev: Any, y_dev: Any, *, keep_state: bool = False
+    tagger: SequenceTagger, source: Source[Any, Any], X_dev: Any, y_dev: Any, *, keep_state: bool = False
 ) -> SequenceTagger:
     """Train a tagger and, if it has `rival_settings`, another one with them; return the better one.
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
-from structsvm.machine import Machine, Patterns, Unsupported
+from structsvm.machine import Inputs, Machine, Outputs, Patterns, Unsupported
 from structsvm.problem import Problem
 
 
@@ -32,13 +31,13 @@ class Space(ABC):
         """A machine that has learned nothing, w = 0, for the patterns of a store of this space."""
 
     @abstractmethod
-    def predict(self, problem: Problem, machine: Machine, X: Any) -> Any:
+    def predict(self, problem: Problem, machine: Machine, X: Inputs) -> Outputs:
         """argmax_y <w, Phi(x, y)> for each pattern, with the w of a machine of this space."""
 
-    def checked(self, problem: Problem, X: Any) -> Any:
+    def checked(self, problem: Problem, X: Inputs) -> Inputs:
         """The rows of X for `scores`, as a matrix of the width of the training data."""
         raise Unsupported(f"{type(problem).__name__} has no decision_function; use predict")
 
-    def scores(self, problem: Problem, machine: Machine, X: Any) -> np.ndarray:
+    def scores(self, problem: Problem, machine: Machine, X: Inputs) -> np.ndarray:
         """<w, Phi(x, y)> for each checked row, with a column for each class."""
         raise Unsupported(f"{type(problem).__name__} has no decision_function; use predict")

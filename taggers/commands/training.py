@@ -131,7 +131,7 @@ def _score_saved(output: str | Path, held_out: Columns, gold: GoldLabels, callba
 @contextmanager
 def _source(
     kind: str, files: list[str | Path], to: TrainOptions, **reading: Any
-) -> Iterator[tuple[Source, list[Labelled]]]:
+) -> Iterator[tuple[Source[Any, Any], list[Labelled]]]:
     """The training data, where the options say that they are; in memory, also the data of each file."""
     if kind == "memory":
         parts = read_files(files, **reading, sets=True)
@@ -155,7 +155,7 @@ def _source(
 
 
 def _resume(
-    tagger: SequenceTagger, source: Source, parts: Sequence[Labelled], held_out: list[Any],
+    tagger: SequenceTagger, source: Source[Any, Any], parts: Sequence[Labelled], held_out: list[Any],
     to: TrainOptions, output: str | Path, *, schemes: bool,
 ) -> None:  # fmt: skip
     assert isinstance(source, MemorySource)  # by the table of options

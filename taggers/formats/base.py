@@ -7,8 +7,8 @@ the module's name to `taggers.formats.NAMES`. Nothing else in the project compar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from taggers.formats._scan import find_last_boundary
 from taggers.labels import schemes
@@ -16,8 +16,25 @@ from taggers.labels import schemes
 if TYPE_CHECKING:
     import numpy as np
 
+    from taggers.features._table import KeyTable
     from taggers.formats._columns import Columns
     from taggers.formats.files import Opened
+
+
+class FileColumns(TypedDict, total=False):
+    """The format and columns of the training file of a model, which says how other files are read.
+
+    inputs, label: the columns of the inputs and of the labels (the first one of several), counted from 0.
+    parts: the names of several label columns. header: of the label column in a table.
+    """
+
+    format: str
+    inputs: list[int]
+    label: int
+    n_columns: int
+    parts: list[str]
+    header: str
+    task: str
 
 
 class Layer(NamedTuple):
@@ -84,7 +101,7 @@ class Format(ABC):
         """Return the format of a file with these first lines: this one, or one that knows its columns."""
         return self
 
-    def of_model(self, files: Mapping[str, Any]) -> Format:
+    def of_model(self, files: FileColumns) -> Format:
         """Return the format for a model whose training file is described by `files`."""
         return self
 
@@ -135,7 +152,7 @@ class Format(ABC):
         return self.names[column] if self.names else f"{column} (counted from 0)"
 
     def features(
-        self, columns: Columns, table: Any, *, grow: bool = False
+        self, columns: Columns, table: KeyTable, *, grow: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Return the rows, token_ptr and values of ready features (values: None if all are 1).
 

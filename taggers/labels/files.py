@@ -13,7 +13,7 @@ from structsvm.files.errors import DataError
 from taggers.features.documents import document_starts
 from taggers.formats import AUTO
 from taggers.formats._columns import Columns
-from taggers.formats.base import Format
+from taggers.formats.base import FileColumns, Format
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.csv import TableFormat
@@ -34,10 +34,10 @@ class Labelled(NamedTuple):
         """The position of the first label column, which is the number of input columns."""
         return self.columns.width - self.gold.n_columns
 
-    def file_columns(self, task: str) -> dict[str, Any]:
+    def file_columns(self, task: str) -> FileColumns:
         """Describe the file for `TaggerModel.files`: its format and columns."""
         columns, place = self.columns, self.place
-        files = {
+        files: FileColumns = {
             "format": columns.format.name, "inputs": list(columns.wanted[:place]),
             "label": columns.wanted[place], "n_columns": columns.n_columns, "task": task,
         }  # fmt: skip
@@ -146,7 +146,7 @@ def _chosen(
 
 
 def read_alike(
-    path: str | Path, like: dict[str, Any], name: str, encoding: str = "utf-8", *, sets: bool = False
+    path: str | Path, like: FileColumns, name: str, encoding: str = "utf-8", *, sets: bool = False
 ) -> Labelled:
     """Read held-out or more training data, which must have the columns of the training file.
 
@@ -162,6 +162,7 @@ def read_alike(
         found = opened.format
     if other and not kind.ready:
         return _read_converted(path, found, kind, like, encoding)
+    labels: list[int | str]
     labels = [COLUMN[part] for part in like.get("parts", ())] or [like["label"]]
     # All formats of documents have the same columns.
     format = AUTO if isinstance(kind, RecordFormat) else like["format"]
@@ -180,7 +181,7 @@ def read_alike(
 
 
 def _read_converted(
-    path: str | Path, format: Format, kind: Format, like: dict[str, Any], encoding: str
+    path: str | Path, format: Format, kind: Format, like: FileColumns, encoding: str
 ) -> Labelled:
     """Read held-out data in columns for a model of documents, or the other way round."""
     if len(like["inputs"]) > 1 or like.get("parts"):

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from structsvm.files import SparseRows
 from structsvm.training import Learner, Pass, Report
+from taggers.formats.base import FileColumns
 from taggers.labels.label_encoding import inner_labels
 from taggers.labels.schemes import Triple
 from taggers.model import TaggerModel
 from taggers.online import Fitted
 
 Settings = Mapping[str, Any]
+Sentences = Any  # as `SequenceTagger.fit` takes them
+Data = TypeVar("Data")  # a data set, or a part of it, as the learner takes it
+L = TypeVar("L", bound=Learner)
 
 
 @dataclass(frozen=True)
@@ -30,22 +34,22 @@ class Facts:
     sentences: int
     tokens: int
     labels: list[str] = field(default_factory=list)
-    columns: dict[str, Any] = field(default_factory=dict)
+    columns: FileColumns = field(default_factory=FileColumns)
     name: str = ""
 
     def of(self, task: str) -> Facts:
         """The same data, to be used for this task."""
-        return replace(self, columns={**self.columns, "task": task})
+        return replace(self, columns=FileColumns(**{**self.columns, "task": task}))
 
 
-class Source:
+class Source(Generic[Data, L]):
     """Labelled sentences to train on; `SequenceTagger.fit_source` calls the methods in this order.
 
     A source can be used again for another model.
     """
 
     kind: ClassVar[str]  # one of `structsvm.options.SOURCES`
-    X: Any = None  # the sentences, if they are in memory: word classes are learned from them
+    X: Sentences = None  # the sentences, if they are in memory: word classes are learned from them
 
     def survey(self, task: str) -> Facts:
         """Read the data once.
@@ -54,7 +58,7 @@ class Source:
         """
         raise NotImplementedError
 
-    def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterable[Any]:
+    def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterable[Data]:
         """The data, encoded for a model, as its learner takes them: in memory, on disk or on workers.
 
         Requires: the model is new and fits the facts.
@@ -63,22 +67,22 @@ class Source:
         """
         raise NotImplementedError
 
-    def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Any]) -> Learner:
+    def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Data]) -> L:
         """A learner of the weights of the model; it has made no pass, or those of a checkpoint."""
         raise NotImplementedError
 
-    def report(self, learner: Any) -> Report[SparseRows]:
+    def report(self, learner: L) -> Report[SparseRows]:
         """The report to continue: that of a checkpoint, or an empty one."""
         return Report()
 
-    def keep(self, done: Pass) -> None:
+    def keep(self, done: Pass[SparseRows]) -> None:
         """Save a pass that has been scored, if there is a checkpoint."""
 
-    def figures(self, learner: Any) -> dict[str, Any]:
+    def figures(self, learner: L) -> dict[str, Any]:
         """More figures for the report of the model, after the last pass."""
         return {}
 
-    def fitted(self, model: TaggerModel, settings: Settings, learner: Any) -> Fitted:
+    def fitted(self, model: TaggerModel, settings: Settings, learner: L) -> Fitted:
         """The trained model; if the data were in memory, it can learn more."""
         return Fitted(model, settings)
 

@@ -59,7 +59,7 @@ class Share:
         )  # fmt: skip
 
 
-class ClusterSource(Source):
+class ClusterSource(Source[Future, DaskLaRank]):
     """Labelled files that the workers of a cluster read, or partitions that they hold.
 
     parts: files or patterns such as part-*.conll.gz, which every worker must be able to read; or a Dask bag
@@ -141,8 +141,9 @@ class ClusterSource(Source):
         weights = None if best is None else SparseRows.from_vector(best, n_rows, self._stride, self._width)
         return Report(learner.epochs_done, scores.tolist(), weights)
 
-    def keep(self, done: Pass) -> None:
+    def keep(self, done: Pass[SparseRows]) -> None:
         learner, report = done.learner, done.report
+        assert isinstance(learner, DaskLaRank)
         if report.weights is not None:
             learner.notes["best"] = report.weights.dense(self._stride).reshape(-1)
             learner.notes["scores"] = np.array(report.scores)

@@ -28,6 +28,7 @@ from taggers.features._extract import count_rows, remap
 from taggers.features.extract import KeyTable, concatenate, encode
 from taggers.features.feature_names import feature_names
 from taggers.features.word_classes import add_words
+from taggers.formats.base import FileColumns
 from taggers.labels._labels import Labels
 from taggers.labels.files import Labelled, paths_of, read_labelled_parts
 from taggers.model import TaggerModel
@@ -70,7 +71,7 @@ class Slice:
         return self.path.with_suffix(".state.npz")
 
 
-class DiskSource(Source):
+class DiskSource(Source[Slice, "DiskLaRank"]):
     """Labelled files of any size, to train on in about `memory` bytes.
 
     reading: the options of `read_labelled_parts`.
@@ -96,7 +97,7 @@ class DiskSource(Source):
         triples: Counter[Any] = Counter()
         names: set[str] = set()
         sentences = tokens = 0
-        alike: dict[str, Any] = {}
+        alike = FileColumns()
         for part in self._parts():
             columns, gold = part
             alike = alike or part.file_columns("")

@@ -13,6 +13,7 @@ from taggers.features.extract import KeyTable, as_columns, first_token, has_own_
 from taggers.features.feature_names import feature_names
 from taggers.features.word_classes import add_words
 from taggers.formats._columns import Columns
+from taggers.formats.base import FileColumns
 from taggers.labels.candidates import seen_labels
 from taggers.labels.files import Labelled
 from taggers.labels.label_encoding import GoldLabels
@@ -34,16 +35,16 @@ def as_sentences(X: Any) -> Any:
     return [as_tokens(sentence) for sentence in X]
 
 
-def as_labelled(X: Any, y: Any, task: str = "") -> tuple[Any, Any, dict[str, Any]]:
+def as_labelled(X: Any, y: Any, task: str = "") -> tuple[Any, Any, FileColumns]:
     """X as sentences, y, and the columns for `TaggerModel.files` if the sentences are TokenLists.
 
     For TokenLists, y can name the field of the labels, or several fields whose values a label joins.
     """
     if isinstance(X, Columns) or not isinstance(X, Iterable):
-        return as_sentences(X), y, {}
+        return as_sentences(X), y, FileColumns()
     X = list(X)
     if not X or not is_token_list(X[0]) or not names_fields(y):
-        return as_sentences(X), y, {}
+        return as_sentences(X), y, FileColumns()
     fields = fields_of(y)
     return as_sentences(X), [labels_in(sentence, fields) for sentence in X], file_columns(fields, task)
 
@@ -75,7 +76,7 @@ def input_width(X: Any, gold: GoldLabels) -> int:
     return len(first) - has_own_features(first) if isinstance(first, tuple) else 1
 
 
-class MemorySource(Source):
+class MemorySource(Source[Dataset, Optimizer]):
     """Sentences in memory, with their labels; X and y are those of `SequenceTagger.fit`.
 
     file: the file that they were read from, if its columns shall be kept in the model.
@@ -99,7 +100,7 @@ class MemorySource(Source):
         n_tokens = int(self.gold.sentence_ptr[-1])
         facts = Facts(input_width(self.X, self.gold), self.gold.triples(), n_sentences(self.X), n_tokens)
         if self.file is None:
-            return replace(facts, columns=self._columns | {"task": task} if self._columns else {})
+            return replace(facts, columns=self._columns).of(task) if self._columns else facts
         return replace(facts, columns=self.file.file_columns(task), name=self.file.columns.name)
 
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterator[Dataset]:

@@ -19,6 +19,7 @@ from spacy.vocab import Vocab
 from structsvm.integrations.spacy import EstimatorPipe
 from structsvm.validation import MOST, MOST_BEST, check_count, check_number
 from taggers.formats._columns import Columns
+from taggers.formats.base import FileColumns
 from taggers.formats.registry import FORMATS
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline, open_model
@@ -367,7 +368,7 @@ class SequencePipe(EstimatorPipe):
         self.saved = settings
         return self
 
-    def _files(self) -> dict[str, Any]:
+    def _files(self) -> FileColumns:
         """Return the columns that the command line reads and predicts with a model trained here."""
         return {}
 

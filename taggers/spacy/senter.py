@@ -15,6 +15,7 @@ from spacy.training import Example
 from spacy.util import registry
 
 from structsvm.integrations.spacy import factory
+from taggers.formats.base import FileColumns
 from taggers.formats.conllu_text import LABELS, OUTSIDE
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline
@@ -146,7 +147,7 @@ class StructSVMSenter(StructSVMTagger):
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
         return {} if self.scorer is None else dict(self.scorer(examples, **kwargs))
 
-    def _files(self) -> dict[str, Any]:
+    def _files(self) -> FileColumns:
         template = self.model.model_.space.template
         assert template is not None
         return {"format": "columns", "inputs": list(range(template.width)), "label": -1, "task": self.TASK}

@@ -19,6 +19,7 @@ from spacy.util import registry
 from spacy.vocab import Vocab
 
 from structsvm.integrations.spacy import factory
+from taggers.formats.base import FileColumns
 from taggers.formats.conllu import COLUMN, FORMAT
 from taggers.formats.registry import FORMATS
 from taggers.labels.parts import values
@@ -194,14 +195,16 @@ class StructSVMTagger(SequencePipe):
             return {}
         return dict(self.scorer(examples, attributes=self.attributes, **kwargs))
 
-    def _files(self) -> dict[str, Any]:
+    def _files(self) -> FileColumns:
         column = {attribute: COLUMN[name] for name, attribute in CONLLU.items()}
         if not column.keys() >= {*self.columns, *self.attributes}:
             return {}
         inputs, labels = ([column[name] for name in names] for names in (self.columns, self.attributes))
-        files = {"format": FORMAT.name, "inputs": inputs, "label": labels[0]}
+        files: FileColumns = {"format": FORMAT.name, "inputs": inputs, "label": labels[0]}
         files["task"] = self.TASK or self.TAGGER.TASK
-        return files if len(labels) == 1 else {**files, "parts": [FORMAT.names[k] for k in labels]}
+        if len(labels) > 1:
+            files["parts"] = [FORMAT.names[k] for k in labels]
+        return files
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "target": "|".join(self.attributes)}
