@@ -29,6 +29,16 @@ class Word(NamedTuple):
     start: int
     end: int
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The constants that a number or time spells."""
+        return (self.text, self.text.zfill(5)) if self.form in (NUMBER_FORM, TIME_FORM) else ()
+
+    @property
+    def exact(self) -> str:
+        """The form, or the number or time itself."""
+        return self.text if self.values else self.form
+
 
 class Words:
     """Reads sentences, given the constants of a schema and how often each word occurred so far."""

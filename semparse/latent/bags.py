@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -22,6 +22,7 @@ MOST_COMBINED = 5_000  # ways to choose candidates for several clauses; larger c
 MOST_ESTIMATED = 3  # meanings of a sentence, if their number is not given
 SEVERAL, LEAST_SEVERAL = 0.09, 3  # a share of the sentences, and their number; logs without any: up to 0.08
 PARAPHRASED = 0.8  # of the sentences with a word must be able to mean a constant that it paraphrases
+MORE = 4.0  # standard deviations by which a constant comes with a number more often than by chance
 MOST = 0.5  # of the constants of a slot: such a constant needs no word
 Meanings = tuple[MR, ...]  # of one sentence; none: it means nothing
 
@@ -39,14 +40,56 @@ def symbols_of(model: LatentModel, words: list[Word], meanings: Sequence[Meaning
 
     A constant of an open type counts as its type where words spell it.
     """
-    texts = {word.text for word in words}
+    texts = {text for word in words for text in (word.text, *word.values)}
     return [[open_symbols(model, mr, texts) for mr in some] or [[NULL]] for some in meanings]
+
+
+def forms_of(model: LatentModel, words: list[Word], bag: Iterable[MR]) -> list[str]:
+    """The words as the alignment counts them: a number that names a constant, as in "aisle 3", counts as
+    itself, unless it is the value of a candidate."""
+    naming = model.naming | model.alignment.counts.keys()
+    if not any(word.values and word.text in naming for word in words):
+        return [word.form for word in words]
+    values, _ = _constants(model, bag)
+    return [
+        word.exact if word.text in naming and values.isdisjoint(word.values) else word.form for word in words
+    ]
+
+
+def _constants(model: LatentModel, bag: Iterable[MR]) -> tuple[set[str], set[str]]:
+    """The constants in slots of open types, and the others."""
+    found: tuple[set[str], set[str]] = set(), set()
+    for mr in bag:
+        for inner in mr.relations():
+            for arg, kind in zip(inner.args, model.schema.relations[inner.rel].slots, strict=False):
+                if isinstance(arg, str):
+                    found[kind not in model.schema.patterns].add(arg)
+    return found
+
+
+def find_naming(model: LatentModel, read: list[list[Word]], bags: Sequence[list[MR]]) -> None:
+    """Numbers that name constants: a constant comes with them too often, in bags without their value."""
+    model.naming = set()
+    if not any(word.values for words in read for word in words):
+        return
+    together, said, among = Counter[tuple[str, str]](), Counter[str](), Counter[str]()
+    for words, bag in zip(read, bags, strict=True):
+        values, others = _constants(model, bag)
+        texts = {word.text for word in words if word.values and values.isdisjoint(word.values)}
+        said.update(texts)
+        among.update(others)
+        together.update((text, constant) for text in texts for constant in others)
+    for (text, constant), n in together.items():
+        share = among[constant] / len(bags)
+        expected = said[text] * share
+        if n > expected + MORE * (expected * (1 - share)) ** 0.5:
+            model.naming.add(text)
 
 
 def posteriors_of(
     model: LatentModel, words: list[Word], meanings: Sequence[Meanings], outside: float = -np.inf
 ) -> np.ndarray:
-    forms = [word.form for word in words]
+    forms = forms_of(model, words, (mr for some in meanings for mr in some))
     return model.alignment.posteriors(forms, symbols_of(model, words, meanings), outside)
 
 
@@ -76,13 +119,7 @@ def find_paraphrases(model: LatentModel, read: list[list[Word]], bags: Sequence[
     for words, bag in zip(read, bags, strict=True):
         texts = {word.text for word in words}
         count.update(texts)
-        constants = {
-            arg
-            for mr in bag
-            for inner in mr.relations()
-            for arg, kind in zip(inner.args, model.schema.relations[inner.rel].slots, strict=False)
-            if kind in model.schema.patterns and isinstance(arg, str) and not is_spelled(arg, texts)
-        }
+        constants = {arg for arg in _constants(model, bag)[0] if not is_spelled(arg, texts)}
         together.update((arg, text) for arg in constants for text in texts)
     model.paraphrases = {}
     for (arg, text), n in together.items():
@@ -143,7 +180,11 @@ def find_silent(
     known, missed = Counter[tuple[str, int, str]](), Counter[tuple[str, int, str]]()
     for words, several, chances in zip(read, meanings, posteriors, strict=True):
         sayable = {
-            s for word in words for s, p in model.alignment.share(word.form).items() if p >= LEAST_SHARE
+            s
+            for word in words
+            for form in {word.form, word.exact}
+            for s, p in model.alignment.share(form).items()
+            if p >= LEAST_SHARE
         }
         sayable.update(s for word in words for s in model.words.spelled.get(word.text, ()))
         for mr in several[int(np.argmax(chances))]:

@@ -19,6 +19,7 @@ from structsvm.files import codec
 LEAST_SHARE = 0.1  # of a word's counts that a symbol must have for the word to stand for it
 CLASS_SHARE = 0.4  # of a word's counts that constants of one type must have for the word to be of that class
 SURE_SHARE = 0.5  # a word whose best constant has less is decided by the rest of the sentence, too
+ENOUGH = 2  # counts of a number with a constant that it names
 MANY = 4  # words of a copied name; longer ones have the same feature
 LONGEST_NAME = 60  # characters of an open constant: some regular expressions take long on longer ones
 MOST_WORDS = 64  # of a sentence in a chart; of longer ones, those that most likely stand for something
@@ -199,6 +200,16 @@ class Viewer:
             self._known[word] = list(mentions.items()), f"<{best}>" if known else None
         return self._known[word]
 
+    def _numbered(self, word: Word) -> list[tuple[str, float]]:
+        """The constants of closed types that a number names, such as the 3 of "aisle 3"."""
+        if not word.values:
+            return []
+        share, counts = self.alignment.share(word.text), self.alignment.counts.get(word.text, {})
+        found = {s: float(np.log(p)) for s, p in share.items() if p >= LEAST_SHARE and counts[s] >= ENOUGH}
+        for symbol in self.words.spelled.get(word.text, ()):
+            found.setdefault(symbol, float(np.log(LEAST_SHARE)))
+        return [(s, p) for s, p in found.items() if s in self.grammar.type_of and not self.grammar.copied(s)]
+
     def view(self, x: list[str], *, grow: bool, sure: frozenset[str] = frozenset()) -> View:
         words = self._telling(self.words.read(x))
         looked = [self._lookup(word.form) for word in words]
@@ -208,7 +219,7 @@ class Viewer:
                 i, i + 1, symbol, symbol, share, symbol in spelled.get(i, ()) or share >= np.log(SURE_SHARE)
             )
             for i, (found, _) in enumerate(looked)
-            for symbol, share in found
+            for symbol, share in (*found, *self._numbered(words[i]))
             if symbol in self.tables.constants.labels
         ]
         if sure:
@@ -222,7 +233,7 @@ class Viewer:
         channels = self._channels(
             forms, edged, named, {m.start for m in mentions if m.end == m.start + 1}, grow
         )
-        lexical = [self._lexical(mention, forms, grow) for mention in mentions]
+        lexical = [self._lexical(mention, forms, words[mention.start].exact, grow) for mention in mentions]
         relations = self.tables.relations.labels
         own = [
             (i, relations[symbol], self.prior * share)
@@ -311,14 +322,14 @@ class Viewer:
             found["right"].append(rows(tables.roles, right))
         return found
 
-    def _lexical(self, mention: Mention, forms: list[str], grow: bool) -> tuple[Any, ...]:
-        names = self._constant_features(forms, mention)
+    def _lexical(self, mention: Mention, forms: list[str], exact: str, grow: bool) -> tuple[Any, ...]:
+        names = self._constant_features(forms, mention, exact)
         column = self.tables.constants.labels[mention.label]
         rows = self.tables.constants.rows(names, grow=grow)
         meaning = meaning_of(mention.value)
         return mention.start, mention.end, column, column, meaning, self.prior * mention.share, rows
 
-    def _constant_features(self, x: list[str], mention: Mention) -> list[str]:
+    def _constant_features(self, x: list[str], mention: Mention, word: str) -> list[str]:
         """The word and its neighbours; where the word leaves it open, any word of the sentence."""
         i, j = mention.start, mention.end
         left = x[i - 1] if i else "^"
@@ -328,7 +339,6 @@ class Viewer:
             known = "word" if any(word in self.alignment.counts for word in x[i:j]) else "new"
             names = ["copied", f"copied {min(j - i, MANY)}", f"copied {known}"]
             return [*names, f"l {left}", f"r {right}"] if neighbours else names
-        word = x[i]
         names = [f"w {word}"]
         if neighbours:
             names += [f"l {left} {word}", f"r {word} {right}"]

@@ -59,6 +59,13 @@ class Grammar:
     def types_of(self, constant: str) -> list[str]:
         return [kind for kind, symbols in self.schema.types.items() if constant in symbols]
 
+    def copied(self, constant: str) -> bool:
+        """Whether an open type spells a constant."""
+        patterns = self.schema.patterns
+        return any(
+            kind in patterns and patterns[kind].fullmatch(constant) for kind in self.types_of(constant)
+        )
+
     def alike(self, constants: Collection[str]) -> set[str]:
         """The other constants of the types of these."""
         types = {kind for constant in constants for kind in self.types_of(constant)}

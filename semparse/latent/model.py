@@ -93,6 +93,7 @@ class LatentModel:
         self.memory: list[tuple[list[str], list[MR]]] = []
         self.silent: dict[tuple[str, int], list[str]] = {}  # constants that words often do not name
         self.paraphrases: dict[str, set[str]] = {}  # of constants of open types; only for training
+        self.naming: set[str] = set()  # numbers that name constants; later the alignment knows them
         self.styles: dict[str, str] = {}  # of open types, see `names.STYLES`
         self.forget()
 

@@ -15,9 +15,11 @@ from semparse.latent import solvers
 from semparse.latent.bags import (
     aligned,
     alternatives,
+    find_naming,
     find_paraphrases,
     find_silent,
     find_styles,
+    forms_of,
     posteriors_of,
     symbols_of,
     with_clauses,
@@ -44,7 +46,8 @@ def fit(
     find_styles(model, X, bags)
     read = [model.words.read(x) for x in X]
     find_paraphrases(model, read, bags)
-    forms = [[word.form for word in words] for words in read]
+    find_naming(model, read, bags)
+    forms = [forms_of(model, words, bag) for words, bag in zip(read, bags, strict=True)]
     model.trusted = model.given_nothing == 0 or all(len(bag) <= 1 for bag in bags)
     single = [alternatives(bag, 1, trusted=model.trusted) for bag in bags]
     symbols = [[flat[0] for flat in symbols_of(model, *pair)] for pair in zip(read, single, strict=True)]
@@ -75,7 +78,7 @@ def learn(model: LatentModel, x: list[str], bag: list[MR], rng: np.random.Genera
     words = model.words.read(x)
     alone = model.trusted or len(bag) == 1  # one candidate in `partial_fit` is an answer
     single = [flat[0] for flat in symbols_of(model, words, alternatives(bag, 1, trusted=alone))]
-    model.alignment.see([word.form for word in words], single)
+    model.alignment.see(forms_of(model, words, bag), single)
     again = rng.integers(len(model.memory), size=min(model.reprocess, len(model.memory)))
     model.grammar.add_rows()
     for tokens, candidates in [(x, bag), *[model.memory[i] for i in again]]:

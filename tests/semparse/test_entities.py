@@ -144,3 +144,27 @@ def test_the_places_of_words_are_those_of_the_text():
     assert list(words) == ["don", "t", "call", "o", "neil", "'s", "at", "7:30", "or", "+1,200", "x", "c++"]
     assert [text[a:b].lower() for a, b in words.spans] == list(words)
     assert original(words, 3, 6) == "O'Neil's"
+
+
+def test_a_number_can_be_part_of_a_name_and_a_value():
+    """The 3 of "aisle 3" names A3, though "order 3 lamps" copies a number."""
+    rng = random.Random(1)
+    names = {str(n): f"A{n}" for n in range(1, 7)}
+    data = []
+    for _ in range(240):
+        n, goods = rng.randint(1, 6), rng.choice(["lamps", "tables", "chairs"])
+        data.append(
+            rng.choice(
+                [
+                    (f"sweep aisle {n}", f"clean({names[str(n)]})"),
+                    (f"put the {goods} in row {n}", f"move({goods}, {names[str(n)]})"),
+                    (f"order {n + 4 * n} {goods}", f"order({5 * n}, {goods})"),
+                    (f"get {n} more {goods}", f"order({n}, {goods})"),
+                ]
+            )
+        )
+    parser = parser_for(data)
+    assert parsed(parser, "sweep aisle 3") == ("A3",)
+    assert parsed(parser, "put the chairs in row two") == ("chairs", "A2")
+    assert parsed(parser, "order 3 tables") == ("3", "tables")
+    assert parsed(parser, "get 17 more lamps") == ("17", "lamps")

@@ -37,10 +37,11 @@ def test_sentences_with_two_clauses_are_noticed(simulate, tmp_path):
 
 
 def test_estimates_are_reported_saved_and_replaced_by_options(tmp_path):
-    bags = log(500, 0, chat=0.4)
+    bags = log(500, 0, chat=0.6)
     parser = trained(bags)
     assert parser.estimates_.keys() == {"clauses", "nothing", "threshold"}
-    assert parser.estimates_["nothing"] > 0.4  # many sentences mean nothing
+    assert parser.estimates_["nothing"] > 0.4  # more sentences mean nothing than something
+    assert trained(log(500, 0)).estimates_["nothing"] == 0.4
     parser.save(tmp_path / "log.ssvm")
     loaded = Ospas.load(tmp_path / "log.ssvm")
     assert loaded.estimates_ == parser.estimates_
