@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from structsvm.optimizers.kernel import KernelLaRank, KernelSVMStruct
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.perceptron import Perceptron
+    from structsvm.optimizers.random_field import RandomField
     from structsvm.optimizers.results import NotFittedError
     from structsvm.optimizers.svmstruct import SVMStruct
     from structsvm.problem import Problem
@@ -38,6 +39,7 @@ __all__ = [
     "Perceptron",
     "Point",
     "Problem",
+    "RandomField",
     "SVMStruct",
 ]
 
@@ -48,6 +50,7 @@ _MODULES = {
     "optimizers.kernel": ("KernelLaRank", "KernelSVMStruct"),
     "optimizers.larank": ("LaRank", "PassiveAggressive"),
     "optimizers.perceptron": ("Perceptron",),
+    "optimizers.random_field": ("RandomField",),
     "optimizers.svmstruct": ("SVMStruct",),
     "problem": ("Problem",),
     "problems.ambiguous": ("AmbiguousBags",),

@@ -311,7 +311,7 @@ class Online(Fitted):
             and all(settings[name] == self.settings[name] for name in LEARNING)
         ):
             return
-        model = replace(old, labels=labels, state=None, likelihood=False)
+        model = replace(old, labels=labels, state=None, likelihood=settings["algorithm"] == "crf")
         optimizer = new_optimizer(model, settings)
         optimizer.validate()
         if old.labels:

@@ -22,7 +22,7 @@ from structsvm.options import (
 )
 from taggers.features.template import furthest_label
 
-ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct")
+ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct", "crf")
 SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO", "BMES", "BMEWO")
 TASKS = ("pos", "morph", "chunk", "ner", "label")
 PHRASE_TASKS = ("chunk", "ner")  # their labels mark phrases
@@ -104,14 +104,15 @@ class TaggerOptions:
         sources=("memory",),
     )  # fmt: skip
     algorithm: str | None = option(
-        help="The training algorithm: larank, pa, perceptron or svmstruct.",
+        help="The training algorithm: larank, pa, perceptron, svmstruct, or crf, a conditional random field, "
+        "whose probabilities need no calibration.",
         default="larank", defaults={}, choices=ALGORITHMS, flag="--algorithm",
     )  # fmt: skip
     inference: str | None = option(
         help="exact (Viterbi) or greedy (label by label, several times faster). If you do not set it, an "
         "order other than 1 and templates with y[-2] or earlier labels imply greedy.",
-        default="exact", defaults=INFERENCE, choices=("exact", "greedy"), flag="--inference",
-        fixed_on_resume=True, search=("exact", "greedy"),
+        default="exact", defaults={"crf": "exact"} | INFERENCE, choices=("exact", "greedy"),
+        flag="--inference", fixed_on_resume=True, search=("exact", "greedy"),
     )  # fmt: skip
     order: int | None = option(
         help="Number of previous labels that greedy inference uses as features.",
@@ -120,12 +121,13 @@ class TaggerOptions:
     epochs: int | None = option(
         help=f"Number of passes over the data. With held-out data the default is at most {DEV_EPOCHS}: "
         "training stops when the score does not improve.",
-        default=2, defaults={}, low=1, high=10_000, flag="--epochs",
+        default=2, defaults={"crf": 6}, low=1, high=10_000, flag="--epochs",
     )  # fmt: skip
     C: float | None = option(
-        help="The C of the SVM: a larger value fits the training data more closely.",
-        default=0.1, above=0, defaults={"pos": 0.07, "chunk": 0.05, "ner": 0.05}, high=1_000_000, flag="-C",
-        needs={"algorithm": ("larank", "pa", "svmstruct")}, search=(0.02, 0.05, 0.1, 0.2),
+        help="The C of the SVM or the random field: a larger value fits the training data more closely.",
+        default=0.1, above=0, defaults={"crf": 1.0, "pos": 0.07, "chunk": 0.05, "ner": 0.05},
+        high=1_000_000, flag="-C", needs={"algorithm": ("larank", "pa", "svmstruct", "crf")},
+        search=(0.02, 0.05, 0.1, 0.2),
     )  # fmt: skip
     reprocess: int | None = option(
         help="n_R of LaRank: the number of times it reprocesses old examples after each new one.",
@@ -149,13 +151,14 @@ class TaggerOptions:
     )  # fmt: skip
     share: bool | None = option(
         help="Labels share the weights of their parts (Case=Nom of all labels that have it); greedy only.",
-        default=False, defaults={"morph": True}, fixed_on_resume=True,
+        default=False, defaults={"crf": False, "morph": True}, fixed_on_resume=True,
         sources=("memory",),
     )  # fmt: skip
     label_weight: dict[str, float] | None = option(
         help="Cost of missing a label, a phrase type, or any phrase (phrases=3). In Python, pass a dict; on "
         "the command line, repeat the flag.",
         default=None, flag="--label-weight", metavar="LABEL=FACTOR", repeatable=True,
+        needs={"algorithm": ("larank", "pa", "perceptron", "svmstruct")},
     )  # fmt: skip
     keep_names: bool = option(
         help="Save the names of the features (about 30 bytes each), so that inspect can show them.",
@@ -263,9 +266,13 @@ class TrainOptions:
 OPTIONS: tuple[Option, ...] = tuple(TaggerOptions.OPTIONS.values())
 
 
-def defaults(task: str, inference: str | None = None) -> tuple[str, str]:
-    """The kinds of defaults for a task, with the given inference or that of the task; see `Option.value`."""
-    return inference or INFERENCE.get(task, "exact"), task
+def defaults(task: str, inference: str | None = None, algorithm: str | None = None) -> tuple[str, ...]:
+    """The kinds of defaults for a task, an algorithm and an inference, by default those of the task.
+
+    See `Option.value`.
+    """
+    usual = "exact" if algorithm == "crf" else INFERENCE.get(task, "exact")
+    return algorithm or "larank", inference or usual, task
 
 
 def settings(tagger: Any) -> dict[str, Any]:
@@ -273,7 +280,7 @@ def settings(tagger: Any) -> dict[str, Any]:
     given = {name: getattr(tagger, name) for name in tagger.OPTIONS}
     if given["inference"] is None and needs_greedy(given):
         given["inference"] = "greedy"
-    kinds = defaults(tagger.TASK, given["inference"])
+    kinds = defaults(tagger.TASK, given["inference"], given["algorithm"])
     return {
         name: one.value(*kinds) if given[name] is None else given[name]
         for name, one in tagger.OPTIONS.items()
@@ -301,6 +308,11 @@ def checked_settings(tagger: Any, source: str = "memory", *, scored: bool = Fals
         except ValueError as error:
             raise ValueError(f"{error}{_remedy(tagger, one)}") from None
     check_conflicts(table, given_options(tagger), values, source=source)
+    if values["algorithm"] == "crf" and values["inference"] != "exact":
+        raise ValueError(
+            "crf needs exact inference; leave out the inference greedy, orders other than 1 and y[-2] in the "
+            "template, or use another algorithm"
+        )
     if source != "memory" and values["algorithm"] != "larank":
         raise ValueError(f"{values['algorithm']} trains only from memory; use larank, or data in memory")
     return values

@@ -288,7 +288,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             template, knowledge, function=settings["features"], documents=settings["documents"]
         )
         return TaggerModel(
-            features, labels,
+            features, labels, likelihood=settings["algorithm"] == "crf",
             parameters={name: value for name, value in given.items() if value is not None}
             | {"class": type(self).__name__},
         )  # fmt: skip
@@ -594,7 +594,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             known["labels"] = space.inner
         if task != cls.TASK:
             chosen = {name: option for name, option in cls.OPTIONS.items() if option.defaults is not None}
-            kinds = options.defaults(task, known.get("inference"))
+            kinds = options.defaults(task, known.get("inference"), known.get("algorithm"))
             known = {name: option.value(*kinds) for name, option in chosen.items()} | known
         algorithm = changes.get("algorithm") or known.get("algorithm") or cls.OPTIONS["algorithm"].default
         used = {

@@ -19,6 +19,7 @@ from structsvm.optimizers import (
     PassiveAggressive,
     Perceptron,
     Point,
+    RandomField,
     SVMStruct,
 )
 from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequences
@@ -263,7 +264,8 @@ def problem_of(optimizer: Optimizer) -> SequenceProblem:
 
 def warn_of_memory(optimizer: Optimizer, model: TaggerModel, dataset: Dataset) -> bool:
     """Refuse or warn of a training that needs much memory; True if it warned."""
-    copies = 3 if isinstance(optimizer, Perceptron) else 0  # of all weights: last, sums and means
+    several = isinstance(optimizer, Perceptron | RandomField)  # copies of all weights: last, sums and means
+    copies = 3 if several else 0
     shards = optimizer.shards if isinstance(optimizer, ParallelLaRank) else 1
     return check_memory(problem_of(optimizer), len(model.space), dataset.X, copies, shards)
 
@@ -311,7 +313,7 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Optimizer:
         if shards > 1:
             return ParallelLaRank(problem, C=settings["C"], shards=shards, jobs=settings["jobs"], **common)
     kinds: dict[str, Callable[..., Optimizer]]
-    kinds = {"larank": LaRank, "pa": PassiveAggressive, "svmstruct": SVMStruct}
+    kinds = {"larank": LaRank, "pa": PassiveAggressive, "svmstruct": SVMStruct, "crf": RandomField}
     return kinds[settings["algorithm"]](problem, C=settings["C"], **common)
 
 

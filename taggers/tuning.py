@@ -207,7 +207,8 @@ class Data:
             return [None]
         default = settings[option.name]
         values = [f"{default} {v}" if str(v).startswith("+") else v for v in option.search]
-        if option.name == "inference" and (settings["share"] or needs_greedy(vars(self.tagger))):
+        fixed = settings["share"] or settings["algorithm"] == "crf" or needs_greedy(vars(self.tagger))
+        if option.name == "inference" and fixed:
             values.remove("exact")
         return [None, *(value for value in values if value != default)]
 

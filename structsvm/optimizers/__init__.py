@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from structsvm.optimizers.larank import LaRank, PassiveAggressive
     from structsvm.optimizers.parallel import ParallelLaRank
     from structsvm.optimizers.perceptron import Perceptron
+    from structsvm.optimizers.random_field import RandomField
     from structsvm.optimizers.results import NotFittedError
     from structsvm.optimizers.svmstruct import SVMStruct
 
@@ -25,6 +26,7 @@ __all__ = [
     "PassiveAggressive",
     "Perceptron",
     "Point",
+    "RandomField",
     "SVMStruct",
 ]
 
@@ -35,6 +37,7 @@ _MODULES = {
     "larank": ("LaRank", "PassiveAggressive"),
     "parallel": ("ParallelLaRank",),
     "perceptron": ("Perceptron",),
+    "random_field": ("RandomField",),
     "results": ("NotFittedError",),
     "svmstruct": ("SVMStruct",),
 }

@@ -100,7 +100,8 @@ def tag(
         raise ValueError("--probabilities cannot be combined with --scores or --nbest")
     if probabilities and not model.probable:
         warnings.warn(
-            "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate",
+            "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate, or "
+            "with --algorithm crf",
             stacklevel=2,
         )
     check_count(low=1, high=MOST_BEST, **{"--nbest": nbest})

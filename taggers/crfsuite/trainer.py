@@ -204,7 +204,8 @@ class BaseTrainer:
         known = name_rows(table, strings=[name or "\0" for name in names])
         model = TaggerModel(
             FeatureSpace(table=table, names=["" if name == "\0" else name for name in known]),
-            LabelSpace(tuple(labels)), likelihood=True, parameters={"class": "SequenceTagger"},
+            LabelSpace(tuple(labels)), likelihood=True,
+            parameters={"class": "SequenceTagger", "algorithm": "crf"},
         )  # fmt: skip
         last = [start]
 

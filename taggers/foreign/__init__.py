@@ -57,4 +57,4 @@ def read_model(
         raise ModelFileError(
             f"{path} cannot be read as a model of {reader.program}: {error}; copy or create the file again."
         ) from error
-    return replace(model, parameters={"class": "SequenceTagger"})
+    return replace(model, parameters={"class": "SequenceTagger", "algorithm": "crf"})

@@ -122,7 +122,8 @@ class Learner:
         """Refuse probabilities if the model is not calibrated."""
         if probabilities and not self.tagger.model_.probable:
             raise Refused(
-                "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate"
+                "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate, "
+                "or with --algorithm crf"
             )
 
     def alternatives(self, tokens: list[Token], n: int) -> list[tuple[list[str], float]]:

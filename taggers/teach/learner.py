@@ -64,6 +64,8 @@ class TagLearner:
             self._check_model(tagger)
             return tagger
         usual: dict[str, Any] = dict(RIVALS.get(self.task, {}))  # greedy learns faster
+        if self._options.get("algorithm") == "crf":
+            usual = {}
         if self._options.get("algorithm", "larank") == "larank":
             usual["reprocess"] = REPROCESS
         tagger = TASKS[self.task](**{**usual, **self._options})
@@ -181,7 +183,7 @@ class TagLearner:
         first, options = self._blank.model_, {}
         if first.space.bigrams is None:
             options["max_features"] = len(first.space) + MOST_FEATURES
-        if self.tagger.settings()["algorithm"] != "perceptron":
+        if self.tagger.settings()["algorithm"] not in ("perceptron", "crf"):
             options["max_support"] = len((first.state or {}).get("dual.upper", ())) + MOST_SUPPORT
         self.tagger.forget(**options)
 

@@ -10,7 +10,9 @@ import pytest
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Problem, SVMStruct
 from structsvm._dual.oracle import PythonOracle
 from structsvm.optimizers import ParallelLaRank
+from structsvm.problems.sequence import SequenceLabels, Sequences
 
+N_LABELS, N_ROWS = 3, 4  # of random sentences
 DUAL_OPTIMIZERS = {
     "larank": lambda problem, **more: LaRank(problem, **{"C": 0.5, "epochs": 2, **more}),
     "adaptive": lambda problem, **more: LaRank(
@@ -126,3 +128,17 @@ def unaligned(array):
     data = np.zeros(array.nbytes + 1, np.uint8)
     data[1:] = np.frombuffer(array.tobytes(), np.uint8)
     return data[1:].view(array.dtype).reshape(array.shape)
+
+
+def random_sentences(rng, lengths, *, values=True, codes=None):
+    """Sentences of a few features each, and labels: -1 for any, -2 for the set of labels 0 and 2."""
+    n = sum(lengths)
+    counts = rng.integers(0, 4, n)
+    X = Sequences(
+        rng.integers(0, N_ROWS, counts.sum()).astype(np.int32),
+        np.append(0, np.cumsum(counts)),
+        np.append(0, np.cumsum(lengths)),
+        rng.choice([1.0, 0.5, -2.0], counts.sum()).astype(np.float32) if values else None,
+    )
+    drawn = rng.integers(0, N_LABELS, n) if codes is None else rng.choice(codes, n)
+    return X, SequenceLabels(drawn.astype(np.int32), X.sentence_ptr, [np.array([True, False, True])])

@@ -10,23 +10,8 @@ from hypothesis import strategies as st
 from structsvm.optimizers.crf import CRF
 from structsvm.problems.sequence import Decoder, SequenceLabels, SequenceProblem, Sequences
 from structsvm.problems.sequence._likelihood import Likelihood
-
-L = 3
-N_ROWS = 4
-
-
-def random_data(rng, lengths, *, values=True, codes=None):
-    """Sentences of a few features each, and labels: -1 for any, -2 for the set of labels 0 and 2."""
-    n = sum(lengths)
-    counts = rng.integers(0, 4, n)
-    X = Sequences(
-        rng.integers(0, N_ROWS, counts.sum()).astype(np.int32),
-        np.append(0, np.cumsum(counts)),
-        np.append(0, np.cumsum(lengths)),
-        rng.choice([1.0, 0.5, -2.0], counts.sum()).astype(np.float32) if values else None,
-    )
-    drawn = rng.integers(0, L, n) if codes is None else rng.choice(codes, n)
-    return X, SequenceLabels(drawn.astype(np.int32), X.sentence_ptr, [np.array([True, False, True])])
+from tests.structsvm.helpers import N_LABELS as L
+from tests.structsvm.helpers import N_ROWS, random_sentences
 
 
 def all_cells():
@@ -62,7 +47,7 @@ def differences(w, X, y):
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 4), min_size=1, max_size=3), st.booleans())
 def test_the_likelihood_and_its_gradient_are_those_of_enumeration(seed, lengths, partial):
     rng = np.random.default_rng(seed)
-    X, y = random_data(rng, lengths, values=seed % 2 == 0, codes=[0, 1, 2, -1, -2] if partial else None)
+    X, y = random_sentences(rng, lengths, values=seed % 2 == 0, codes=[0, 1, 2, -1, -2] if partial else None)
     likelihood = Likelihood(X, y, L, *all_cells())
     w = rng.normal(size=likelihood.n_weights) * 3
     value, gradient = likelihood.gradient(w)
@@ -71,7 +56,7 @@ def test_the_likelihood_and_its_gradient_are_those_of_enumeration(seed, lengths,
 
 
 def test_large_weights_do_not_overflow():
-    X, y = random_data(np.random.default_rng(0), [3, 50])
+    X, y = random_sentences(np.random.default_rng(0), [3, 50])
     w = np.random.default_rng(1).normal(size=N_ROWS * L + L * L) * 1e3
     value, gradient = Likelihood(X, y, L, *all_cells()).gradient(w)
     assert value == np.inf or np.isfinite(gradient).all()
@@ -81,7 +66,7 @@ def test_large_weights_do_not_overflow():
 
 
 def test_a_stochastic_step_follows_the_gradient_of_a_sentence():
-    X, y = random_data(np.random.default_rng(2), [4])
+    X, y = random_sentences(np.random.default_rng(2), [4])
     likelihood = Likelihood(X, y, L, *all_cells())
     w = np.random.default_rng(3).normal(size=likelihood.n_weights)
     value, gradient = likelihood.gradient(w)
@@ -93,7 +78,7 @@ def test_a_stochastic_step_follows_the_gradient_of_a_sentence():
 
 @pytest.fixture(scope="module")
 def trained():
-    X, y = random_data(np.random.default_rng(5), [5] * 20)
+    X, y = random_sentences(np.random.default_rng(5), [5] * 20)
     return X, y, CRF(L, c2=0.3, all_states=True, all_transitions=True, delta=1e-12).fit(X, y)
 
 
@@ -148,7 +133,7 @@ def test_values_of_any_scale_reach_the_minimum(scale, c2):
 
 @pytest.mark.parametrize("codes", [[0, 1, 2], [0, 1, 2, -1, -2]])
 def test_the_objective_of_zeros_counts_the_allowed_labels(codes):
-    X, y = random_data(np.random.default_rng(9), [4, 0, 7], codes=codes)
+    X, y = random_sentences(np.random.default_rng(9), [4, 0, 7], codes=codes)
     crf = CRF(L, max_iterations=0, passes=0).fit(X, y)
     assert crf._objective_of_zeros() == pytest.approx(crf.objective())
 
@@ -166,7 +151,7 @@ def test_a_halt_far_from_the_minimum_does_not_count_as_convergence():
 
 
 def test_an_l1_term_leaves_only_weights_that_pay():
-    X, y = random_data(np.random.default_rng(6), [5] * 20)
+    X, y = random_sentences(np.random.default_rng(6), [5] * 20)
     crf = CRF(L, c1=3.0, c2=0.1, all_states=True, all_transitions=True, delta=1e-12).fit(X, y)
     _, gradient = Likelihood(X, y, L, *all_cells()).gradient(crf.w_)
     gradient += 0.2 * crf.w_
@@ -224,7 +209,7 @@ def test_labels_may_be_missing(trained):
 
 
 def test_wrong_numbers_are_refused():
-    X, y = random_data(np.random.default_rng(0), [2])
+    X, y = random_sentences(np.random.default_rng(0), [2])
     for name, value in [
         ("c1", -1), ("c2", np.nan), ("delta", -1e-9), ("delta", np.inf), ("epsilon", -1.0), ("period", 0),
         ("period", 2.5), ("memories", 0), ("max_iterations", -1), ("passes", -1), ("min_count", -1),

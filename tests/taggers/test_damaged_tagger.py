@@ -27,6 +27,7 @@ MODELS = {
     "exact": lambda: Chunker(template=TEMPLATE, keep_names=True).fit(X, Y),
     "greedy": lambda: SequenceTagger(template=TEMPLATE, inference="greedy").fit(X, Y),
     "perceptron": lambda: SequenceTagger(template="w[0], p[0]", algorithm="perceptron").fit(X, Y),
+    "crf": lambda: SequenceTagger(template="w[0], p[0]", algorithm="crf").fit(X, Y),
     "parts": lambda: MorphTagger(template="p[0], w[-1..1]").fit(X * 9, Y * 9),
     "values": lambda: SequenceTagger().fit([[{"w": t[0], "x": len(t[0]) / 3} for t in s] for s in X], Y),
 }

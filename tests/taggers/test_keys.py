@@ -2,6 +2,7 @@
 
 import contextlib
 from collections import Counter
+from itertools import product
 
 import numpy as np
 import pytest
@@ -90,8 +91,9 @@ def test_labels_declared_before_the_data_make_the_same_model():
     assert early.predict(X) == late.predict(X)
 
 
-@pytest.mark.parametrize("algorithm", ["larank", "perceptron"])
-@pytest.mark.parametrize("inference", ["exact", "greedy"])
+@pytest.mark.parametrize(
+    ("algorithm", "inference"), [*product(["larank", "perceptron"], ["exact", "greedy"]), ("crf", "exact")]
+)
 def test_labels_between_steps_are_those_of_the_whole_model(algorithm, inference):
     X, y = chunk_data(60)
     tagger = Chunker(algorithm=algorithm, inference=inference)
@@ -109,7 +111,7 @@ def test_labels_between_steps_are_those_of_the_whole_model(algorithm, inference)
     assert len(set(between.tolist())) > 1
 
 
-@pytest.mark.parametrize("algorithm", ["larank", "perceptron"])
+@pytest.mark.parametrize("algorithm", ["larank", "perceptron", "crf"])
 def test_margins_and_n_best_between_steps_are_those_of_the_whole_model(algorithm):
     X, y = chunk_data(60)
     tagger = Chunker(algorithm=algorithm).partial_fit(X, y)

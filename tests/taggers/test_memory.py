@@ -55,6 +55,7 @@ PEAK = textwrap.dedent("""
         {"reprocess": 0},
         {"reprocess": 0, "inference": "greedy"},
         {"algorithm": "perceptron"},
+        {"algorithm": "crf"},
         {"algorithm": "pa"},
         {"reprocess": 0, "shards": 2},
     ],

@@ -1,6 +1,7 @@
 """Training counts the predictions that it makes before it learns from them: an honest score."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ X, Y = chunk_data(40)
 LABELS = sorted({label for labels in Y for label in labels})
 
 
-@pytest.mark.parametrize("algorithm", ["larank", "pa", "perceptron"])
-@pytest.mark.parametrize("inference", ["exact", "greedy"])
+@pytest.mark.parametrize(
+    ("algorithm", "inference"),
+    [*product(["larank", "pa", "perceptron"], ["exact", "greedy"]), ("crf", "exact")],
+)
 def test_the_score_is_that_of_predicting_each_sentence_first(algorithm, inference):
     options = {"algorithm": algorithm, "inference": inference, "labels": "IOB2", "template": "w[0], p[0]"}
     tagger, online = (Chunker(**options).declare(LABELS, width=2) for _ in range(2))

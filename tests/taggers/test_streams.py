@@ -31,6 +31,7 @@ def batch(number, n=10):
         {"max_features": 3000, "max_support": 40},
         {"max_features": 3000, "max_support": 200, "inference": "greedy"},
         {"max_features": 3000, "algorithm": "perceptron"},
+        {"max_features": 3000, "algorithm": "crf"},
         {"max_features": 3000},
         {"max_support": 40},
     ],
@@ -105,7 +106,14 @@ def without_rows(state, problem, keep):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"inference": "greedy"}, {"algorithm": "perceptron"}, {"shards": 2}, {"algorithm": "svmstruct"}],
+    [
+        {},
+        {"inference": "greedy"},
+        {"algorithm": "perceptron"},
+        {"algorithm": "crf"},
+        {"shards": 2},
+        {"algorithm": "svmstruct"},
+    ],
 )
 @pytest.mark.parametrize("values", [False, True])
 def test_rows_are_forgotten_in_place_as_a_naive_twin_forgets_them(options, values):

@@ -4,7 +4,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -30,8 +30,10 @@ def saved_bytes(tagger, path, **options):
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("inference", ["exact", "greedy"])
-@pytest.mark.parametrize("algorithm", ["larank", "pa", "perceptron", "svmstruct"])
+@pytest.mark.parametrize(
+    ("algorithm", "inference"),
+    [*product(["larank", "pa", "perceptron", "svmstruct"], ["exact", "greedy"]), ("crf", "exact")],
+)
 def test_every_algorithm_learns(algorithm, inference):
     epochs = 100 if algorithm == "svmstruct" else 3
     tagger = SequenceTagger(algorithm=algorithm, inference=inference, epochs=epochs).fit(X, Y)
@@ -140,8 +142,10 @@ def test_small_files(tmp_path):
         tagger.save(tmp_path / "m", training_state=True, dtype="int8")
 
 
-@pytest.mark.parametrize("algorithm", ["larank", "pa", "perceptron"])
-@pytest.mark.parametrize("inference", ["exact", "greedy"])
+@pytest.mark.parametrize(
+    ("algorithm", "inference"),
+    [*product(["larank", "pa", "perceptron"], ["exact", "greedy"]), ("crf", "exact")],
+)
 def test_two_passes_are_one_pass_saved_with_its_state_and_one_more(tmp_path, algorithm, inference):
     options = {"algorithm": algorithm, "inference": inference, "cutoff": 2}
     Chunker(epochs=1, **options).fit(X, Y).save(tmp_path / "half", training_state=True)
@@ -452,8 +456,10 @@ def test_a_first_part_that_is_refused_leaves_no_model(options):
 
 
 @pytest.mark.filterwarnings("ignore::structsvm.ConvergenceWarning")
-@pytest.mark.parametrize("algorithm", ["larank", "pa", "perceptron", "svmstruct"])
-@pytest.mark.parametrize("inference", ["exact", "greedy"])
+@pytest.mark.parametrize(
+    ("algorithm", "inference"),
+    [*product(["larank", "pa", "perceptron", "svmstruct"], ["exact", "greedy"]), ("crf", "exact")],
+)
 def test_more_passes_in_memory_are_those_of_one_long_training(algorithm, inference):
     options = {"algorithm": algorithm, "inference": inference}
     resumed = Chunker(epochs=1, **options).fit(X, Y).resume(X, Y).resume(X, Y)

@@ -31,4 +31,18 @@ STRUCTSVM_CLONES static void add_pairs(double *restrict pairs, const double *res
     }
 }
 
+/* w[row, y] += value * share[y] for the features of a token, and moments[row, y] -= time * value * share[y] unless it is NULL. */
+STRUCTSVM_CLONES static void spend_on_rows(double *w, double *moments, const int32_t *restrict rows, const float *restrict values,
+                                           ptrdiff_t n, ptrdiff_t stride, const double *restrict share, double time) {
+    ptrdiff_t width = stride & ~(ptrdiff_t)(STRUCTSVM_LANES - 1);
+    for (ptrdiff_t k = 0; k < n; k++) {
+        const double value = values == NULL ? 1 : values[k];
+        double *restrict row = w + (ptrdiff_t)rows[k] * stride;
+        for (ptrdiff_t y = 0; y < width; y++) row[y] += value * share[y];
+        if (moments == NULL) continue;
+        double *restrict past = moments + (ptrdiff_t)rows[k] * stride;
+        for (ptrdiff_t y = 0; y < width; y++) past[y] -= value * time * share[y];
+    }
+}
+
 #endif

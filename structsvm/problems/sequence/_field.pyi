@@ -1,0 +1,19 @@
+import numpy as np
+
+from structsvm._dual.oracle import Oracle
+from structsvm._dual.perceptron import PerceptronWeights
+from structsvm.problems.sequence._chain import Chain
+
+class FieldChain(Chain): ...
+
+class FieldWeights(PerceptronWeights):
+    chain: FieldChain
+    n_impossible: int
+
+    def __init__(self, oracle: Oracle, *, C: float) -> None: ...
+    def choose_rate(self, slots: np.ndarray) -> None: ...
+    def trial(self, slots: np.ndarray, rate: float) -> float: ...
+    def gradient(self, slots: np.ndarray, sample_weight: np.ndarray) -> np.ndarray: ...
+    def losses(
+        self, slots: np.ndarray, sample_weight: np.ndarray | None, out: np.ndarray | None
+    ) -> np.ndarray: ...
