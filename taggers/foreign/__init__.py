@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from structsvm.files import ModelFileError
 from structsvm.files.budget import ALLOWANCE, MULTIPLE
-from taggers.foreign import crfsuite
+from taggers.foreign import crfpp, crfsuite, wapiti
 from taggers.model import TaggerModel
 
 
@@ -25,7 +25,11 @@ class Reader(NamedTuple):
     read: Callable[[bytes], TaggerModel]
 
 
-READERS = (Reader("CRFsuite", crfsuite.MAGIC, crfsuite.read),)
+READERS = (
+    Reader("CRFsuite", crfsuite.MAGIC, crfsuite.read),
+    Reader("CRF++", crfpp.MAGIC, crfpp.read),
+    Reader("Wapiti", wapiti.MAGIC, wapiti.read),
+)
 
 
 def find_reader(path: str | os.PathLike[str]) -> Reader | None:

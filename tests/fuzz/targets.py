@@ -20,6 +20,7 @@ from tests.taggers.crfsuite_models import SMALL, crfsuite_model
 from tests.taggers.sentences import as_columns, as_conllu, chunk_data, sentences, with_words
 
 Case = Callable[[random.Random], None]
+FOREIGN = Path(__file__).parent.parent / "taggers" / "foreign"  # models of other programs
 Kind = tuple[Any, Callable[[Any, Path], None]]  # a model, and what a user does with one from a file
 
 
@@ -353,6 +354,8 @@ def foreign(folder: Path) -> Case:
         crfsuite_model(*SMALL),
         crfsuite_model(["O"], [f"w{k}" for k in range(300)], {(7, 0): 1.0}, {}),
         crfsuite_model(["O"], [""] * 300, {(7, 0): 1.0}, {}, nested=True),
+        (FOREIGN / "small.wapiti").read_bytes(),
+        (FOREIGN / "small.crfpp").read_bytes(),
     ]
     path = folder / "input"
 
@@ -369,8 +372,12 @@ def foreign(folder: Path) -> Case:
         with one_sentence(ModelFileError):
             tagger = SequenceTagger.load(path)
         if tagger is not None:
-            tagger.predict([[["w=dog", "cap"], {"w7": 0.5}], [[]]])
-            tagger.predict_marginals([[["w=dog"]]])
+            X: list[Any] = [[("the", "N"), ("cat", "V")], [("x", "y")]]
+            if tagger.model_.space.template is None:
+                X = [[["w=dog", "cap"], {"w7": 0.5}], [[]]]
+            with one_sentence(ValueError):  # a template may ask for columns that the sentences lack
+                tagger.predict(X)
+                tagger.predict_marginals(X)
             tagger.save(folder / "output", dtype="int8")
 
     return case
