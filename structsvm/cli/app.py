@@ -25,6 +25,7 @@ COMMANDS = {
     "convert": "Convert labels to another scheme, a file to another format, or a model.",
     "crossval": "Estimate the score of a tagger by cross-validation.",
     "demo": "Tag a text; train a tagger and a parser on generated data.",
+    "distil": "Train a tagger on lists of names, rules, other models and annotators.",
     "doubts": "Find labels that are probably wrong, the most doubtful ones first.",
     "evaluate": "Compare labels with gold labels, as conlleval does.",
     "inspect": "Show the content of a model and its strongest features.",

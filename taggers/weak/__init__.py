@@ -1,10 +1,11 @@
 """Learn from sources of unknown quality instead of gold labels, and find errors in your own labels."""
 
 from taggers.weak.aggregate import Consensus, aggregate
+from taggers.weak.distil import Distilled, distil
 from taggers.weak.doubts import Doubt, find_label_errors
 from taggers.weak.sources import Source, annotators, collect, function, gazetteer, patterns, regex, teacher
 
 __all__ = [
-    "Consensus", "Doubt", "Source", "aggregate", "annotators", "collect", "find_label_errors", "function",
-    "gazetteer", "patterns", "regex", "teacher",
+    "Consensus", "Distilled", "Doubt", "Source", "aggregate", "annotators", "collect", "distil",
+    "find_label_errors", "function", "gazetteer", "patterns", "regex", "teacher",
 ]  # fmt: skip

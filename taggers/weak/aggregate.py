@@ -59,6 +59,14 @@ class Consensus:
             found[kind] = (right / max(table[:, :-1][:, at].sum(), 1e-9), right / max(table[at].sum(), 1e-9))
         return {kind: (float(a), float(b)) for kind, (a, b) in found.items()}
 
+    def overall(self, source: str) -> tuple[float, float]:
+        """The estimated precision and recall of a source for all phrases, or all labels."""
+        table = self.expected[source]
+        at = np.array([name != OUTSIDE for name in self.names])
+        right = table[at][:, :-1][:, at].trace()
+        said, true = table[:, :-1][:, at].sum(), table[at].sum()
+        return float(right / max(said, 1e-9)), float(right / max(true, 1e-9))
+
     def sets(self, share: float) -> list[list[Any]]:
         """The labels of each token with at least this share of the largest probability; None if unanswered.
 
@@ -74,15 +82,15 @@ class Consensus:
 
 
 def label_names(votes: Mapping[str, Sequence[Sequence[Any]]], *, phrases: bool) -> list[str]:
-    """All labels that the sources use; with `phrases`, O and both labels of each type."""
+    """All labels that the sources use; with `phrases`, also O, and B-x for each I-x."""
     seen: set[str] = set()
     for rows in votes.values():
         for label in {one for row in rows for one in row if one is not None}:
             seen.update([label] if isinstance(label, str) else label)
     if not phrases:
         return sorted(seen)
-    types = sorted({split(label)[1] for label in seen if label != OUTSIDE})
-    return [OUTSIDE, *(f"{prefix}-{type_}" for type_ in types for prefix in "BI")]
+    begun = {f"B-{split(label)[1]}" for label in seen if label != OUTSIDE}
+    return [OUTSIDE, *sorted(begun | seen - {OUTSIDE}, key=lambda label: (split(label)[1], label))]
 
 
 def aggregate(

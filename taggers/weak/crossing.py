@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,3 +125,32 @@ def cross_predict(
     for one in trained:
         ids[one.tokens], probabilities[one.tokens] = one.model.tag(one.X), one.model.marginals(one.X)
     return Crossed(ids, probabilities, model.names, X.sentence_ptr)
+
+
+def cross_words(tagger: SequenceTagger, X: Any, y: Any, *, folds: int, seed: int = 0) -> Crossed:
+    """Judge each token by a model that has learned no label of the same word, in any sentence.
+
+    Each model makes one pass over all sentences; the labels of the words of its fold are missing.
+    """
+    whole = Folds(tagger, MemorySource(X, y), folds=2, seed=seed)
+    model, data = whole.model, whole.data
+    settings = whole.settings | {"epochs": 1, "reprocess": 1, "shards": 1}
+    words = (token[0] if isinstance(token, tuple) else token for sentence in X for token in sentence)
+    fold = np.fromiter((zlib.crc32(f"{word.lower()} {seed}".encode()) for word in words), np.int64) % folds
+    ids = np.zeros(data.X.n_tokens, np.int32)
+    probabilities = np.zeros((data.X.n_tokens, len(model.names)), np.float32)
+    for number in np.unique(fold).tolist():
+        inside = fold == number
+        codes = np.where(inside, -1, data.y.codes).astype(data.y.codes.dtype)
+        if (codes == -1).all():
+            raise ValueError("too few different words have labels; use more text")
+        optimizer = begin(
+            model,
+            type(data)(data.X, replace(data.y, codes=codes)),
+            settings | {"random_state": seed + number},
+        )
+        optimizer.epoch()
+        trained = model.with_weights(optimizer)
+        ids[inside] = trained.tag(data.X)[inside]
+        probabilities[inside] = trained.marginals(data.X)[inside]
+    return Crossed(ids, probabilities, model.names, data.X.sentence_ptr)

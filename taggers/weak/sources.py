@@ -31,6 +31,7 @@ BATCH = 256  # sentences that a teacher answers at a time
 SPACY = "spacy:"
 Sentences = Sequence[Sequence[str]]
 Votes = list[list[Any]]
+Pairs = Mapping[str, Any] | Sequence[tuple[str, Any]]  # types and what belongs to them
 
 
 @dataclass(frozen=True)
@@ -101,13 +102,14 @@ class Phrases:
         return found
 
 
-def gazetteer(lists: Mapping[str, Any], *, phrases: Any = None, name: str = "gazetteer") -> Source:
-    """Lists of names, one for each type, as files with one entry per line or as entries.
+def gazetteer(lists: Pairs, *, phrases: Any = None, name: str = "gazetteer") -> Source:
+    """Lists of names, one or several for each type, as files with one entry per line or as entries.
 
     phrases: a list of phrases that may be names, of unknown type. Tokens in no phrase get no answer.
     """
-    table, types = Phrases(), sorted(lists)
-    for type_, entries in [*lists.items(), ("", phrases)]:
+    table, pairs = Phrases(), _pairs(lists)
+    types = sorted({type_ for type_, _ in pairs})
+    for type_, entries in [*pairs, ("", phrases)]:
         if entries is None:
             continue
         what = f"the list {file_name(entries) if isinstance(entries, str | Path) else type_ or 'phrases'}"
@@ -127,6 +129,10 @@ def gazetteer(lists: Mapping[str, Any], *, phrases: Any = None, name: str = "gaz
     return function(labels, name)
 
 
+def _pairs(given: Pairs) -> list[tuple[str, Any]]:
+    return list(given.items()) if isinstance(given, Mapping) else list(given)
+
+
 def _entries(source: Any) -> Iterator[str]:
     if not isinstance(source, str | Path):
         yield from source
@@ -139,13 +145,13 @@ def _entries(source: Any) -> Iterator[str]:
                 raise DataError("is not in UTF-8; convert it", file_name(source), number) from None
 
 
-def regex(expressions: Mapping[str, str], name: str = "regex") -> Source:
+def regex(expressions: Pairs, name: str = "regex") -> Source:
     """Regular expressions, one or several for each type; they see the tokens joined by spaces.
 
     A match must begin and end at the borders of tokens.
     """
     compiled = []
-    for type_, expression in expressions.items():
+    for type_, expression in _pairs(expressions):
         try:
             compiled.append((type_, re.compile(expression)))
         except re.error as error:
@@ -300,8 +306,8 @@ def collect(
         if not counts.keys() - {None, OUTSIDE if phrases else None}:
             warnings.warn(f"the source {source.name} finds nothing in {len(X)} sentences, so it is left out; "
                           "check its language, its case and its types", stacklevel=2)  # fmt: skip
-        elif len(kinds := {split(one)[1] if isinstance(one, str) else "" for one in counts}) == 1 and phrases:
-            what = f"gives the same answer, {kinds.pop() or 'a set'}, for every token, so it is left out"
+        elif phrases and None not in counts and len({split(str(label))[1] for label in counts}) == 1:
+            what = f"gives every token the same answer, {next(iter(counts))}, so it is left out"
             warnings.warn(f"the source {source.name} {what}", stacklevel=2)
         else:
             found[source.name] = rows
@@ -320,16 +326,17 @@ def _checked(name: str, X: Sentences, rows: Votes, *, phrases: bool) -> Votes:
             raise ValueError(f"the source {name} {what}")
     try:
         gold = GoldLabels.from_lists(rows)
-        names = gold.distinct()
+        gold.distinct()  # refuses what are no labels
     except (ValueError, TypeError) as error:
         raise ValueError(f"the source {name}: {error}") from None
     if not phrases:
         return gold.lists()
     rows = gold.of_phrases().lists()
     known = [[label if isinstance(label, str) else OUTSIDE for label in row] for row in rows]
-    scheme = schemes.detect(known) if names - {OUTSIDE} else "IOB2"
+    names = {one for row in known for one in row} - {OUTSIDE}
+    scheme = schemes.detect(known) if names else "IOB2"
     if scheme == "none":
-        label = min(names - {OUTSIDE})
+        label = min(names)
         raise ValueError(f"the source {name} has labels such as {label}, which mark no phrases")
     usual = [schemes.convert(row, scheme, "IOB2") for row in known]
     return [

@@ -1,0 +1,83 @@
+"""`structsvm distil`, with the options of `taggers.options`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from structsvm.cli.errors import Encoding, Format, Quiet, counted, told_in_one_sentence
+from structsvm.cli.flags import given, with_flags
+from taggers.options import OPTIONS
+
+LEFT_OUT = ("gazetteers", "fold_gazetteers", "shards", "jobs")
+
+
+def distil(
+    task: Annotated[str, typer.Argument(help="ner, chunk, pos or label.")],
+    raw: Annotated[str, typer.Argument(help="Raw text; - for standard input.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
+    gazetteer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TYPE=FILE", help="A list of names of a type, one per line. Repeat it."),
+    ] = None,
+    phrases: Annotated[
+        str | None,
+        typer.Option(
+            help="A list of all phrases that may be names, of unknown type. What no list contains is then O."
+        ),
+    ] = None,
+    patterns: Annotated[
+        list[str] | None, typer.Option(metavar="FILE", help="Patterns of spaCy's EntityRuler (JSON lines).")
+    ] = None,
+    regex: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TYPE=EXPRESSION", help="A regular expression over tokens joined by spaces."),
+    ] = None,
+    teacher: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A model file, or spaCy's pipeline as spacy:NAME. Repeat it."),
+    ] = None,
+    annotators: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="Labels of the same text by an annotator or a language model."),
+    ] = None,
+    gold: Annotated[
+        str | None, typer.Option(help="A few labelled sentences, to weigh the sources and to learn.")
+    ] = None,
+    cache: Annotated[
+        str | None, typer.Option(help="Keep the answers of teachers in this file, and ask them only once.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(help="Write a page about the sources and what the tagger learned.")
+    ] = None,
+    format: Format = "auto",
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
+    **options: Any,
+) -> None:
+    """Train a tagger on unlabelled text, with lists of names, rules, other models and annotators.
+
+    structsvm distil ner raw.txt --gazetteer PER=people.txt --gazetteer LOC=places.txt -o ner.ssvm
+
+    Each source labels the text. The command estimates which sources are right and which names the lists
+    lack, and trains a tagger; doubtful tokens keep several labels.
+    """
+    with told_in_one_sentence("taggers.commands.distil") as commands:
+
+        def told(what: str, count: int) -> None:
+            print(f"\r{what}: {count}    ", end="", file=sys.stderr, flush=True)
+
+        shown = sys.stderr.isatty() and not quiet
+        done = commands.distil(
+            task, raw, output, gazetteers=gazetteer or (), phrases=phrases, patterns=patterns or (),
+            regexes=regex or (), teachers=teacher or (), annotators=annotators or (), gold=gold, cache=cache,
+            report=report, format=format, encoding=encoding, told=told if shown else None, **given(options),
+        )  # fmt: skip
+        if not quiet:
+            print("\r" * shown + "\n".join(done.summary()), file=sys.stderr)
+            print(f"{output}: learned {counted(len(done.X), 'sentence')}", file=sys.stderr)
+
+
+command = with_flags(distil, [one for one in OPTIONS if one.name not in LEFT_OUT])

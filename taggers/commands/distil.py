@@ -1,0 +1,92 @@
+"""`structsvm distil`: from raw text and sources of labels to a model file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from structsvm.files.atomic import atomic_write, check_output
+from structsvm.validation import check_choice
+from taggers.commands.training import check_saving
+from taggers.formats.files import open_columns
+from taggers.formats.sources import read_sentences
+from taggers.options import checked_settings
+from taggers.tagger import TASKS
+from taggers.weak import sources as weak
+from taggers.weak.distil import Distilled
+from taggers.weak.distil import distil as learn
+from taggers.weak.report import html_report
+
+CHOICES = ("ner", "chunk", "pos", "label")
+
+
+def distil(
+    task: str,
+    raw: str | Path,
+    output: str | Path,
+    *,
+    gazetteers: Sequence[str] = (),
+    phrases: str | Path | None = None,
+    patterns: Sequence[str | Path] = (),
+    regexes: Sequence[str] = (),
+    teachers: Sequence[str | Path] = (),
+    annotators: Sequence[str | Path] = (),
+    gold: str | Path | None = None,
+    cache: str | Path | None = None,
+    report: str | Path | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    told: Callable[[str, int], Any] | None = None,
+    **options: Any,
+) -> Distilled:
+    """Train a tagger on raw text with sources of labels instead of gold labels, and save it.
+
+    gazetteers, regexes: as TYPE=FILE and TYPE=EXPRESSION. annotators: files with labels of the raw text.
+    told: receives what is done and a count. See `taggers.weak.distil`.
+    """
+    check_choice(task=(task, CHOICES))
+    files = [one.partition("=")[2] for one in gazetteers]
+    read = [raw, phrases, *files, *patterns, *annotators, gold]
+    check_saving(output, [*read, cache, report], "float32", None, False)
+    for written in (cache, report):
+        if written is not None:
+            check_output(written, *read)
+    if cache is not None and report is not None and Path(cache).resolve() == Path(report).resolve():
+        raise ValueError(f"--cache and --report are the same file, {cache}; choose different names")
+    tagger = TASKS[task](**{name: value for name, value in options.items() if value is not None})
+    checked_settings(tagger)
+    with open_columns(raw, format, encoding=encoding, prefers_text=True) as opened:
+        X = opened.read().sentences(0)
+    made: list[weak.Source] = []
+    if gazetteers or phrases:
+        if task not in ("ner", "chunk"):
+            raise ValueError("--gazetteer and --phrases label phrases; use them with ner or chunk")
+        if not gazetteers:
+            raise ValueError("--phrases needs --gazetteer, because phrases have no types of their own")
+        made.append(weak.gazetteer(_typed("--gazetteer", gazetteers, "FILE"), phrases=phrases))
+    if regexes:
+        made.append(weak.regex(_typed("--regex", regexes, "EXPRESSION")))
+    made += [weak.patterns(path) for path in patterns]
+    made += [weak.teacher(name, task=task) for name in teachers]
+    made += [source for path in annotators for source in weak.annotators(path, X)]
+    if not made:
+        raise ValueError(
+            "there are no sources; add --gazetteer, --regex, --patterns, --teacher or --annotators"
+        )
+    known = None if gold is None else read_sentences(gold)
+    done = learn(X, made, task=task, tagger=tagger, gold=known, cache=cache, callback=told)
+    done.tagger.save(output)
+    if report is not None:
+        with atomic_write(report) as out:
+            out.write(html_report(done, title=str(output)).encode())
+    return done
+
+
+def _typed(flag: str, given: Sequence[str], what: str) -> list[tuple[str, str]]:
+    """Pairs of a type and what follows it."""
+    pairs = [(type_, rest) for type_, _, rest in (one.partition("=") for one in given)]
+    for (type_, rest), one in zip(pairs, given, strict=True):
+        if not type_ or not rest or " " in type_:
+            raise ValueError(f"{flag} must be TYPE={what}, such as PER={what.lower()}, got {one!r}")
+    return pairs

@@ -1,0 +1,221 @@
+"""Taggers learned without gold labels: incomplete lists, phrases of unknown type, crowds, the command."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from taggers.tagger import NerTagger
+from taggers.weak import Source, distil, gazetteer
+from taggers.weak.crossing import cross_words
+from taggers.weak.report import coverages, html_report
+from tests.taggers.command_line import refused, run
+
+PLACES = [a + b for a in ("Ros", "Lim", "Osl", "Kie", "Par", "Ber") for b in ("o", "ia", "burg")]
+PEOPLE = [a + b for a in ("An", "Id", "Ev", "Car", "Bo", "Jan") for b in ("na", "ine", "olf")]
+WORDS = [
+    a + b + c for a in ("ba", "de", "fi", "go", "lu", "ma") for b in "lrst" for c in ("e", "ing", "ed", "y")
+]
+THINGS = ["tables", "windows", "gardens", "rivers"]
+
+
+def corpus(n=300, seed=1):
+    """Sentences with places after "in" and people after "met"."""
+    rng, X, y = random.Random(seed), [], []
+    for _ in range(n):
+        place, thing = rng.random() < 0.5, rng.choice(THINGS)
+        name = rng.choice(PLACES if place else PEOPLE)
+        before = [rng.choice(WORDS), rng.choice(WORDS), "in" if place else "met"]
+        X.append([*before, name, rng.choice(WORDS), thing, rng.choice(WORDS)])
+        y.append(["O", "O", "O", "B-LOC" if place else "B-PER", "O", "O", "O"])
+    return X, y
+
+
+def share(found, y):
+    return np.mean([a == b for a, b in zip(chain(*found), chain(*y), strict=True)])
+
+
+def half():
+    return gazetteer({"LOC": PLACES[::2], "PER": PEOPLE[::2]})
+
+
+def test_names_that_the_lists_lack_are_found():
+    X, y = corpus()
+    done = distil(X, [half()])
+    plain = [["O" if one is None else one for one in row] for row in done.votes["gazetteer"]]
+    lacking = [k for k, (row, gold) in enumerate(zip(plain, y, strict=True)) if row != gold]
+    assert 100 < len(lacking) < 200
+    found = done.tagger.predict([X[k] for k in lacking])
+    without = NerTagger().fit(X, plain).predict([X[k] for k in lacking])
+    gold = [y[k] for k in lacking]
+    assert share(found, gold) > share(without, gold) + 0.03
+    assert 0 < done.missing[-1] < 0.5
+
+
+def test_complete_lists_leave_little_open():
+    X, y = corpus()
+    done = distil(X, [gazetteer({"LOC": PLACES, "PER": PEOPLE})])
+    assert done.missing[-1] < 0.01
+    assert done.tagger.predict(X) == y
+
+
+def test_phrases_of_unknown_type_get_types_or_o():
+    X, y = corpus()
+    lists = {"LOC": PLACES[::2], "PER": PEOPLE[::2]}
+    done = distil(X, [gazetteer(lists, phrases=[*PLACES, *PEOPLE, *THINGS])])
+    phrases = sum(one is not None and "O" in one for row in done.votes["gazetteer"] for one in row)
+    names = sum(len(set(row) & {*PLACES[1::2], *PEOPLE[1::2]}) for row in X)
+    assert done.names == pytest.approx(names / phrases, abs=0.1)
+    assert share(done.tagger.predict(X), y) > 0.98
+
+
+def test_each_word_is_judged_without_its_labels():
+    X, y = corpus(80)
+    crossed = cross_words(NerTagger(), X, y, folds=3)
+    other = [[label if word != PLACES[0] else "B-PER" for word, label in zip(*row, strict=True)]
+             for row in zip(X, y, strict=True)]  # fmt: skip
+    assert other != y
+    again = cross_words(NerTagger(), X, other, folds=3)
+    at = np.array([word == PLACES[0] for row in X for word in row])
+    assert np.array_equal(crossed.probabilities[at], again.probabilities[at])
+    assert not np.array_equal(crossed.probabilities, again.probabilities)
+
+
+def crowd(y, skill, seed):
+    rng = random.Random(seed)
+    swap = {"B-LOC": "B-PER", "B-PER": "O", "O": "O"}
+    return [[one if rng.random() < skill else swap[one] for one in row] for row in y]
+
+
+def fixed(name, rows):
+    return Source(name, lambda X: rows[: len(X)], whole=True)
+
+
+def test_a_crowd_is_weighed():
+    X, y = corpus()
+    skills = {"a": 0.95, "b": 0.6, "c": 0.6}
+    done = distil(X, [fixed(name, crowd(y, skill, k)) for k, (name, skill) in enumerate(skills.items())])
+    assert share(done.tagger.predict(X), y) > 0.98
+    recalls = {name: done.consensus.overall(name)[1] for name in skills}
+    assert recalls["a"] > 0.85 > recalls["b"]
+
+
+def test_a_few_gold_sentences_are_learned():
+    X, _ = corpus(60)
+    done = distil(X, [half()], gold=([["Quux", "sings"]], [["B-ART", "O"]]))
+    assert done.labels[-1] == ["B-ART", "O"]
+    assert "B-ART" in done.tagger.model_.names
+
+
+def test_parts_of_speech_are_distilled():
+    X, y = corpus(100)
+    tags = [["N" if one != "O" else "X" for one in row] for row in y]
+    done = distil(X, [fixed("a", tags), fixed("b", tags)], task="pos")
+    assert done.tagger.predict(X) == tags
+
+
+def test_a_seed_gives_the_same_tagger():
+    X, _ = corpus(60)
+    first, second = (distil(X, [half()]).tagger.model_ for _ in range(2))
+    assert np.array_equal(first.weights.cells, second.weights.cells)
+
+
+def test_sources_that_never_name_a_type_are_refused():
+    with pytest.raises(ValueError, match="the sources give no phrase a definite type"):
+        distil(corpus(10)[0], [gazetteer({"LOC": ["nowhere"], "PER": ["nobody"]}, phrases=THINGS)])
+
+
+def test_the_report_counts_what_sources_say():
+    X, y = corpus(100)
+    rows = crowd(y, 0.8, 1)
+    done = distil(X, [half(), fixed("crowd", rows)], gold=None)
+    predicted = done.tagger.predict(X)
+    listed, labelled = coverages(done, predicted)
+    names = {*PLACES[::2], *PEOPLE[::2]}
+    assert listed.phrases == sum(word in names for row in X for word in row)
+    assert listed.tokens == pytest.approx(listed.phrases / sum(map(len, X)))
+    assert labelled.tokens == 1
+    both = sum(
+        word in names and label != "O"
+        for words, labels in zip(X, rows, strict=True) for word, label in zip(words, labels, strict=True)
+    )  # fmt: skip
+    assert listed.overlap == pytest.approx(both / listed.phrases)
+    page = html_report(done, title="a <model>")
+    assert "a &lt;model&gt;" in page
+    assert "Contradictions" in page
+    assert "<script" not in page
+
+
+@pytest.fixture
+def folder(tmp_path):
+    X, y = corpus()
+    (tmp_path / "raw.txt").write_text("".join(" ".join(row) + "\n" for row in X))
+    (tmp_path / "places.txt").write_text("\n".join(PLACES))
+    (tmp_path / "people.txt").write_text("\n".join(PEOPLE))
+    lines = [json.dumps({"tokens": words, "ner_tags": labels}) for words, labels in zip(X, y, strict=True)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+LISTS = ["--gazetteer", "LOC=places.txt", "--gazetteer", "PER=people.txt"]
+
+
+def test_the_command_trains_a_model_and_writes_a_report(folder):
+    done = run("distil", "ner", "raw.txt", *LISTS, "--report", "r.html", "-o", "m.ssvm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert b"gazetteer: answers for 14.3% of the tokens" in done.stderr
+    assert "Sources" in (folder / "r.html").read_text()
+    tagged = run(
+        "tag", "m.ssvm", "-", "--format", "text", cwd=folder, stdin=" ".join(corpus(1)[0][0]).encode()
+    ).stdout
+    assert [line.split()[-1].decode() for line in tagged.splitlines() if line] == corpus(1)[1][0]
+
+
+def test_a_teacher_is_asked_once(folder):
+    run("distil", "ner", "raw.txt", *LISTS, "-o", "m.ssvm", cwd=folder)
+    args = ["distil", "ner", "raw.txt", "--teacher", "m.ssvm", "--annotators", "a.jsonl", "--cache", "c"]
+    first = run(*args, "-o", "s.ssvm", cwd=folder)
+    assert first.returncode == 0, first.stderr
+    kept = (folder / "c").read_bytes()
+    run(*args, "-o", "t.ssvm", cwd=folder)
+    assert (folder / "c").read_bytes() == kept
+    assert (folder / "s.ssvm").read_bytes() == (folder / "t.ssvm").read_bytes()
+
+
+def test_labels_of_the_raw_file_are_never_read(folder):
+    X, y = corpus()
+    rng = random.Random(0)
+    for name in ("one", "two"):
+        rows = [[rng.choice(["O", "B-LOC", "B-PER"]) for _ in row] for row in y]
+        text = "\n\n".join(
+            "\n".join(f"{w}\t{one}" for w, one in zip(words, row, strict=True))
+            for words, row in zip(X, rows, strict=True)
+        )
+        (folder / name).write_text(text + "\n")
+        run("distil", "ner", name, *LISTS, "-o", f"{name}.ssvm", cwd=folder)
+    assert (folder / "one").read_bytes() != (folder / "two").read_bytes()
+    assert (folder / "one.ssvm").read_bytes() == (folder / "two.ssvm").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ([], 2, "there are no sources"),
+        (["--phrases", "places.txt"], 2, "--phrases needs --gazetteer"),
+        (["--gazetteer", "places.txt"], 2, "--gazetteer must be TYPE=FILE"),
+        (["--gazetteer", "LOC=empty.txt"], 1, "empty.txt has no entries"),
+        (["--regex", "LOC=("], 2, "the regular expression '(' of LOC is wrong"),
+        (["--annotators", "other.jsonl"], 1, "has none of the sentences to label"),
+        ([*LISTS, "--cache", "raw.txt"], 2, "would be overwritten"),
+        ([*LISTS, "--report", "raw.txt"], 2, "would be overwritten"),
+    ],
+)
+def test_bad_sources_are_one_sentence(folder, args, code, message):
+    (folder / "empty.txt").write_text("\n")
+    (folder / "other.jsonl").write_text('{"tokens": ["x"], "ner_tags": ["B-LOC"]}\n')
+    refused(run("distil", "ner", "raw.txt", *args, "-o", "m.ssvm", cwd=folder), code, message)
+    assert not (folder / "m.ssvm").exists()
