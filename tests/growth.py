@@ -1,40 +1,50 @@
-"""Compare the time and memory of some work on n, 2n and 4n elements."""
+"""Compare the time and memory of some work on n and 4n elements."""
 
 from __future__ import annotations
 
+import gc
 import time
 import tracemalloc
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
-MOST = 2.5  # for each doubling
-SLACK_SECONDS, SLACK_BYTES = 0.01, 1 << 16
-ATTEMPTS = 6
+MOST = 2.5**2  # for four times the input: 2.5 for each doubling
+LEAST = 2.25  # below it, fixed costs would hide a quadratic part that is as large as the linear one
+LEAST_SECONDS = 0.004  # of the work on n elements; shorter times are not reliable
+SLACK_BYTES = 1 << 16
+ATTEMPTS = 8
+
+Prepare = Callable[[int], Callable[[], Any]]
 
 
-def check_growth(prepare: Callable[[int], Callable[[], Any]], n: int) -> None:
-    """Raise AssertionError if the work grows faster than its input.
+def check_growth(prepare: Prepare, n: int, limit: int = 1 << 20) -> None:
+    """Raise AssertionError if the work grows faster than its input, or if its growth cannot be seen.
 
-    prepare: makes the work for so many elements; only the work itself counts. Processor time varies, so the
-    least of several attempts counts.
+    prepare: makes the work for so many elements; only the work itself counts. n is doubled until the work
+    takes long enough, as long as 4n is at most the limit. Processor time varies, so the least of several
+    attempts counts.
     """
-    sizes = (n, 2 * n, 4 * n)
-    least = [_seconds(prepare(size)) for size in sizes]
+    while 8 * n <= limit and min(_seconds(prepare(n)), _seconds(prepare(n))) < LEAST_SECONDS:
+        n *= 2
+    few, many = float("inf"), float("inf")
     for _ in range(ATTEMPTS):
-        if all(b <= MOST * a + SLACK_SECONDS for a, b in pairwise(least)):
+        few, many = min(few, _seconds(prepare(n))), min(many, _seconds(prepare(4 * n)))
+        if LEAST * few <= many <= MOST * few:
             break
-        least = [min(old, _seconds(prepare(size))) for old, size in zip(least, sizes, strict=True)]
-    else:
-        raise AssertionError(f"the time grows too fast: {least}")
-    peaks = [_peak(prepare(size)) for size in sizes]
-    assert all(b <= MOST * a + SLACK_BYTES for a, b in pairwise(peaks)), f"the memory grows too fast: {peaks}"
+    assert many <= MOST * few, f"the time for {n} and {4 * n} elements grows too fast: {few}, {many}"
+    assert many >= LEAST * few, f"{n} elements are too few to see how the time grows: {few}, {many}"
+    few, many = _peak(prepare(n)), _peak(prepare(4 * n))
+    assert many <= MOST * few + SLACK_BYTES, f"the memory grows too fast: {few} to {many} bytes"
 
 
 def _seconds(work: Callable[[], Any]) -> float:
-    before = time.process_time()
-    work()
-    return time.process_time() - before
+    gc.disable()  # a collection takes longer, the more objects the tests have made
+    try:
+        before = time.process_time()
+        work()
+        return time.process_time() - before
+    finally:
+        gc.enable()
 
 
 def _peak(work: Callable[[], Any]) -> int:

@@ -77,8 +77,8 @@ def learn_spans(n: int) -> bytes:
 
 
 def learn_overlapping_spans(n: int) -> bytes:
-    spans = [{"start": 0, "end": 12_000, "label": "PER"}] * n
-    return json.dumps({"text": "Anna sings.\n" * 1000, "spans": spans}).encode()
+    spans = [{"start": 0, "end": 2400, "label": "PER"}] * n
+    return json.dumps({"text": "Anna sings.\n" * 200, "spans": spans}).encode()
 
 
 def studio_predict(n: int, text: str = "Anna sings in Oslo.") -> bytes:
@@ -86,7 +86,7 @@ def studio_predict(n: int, text: str = "Anna sings in Oslo.") -> bytes:
     return json.dumps({"tasks": tasks, "project": "1", "label_config": CONFIG}).encode()
 
 
-def studio_webhook(n: int, text: str = "\U0001f600 Anna sings.\n" * 400) -> bytes:
+def studio_webhook(n: int, text: str = "\U0001f600 Anna sings.\n" * 100) -> bytes:
     region = {"type": "labels", "from_name": "label", "value": {"start": 3, "end": 7, "labels": ["PER"]}}
     return json.dumps({
         "action": "ANNOTATION_CREATED", "project": {"id": 1, "label_config": CONFIG},
@@ -131,12 +131,12 @@ def inception_types(n: int) -> bytes:
 
 
 Case = tuple[str, Callable[[int], bytes], int]
-# Route, request, and the smallest n of which time and memory are compared with those of 2n and 4n.
+# Route, request, and n: its time and memory are compared with those of 4n, near the limits.
 GROWING: list[Case] = [
-    ("/tag", tag_text, 500), ("/tag", tag_texts, 125), ("/tag", tag_tokens, 1000),
-    ("/tag", tag_sentences, 1000), ("/learn", learn_sentences, 150), ("/learn", learn_spans, 150),
-    ("/learn", learn_overlapping_spans, 2500),
-    ("/label-studio/predict", studio_predict, 125), ("/label-studio/webhook", studio_webhook, 2500),
+    ("/tag", tag_text, 500), ("/tag", tag_texts, 250), ("/tag", tag_tokens, 1000),
+    ("/tag", tag_sentences, 1000), ("/learn", learn_sentences, 300), ("/learn", learn_spans, 300),
+    ("/learn", learn_overlapping_spans, 5000),
+    ("/label-studio/predict", studio_predict, 250), ("/label-studio/webhook", studio_webhook, 5000),
     ("/label-studio/webhook", studio_long_webhook, 1250),
     ("/label-studio/setup", studio_labels, 2000),
     ("/inception/predict", inception_predict, 50), ("/inception/predict", inception_covering, 1250),
@@ -216,4 +216,4 @@ def test_time_and_memory_of_a_request_grow_with_its_size(
 
             return work
 
-        check_growth(prepare, n)
+        check_growth(prepare, n, limit=4 * n)
