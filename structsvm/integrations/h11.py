@@ -80,19 +80,20 @@ class Refusals:
     """Counts what was refused, and logs the counts in at most one line per minute."""
 
     def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
+        self._counts: Counter[tuple[str, str]] = Counter()
         self._next = 0.0
 
-    def note(self, why: str) -> None:
+    def note(self, what: str, why: str) -> None:
         """Count one; log all that were counted since the last line if that was a minute ago."""
-        self._counts[why] += 1
+        self._counts[what, why] += 1
         if time.monotonic() >= self._next:
             self.write()
 
     def write(self) -> None:
         """Log what has been counted since the last line."""
         if self._counts:
-            log.warning("refused: %s", "; ".join(f"{n} {why}" for why, n in self._counts.items()))
+            counts = [f"{n} {what}{'s' * (n > 1)}{why}" for (what, why), n in self._counts.items()]
+            log.warning("refused: %s", "; ".join(counts))
             self._counts.clear()
             self._next = time.monotonic() + LOG_SECONDS
 
@@ -159,7 +160,7 @@ class Server:
             try:
                 accepted, _ = await loop.sock_accept(self._listener)
             except OSError as error:  # out of file descriptors or memory, or the client has left
-                self.refusals.note(f"connections: {error.strerror}")
+                self.refusals.note("connection", f": {error.strerror}")
                 self._make_room()
                 await asyncio.sleep(0.1)
                 continue
@@ -187,7 +188,7 @@ class Server:
         connection = min(self.waiting, key=lambda one: one.known)
         if connection.known and self._starting:  # one of those will give way
             return False
-        self.refusals.note("connections closed to make room")
+        self.refusals.note("connection", " closed to make room")
         del self.waiting[connection]
         connection.abort()
         self._open.discard(connection.task)
@@ -366,7 +367,7 @@ class Connection:
 
     async def _refuse(self, error: Refused) -> None:
         """Answer a request whose headers are too long or not HTTP."""
-        self._server.refusals.note(f"requests with status {error.status}")
+        self._server.refusals.note("request", f" with status {error.status}")
         content = json.dumps({"error": str(error)}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
         await self._send({"type": "http.response.start", "status": error.status, "headers": headers})

@@ -216,7 +216,7 @@ class LocalService:
             else:
                 response = JSONResponse({"error": str(error)}, getattr(error, "status", 400))
             if response.status_code in UNKNOWN_CLIENT:
-                self._server.refusals.note(f"requests with status {response.status_code}")
+                self._server.refusals.note("request", f" with status {response.status_code}")
         except HTTPException as error:
             response = JSONResponse({"error": f"{scope['method']} {scope['path']}: {error.detail}"},
                                     error.status_code, error.headers)  # fmt: skip

@@ -309,7 +309,7 @@ def test_idle_connections_give_way_to_new_ones(
         assert call(port, f"/{TOKEN}/")[0] == 200
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2  # the first one at once, the others when the service ends
-    assert lines[0] == "refused: 1 connections closed to make room"
+    assert lines[0] == "refused: 1 connection closed to make room"
 
 
 def test_a_client_that_sent_the_token_keeps_its_place_while_its_body_arrives(
@@ -378,5 +378,5 @@ def test_what_is_refused_is_logged_once_a_minute(caplog: pytest.LogCaptureFixtur
     with running(new_service()) as port:
         for _ in range(50):
             assert call(port, "/")[0] == 401
-        assert [record.getMessage() for record in caplog.records] == ["refused: 1 requests with status 401"]
+        assert [record.getMessage() for record in caplog.records] == ["refused: 1 request with status 401"]
     assert caplog.records[-1].getMessage() == "refused: 49 requests with status 401"
