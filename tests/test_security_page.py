@@ -15,7 +15,7 @@ ADVICE = ""  # for the reader, or about what others do
 SENTENCES: list[tuple[str, str]] = [
     ("This page says", ADVICE),
     ("To report", ADVICE),
-    ("Loading executes nothing", "test_numpy_reads_the_file_without_pickle"),
+    ("Loading executes nothing", "test_pickles_in_a_model_file_are_refused_and_not_executed"),
     ("It reads JSON and arrays", "test_numpy_reads_the_file_without_pickle"),
     ("The file is a zip", "test_compressed_members_are_refused_unread"),
     ("Members that are compressed", "test_members_that_overlap_are_refused"),

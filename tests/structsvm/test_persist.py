@@ -2,6 +2,7 @@ import errno
 import io
 import json
 import os
+import pickle
 import stat
 import subprocess
 import sys
@@ -335,6 +336,31 @@ def test_forged_json_is_refused(tmp_path, text):
 def test_foreign_json_is_foreign(tmp_path):
     forge(tmp_path / "m", [("structsvm.json", description(magic="other")), ("a.npy", b"")])
     assert "is not a structsvm model" in refusal(tmp_path / "m")
+
+
+class Attack:
+    """A pickle of it makes a file when it is read."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_pickles_in_a_model_file_are_refused_and_not_executed(tmp_path):
+    made, array, pickled = tmp_path / "made", io.BytesIO(), pickle.dumps(Attack(tmp_path / "made"))
+    np.save(array, np.array([Attack(made)], object), allow_pickle=True)
+    for name in ("a.npy", "a.pkl"):
+        for content in (array.getvalue(), pickled):
+            forge(tmp_path / "m", [("structsvm.json", description()), (name, content)])
+            assert "is damaged" in refusal(tmp_path / "m")
+    (tmp_path / "m").write_bytes(pickled)
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / "m")
+    assert not made.exists()
+    pickle.loads(pickled).close()
+    assert made.exists()  # what the attack does where it succeeds
 
 
 def test_compressed_members_are_refused_unread(tmp_path, monkeypatch):
