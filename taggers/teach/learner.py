@@ -25,6 +25,7 @@ from taggers.labels.space import MOST_LABELS
 from taggers.online import check_usable
 from taggers.options import PHRASE_TASKS, RIVALS
 from taggers.tagger import TASKS, SequenceTagger
+from taggers.teach.reasons import in_words
 
 SCHEME = "IOB2"
 MOST_NAME = 60
@@ -252,11 +253,14 @@ class TagLearner:
         if not self._names:
             return {"label": None, "margin": None, "reasons": []}
         found = self.tagger.explain(_sentence(item))[at]
-        reasons = [*found["features"], *found["history"]]
-        reasons = sorted(reasons, key=lambda pair: -abs(pair[1]))[:REASONS]
+        reasons: dict[str, float] = {}  # some features say the same, such as w[0] and w.lower[0]
+        for name, weight in (*found["features"], *found["history"]):
+            said = in_words(name)
+            reasons[said] = reasons.get(said, 0.0) + float(weight)
+        best = sorted(reasons.items(), key=lambda pair: -abs(pair[1]))[:REASONS]
         return {
             "label": found["label"], "margin": round(min(float(found["margin"]), 99.0), 3),
-            "reasons": [(name, round(float(weight), 4)) for name, weight in reasons if weight],
+            "reasons": [(name, round(weight, 4)) for name, weight in best if weight],
         }  # fmt: skip
 
     def alternatives(self, item: Any, n: int) -> list[tuple[float | None, Labels]]:

@@ -1,7 +1,12 @@
 """Label sentences in a real browser, by mouse and by keyboard, across reloads and kill -9."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -310,3 +315,104 @@ def test_the_right_candidate_is_chosen_by_number_and_by_mouse(program, page, tmp
     assert served.stop()[0] == 0
     answers = [json.loads(line) for line in (tmp_path / "game.answers.jsonl").read_text().splitlines()]
     assert [answer["value"] for answer in answers[1:]] == [1, -1]
+
+
+def test_escape_and_a_click_elsewhere_close_the_menu(program, page, raw):
+    served = program("teach", "ner", raw, "-o", "m.ssvm", "--format", "columns", "--labels", "PER,LOC")
+    expect = opened(page, served.url)
+    menu = page.locator("#formats")
+    page.locator("#export summary").click()
+    expect(menu).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(page.locator("#export summary")).to_be_focused()
+    page.locator("#export summary").click()
+    page.locator("#why").click()
+    expect(menu).to_be_hidden()
+
+
+def test_buttons_stay_in_place_when_a_shorter_sentence_follows(program, page, tmp_path):
+    lines = [["Anna", "sings"] * 20, ["Otto", "left"], ["Ines", "left"], ["Noor", "sings"]]
+    (tmp_path / "raw.txt").write_text("\n\n".join("\n".join(line) for line in lines) + "\n")
+    served = program("teach", "ner", "raw.txt", "-o", "m.ssvm", "--format", "columns", "--labels", "PER")
+    expect = opened(page, served.url)
+    places, lengths = [], []
+    for n in range(1, 5):
+        lengths.append(len(words(page)))
+        places.append(page.locator("#accept").bounding_box()["y"])
+        page.locator("#accept").click()
+        expect(page.locator("#count")).to_contain_text(f"{n} labelled")
+    first = lengths.index(40)
+    assert first == 3 or len(set(places[first:])) == 1
+
+
+def test_before_the_first_answer_nothing_is_said_to_be_certain(program, page, raw):
+    served = program("teach", "ner", raw, "-o", "m.ssvm", "--format", "columns", "--labels", "PER,LOC")
+    expect = opened(page, served.url)
+    expect(page.locator("#figures")).to_contain_text("of what is left is certain")
+    assert "%" not in page.locator("#figures").inner_text()
+
+
+def test_reasons_are_said_in_words(program, page, raw):
+    served = program("teach", "ner", raw, "-o", "m.ssvm", "--format", "columns", "--labels", "PER,LOC")
+    expect = opened(page, served.url)
+    for n in range(1, 4):
+        by_keyboard(page)
+        expect(page.locator("#count")).to_contain_text(f"{n} labelled")
+    page.keyboard.press("w")
+    expect(page.locator("#detail td").first).to_contain_text(re.compile("word|sentence|label"))
+    assert not re.search(r"\[-?\d\]", page.locator("#detail").inner_text())
+
+
+def test_a_phone_labels_a_name_of_two_words_by_taps_on_large_targets(program, chromium, tmp_path):
+    (tmp_path / "raw.txt").write_text("Ines\nLopez\nsings\n\nAnna\nleft\n\n")
+    served = program("teach", "ner", "raw.txt", "-o", "m.ssvm", "--format", "columns", "--labels", "PER,LOC")
+    context = chromium.new_context(
+        viewport={"width": 400, "height": 800}, has_touch=True, is_mobile=True, device_scale_factor=2
+    )
+    page = context.new_page()
+    expect = opened(page, served.url)
+    if len(words(page)) == 2:
+        page.locator("#accept").tap()
+        expect(page.locator("#t2")).to_be_visible()
+    page.locator("#t0").tap()
+    page.locator("#extend").tap()
+    page.locator("#labels button", has_text="PER").tap()
+    assert given(page) == ["B-PER", "I-PER", "O"]
+    small = page.evaluate(
+        "[...document.querySelectorAll('button, summary, input, #sentence .token')]"
+        ".filter(one => one.offsetParent).map(one => [one.textContent, one.getBoundingClientRect()])"
+        ".filter(([_, box]) => box.height < 44 || box.width < 40)"
+        ".map(([text, box]) => [text, box.width, box.height])"
+    )
+    assert small == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    context.close()
+
+
+def test_the_private_page_that_teach_opens_leads_to_the_service(chromium, raw, tmp_path):
+    """The browser opens a file, so that its command line does not contain the token."""
+    (tmp_path / "browser").write_text('#!/bin/sh\necho "$1" > opened.part\nmv opened.part opened\n')
+    (tmp_path / "browser").chmod(0o700)
+    environment = {name: one for name, one in os.environ.items() if name != "STRUCTSVM_TOKEN"}
+    program = "import sys; from structsvm.cli.entry import main; sys.argv[0] = 'structsvm'; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "teach", "ner", raw, "-o", "m.ssvm", "--labels", "PER", "--port", "0",
+         "--format", "columns"],
+        cwd=tmp_path, env={**environment, "BROWSER": f"{tmp_path / 'browser'} %s"}, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    context = chromium.new_context()
+    try:
+        for _ in range(300):
+            if (tmp_path / "opened").exists():
+                break
+            time.sleep(0.1)
+        page = context.new_page()
+        page.goto((tmp_path / "opened").read_text().strip())
+        page.locator("#sentence .token").first.wait_for()
+        assert page.url.startswith("http://127.0.0.1:")
+        assert page.evaluate("document.referrer") == ""
+    finally:
+        context.close()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)

@@ -141,7 +141,8 @@ function show(found, said = "") {
   for (const id of ["accept", "skip", "explain", "others"]) byId(id).disabled = !question;
   byId("undo").disabled = !state.stats.can_undo;
   byId("explain").hidden = byId("others").hidden = state.kind === "choice";
-  const what = question ? `${REASONS[question.why] ?? ""} ${reading(question)}` : "There are no more questions.";
+  byId("extend").hidden = state.kind !== "spans" || !question;
+  const what = question ? `${reason(question)} ${reading(question)}` : "There are no more questions.";
   byId("status").textContent = `${said} ${what}`;
   if (!["INPUT", "BUTTON", "SUMMARY", "A"].includes(document.activeElement.tagName)) byId("sentence").focus({ preventScroll: true });
 }
@@ -164,10 +165,12 @@ function keep() {
   sessionStorage.draft = JSON.stringify({ id: question.id, first, value });
 }
 
+const reason = ({ why }) => (state.stats.answered || why !== "margin" ? REASONS[why] ?? "" : "Label this one; the model learns from each answer.");
+
 function drawQuestion() {
   const question = state.question;
   const box = byId("sentence");
-  byId("why").textContent = question ? REASONS[question.why] ?? "" : "";
+  byId("why").textContent = question ? reason(question) : "";
   box.className = question ? "" : "reading";
   box.removeAttribute("role");
   if (!question) {
@@ -193,6 +196,13 @@ function drawQuestion() {
     if (picked && low !== high) node.classList.add("picked");
   });
   box.setAttribute("aria-activedescendant", `t${at}`);
+  holdHeight(box);
+}
+
+// The buttons below stay where they are: the box is as high as the highest sentence so far, up to half the screen.
+function holdHeight(box) {
+  const most = Math.max(Math.ceil(box.getBoundingClientRect().height), parseFloat(box.style.minHeight) || 0);
+  box.style.minHeight = `${Math.min(most, window.innerHeight / 2)}px`;
 }
 
 function drawChoice(box, question) {
@@ -251,7 +261,8 @@ function drawProgress() {
   const score = { spans: "F1", tokens: "accuracy", choice: "accuracy" }[state.kind];
   const random = stats.estimate && stats.estimate.questions >= 5 ? stats.estimate : null;
   figures.push([random ? `${score} on ${random.questions} random questions (${percent(random.low)} to ${percent(random.high)})` : `${score} on random questions`, random ? percent(random.score) : "–", "wide"]);
-  figures.push(["of what is left is certain", stats.certain === null ? "–" : percent(stats.certain), "wide"]);
+  const certain = stats.answered ? stats.certain : null; // before the first answer, there is no model
+  figures.push(["of what is left is certain", certain === null ? "–" : percent(certain), "wide"]);
   byId("figures").replaceChildren(...figures.map(([term, number, wide = ""]) => {
     const row = make("div", "", wide);
     row.append(make("dt", term), make("dd", String(number)));
@@ -345,7 +356,7 @@ async function explain() {
     row.insertCell().textContent = weight > 0 ? `+${weight}` : weight;
   }
   const word = state.question.item.tokens[at];
-  const text = found.label === null ? "The model knows no labels yet." : `“${word}” is ${found.label}, by a margin of ${found.margin}`;
+  const text = found.label === null ? "The model knows no labels yet." : `“${word}” is ${isMarked(found.label) ? typeOf(found.label) : "not labelled"}, by a margin of ${found.margin}`;
   detail(text, found.reasons.length ? table : make("p", "None of its features has a weight yet."));
 }
 
@@ -432,8 +443,18 @@ function pickPhrase(k) {
   while (!ends(value, at)) at += 1;
 }
 
+// Close what is open, first the menu.
+function closeOpen() {
+  const menu = byId("export");
+  if (!menu.open) return void (byId("detail").hidden = true);
+  const inside = menu.contains(document.activeElement);
+  menu.open = false;
+  if (inside) menu.querySelector("summary").focus();
+}
+
 document.addEventListener("keydown", (event) => {
   if (!state || event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
+  if (event.key === "Escape") return closeOpen();
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (["Enter", " "].includes(key) && ["BUTTON", "SUMMARY", "A"].includes(event.target.tagName)) return;
   const work = state.question ? keyWork(key, event.shiftKey) : { Backspace: undo, r: () => ask(review) }[key];
@@ -449,7 +470,7 @@ function keyWork(key, shift) {
     Enter: accept, " ": skip, Backspace: undo,
     ArrowLeft: () => move(-1, shift), ArrowRight: () => move(1, shift),
     ArrowUp: () => move(-vertical, shift), ArrowDown: () => move(vertical, shift),
-    Home: () => move(-1e6, shift), End: () => move(1e6, shift), Escape: () => (byId("detail").hidden = true),
+    Home: () => move(-1e6, shift), End: () => move(1e6, shift),
     r: () => ask(review),
   };
   if (key in fixed) return fixed[key];
@@ -497,11 +518,21 @@ document.addEventListener("pointermove", (event) => {
 });
 document.addEventListener("pointerup", () => (dragging = false));
 
+document.addEventListener("pointerdown", (event) => {
+  if (!byId("export").contains(event.target)) byId("export").open = false;
+});
+let width = window.innerWidth;
+window.addEventListener("resize", () => {
+  if (width !== window.innerWidth) byId("sentence").style.minHeight = ""; // phones change the height as they scroll
+  width = window.innerWidth;
+});
+
 // After a click with the mouse, keys go to the sentence again.
 document.addEventListener("click", (event) => {
   if (event.detail && event.target.closest("button")) byId("sentence").focus({ preventScroll: true });
 });
 
+byId("extend").addEventListener("click", () => state.question && move(1, true));
 byId("accept").addEventListener("click", accept);
 byId("skip").addEventListener("click", skip);
 byId("undo").addEventListener("click", undo);
