@@ -94,16 +94,13 @@ class Report(Generic[W]):
     best pass, as `score` returned them; None if nothing is scored. ended: why training ended: "epochs" (all
     passes were made), "patience" (no pass has improved the score for a while), "learner" (it has converged,
     or its own callback asked for the end), "callback", or "" as long as training runs or if it was
-    interrupted. dual, support_patterns, argmax: the results of the learner after the last pass.
+    interrupted.
     """
 
     epochs: int = 0
     scores: list[float] = field(default_factory=list)
     weights: W | None = None
     ended: str = ""
-    dual: float = np.nan
-    support_patterns: int = 0
-    argmax: int = 0
 
     @property
     def best(self) -> int | None:
@@ -190,8 +187,6 @@ def _make_pass(
         report.scores.append(value)
         if is_best:
             report.weights = weights
-    report.dual = learner.dual_
-    report.support_patterns, report.argmax = learner.n_support_patterns_, learner.n_argmax_
     done = Pass(learner, report.epochs - 1, value, is_best, report)
     asked = [bool(callback(done)) for callback in callbacks]
     report.ended = "learner" if ended else "callback" if any(asked) else ""

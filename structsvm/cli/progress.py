@@ -79,7 +79,7 @@ class Progress:
         report = tagger.model_.report
         parts = [
             f"{output}: {counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}, "
-            f"{counted(len(tagger.classes_), 'label')}, {counted(report['features'], 'feature')}, "
+            f"{counted(len(tagger.model_.names), 'label')}, {counted(report['features'], 'feature')}, "
             f"{counted(report['epochs'], 'pass')}"
         ]
         if report["dual"] is not None:

@@ -38,6 +38,11 @@ def quantise(values: np.ndarray, dtype: str) -> dict[str, np.ndarray]:
     return {"values": values.astype(dtype)}
 
 
+def rounded(values: np.ndarray, dtype: str) -> np.ndarray:
+    """The weights as a file of this type gives them back."""
+    return dequantise(quantise(values, dtype))
+
+
 def dequantise(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the float32 weights from arrays of `quantise`, to its precision; reject any other arrays."""
     values, levels = arrays["values"], arrays.get("levels")

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from structsvm.files.codec import Array, Field, Table
-from structsvm.files.quantise import dequantise, quantise
+from structsvm.files.quantise import dequantise, quantise, rounded
 
 CELL = np.dtype([("label", np.uint32), ("value", np.float32)])
 MOST_CELLS = 2**32 - 1
@@ -179,7 +179,7 @@ class SparseRows:
         keep[: self.ptr[min(first, len(self))]] = True
         large = self._kept_cells(keep)
         cells = large.cells.copy()
-        cells["value"] = dequantise(quantise(large.cells["value"], dtype))
+        cells["value"] = rounded(large.cells["value"], dtype)
         small = SparseRows(large.ptr, cells, self.n_labels)._kept_cells(cells["value"] != 0)
         keep = (small.counts > 0) | (np.arange(len(small)) < first)
         if needed is not None:

@@ -227,10 +227,10 @@ class Optimizer(Results):
         return self._held[skipped + np.arange(len(self._held))]
 
     def _point(self, primal: float = np.nan) -> Point:
+        machine = self._fitted()
         return Point(
-            self.elapsed, self.epochs_done, self._seen, self.dual_, primal,
-            self.n_support_patterns_, self.n_support_vectors_, self.n_argmax_,
-            self._fitted().oracle.looks(),
+            self.elapsed, self.epochs_done, self._seen, float(machine.dual), primal,
+            int(machine.n_patterns), int(machine.n_vectors), int(machine.n_argmax), machine.oracle.looks(),
         )  # fmt: skip
 
     def continue_curve(self, other: Optimizer) -> None:

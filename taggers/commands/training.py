@@ -93,7 +93,7 @@ def train(
             tagger = fit_rivals(tagger, source, *held_out, keep_state=kept)
         else:
             tagger.fit_source(source)
-    points = tagger.curve_
+    points = [] if to.curve is None else tagger.curve_
     if not to.keep_state:
         tagger.release()  # what follows needs only the model
     if to.fit_bias:

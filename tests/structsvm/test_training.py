@@ -35,7 +35,6 @@ def test_the_weights_of_the_first_best_pass_are_kept():
     report = scripted([0.1, 0.7, 0.3, 0.7], epochs=4)
     assert (report.weights, report.best, report.epochs, report.ended) == (2, 1, 4, "epochs")
     assert report.scores == [0.1, 0.7, 0.3, 0.7]
-    assert (report.dual, report.support_patterns, report.argmax) == (-0.25, 3, 7)
 
 
 @pytest.mark.parametrize(("patience", "made"), [(1, 3), (2, 4), (3, 7), (None, 7)])
@@ -112,9 +111,9 @@ def test_passes_of_an_optimizer_learn_what_fit_learns():
     X, y = noisy_classes(90)
     whole = LaRank(Multiclass(), epochs=3).fit(X, y)
     one = LaRank(Multiclass()).begin(X, y)
-    report = passes(one, epochs=3)
+    passes(one, epochs=3)
     assert one.weights_.tobytes() == whole.weights_.tobytes()
-    assert (report.dual, report.support_patterns) == (whole.dual_, whole.n_support_patterns_)
+    assert (one.dual_, one.n_support_patterns_) == (whole.dual_, whole.n_support_patterns_)
 
 
 def test_a_gap_tolerance_ends_passes_as_it_ends_fit():
