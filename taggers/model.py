@@ -13,18 +13,11 @@ import numpy as np
 
 from structsvm.files import SparseRows
 from structsvm.options import Option
-from structsvm.problems.sequence import (
-    Candidates,
-    Decoder,
-    SequenceProblem,
-    Sequences,
-)
+from structsvm.problems.sequence import Candidates, Decoder, SequenceProblem, Sequences
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST, MOST_BEST, check_count, check_number
 from taggers.features.class_files import read_classes
-from taggers.features.extract import (
-    shares,
-)
+from taggers.features.extract import shares
 from taggers.features.knowledge import Knowledge, named_sources, read_gazetteer
 from taggers.features.space import FeatureSpace
 from taggers.formats._columns import Columns

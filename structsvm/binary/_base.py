@@ -12,11 +12,7 @@ from structsvm.guard import reads, training
 from structsvm.integrations.sklearn import Classifier
 from structsvm.options import check_options
 from structsvm.scored import forget_calibration, with_calibration
-from structsvm.validation import (
-    check_matrix,
-    check_sample_weight,
-    class_factors,
-)
+from structsvm.validation import check_matrix, check_sample_weight, class_factors
 from structsvm.warm import can_continue, check_unchanged, fingerprint
 
 CLASS_WEIGHT = "A dict of classes and factors of C, or balanced."

@@ -31,8 +31,7 @@ def doubts(
     most: Annotated[int, number("--most", low=1, help="Print at most this many doubts.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print each doubt as a line of JSON.")] = False,
     queue: Annotated[
-        str | None,
-        typer.Option(help="Write the suggestions to this journal, for structsvm teach --merge."),
+        str | None, typer.Option(help="Write the suggestions to this journal, for structsvm teach --merge.")
     ] = None,
     folds: Annotated[int, number(low=2, high=1000, help="Number of models; each doubts its own part.")] = 10,
     seed: Annotated[int, number(high=SEEDS, help="The random seed.")] = 0,

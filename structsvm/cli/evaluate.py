@@ -7,15 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from structsvm.cli.errors import (
-    Bias,
-    Column,
-    Encoding,
-    Format,
-    Jobs,
-    numbers_of,
-    told_in_one_sentence,
-)
+from structsvm.cli.errors import Bias, Column, Encoding, Format, Jobs, numbers_of, told_in_one_sentence
 
 
 def evaluate(

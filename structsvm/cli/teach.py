@@ -26,8 +26,7 @@ from taggers.options import OPTIONS
 
 FLAGS = ("template", "inference", "C")
 Merge = Annotated[
-    list[str] | None,
-    typer.Option(help="Journal of a colleague: add its answers, and show Cohen's kappa."),
+    list[str] | None, typer.Option(help="Journal of a colleague: add its answers, and show Cohen's kappa.")
 ]
 Journal = Annotated[str | None, typer.Option(help="File of your answers; by default next to the model.")]
 Annotator = Annotated[str, typer.Option(help="Your name, for the journal.")]

@@ -9,15 +9,7 @@ from typing import Annotated, Any
 import typer
 import typer.core
 
-from structsvm.cli.errors import (
-    Column,
-    Columns,
-    Encoding,
-    Format,
-    Quiet,
-    counted,
-    told_in_one_sentence,
-)
+from structsvm.cli.errors import Column, Columns, Encoding, Format, Quiet, counted, told_in_one_sentence
 from structsvm.cli.flags import given, with_flags
 from taggers.options import OPTIONS, TASKS, TaggerOptions, TrainOptions, defaults
 
@@ -48,8 +40,7 @@ def train(
         ),
     ],
     files: Annotated[
-        list[str],
-        typer.Argument(help="Labelled sentences, in one or several files; - for standard input."),
+        list[str], typer.Argument(help="Labelled sentences, in one or several files; - for standard input.")
     ],
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     layers: Annotated[

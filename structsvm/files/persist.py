@@ -107,9 +107,7 @@ def save_model(
         _write(stream, text, content)
 
 
-def load_model(
-    path: str | os.PathLike[str],
-) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def load_model(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Read a file of `save_model`; raise ModelFileError for any other content.
 
     The arrays are writable and share one buffer in memory; later changes to the file do not affect them.

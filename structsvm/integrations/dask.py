@@ -26,15 +26,7 @@ from typing import Any, Self
 
 import dask
 import numpy as np
-from distributed import (
-    CancelledError,
-    Client,
-    Future,
-    KilledWorker,
-    LocalCluster,
-    get_client,
-    get_worker,
-)
+from distributed import CancelledError, Client, Future, KilledWorker, LocalCluster, get_client, get_worker
 from distributed.comm.core import CommClosedError
 
 from structsvm import LaRankClassifier, __version__

@@ -20,9 +20,7 @@ def sequence_tags() -> Any:
     from sklearn.utils import InputTags, Tags, TargetTags
 
     return Tags(
-        estimator_type=None,
-        target_tags=TargetTags(required=True),
-        input_tags=InputTags(two_d_array=False),
+        estimator_type=None, target_tags=TargetTags(required=True), input_tags=InputTags(two_d_array=False)
     )
 
 

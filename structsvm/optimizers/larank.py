@@ -17,7 +17,7 @@ GAP_EPOCHS = 1000  # the largest number of epochs of LaRankGap
 MOST_REPROCESS = 10_000
 SCHEDULES = ("fixed", "adaptive")
 RATES = Table(
-    Field("rates", Array(np.float64, 3, low=TINY), "the rates of the adaptive schedule", default=np.ones(3)),
+    Field("rates", Array(np.float64, 3, low=TINY), "the rates of the adaptive schedule", default=np.ones(3))
 )
 
 

@@ -9,9 +9,7 @@ import numpy as np
 from structsvm.files.codec import Array, Field, Table
 from structsvm.machine import Machine, Patterns
 
-PROGRESS = Table(
-    Field("progress", Array(np.int64, 2, low=0), "the seed and the number of complete epochs"),
-)
+PROGRESS = Table(Field("progress", Array(np.int64, 2, low=0), "the seed and the number of complete epochs"))
 
 
 def arrays(machine: Machine, held: np.ndarray) -> dict[str, np.ndarray]:

@@ -4,10 +4,7 @@ from structsvm.problems.sequence._decode import Decoder
 from structsvm.problems.sequence.bigrams import Bigrams, labels_before
 from structsvm.problems.sequence.candidates import Candidates
 from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem, Sequences
-from structsvm.problems.sequence.resize import (
-    wider_state,
-    wider_weights,
-)
+from structsvm.problems.sequence.resize import wider_state, wider_weights
 
 __all__ = [
     "Bigrams",
