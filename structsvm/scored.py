@@ -16,7 +16,7 @@ import numpy as np
 
 from structsvm import active
 from structsvm.guard import reading, reads, training
-from structsvm.validation import check_flag, check_matrix, check_sample_weight, check_targets, class_factors
+from structsvm.validation import check_matrix, check_sample_weight, check_targets, class_factors
 
 PROBABILITY = (
     "Whether `fit` also calibrates `predict_proba`, with models that are trained on three quarters of the "
@@ -108,8 +108,10 @@ def with_calibration(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def calibrated(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        for name in ("probability", "warm_start"):
+            if name in self.OPTIONS:
+                self.OPTIONS[name].check(getattr(self, name))
         probability = getattr(self, "probability", False)
-        check_flag(probability=probability, warm_start=getattr(self, "warm_start", False))
         scaling = held_out_scaling(self, X, y, sample_weight) if probability else None
         fit(self, X, y, sample_weight)
         forget_calibration(self)

@@ -62,13 +62,6 @@ def check_choice(**values: tuple[Any, tuple[str, ...]]) -> None:
             raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
-def check_flag(**values: Any) -> None:
-    """Each value must be True or False."""
-    for name, value in values.items():
-        if not isinstance(value, bool | np.bool_):
-            raise ValueError(f"{name} must be True or False, got {value!r}")
-
-
 def check_count(*, low: int = 0, high: int = MOST, **values: Any) -> None:
     """Each value must be an integer from `low` to `high`."""
     for name, value in values.items():
@@ -76,30 +69,6 @@ def check_count(*, low: int = 0, high: int = MOST, **values: Any) -> None:
             raise ValueError(f"{name} must be an integer of at least {low}, got {value!r}")
         if value > high:
             raise ValueError(f"{name} must be at most {high}, got {value!r}")
-
-
-def check_ranges(owner: Any, ranges: Mapping[str, Any]) -> None:
-    """Check the attributes of an object against the values that `ranges` allows.
-
-    float allows finite numbers above 0, infinity allows infinity too, an integer allows integers of at least
-    this value, a range allows its integers, and a tuple allows its elements. If a name ends in a question
-    mark, None is allowed too.
-    """
-    for name, allowed in ranges.items():
-        value = getattr(owner, name.rstrip("?"))
-        if name.endswith("?") and value is None:
-            continue
-        given = {name.rstrip("?"): value}
-        if allowed == np.inf and isinstance(value, NUMBERS) and value == np.inf:
-            continue
-        if allowed is float or allowed == np.inf:
-            check_positive(**given)
-        elif isinstance(allowed, int):
-            check_count(**given, low=allowed)
-        elif isinstance(allowed, range):
-            check_count(**given, low=allowed.start, high=allowed[-1])
-        else:
-            check_choice(**{name: (value, allowed)})
 
 
 def n_threads(jobs: Any) -> int:

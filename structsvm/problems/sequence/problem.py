@@ -11,7 +11,7 @@ import numpy as np
 from structsvm.problem import Problem
 from structsvm.problems.sequence.bigrams import Bigrams
 from structsvm.problems.sequence.label_parts import LabelParts
-from structsvm.validation import check_choice, check_loss_matrix, check_ranges, diagonal_matrix
+from structsvm.validation import check_choice, check_count, check_loss_matrix, diagonal_matrix
 
 LANES = 8  # labels are padded to a multiple of it
 UNKNOWN = -1
@@ -129,9 +129,9 @@ class SequenceProblem(Problem):
         self.n_labels = n_labels
         self.inference = inference
         self.order = order
-        check_ranges(self, {"inference": ("exact", "greedy"), "n_labels": 1, "order": 0})
-        if order > MOST_ORDER:
-            raise ValueError(f"order must be at most {MOST_ORDER}, got {order}")
+        check_choice(inference=(inference, ("exact", "greedy")))
+        check_count(n_labels=n_labels, low=1)
+        check_count(order=order, high=MOST_ORDER)
         if inference == "exact" and order != 1:
             raise ValueError(f"exact inference requires order 1, got {order}; use greedy inference")
         if min(bigrams, default=1) < 1:
