@@ -180,8 +180,6 @@ def gathered(client: Client, futures: Sequence[Future]) -> list[Any]:
 
 
 def _version() -> str:
-    from structsvm import __version__
-
     return __version__
 
 

@@ -338,7 +338,7 @@ def _code(names: tuple[str, ...] | None, labels: Labels, several: dict[tuple[str
 
 
 def inner_labels(classes: Sequence[str], outer: str, inner: str) -> list[str]:
-    """All forms that labels can have in the inner scheme."""
+    """All forms that labels can have in the inner scheme; or the other way round."""
     return list(classes) if outer == inner else schemes.Rewriter(list(classes), outer, inner).names
 
 
@@ -369,7 +369,7 @@ def by_label(
         types = {label: type_ if type_ in given or label == OUTSIDE else PHRASES
                  for label, type_ in types.items()}  # fmt: skip
     values = {label: float(given.get(types[label], default)) for label in labels}
-    for label in set(labels) if inner == "none" else sorted(_outer_names(labels, outer, inner)):
+    for label in set(labels) if inner == "none" else sorted(inner_labels(labels, inner, outer)):
         names.add(label)
         if label in given:
             for form in _inner_forms(label, outer, inner):
@@ -380,10 +380,6 @@ def by_label(
         hint = meant(missing[0], known)
         raise ValueError(f"{what} names {missing[0]!r}, but the labels are {', '.join(known)}{hint}")
     return np.array([values[label] for label in labels])
-
-
-def _outer_names(labels: Sequence[str], outer: str, inner: str) -> list[str]:
-    return list(labels) if outer == inner else schemes.Rewriter(labels, inner, outer).names
 
 
 def _inner_forms(label: str, outer: str, inner: str) -> set[str]:
