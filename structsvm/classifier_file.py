@@ -74,16 +74,7 @@ KERNEL = Table(
 def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_state: bool) -> None:
     """Write a fitted classifier; see `LaRankClassifier.save`."""
     optimizer = classifier._fitted_optimizer()
-    fitted = classifier._fitted_params
-    if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
-        raise ValueError("only classifiers with a built-in kernel can be saved; use linear, rbf or poly")
-    if classifier.classes_.dtype.kind not in "biufUS":
-        raise ValueError(
-            f"classes of type {classifier.classes_.dtype} cannot be saved; use numbers or strings"
-        )
-    parameters = {name: value for name, value in fitted.items() if classifier.OPTIONS[name].kept}
-    if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
-        parameters["random_state"] = None
+    fitted, parameters = classifier._fitted_params, kept_parameters(classifier)
     weights, weight_arrays = fitted["class_weight"], {}
     if weights is not None and not isinstance(weights, str):  # JSON would make strings of its labels
         named = [k for k, label in enumerate(classifier.classes_.tolist()) if label in weights]
@@ -114,6 +105,20 @@ def save_classifier(classifier: Any, path: str | os.PathLike[str], *, training_s
     arrays |= more[0]
     arrays |= padding(arrays, table_bytes(fitted, classifier.classes_))
     save_model(path, arrays, {"kind": KIND.name, **meta, **more[1]})
+
+
+def kept_parameters(model: Any) -> dict[str, Any]:
+    """The options that a file keeps; ValueError for a kernel or classes that it cannot hold."""
+    fitted, classes = model._fitted_params, model.classes_
+    kernel = fitted.get("kernel", "linear")
+    if not isinstance(kernel, str) or kernel not in KERNELS:
+        raise ValueError("only classifiers with a built-in kernel can be saved; use linear, rbf or poly")
+    if classes.dtype.kind not in "biufUS":
+        raise ValueError(f"classes of type {classes.dtype} cannot be saved; use numbers or strings")
+    kept = {name: value for name, value in fitted.items() if model.OPTIONS[name].kept}
+    if not isinstance(kept["random_state"], (int, np.integer, type(None))):
+        kept["random_state"] = None
+    return kept
 
 
 def load_classifier(cls: type, path: str | os.PathLike[str]) -> Any:

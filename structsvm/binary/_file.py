@@ -12,6 +12,7 @@ from structsvm.classifier_file import (
     KERNELS,
     check_classes,
     check_diagonal,
+    kept_parameters,
     saved_calibration,
     support_arrays,
     support_matrix,
@@ -47,9 +48,8 @@ SGDQN = Table(
 
 def save_kernel_machine(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted kernel machine, or the machines of all classes with numbers before their names."""
-    machines, fitted = model._machines(), model._fitted_params
-    if not isinstance(fitted["kernel"], str) or fitted["kernel"] not in KERNELS:
-        raise ValueError("only classifiers with a built-in kernel can be saved; use linear, rbf or poly")
+    machines = model._machines()
+    kept_parameters(model)  # before anything changes
     arrays: dict[str, np.ndarray] = {}
     for k, machine in enumerate(machines):
         machine.rows.forget()
@@ -69,11 +69,7 @@ def save(
     model: Any, path: str | os.PathLike[str], arrays: dict[str, np.ndarray], extra: dict[str, Any]
 ) -> None:
     """Write a model's parameters and classes with its arrays."""
-    if model.classes_.dtype.kind not in "biufUS":
-        raise ValueError(f"classes of type {model.classes_.dtype} cannot be saved; use numbers or strings")
-    parameters = dict(model._fitted_params)
-    if not isinstance(parameters["random_state"], (int, np.integer, type(None))):
-        parameters["random_state"] = None
+    parameters = kept_parameters(model)
     weights = parameters.get("class_weight")
     if weights is not None and not isinstance(weights, str):  # JSON would make strings of its labels
         parameters["class_weight"] = [weights.get(label) for label in model.classes_.tolist()]
