@@ -103,7 +103,7 @@ def test_an_interruption_keeps_the_answers_of_finished_batches(tmp_path, monkeyp
     assert calls == [[["a", "a"]], [["b", "b"]], [["b", "b"]]]
 
 
-def test_a_file_that_is_no_cache_is_refused(tmp_path):
+def test_a_file_that_is_not_a_cache_is_refused(tmp_path):
     (tmp_path / "x").write_text("word\nword\n")
     with pytest.raises(DataError, match="x:1: is not an answer of a teacher"):
         collect(X, [gazetteer({"LOC": ["York"]})], cache=tmp_path / "x")
