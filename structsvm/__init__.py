@@ -1,8 +1,9 @@
 """Structured-output SVMs: optimizers, problems and classifiers."""
 
-from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from structsvm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from structsvm.classifier import LaRankClassifier
@@ -27,45 +28,25 @@ if find_spec("structsvm._dual.schedules") is None:
 __version__ = "0.1.0"
 
 __all__ = [
-    "AmbiguousBags",
-    "ConvergenceWarning",
-    "KernelLaRank",
-    "KernelSVMStruct",
-    "LaRank",
-    "LaRankClassifier",
-    "Multiclass",
-    "NotFittedError",
-    "PassiveAggressive",
-    "Perceptron",
-    "Point",
-    "Problem",
-    "RandomField",
-    "SVMStruct",
-]
+    "AmbiguousBags", "ConvergenceWarning", "KernelLaRank", "KernelSVMStruct", "LaRank",
+    "LaRankClassifier", "Multiclass", "NotFittedError", "PassiveAggressive", "Perceptron", "Point",
+    "Problem", "RandomField", "SVMStruct",
+]  # fmt: skip
 
-_MODULES = {
-    "classifier": ("LaRankClassifier",),
-    "optimizers.curve": ("Point",),
-    "optimizers.results": ("NotFittedError",),
-    "optimizers.kernel": ("KernelLaRank", "KernelSVMStruct"),
-    "optimizers.larank": ("LaRank", "PassiveAggressive"),
-    "optimizers.perceptron": ("Perceptron",),
-    "optimizers.random_field": ("RandomField",),
-    "optimizers.svmstruct": ("SVMStruct",),
-    "problem": ("Problem",),
-    "problems.ambiguous": ("AmbiguousBags",),
-    "problems.multiclass": ("Multiclass",),
-    "training": ("ConvergenceWarning",),
-}
-_HOME = {name: f"structsvm.{module}" for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public class when it is first used, so that the command line starts quickly."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'structsvm' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "structsvm.classifier": ("LaRankClassifier",),
+        "structsvm.optimizers": (
+            "KernelLaRank", "KernelSVMStruct", "LaRank", "NotFittedError", "PassiveAggressive", "Perceptron",
+            "Point", "RandomField", "SVMStruct",
+        ),
+        "structsvm.problem": ("Problem",),
+        "structsvm.problems.ambiguous": ("AmbiguousBags",),
+        "structsvm.problems.multiclass": ("Multiclass",),
+        "structsvm.training": ("ConvergenceWarning",),
+    },
+)  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,8 @@
 """Taggers for parts of speech, chunks, named entities and other labels of words."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from structsvm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from taggers.formats.sources import read_sentences
@@ -8,15 +10,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunker", "MorphTagger", "NerTagger", "PosTagger", "SequenceTagger", "read_sentences"]
 
-
-def __getattr__(name: str) -> Any:
-    """Import the taggers when they are first used, so that the command line starts fast."""
-    if name == "read_sentences":
-        from taggers.formats import sources
-
-        return sources.read_sentences
-    if name in __all__:
-        from taggers import tagger
-
-        return getattr(tagger, name)
-    raise AttributeError(f"module 'taggers' has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__, {"taggers.formats.sources": ("read_sentences",), "taggers.tagger": __all__[:-1]}
+)

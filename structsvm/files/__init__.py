@@ -9,20 +9,7 @@ from structsvm.files.quantise import DTYPES, dequantise, quantise
 from structsvm.files.sparse_weights import SparseRows, shared_bytes
 
 __all__ = [
-    "DTYPES",
-    "DataError",
-    "ModelFileError",
-    "SparseRows",
-    "atomic_write",
-    "check_budget",
-    "check_output",
-    "consistent",
-    "dequantise",
-    "file_name",
-    "load_model",
-    "open_input",
-    "padding",
-    "quantise",
-    "save_model",
-    "shared_bytes",
-]
+    "DTYPES", "DataError", "ModelFileError", "SparseRows", "atomic_write", "check_budget", "check_output",
+    "consistent", "dequantise", "file_name", "load_model", "open_input", "padding", "quantise",
+    "save_model", "shared_bytes",
+]  # fmt: skip

@@ -1,7 +1,8 @@
 """The optimizers. They are imported when first used, because tagging needs none of them."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from structsvm.lazy import lazy_names
 
 if TYPE_CHECKING:
     from structsvm.machine import Machine
@@ -16,37 +17,22 @@ if TYPE_CHECKING:
     from structsvm.optimizers.svmstruct import SVMStruct
 
 __all__ = [
-    "KernelLaRank",
-    "KernelSVMStruct",
-    "LaRank",
-    "Machine",
-    "NotFittedError",
-    "Optimizer",
-    "ParallelLaRank",
-    "PassiveAggressive",
-    "Perceptron",
-    "Point",
-    "RandomField",
-    "SVMStruct",
-]
+    "KernelLaRank", "KernelSVMStruct", "LaRank", "Machine", "NotFittedError", "Optimizer",
+    "ParallelLaRank", "PassiveAggressive", "Perceptron", "Point", "RandomField", "SVMStruct",
+]  # fmt: skip
 
-_MODULES = {
-    "base": ("Optimizer",),
-    "curve": ("Point",),
-    "kernel": ("KernelLaRank", "KernelSVMStruct"),
-    "larank": ("LaRank", "PassiveAggressive"),
-    "parallel": ("ParallelLaRank",),
-    "perceptron": ("Perceptron",),
-    "random_field": ("RandomField",),
-    "results": ("NotFittedError",),
-    "svmstruct": ("SVMStruct",),
-}
-_HOME = {name: f"structsvm.optimizers.{module}" for module, names in _MODULES.items() for name in names}
-_HOME["Machine"] = "structsvm.machine"
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'structsvm.optimizers' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "structsvm.machine": ("Machine",),
+        "structsvm.optimizers.base": ("Optimizer",),
+        "structsvm.optimizers.curve": ("Point",),
+        "structsvm.optimizers.kernel": ("KernelLaRank", "KernelSVMStruct"),
+        "structsvm.optimizers.larank": ("LaRank", "PassiveAggressive"),
+        "structsvm.optimizers.parallel": ("ParallelLaRank",),
+        "structsvm.optimizers.perceptron": ("Perceptron",),
+        "structsvm.optimizers.random_field": ("RandomField",),
+        "structsvm.optimizers.results": ("NotFittedError",),
+        "structsvm.optimizers.svmstruct": ("SVMStruct",),
+    },
+)

@@ -11,17 +11,7 @@ from structsvm.problems.tree.grammar import Grammar
 from structsvm.problems.tree.problem import TreeProblem
 
 __all__ = [
-    "AmbiguousBags",
-    "ArcFeatures",
-    "DependencyProblem",
-    "Grammar",
-    "JointKernelProblem",
-    "Multiclass",
-    "SequenceLabels",
-    "SequenceProblem",
-    "Sequences",
-    "StringProblem",
-    "Taxonomy",
-    "TreeProblem",
+    "AmbiguousBags", "ArcFeatures", "DependencyProblem", "Grammar", "JointKernelProblem", "Multiclass",
+    "SequenceLabels", "SequenceProblem", "Sequences", "StringProblem", "Taxonomy", "TreeProblem",
     "arc_features",
-]
+]  # fmt: skip

@@ -7,13 +7,6 @@ from structsvm.problems.sequence.problem import SequenceLabels, SequenceProblem,
 from structsvm.problems.sequence.resize import wider_state, wider_weights
 
 __all__ = [
-    "Bigrams",
-    "Candidates",
-    "Decoder",
-    "SequenceLabels",
-    "SequenceProblem",
-    "Sequences",
-    "labels_before",
-    "wider_state",
-    "wider_weights",
-]
+    "Bigrams", "Candidates", "Decoder", "SequenceLabels", "SequenceProblem", "Sequences", "labels_before",
+    "wider_state", "wider_weights",
+]  # fmt: skip
