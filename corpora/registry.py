@@ -7,10 +7,9 @@ passed explicitly. Nothing is downloaded, and no corpus text is shipped.
 import gzip
 import hashlib
 import os
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-
-from corpora.catalogue import CATALOGUE
 
 ENVIRONMENT_VARIABLE = "STRUCTSVM_CORPORA"
 
@@ -30,6 +29,7 @@ class CorpusMissing(FileNotFoundError):
     """A corpus was not found; the message says where it was searched for and where to get it."""
 
 
+CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))
 CORPORA = {name: Corpus(name, **entry) for name, entry in CATALOGUE.items()}
 
 
