@@ -9,25 +9,7 @@ from corpora.readers.treebank import load_treebank, read_trees
 from corpora.readers.wasp import load_clang, load_geoquery, with_ambiguity
 
 __all__ = [
-    "Game",
-    "Points",
-    "Split",
-    "TextSplit",
-    "Words",
-    "load_adult",
-    "load_banana",
-    "load_clang",
-    "load_geoquery",
-    "load_letter",
-    "load_mnist",
-    "load_ocr",
-    "load_r8",
-    "load_robocup",
-    "load_trec",
-    "load_treebank",
-    "load_usps",
-    "load_waveform",
-    "read_trees",
-    "tfidf",
-    "with_ambiguity",
-]
+    "Game", "Points", "Split", "TextSplit", "Words", "load_adult", "load_banana", "load_clang",
+    "load_geoquery", "load_letter", "load_mnist", "load_ocr", "load_r8", "load_robocup", "load_trec",
+    "load_treebank", "load_usps", "load_waveform", "read_trees", "tfidf", "with_ambiguity",
+]  # fmt: skip

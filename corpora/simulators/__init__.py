@@ -7,10 +7,5 @@ from corpora.simulators.house import House, simulate_house
 from corpora.simulators.sportscast import simulate_sportscast
 
 __all__ = [
-    "House",
-    "simulate",
-    "simulate_child_world",
-    "simulate_home",
-    "simulate_house",
-    "simulate_sportscast",
-]
+    "House", "simulate", "simulate_child_world", "simulate_home", "simulate_house", "simulate_sportscast",
+]  # fmt: skip

@@ -7,10 +7,6 @@ from structsvm.binary.sgdqn import SGDQNClassifier
 from structsvm.binary.tracking import TrackingClassifier
 
 __all__ = [
-    "HullerClassifier",
-    "KernelPassiveAggressive",
-    "KernelPerceptron",
-    "LaSVMClassifier",
-    "SGDQNClassifier",
-    "TrackingClassifier",
-]
+    "HullerClassifier", "KernelPassiveAggressive", "KernelPerceptron", "LaSVMClassifier",
+    "SGDQNClassifier", "TrackingClassifier",
+]  # fmt: skip
