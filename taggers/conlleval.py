@@ -176,14 +176,32 @@ def count_phrases(
     gold: np.ndarray, found: np.ndarray, names: Sequence[str], sentence_ptr: np.ndarray
 ) -> Counts:
     """Count the phrases of two labellings given as positions in `names`, all types together."""
+    first, others, correct = _phrase_starts(gold, found, names, sentence_ptr)
+    return Counts(len(first), len(others), len(correct))
+
+
+def phrases_by_sentence(
+    gold: np.ndarray, found: np.ndarray, names: Sequence[str], sentence_ptr: np.ndarray
+) -> np.ndarray:
+    """sentences x 3: the gold, found and correct phrases of each sentence; see `count_phrases`."""
+    n = len(sentence_ptr) - 1
+    bounds = sentence_ptr[:-1] + np.arange(n)
+    groups = _phrase_starts(gold, found, names, sentence_ptr)
+    where = [np.searchsorted(bounds, starts, "right") - 1 for starts in groups]
+    return np.stack([np.bincount(sentences, minlength=n) for sentences in where], axis=1)
+
+
+def _phrase_starts(
+    gold: np.ndarray, found: np.ndarray, names: Sequence[str], sentence_ptr: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where gold, found and correct phrases begin, among all tokens with an O after each sentence."""
     rules = _Rules([*names, OUTSIDE])
     (first, ends, types), (others, other_ends, other_types) = (
         _id_phrases(ids, rules, sentence_ptr) for ids in (gold, found)
     )
     end_at, type_at = np.full((2, len(gold) + len(sentence_ptr) + 1), -1, np.int64)
     end_at[others], type_at[others] = other_ends, other_types
-    correct = int(((end_at[first] == ends) & (type_at[first] == types)).sum())
-    return Counts(len(first), len(others), correct)
+    return first, others, first[(end_at[first] == ends) & (type_at[first] == types)]
 
 
 class _Rules:

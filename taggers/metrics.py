@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from taggers.conlleval import Counts, count_phrases, evaluate
+from taggers.conlleval import Counts, evaluate, phrases_by_sentence
 from taggers.labels import schemes
 from taggers.labels.label_encoding import GoldLabels, choices, split_by_sentence
 from taggers.options import SCHEMES
@@ -65,15 +65,35 @@ def score_ids(gold: GoldLabels, ids: np.ndarray, names: Sequence[str], *, phrase
 
     The F1 needs complete gold labels; without them the score is the accuracy too.
     """
+    counts = counts_of_ids(gold, ids, names, phrases=phrases)
+    return score_counts(counts, score_name(gold, phrases=phrases))
+
+
+def score_counts(counts: np.ndarray, name: str) -> float:
+    """The accuracy or F1, by its name, of the rows of `counts_of_ids`."""
+    total = Counts(*counts.sum(axis=0).tolist())
+    return total.f1 if name == "F1" else total.correct / max(total.gold, 1)
+
+
+def counts_of_ids(
+    gold: GoldLabels, ids: np.ndarray, names: Sequence[str], *, phrases: bool = False
+) -> np.ndarray:
+    """Count the gold, found and correct phrases, or tokens, of each sentence, as `score_ids` does."""
     if gold.partial is not None:
-        return token_accuracy(gold.partial, split_by_sentence(ids, names, gold.sentence_ptr))
+        pairs = zip(gold.partial, split_by_sentence(ids, names, gold.sentence_ptr), strict=True)
+        rows = [
+            [(1, 1, label in choices(one, ())) for one, label in zip(*pair, strict=True) if one is not None]
+            for pair in pairs
+        ]  # fmt: skip
+        return np.array([np.sum(row, axis=0) if row else (0, 0, 0) for row in rows], np.int64).reshape(-1, 3)
     number = {name: k for k, name in enumerate(dict.fromkeys([*gold.names, *names]))}
     right = np.array([*(number[name] for name in gold.names), -1])[gold.ids]
     found = np.array([number[name] for name in names], np.int64)[ids]
     if score_name(gold, phrases=phrases) == "F1":
-        return count_phrases(right, found, list(number), gold.sentence_ptr).f1
+        return phrases_by_sentence(right, found, list(number), gold.sentence_ptr)
     known = right >= 0
-    return int((right == found)[known].sum()) / max(int(known.sum()), 1)
+    running = np.cumsum([np.append(0, known), np.append(0, known & (right == found))], axis=1)
+    return np.diff(running[:, gold.sentence_ptr], axis=1)[[0, 0, 1]].T
 
 
 class Reliability(NamedTuple):

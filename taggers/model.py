@@ -91,13 +91,13 @@ class TaggerModel:
         return replace(self, space=self.space.fully_named(), weights=rows, state=None)
 
     def with_rows_of(self, used: np.ndarray) -> TaggerModel:
-        """This model with a decoder of some features, to label sentences with their rows among these.
+        """This model with the weights of some features, to label sentences with their rows among these.
 
         The mask `used` must contain the features that have candidates.
         """
         rows = self.weights.kept(np.concatenate([np.ones(self.first_row, bool), used]))
         sets = None if self.candidates is None else self.candidates.kept(used)
-        return self.with_decoder(Decoder(self.problem(), rows, candidates=sets))
+        return replace(self, weights=rows, candidates=sets, state=None)
 
     def with_decoder(self, decoder: Decoder) -> TaggerModel:
         """This model with a decoder of its own, to label sentences whose rows are those of the decoder."""

@@ -26,7 +26,6 @@ ALGORITHMS = ("larank", "pa", "perceptron", "svmstruct", "crf")
 SCHEMES = ("none", "IOB1", "IOB2", "IOBES", "BILUO", "BMES", "BMEWO")
 TASKS = ("pos", "morph", "chunk", "ner", "label")
 PHRASE_TASKS = ("chunk", "ner")  # their labels mark phrases
-DEV_EPOCHS = 8  # at most, if held-out data decide when to stop
 INFERENCE = {"morph": "greedy"}  # tasks whose default is not exact
 # Settings that are better than the defaults on some corpora: `train --dev` trains with both and compares.
 RIVALS: dict[str, dict[str, Any]] = {"ner": {"inference": "greedy", "labels": "IOB2"}}
@@ -119,8 +118,8 @@ class TaggerOptions:
         default=1, defaults={"greedy": 2}, low=0, flag="--order", fixed_on_resume=True,
     )  # fmt: skip
     epochs: int | None = option(
-        help=f"Number of passes over the data. With held-out data the default is at most {DEV_EPOCHS}: "
-        "training stops when the score does not improve.",
+        help="Number of passes over the data. With held-out data, the best pass counts, and training stops "
+        "if `patience` passes have not improved the score.",
         default=2, defaults={"crf": 6}, low=1, high=10_000, flag="--epochs",
     )  # fmt: skip
     C: float | None = option(
@@ -209,9 +208,9 @@ class TrainOptions:
     OPTIONS: ClassVar[dict[str, Option]]
 
     dev: str = option(
-        help="Held-out file: keep the model of the best epoch, and stop when the score gets worse. For ner, "
-        "also train with greedy inference and IOB2, and keep the better model; this takes about twice as "
-        "long.",
+        help="Held-out file: keep the model of the best epoch. For labels of phrases, also find a bias of O. "
+        "For ner, also train with greedy inference and IOB2; this stops after a pass that is not better than "
+        "the defaults by more than one standard error.",
         default=None, flag="--dev",
     )  # fmt: skip
     resume: str = option(
@@ -294,14 +293,12 @@ def needs_greedy(given: Mapping[str, Any]) -> bool:
     )
 
 
-def checked_settings(tagger: Any, source: str = "memory", *, scored: bool = False) -> dict[str, Any]:
+def checked_settings(tagger: Any, source: str = "memory") -> dict[str, Any]:
     """The settings for training; refuse values out of range and options without effect.
 
-    source: where the training data are. scored: whether held-out data decide when to stop.
+    source: where the training data are.
     """
     values, table = settings(tagger), tuple(tagger.OPTIONS.values())
-    if scored and tagger.epochs is None:
-        values["epochs"] = DEV_EPOCHS
     for one in table:
         try:
             one.check(values[one.name])

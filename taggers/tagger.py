@@ -19,6 +19,7 @@ from structsvm.optimizers import Optimizer
 from structsvm.options import with_options
 from structsvm.problems.sequence import Sequences
 from structsvm.threads import StoppablePool
+from structsvm.training import PassCallback
 from structsvm.validation import check_count, meant, n_threads
 from taggers import metrics, options
 from taggers.explanation import explain
@@ -100,26 +101,32 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         training.
         """
         with training(self):
-            return self._fit(MemorySource(X, y, sample_weight), X_dev, y_dev)
+            return self._fit(MemorySource(X, y, sample_weight), self._given(X_dev, y_dev))
 
     def fit_source(self, source: Source[Any, Any], X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train on data in memory, in a file that is larger than memory, or on a cluster; see `fit`."""
         with training(self):
-            return self._fit(source, X_dev, y_dev)
+            return self._fit(source, self._given(X_dev, y_dev))
 
-    def _fit(self, source: Source[Any, Any], X_dev: Any, y_dev: Any) -> Self:
-        settings = options.checked_settings(self, source.kind, scored=X_dev is not None)
+    def fit_scored(self, source: Source[Any, Any], held_out: HeldOut, *callbacks: PassCallback[Any]) -> Self:
+        """Train as `fit_source`, on held-out data that several taggers share; see `passes` for callbacks."""
+        with training(self):
+            return self._fit(source, held_out, *callbacks)
+
+    def _fit(self, source: Source[Any, Any], held_out: HeldOut | None, *callbacks: PassCallback[Any]) -> Self:
+        settings = options.checked_settings(self, source.kind)
         facts = source.survey(self.TASK)
         settings = with_shards(settings, facts.sentences) if source.kind == "memory" else settings
-        model = self._new_model(source.X, facts.width, facts.triples, settings)
+        model = self._new_model(source.X, facts.width, facts.triples, settings, features=source.space)
         try:
             learner = source.learner(model, settings, source.datasets(model, facts, settings))
             model.files = facts.columns  # not of the first round
-            score, trained = self._held_out(model, X_dev, y_dev), None
+            score, trained = None if held_out is None else held_out.encode(model), None
             try:
                 trained = train(
                     model, learner, settings, facts.sentences, facts.tokens, score=score,
-                    report=source.report(learner), callbacks=[source.keep], figures=source.figures,
+                    report=source.report(learner), callbacks=[source.keep, *callbacks],
+                    figures=source.figures,
                 )  # fmt: skip
             finally:
                 trained = trained or model.with_weights(learner)
@@ -155,7 +162,8 @@ class SequenceTagger(options.TaggerOptions, Estimator):
                 else:
                     online.widen(names, settings)
                     dataset = online.learn(X, labels, keep_names=self.keep_names)
-                score = self._held_out(online.model, X_dev, y_dev)
+                held_out = self._given(X_dev, y_dev)
+                score = None if held_out is None else held_out.encode(online.model)
                 if not same:
                     online.take(dataset, sample_weight)
                 self._state = online
@@ -267,8 +275,12 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         seen: Counter[schemes.Triple],
         settings: Mapping[str, Any],
         classes: Sequence[str] = (),
+        features: FeatureSpace | None = None,
     ) -> TaggerModel:
-        """An empty model for data of this kind; X may be None where only its width is known."""
+        """An empty model for data of this kind; X may be None where only its width is known.
+
+        features: those of a model with the same options, to share them.
+        """
         inner, constrained = settings["labels"], bool(settings["constrained"])
         outer = "none"
         if constrained and self._any_labels:
@@ -276,30 +288,31 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         elif constrained or inner != "none":
             outer = detect_scheme(seen + schemes.count_triples([classes]))
         inner = outer if inner == "none" or outer == "none" else inner
-        template, knowledge = None, Knowledge()
-        if X is None or not has_ready_features(X):
-            template, knowledge = choose_template(X or [], width, settings)
+        if features is None:
+            template, knowledge = None, Knowledge()
+            if X is None or not has_ready_features(X):
+                template, knowledge = choose_template(X or [], width, settings)
+            features = FeatureSpace(
+                template, knowledge, function=settings["features"], documents=settings["documents"]
+            )
         given = {name: getattr(self, name) for name, option in self.OPTIONS.items() if option.kept}
         labels = LabelSpace(
             (), outer, inner, constrained and inner != "none", settings["inference"], settings["order"],
             bool(settings["share"]),
         )  # fmt: skip
-        features = FeatureSpace(
-            template, knowledge, function=settings["features"], documents=settings["documents"]
-        )
         return TaggerModel(
             features, labels, likelihood=settings["algorithm"] == "crf",
             parameters={name: value for name, value in given.items() if value is not None}
             | {"class": type(self).__name__},
         )  # fmt: skip
 
-    def _held_out(self, model: TaggerModel, X: Any, y: Any) -> HeldOut | None:
-        """Held-out data for a model, if there are any."""
-        if X is None:
-            return None
+    def held_out(self, X: Any, y: Any) -> HeldOut:
+        """Held-out data, to score several taggers like this one; see `fit_scored`."""
         X, y, _ = as_labelled(X, y)
-        gold, jobs = self._gold(X, y), n_threads(self.jobs)
-        return HeldOut(model, X, gold, jobs=jobs, callback=self.callback)
+        return HeldOut(X, self._gold(X, y), jobs=n_threads(self.jobs), callback=self.callback)
+
+    def _given(self, X: Any, y: Any) -> HeldOut | None:
+        return None if X is None else self.held_out(X, y)
 
     # -- labelling ------------------------------------------------------------------------------
 
@@ -409,7 +422,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         gold = self._gold(X, y)
         with reading(state := self._fitted(), self):
             model = state.settle()
-            if model.labels.outer == "none" or schemes.OUTSIDE not in model.labels:
+            if not model.labels.mark_phrases:
                 raise ValueError("fit_bias needs labels of phrases with O, such as those of chunk and ner")
             features = model.features(X)
 
@@ -482,12 +495,14 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         compact: also drop features without weights, as model files do.
         """
         with training(self), training(state := self._fitted(), self):
-            model = state.settle()
-            if compact:
-                model = model.compact()
-                model.space.release()
-            self._state = Fitted(model, self.settings())
+            self._state = Fitted(state.settle(), self.settings())
         del state
+        if compact:  # only now, because this takes memory
+            with training(self):
+                model = self._state.model.compact()
+                model.space.release()
+                self._state = Fitted(model, self._state.settings)
+            del model
         release_memory()
         return self
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,13 +25,17 @@ from structsvm.problems.sequence import SequenceLabels, SequenceProblem, Sequenc
 from structsvm.training import Learner, PassCallback, Report, passes, wants_primal
 from taggers import metrics
 from taggers.conlleval import Counts, count_phrases
+from taggers.features.extract import KeyTable
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels, inner_labels, loss_matrix
+from taggers.labels.schemes import OUTSIDE
 from taggers.labels.space import MOST_LABELS, LabelSpace
-from taggers.memory import check_memory
+from taggers.memory import check_memory, release_memory
 from taggers.model import TaggerModel
+from taggers.uncertainty import better
 
 Settings = Mapping[str, Any]
+Counter = Callable[[float], np.ndarray]
 
 
 class Dataset(NamedTuple):
@@ -158,30 +161,79 @@ class RoundCurve:
 
 
 class HeldOut:
-    """Held-out sentences, encoded for a model; calling it scores the model with other weights."""
+    """Held-out sentences; calling it after `encode` scores the model with other weights.
 
-    def __init__(self, model: TaggerModel, X: Any, gold: GoldLabels, *, jobs: int, callback: Any) -> None:
-        self.gold, self.jobs = gold, jobs
-        self.phrases = model.labels.outer != "none"
-        self.name = metrics.score_name(gold, phrases=self.phrases)
+    counts: what the last scored pass has counted, see `metrics.counts_of_ids`.
+    """
+
+    def __init__(self, X: Any, gold: GoldLabels, *, jobs: int, callback: Any) -> None:
+        self.X, self.gold, self.jobs = X, gold, jobs
         self.scored = getattr(callback, "scored", lambda value: None)
-        self.features = model.features(X, jobs=jobs)
-        self.used: np.ndarray | None = None
-        if self.features.bigrams is None:  # a decoder of these rows needs little memory
-            self.used = np.zeros(len(model.space), bool)
-            self.used[self.features.rows] = True
-            if model.candidates is not None:
-                self.used[model.candidates.rows] = True
-            places = np.cumsum(self.used, dtype=np.int32) - 1
-            self.features = replace(self.features, rows=places[self.features.rows])
+        self.counts = np.zeros((0, 3), np.int64)
+        self.table: KeyTable | None = None
+
+    def encode(self, model: TaggerModel) -> HeldOut:
+        """Encode the sentences for a new model, unless the model before has the same features."""
+        self.phrases = model.labels.outer != "none"
+        self.name = metrics.score_name(self.gold, phrases=self.phrases)
+        if self.table is None or self.table is not model.space.table:
+            self.table, self.used = model.space.table, None
+            self.features = model.features(self.X, jobs=self.jobs)
+            if self.features.bigrams is None:  # a decoder of these rows needs little memory
+                self.used = np.zeros(len(model.space), bool)
+                self.used[self.features.rows] = True
+                if model.candidates is not None:
+                    self.used[model.candidates.rows] = True
+                places = np.cumsum(self.used, dtype=np.int32) - 1
+                np.take(places, self.features.rows, out=self.features.rows, mode="clip")
+            release_memory()
+        return self
 
     def __call__(self, model: TaggerModel) -> float:
-        if self.used is not None:
-            model = model.with_rows_of(self.used)
-        ids = model.tag(self.features, jobs=self.jobs)
-        value = metrics.score_ids(self.gold, ids, model.names, phrases=self.phrases)
+        self.counts = self.counter(model)(0.0)
+        value = metrics.score_counts(self.counts, self.name)
         self.scored(value)
         return value
+
+    def counter(self, model: TaggerModel) -> Counter:
+        """A function of a bias of O that returns what the labels of a model count.
+
+        It holds only the weights of the features that occur here, and works after `encode` too.
+        """
+        features, phrases = self.features, self.phrases
+        small = model if self.used is None else model.with_rows_of(self.used)
+
+        def count(bias: float) -> np.ndarray:
+            now = small.biased({OUTSIDE: bias}) if bias else small
+            ids = now.tag(features, jobs=self.jobs)
+            return metrics.counts_of_ids(self.gold, ids, now.names, phrases=phrases)
+
+        return count
+
+
+def cautious_bias(count: Counter, most: int = 10) -> tuple[float, float]:
+    """A bias of O that is better than none by more than one standard error, or 0, and its F1.
+
+    count: a function of the bias, which is a number of tenths, at most `most`. From 0, the search goes in the
+    better direction until two steps have not raised the F1. Means of three neighbours are compared, because
+    one value may be the best by chance.
+    """
+    found: dict[int, np.ndarray] = {}
+
+    def f1(step: int) -> float:
+        if step not in found:
+            found[step] = count(step / 10)
+        return metrics.score_counts(found[step], "F1")
+
+    way = max((-1, 1), key=f1)
+    step = best = 0
+    while abs(step) < most and abs(step - best) < 2:
+        step += way
+        best = max(best, step, key=f1)
+    inner = sorted((k for k in found if k - 1 in found and k + 1 in found), key=abs)
+    best = max(inner, key=lambda k: f1(k - 1) + f1(k) + f1(k + 1))
+    best = best if better(found[0], found[best]) else 0
+    return best / 10, f1(best)
 
 
 def train(
@@ -205,14 +257,17 @@ def train(
     def measured() -> tuple[float, SparseRows]:
         assert score is not None
         now = model.with_weights(learner)
-        return score(now), now.weights
+        found = score(now), now.weights.on_disk()
+        del now
+        release_memory()
+        return found
 
     model.space.release()
     done = passes(
         learner, epochs=settings["epochs"], patience=settings["patience"],
         score=None if score is None else measured, report=report, callbacks=callbacks,
     )  # fmt: skip
-    trained = model.with_rows(model.rows_of(learner) if done.weights is None else done.weights)
+    trained = model.with_rows(model.rows_of(learner) if done.weights is None else done.weights.in_memory())
     dual = learner.dual_
     trained.report = {
         "sentences": sentences, "tokens": tokens, "features": len(model.space),

@@ -17,6 +17,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,20 @@ import numpy as np
 from structsvm.optimizers import Optimizer
 from structsvm.options import Option
 from structsvm.problems.sequence import SequenceLabels
+from structsvm.training import Pass
 from structsvm.validation import MOST, check_count, check_positive
 from taggers import metrics
 from taggers.conlleval import Counts
 from taggers.features.extract import cut, has_ready_features
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
+from taggers.labels.schemes import OUTSIDE
 from taggers.model import TaggerModel
 from taggers.options import RIVALS, checked_settings, needs_greedy
 from taggers.sources.base import Source
 from taggers.sources.memory import as_sentences, input_width, n_sentences
 from taggers.tagger import SequenceTagger
-from taggers.trainer import Dataset, begin, encoded, with_shards
+from taggers.trainer import Counter, Dataset, HeldOut, begin, cautious_bias, encoded, with_shards
+from taggers.uncertainty import better
 
 ROUNDS = 3
 KEPT = 3  # one of this many candidates enters the next round
@@ -94,25 +98,51 @@ def rival_settings(tagger: SequenceTagger) -> Values:
 
 
 def fit_rivals(
-    tagger: SequenceTagger, source: Source[Any, Any], X_dev: Any, y_dev: Any, *, keep_state: bool = False
+    tagger: SequenceTagger,
+    source: Source[Any, Any],
+    X_dev: Any,
+    y_dev: Any,
+    *,
+    keep_state: bool = False,
+    bias: bool = True,
 ) -> SequenceTagger:
     """Train a tagger and, if it has `rival_settings`, another one with them; return the better one.
 
-    Held-out data decide; the first tagger wins a tie. A callback with a method `compared` receives the
-    settings and the score of each tagger. keep_state: keep the training state and the curve of the first one
-    while the second is trained, which needs more memory; otherwise only its model is kept.
+    The rival must be better by more than one standard error; its training stops after a pass that is not.
+    Both have the same features. With `bias`, the result gets the bias of O of `cautious_bias`.
+
+    A callback with a method `compared` receives the settings and the score of each tagger; `saved` receives
+    the score with the bias. keep_state: keep the training state and the curve of the first one while the
+    second is trained, which needs more memory; otherwise only its model is kept.
     """
-    rival = rival_settings(tagger)
-    best = tagger
+    held_out, rival = tagger.held_out(X_dev, y_dev), rival_settings(tagger)
+    source.reuse = bool(rival)
+    best: tuple[SequenceTagger, Counter, np.ndarray] | None = None
     for one in [tagger] + [_changed(tagger, rival)] * bool(rival):
-        one.fit_source(source, X_dev, y_dev)
+        ahead = () if best is None else (partial(_is_behind, held_out, best[2]),)
+        one.fit_scored(source, held_out, *ahead)
         settings = one.settings()
         told = ", ".join(settings[name] for name in rival)
         getattr(tagger.callback, "compared", lambda *_: None)(told, max(one.dev_scores_))
+        count = held_out.counter(one.model_)
+        counts = count(0.0)
+        if best is None or better(best[2], counts):
+            best = one, count, counts
         if rival and not keep_state:
             one.release(compact=True)
-        best = max(best, one, key=lambda each: max(each.dev_scores_))
-    return best
+    assert best is not None
+    chosen, count, _ = best
+    if bias and held_out.name == "F1" and chosen.model_.labels.can_be_biased:
+        value, score = cautious_bias(count)
+        if value:
+            chosen.add_bias({OUTSIDE: value})
+            getattr(tagger.callback, "saved", lambda _: None)(score)
+    return chosen
+
+
+def _is_behind(held_out: HeldOut, counts: np.ndarray, done: Pass[Any]) -> bool:
+    """Whether the last pass is not better than these counts by more than one standard error."""
+    return not better(counts, held_out.counts)
 
 
 def find_options(

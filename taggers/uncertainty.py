@@ -111,6 +111,20 @@ def compare(
     )  # fmt: skip
 
 
+def better(first: np.ndarray, second: np.ndarray, *, samples: int = 200) -> bool:
+    """Whether the second score is higher by more than the bootstrap standard error of the difference.
+
+    first, second: as for `compare`.
+    """
+    gain = float(share_of(second.sum(axis=0)) - share_of(first.sum(axis=0)))
+    if gain <= 0:
+        return False
+    drawn = [
+        share_of(weights @ second) - share_of(weights @ first) for weights in _samples(len(first), samples, 0)
+    ]
+    return gain > float(np.concatenate(drawn).std())
+
+
 def _samples(n: int, samples: int, random_state: int) -> Iterator[np.ndarray]:
     """How often each of n sentences is in each sample, for some samples at a time."""
     rng = np.random.default_rng(random_state)

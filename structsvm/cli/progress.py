@@ -93,13 +93,13 @@ class Progress:
             if self.final is None:
                 parts.append(f"best dev {name} {100 * best:.2f} after pass {after}")
             else:
-                was = "without the bias " if fit_bias else "before rounding "
+                was = "without the bias " if tagger.bias_ or fit_bias else "before rounding "
                 was += f"{100 * best:.2f} after pass {after}"
                 parts.append(f"dev {name} of the saved model {100 * self.final:.2f} ({was})")
             if len(self.rivals) > 1:
                 told = "; ".join(f"{settings} {100 * score:.2f}" for settings, score in self.rivals.items())
                 parts.append(f"the best of ({told})")
-        if fit_bias:
+        if fit_bias or tagger.bias_:
             parts.append(f"bias of O {tagger.model_.bias.get('O', 0.0):g}")
         if calibrate:
             parts.append(f"temperature of probabilities {tagger.model_.temperature:.2f}")

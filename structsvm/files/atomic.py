@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # only writing fails with these
 
 
@@ -69,6 +71,21 @@ def temporary_space() -> Iterator[None]:
         import tempfile  # here because it takes long to import
 
         raise OSError(number, what, tempfile.gettempdir()) from None
+
+
+def on_disk(array: np.ndarray) -> np.ndarray:
+    """The same numbers in a temporary file, where they take no memory until they are read.
+
+    They stay in memory if there is no room for the file.
+    """
+    import tempfile  # here because it takes long to import
+
+    try:
+        with tempfile.TemporaryFile() as file:
+            array.tofile(file)
+            return np.memmap(file, array.dtype, "r", shape=array.shape) if len(array) else array
+    except OSError:
+        return array
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from structsvm.files.atomic import on_disk
 from structsvm.files.codec import Array, Field, Table
 from structsvm.files.quantise import dequantise, quantise, rounded
 
@@ -128,6 +129,14 @@ class SparseRows:
             end += len(block)
         cells = np.concatenate(parts)
         return cls(np.cumsum(ptr, dtype=np.uint32), cells, n_labels).checked()
+
+    def on_disk(self) -> SparseRows:
+        """The same rows in temporary files, see `structsvm.files.atomic.on_disk`."""
+        return SparseRows(on_disk(self.ptr), on_disk(self.cells), self.n_labels)
+
+    def in_memory(self) -> SparseRows:
+        """A copy of these rows that needs no file."""
+        return SparseRows(self.ptr.copy(), self.cells.copy(), self.n_labels)
 
     def checked(self) -> SparseRows:
         """Return these rows; raise ValueError if a weight is not finite or there are too many weights."""

@@ -90,7 +90,7 @@ def train(
             tagger.model_.files = facts.columns
         elif held_out:
             kept = to.keep_state or to.curve is not None
-            tagger = fit_rivals(tagger, source, *held_out, keep_state=kept)
+            tagger = fit_rivals(tagger, source, *held_out, keep_state=kept, bias=not to.fit_bias)
         else:
             tagger.fit_source(source)
     points = [] if to.curve is None else tagger.curve_

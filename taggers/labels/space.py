@@ -69,6 +69,16 @@ class LabelSpace(Sequence[str]):
         """This space with other labels."""
         return replace(self, labels=tuple(labels))
 
+    @property
+    def mark_phrases(self) -> bool:
+        """Whether the labels mark phrases, and O all other tokens."""
+        return self.outer != "none" and schemes.OUTSIDE in self.labels
+
+    @property
+    def can_be_biased(self) -> bool:
+        """Whether a bias of O changes how many phrases are found; see `TaggerModel.biased`."""
+        return self.mark_phrases and self.order > 0 and not self.share
+
     def problem(
         self, distances: tuple[int, ...] | None = None, loss: np.ndarray | None = None
     ) -> SequenceProblem:

@@ -21,6 +21,7 @@ from taggers.tagger import MorphTagger, PosTagger
 FOLDS = 5  # of jackknifing
 BLOCK = 10  # neighbouring sentences in the same fold
 FOLD_EPOCHS = 1
+DEV_EPOCHS = 8  # at most, with held-out data
 MORPH_TEMPLATE = """
     p[0], w[0], lower[-2..2], lower[-1]|lower[0], lower[0]|lower[1],
     prefix1[0], lower_prefix2[0], lower_prefix3[0], lower_prefix4[0],
@@ -83,7 +84,7 @@ def _tags(
     """Learn UPOS and, given UPOS, the columns `parts` together."""
     _begin("upos", callback)
     held_out = {} if dev is None else {"X_dev": part(dev), "y_dev": _labelled(dev, 1)[1]}
-    options |= {"callback": callback}
+    options |= {"callback": callback, **({} if dev is None else {"epochs": DEV_EPOCHS})}
     # Keep only the model of each layer: the state of its training takes more memory than all models.
     upos = PosTagger(**options).fit(*_labelled(columns, 1), **held_out).model_
     upos.files = {"format": "conllu", "inputs": [1], "label": 3, "n_columns": 10}

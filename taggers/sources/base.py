@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from structsvm.files import SparseRows
 from structsvm.training import Learner, Pass, Report
+from taggers.features.space import FeatureSpace
 from taggers.formats.base import FileColumns
 from taggers.labels.label_encoding import inner_labels
 from taggers.labels.schemes import Triple
@@ -50,6 +51,8 @@ class Source(Generic[Data, L]):
 
     kind: ClassVar[str]  # one of `structsvm.options.SOURCES`
     X: Sentences = None  # the sentences, if they are in memory: word classes are learned from them
+    reuse: bool = False  # whether one more model with the same template will follow
+    space: FeatureSpace | None = None  # the features of that model, if they have been extracted already
 
     def survey(self, task: str) -> Facts:
         """Read the data once.

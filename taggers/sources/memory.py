@@ -7,7 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from structsvm.files.atomic import on_disk
 from structsvm.optimizers import Optimizer
+from structsvm.problems.sequence import SequenceLabels, Sequences
 from structsvm.validation import n_threads
 from taggers.features.extract import KeyTable, as_columns, first_token, has_own_features
 from taggers.features.feature_names import feature_names
@@ -88,6 +90,7 @@ class MemorySource(Source[Dataset, Optimizer]):
         self.X, self.y, self._columns = as_labelled(X, y)
         self.sample_weight, self.file = sample_weight, file
         self._fingerprint, self._patterns, self._warned = 0, [1.0], False
+        self._features: Any = None
 
     @cached_property
     def gold(self) -> GoldLabels:
@@ -105,6 +108,17 @@ class MemorySource(Source[Dataset, Optimizer]):
 
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterator[Dataset]:
         labels, model.labels = encoded(self.gold, model)
+        if self.space is None:
+            features = self._learned(model, labels, settings)
+            if self.reuse and model.space.bigrams is None:  # their rows depend on the labels
+                self.space, self._features = model.space, replace(features, rows=on_disk(features.rows))
+        else:
+            features, self._features, self.space = self._features, None, None
+        model.candidates = seen_labels(model, self.X, labels)
+        yield Dataset(features, labels)
+
+    def _learned(self, model: TaggerModel, labels: SequenceLabels, settings: Settings) -> Sequences:
+        """The features of the sentences, which the model learns."""
         first = None
         if model.space.needs_first_round:
             model.space.first_round, first = first_round(self.X, labels, model, settings, self.sample_weight)
@@ -116,8 +130,7 @@ class MemorySource(Source[Dataset, Optimizer]):
             model.space = model.space.with_words(add_words(KeyTable(), as_columns(self.X)))
         if settings["keep_names"]:
             model.space.names = feature_names(model, self.X, first=first)
-        model.candidates = seen_labels(model, self.X, labels)
-        yield Dataset(features, labels)
+        return features
 
     def learner(self, model: TaggerModel, settings: Settings, datasets: Iterable[Dataset]) -> Optimizer:
         (dataset,) = datasets

@@ -10,7 +10,8 @@ from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import GoldLabels, detect_scheme
-from taggers.metrics import score_ids, token_accuracy
+from taggers.metrics import counts_of_ids, score_ids, token_accuracy
+from taggers.uncertainty import sentence_counts
 
 NAMES = ["O", "B-x", "I-x", "B-y", "I-y"]
 WIDE = [*NAMES, "E-x", "S-y", ".", "[", "NN", "U-y"]
@@ -72,6 +73,9 @@ def test_phrases_and_accuracy_are_those_of_lists(y, data):
     assert count_phrases(right, ids, WIDE, gold.sentence_ptr) == naive.phrases
     assert score_ids(gold, ids, WIDE, phrases=True) == naive.f1
     assert score_ids(gold, ids, WIDE) == token_accuracy(y, predicted)
+    counts = counts_of_ids(gold, ids, WIDE, phrases=True)
+    assert counts.tolist() == sentence_counts(y, predicted, spans=True).tolist()
+    assert counts_of_ids(gold, ids, WIDE).tolist() == sentence_counts(y, predicted, spans=False).tolist()
 
 
 def test_missing_labels_of_conllu_and_lists_are_the_same():

@@ -1,17 +1,21 @@
 """Options are chosen for a data set: repeatably, in a given time, and a command makes the same model."""
 
+import re
 import shlex
 import weakref
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from structsvm import LaRank
-from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger
+from taggers import Chunker, MorphTagger, NerTagger, PosTagger, SequenceTagger, commands
 from taggers.commands.tuning import flags, seconds
+from taggers.features.extract import Extractor
 from taggers.model import TaggerModel
 from taggers.options import OPTIONS
 from taggers.sources.memory import MemorySource
+from taggers.trainer import cautious_bias
 from taggers.tuning import FEW, Data, find_options, fit_rivals, tune
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns, chunk_data
@@ -242,3 +246,79 @@ def test_the_better_of_two_rivals_is_saved_as_if_it_had_been_trained_alone(tmp_p
 def save(tagger, path):
     tagger.save(path)
     return path
+
+
+def test_rivals_and_passes_share_one_extraction_of_features(monkeypatch):
+    extracted, rows = [], Extractor.rows
+
+    class Counted(Extractor):
+        def rows(self, columns, *args, **options):
+            extracted.append(columns.n_sentences)
+            return rows(self, columns, *args, **options)
+
+    monkeypatch.setattr("taggers.features.space.Extractor", Counted)
+    data, held_out = lists("PER", 5), lists("PER", 4)
+    kept = fit_rivals(NerTagger(template="w[0]", epochs=4), MemorySource(*data), *held_out)
+    assert kept.model_.labels.inference == "greedy"  # so both made passes
+    assert extracted == [len(data[0]), len(held_out[0])]
+
+
+def test_a_rival_that_is_not_ahead_stops_after_one_pass():
+    passes, compared = [], []
+
+    class Callback:
+        def __call__(self, point):
+            pass
+
+        def scored(self, value):
+            passes.append(value)
+
+        def compared(self, settings, score):
+            compared.append((settings, len(passes)))
+
+    data = lists("LOC", 5)
+    tagger = NerTagger(template="w[0]", epochs=3, patience=5, callback=Callback())
+    assert fit_rivals(tagger, MemorySource(*data), *data) is tagger
+    assert compared == [("exact, IOBES", 3), ("greedy, IOB2", 4)]
+
+
+def one_in(n, words=("Ada", "Bo", "Cy", "Di")):
+    """Sentences of a name and a verb; the label of the name is missing in one of n."""
+    X = [[words[k % len(words)], "runs"] for k in range(60)]
+    return X, [["O" if n and k % n else "B-PER", "O"] for k in range(60)]
+
+
+def test_a_bias_is_chosen_only_if_it_is_better_by_more_than_a_standard_error():
+    train, dev = one_in(2), one_in(0)
+    options = {"template": "w[0], bias", "C": 0.01, "labels": "IOB2"}
+    noisy = fit_rivals(NerTagger(**options), MemorySource(*train), *dev)
+    clean = fit_rivals(NerTagger(**options), MemorySource(*dev), *dev)
+    assert noisy.bias_["O"] < 0
+    assert clean.bias_ == {}
+    assert fit_rivals(NerTagger(**options), MemorySource(*train), *dev, bias=False).bias_ == {}
+    plain = NerTagger(**options).fit(*train, X_dev=dev[0], y_dev=dev[1])
+    assert noisy.score(*dev) > plain.score(*dev)
+
+
+def test_the_search_for_a_bias_ends_two_steps_after_the_best():
+    asked = []
+
+    def count(bias):
+        asked.append(bias)
+        right = 100 - round(abs(bias + 0.4) * 100)
+        return np.tile([1, 1, 0], (100, 1)) + np.outer(np.arange(100) < right, [0, 0, 1])
+
+    assert cautious_bias(count) == (-0.4, 1)
+    assert sorted(asked) == [k / 10 for k in range(-6, 2)]
+
+
+def test_the_bias_and_the_score_that_train_prints_are_those_of_the_model(tmp_path):
+    for name, (X, y) in {"train": one_in(2), "dev": one_in(0)}.items():
+        blocks = ["".join(map("{} {}\n".format, *pair)) for pair in zip(X, y, strict=True)]
+        (tmp_path / name).write_text("\n".join(blocks))
+    told = run("train", "ner", "train", "--dev", "dev", "--template", "w[0], bias", "-C", "0.01",
+               "-o", "m", cwd=tmp_path).stderr.decode()  # fmt: skip
+    tagger = NerTagger.load(tmp_path / "m")
+    assert float(re.search(r"bias of O (\S+),", told)[1]) == tagger.bias_["O"] < 0
+    f1 = commands.evaluate(tmp_path / "m", tmp_path / "dev").f1
+    assert f"dev F1 of the saved model {100 * f1:.2f} (without the bias" in told

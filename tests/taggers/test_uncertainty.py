@@ -8,7 +8,7 @@ import pytest
 
 from taggers import NerTagger, commands
 from taggers.conlleval import evaluate
-from taggers.uncertainty import compare, interval, sentence_counts
+from taggers.uncertainty import better, compare, interval, sentence_counts
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns
 
@@ -116,3 +116,20 @@ def test_a_comparison_of_labels_without_phrases_is_by_accuracy(tmp_path):
         NerTagger().fit(X, y).save(tmp_path / name)
     found = commands.compare_models(tmp_path / "m", tmp_path / "n", tmp_path / "f")
     assert (found.measure, found.first.score, found.p) == ("accuracy", 1, 1)
+
+
+def test_a_score_is_better_only_beyond_one_standard_error():
+    rng = np.random.default_rng(1)
+    first = np.stack([np.ones(400, int), np.ones(400, int), rng.random(400) < 0.5], axis=1)
+
+    def changed(right, wrong):
+        second = first.copy()
+        second[np.flatnonzero(first[:, 2] == 0)[:right], 2] = 1
+        second[np.flatnonzero(first[:, 2])[:wrong], 2] = 0
+        return second
+
+    # The standard deviation of a difference of n changes is about the square root of n.
+    assert better(first, changed(20, 10))
+    assert not better(first, changed(22, 20))
+    assert not better(first, changed(10, 20))
+    assert not better(first, first)
