@@ -97,7 +97,8 @@ class Tagger:
         model = self._opened()
         if xseq is not None:
             self.set(xseq)
-        return [model.names[k] for k in model.tag(self._current())]
+        names = model.names
+        return [names[k] for k in model.tag(self._current()).tolist()]
 
     def marginal(self, y: str, pos: int) -> float:
         """The probability of a label at a position of the last sequence passed to `set` or `tag`."""

@@ -18,6 +18,10 @@ import numpy as np
 from structsvm.files.errors import DataError
 
 
+cdef enum:
+    AT_ONCE = 16    # features that are looked up together
+
+
 @cython.no_gc
 cdef class Items:
     """Collects rows and values, token by token; with `grow`, nothing else may grow the table meanwhile."""
@@ -30,6 +34,9 @@ cdef class Items:
     cdef Py_ssize_t room
     cdef char* text                 # a feature's name as it is put together
     cdef Py_ssize_t text_room
+    cdef uint64_t[AT_ONCE] keys     # whose rows are still to be found: their memory is on its way
+    cdef double[AT_ONCE] given      # the values of these features
+    cdef Py_ssize_t n_keys
 
     def __init__(self, KeyTable table not None, bint grow):
         self.table = table.open(grow)
@@ -45,19 +52,29 @@ cdef class Items:
 
     cdef int put(self, const char* name, Py_ssize_t n, double value) except -1 nogil:
         """Add a feature of the current token; one with value 0, or unknown to the table, is left out."""
-        cdef uint64_t key = hash_text(name, n) if n else hash_text(b"\0", 1)    # the empty name is one too
-        cdef int32_t row
+        cdef uint64_t key
         if value == 0:
             return 0
-        row = self.table.add(key) if self.grow else self.table.find(key)
-        if row < 0:
-            return 0
-        if self.n == self.room:
+        key = hash_text(name, n) if n else hash_text(b"\0", 1)     # the empty name is one too
+        self.table.expect(key)
+        self.keys[self.n_keys], self.given[self.n_keys] = key, value
+        self.n_keys += 1
+        return self.find() if self.n_keys == AT_ONCE else 0
+
+    cdef int find(self) except -1 nogil:
+        """Find the rows of the features that were put."""
+        cdef Py_ssize_t k
+        cdef int32_t row
+        if self.n + self.n_keys > self.room:
             self.widen()
-        self.rows[self.n] = row
-        self.values[self.n] = <float>value
-        self.plain &= value == 1
-        self.n += 1
+        for k in range(self.n_keys):
+            row = self.table.add(self.keys[k]) if self.grow else self.table.find(self.keys[k])
+            if row >= 0:
+                self.rows[self.n] = row
+                self.values[self.n] = <float>self.given[k]
+                self.plain &= self.given[k] == 1
+                self.n += 1
+        self.n_keys = 0
         return 0
 
     cdef int widen(self) except -1 nogil:
@@ -115,8 +132,11 @@ cdef Py_ssize_t append(Items items, Py_ssize_t at, object name) except -1:
 
 cdef int put_value(Items items, object name, object value, Py_ssize_t prefix, int depth) except -1:
     """Add what a dict says under a name, after a prefix: a number, a string, or more features."""
-    cdef Py_ssize_t end = append(items, prefix, name)
+    cdef Py_ssize_t end
     cdef double number
+    if value is False and type(name) is str:    # common, and left out
+        return 0
+    end = append(items, prefix, name)
     if type(value) is float or type(value) is int or type(value) is bool:
         number = value
     elif isinstance(value, (str, bytes)):
@@ -175,6 +195,7 @@ def dict_rows(sentences, KeyTable table not None, *, bint grow=False):
             except (TypeError, ValueError) as error:
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"{error} (sentence {number}, token {at})") from None
+            items.find()
             token_ptr.append(items.n)
         sentence_ptr.append(len(token_ptr) - 1)
     rows, values = items.result()
@@ -230,6 +251,7 @@ def item_rows(Columns columns not None, KeyTable table not None, *, bint grow=Fa
                 if stop > at and put_field(items, text + at, stop - at):
                     bad = token
                 at = stop + 1
+            items.find()
             token_ptr[token + 1] = items.n
             if bad >= 0:
                 break
@@ -287,6 +309,7 @@ def number_rows(
                     ):
                         bad = at
                         break
+                items.find()
                 token_ptr[token + 1] = items.n
             if bad >= 0:
                 break

@@ -112,6 +112,8 @@ def encode(
 def shares(sentence_ptr: np.ndarray, jobs: int) -> list[int]:
     """Sentence numbers that split the tokens into about equal shares."""
     n = len(sentence_ptr) - 1
+    if jobs <= 1:
+        return [0, n]
     aims = np.linspace(0, sentence_ptr[-1], min(max(jobs, 1), max(n, 1)) + 1)[1:-1]
     return [0, *np.searchsorted(sentence_ptr, aims).tolist(), n]
 

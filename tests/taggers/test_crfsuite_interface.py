@@ -84,7 +84,9 @@ def test_random_fields_need_no_calibration_and_classifiers_do(tmp_path):
     }
     assert probable == {"foreign": True, "lbfgs": True, "pa": False}
     with pytest.warns(UserWarning, match="without its training state"):
-        learning = SequenceTagger.load(tmp_path / "lbfgs").partial_fit(X, Y)
+        assert SequenceTagger.load(tmp_path / "lbfgs").partial_fit(X, Y).model_.probable
+    with pytest.warns(UserWarning, match="without its training state"):
+        learning = SequenceTagger.load(tmp_path / "lbfgs", algorithm="larank").partial_fit(X, Y)
     assert not learning.model_.probable
 
 
