@@ -229,10 +229,19 @@ def windows(
     *,
     before: float = 5,
     after: float = 2,
+    by: str | None = None,
+    fields: Sequence[str] = (),
 ) -> list[Bag]:
-    """Write the bags of texts and events with times as JSONL, and return them (see `semparse.logs`)."""
+    """Write the bags of texts and events with times as JSONL, and return them (see `semparse.logs`).
+
+    fields: names of the files, such as "time=timestamp".
+    """
     check_output(output, texts, events)
-    bags = read_windows(texts, events, before=before, after=after)
+    unnamed = [field for field in fields if not all(field.partition("="))]
+    if unnamed:
+        raise ValueError(f"{unnamed[0]!r} is not a field; write a name and a column, such as time=timestamp")
+    named = dict(field.split("=", 1) for field in fields)
+    bags = read_windows(texts, events, before=before, after=after, by=by, fields=named)
     _write(output, (bag.to_jsonl() for bag in bags))
     if not any(bag.candidates for bag in bags):
         warnings.warn(

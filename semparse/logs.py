@@ -8,6 +8,9 @@
 
 A time is a number (of seconds, for example) or a date such as 2026-05-01T18:30:05; all times of both files
 must be of one kind. Other columns and keys are ignored. Readers raise DataError with file and line.
+
+`fields` gives the names that a log uses: {"time": "at", "rel": "type", "args": "machine,level"} reads the
+event {"at": 13, "type": "start", "machine": "press", "level": 3} as start(press, 3).
 """
 
 from __future__ import annotations
@@ -18,9 +21,10 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any
 
 from corpora.bags import Bag, Event, windows
@@ -28,6 +32,7 @@ from semparse.io import read_lines
 from semparse.meaning import MR, as_mr, parse_mrs
 from structsvm.files import DataError, file_name
 
+FIELDS = ("time", "start", "end", "text", "id", "gold", "meaning", "rel", "args")
 ZONE = re.compile(r"(Z|[+-]\d\d:?\d\d)\s*$")  # at the end of a date
 
 
@@ -42,27 +47,59 @@ class Row:
 
 
 def read_windows(
-    texts: str | os.PathLike[str], events: str | os.PathLike[str], *, before: float = 5, after: float = 2
+    texts: str | os.PathLike[str],
+    events: str | os.PathLike[str],
+    *,
+    before: float = 5,
+    after: float = 2,
+    by: str | None = None,
+    fields: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Bag]:
     """The bag of each text of a file, with the events of the other file in its window (`corpora.windows`).
+
+    by: a column of both files, such as the user or the machine. A text then only gets events with its value,
+    and events without a value. fields: the columns of the files by the names that are read here.
 
     With dates as times, `before` and `after` are seconds. A column `gold` (meanings separated by semicolons,
     none for a text that means nothing) and a column `id` are kept.
     """
-    spoken, kind = _timed(texts)
-    happened, other = _timed(events)
+    _check_fields(fields)
+    spoken, kind = _timed(texts, fields)
+    happened, other = _timed(events, fields)
     if kind != other:
         what = f"its times are {other}, but those of {file_name(texts)} are {kind}; use one kind"
         raise DataError(what, file_name(events))
+    for column in (one for given in fields.values() for one in given.split(",")):
+        if all(_value(row.values, column) is None for row in (*spoken, *happened)):
+            raise DataError(f"has no {column!r}, and {file_name(texts)} has none", file_name(events))
     _warn_of_zones([*spoken, *happened])
     said = [_told(_text, row, texts) for row in spoken]
-    found = windows(
-        [(bag.time, bag.text) for bag in said],
-        [_told(_event, row, events) for row in happened],
-        before=before,
-        after=after,
-    )
-    return [replace(bag, candidates=window.candidates) for bag, window in zip(said, found, strict=True)]
+    done = [_told(_event, row, events) for row in happened]
+    whose, their = _groups(spoken, by, texts), _groups(happened, by, events)
+    bags = list(said)
+    for group in dict.fromkeys(whose):
+        places = [place for place, name in enumerate(whose) if name == group]
+        own = [event for event, name in zip(done, their, strict=True) if name in (group, "")]
+        found = windows(
+            [(said[place].time, said[place].text) for place in places], own, before=before, after=after
+        )
+        for place, window in zip(places, found, strict=True):
+            bags[place] = replace(said[place], candidates=window.candidates)
+    return bags
+
+
+def _check_fields(fields: Mapping[str, str]) -> None:
+    unknown = [name for name in fields if name not in FIELDS]
+    if unknown:
+        raise ValueError(f"no field is called {unknown[0]!r}; name one of {', '.join(FIELDS)}")
+
+
+def _groups(rows: list[Row], by: str | None, path: str | os.PathLike[str]) -> list[str]:
+    """The value of a column in each row, or an empty string."""
+    values = [None if by is None else _value(row.values, by) for row in rows]
+    if by is not None and all(value is None for value in values):
+        raise DataError(f"has no {by!r}; name a column of both files", file_name(path))
+    return ["" if value is None else str(value) for value in values]
 
 
 def _warn_of_zones(rows: list[Row]) -> None:
@@ -84,13 +121,15 @@ def _told(convert: Any, row: Row, path: str | os.PathLike[str]) -> Any:
         raise DataError(str(error), file_name(path), row.line) from None
 
 
-def _timed(path: str | os.PathLike[str]) -> tuple[list[Row], str]:
-    """All rows with their times, and the kind of these."""
+def _timed(path: str | os.PathLike[str], fields: Mapping[str, str]) -> tuple[list[Row], str]:
+    """All rows with their times and the names that are read here, and the kind of the times."""
     lines = read_lines(path)
     first = next((line for line in lines if line.strip()), "")
     if not first:
         raise DataError("is empty; is this the right file?", file_name(path))
     rows = list((_objects if first.lstrip().startswith("{") else _table)(lines, file_name(path)))
+    for row in rows:
+        row.values |= _renamed(row.values, fields)
     kinds = {kind: row for row in rows for kind in _told(_set_times, row, path)}
     if len(kinds) > 1:
         last = max(row.line for row in kinds.values())
@@ -98,6 +137,24 @@ def _timed(path: str | os.PathLike[str]) -> tuple[list[Row], str]:
     if not rows:
         raise DataError("has a header only; is this the right file?", file_name(path))
     return rows, next(iter(kinds))
+
+
+def _renamed(values: dict[str, Any], fields: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a row by the names that are read here; `args` may be several columns."""
+    found = {}
+    for name, column in fields.items():
+        columns = column.split(",") if name == "args" else [column]
+        given = [value for one in columns if (value := _value(values, one)) not in (None, "")]
+        if name == "args" and not (len(given) == 1 and isinstance(given[0], list)):
+            found[name] = given
+        elif given:
+            found[name] = given[0]
+    return found
+
+
+def _value(values: Mapping[str, Any], column: str) -> Any:
+    """The value of a column or key; the columns of tables are in lower case."""
+    return values.get(column.strip(), values.get(column.strip().lower()))
 
 
 def _objects(lines: list[str], file: str) -> Iterator[Row]:
@@ -122,6 +179,9 @@ def _table(lines: list[str], file: str) -> Iterator[Row]:
         for row in reader:
             if row and not names:
                 names = [name.strip().lower() for name in row]
+                if _is_data(names):
+                    what = "the first line has a time instead of names; begin with a header such as time,text"
+                    raise DataError(what, file, reader.line_num)
             elif row:
                 if len(row) != len(names):
                     what = f"the row has {len(row)} values, but the header has {len(names)} names"
@@ -131,6 +191,17 @@ def _table(lines: list[str], file: str) -> Iterator[Row]:
                 yield Row(reader.line_num, dict(zip(names, row, strict=True)))
     except csv.Error as error:
         raise DataError(f"no CSV ({error}); close all quotes", file, reader.line_num) from None
+
+
+def _is_data(names: list[str]) -> bool:
+    """Whether a header has a time."""
+    for name in names:
+        try:
+            _seconds(name)
+        except ValueError:
+            continue
+        return True
+    return False
 
 
 def _set_times(row: Row) -> set[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from semparse import options
 from semparse.examples import Sentence, as_tokens, checked_bag, checked_examples, checked_tokens
 from semparse.latent import switches
+from semparse.latent.doubts import doubts
 from semparse.latent.parser import LatentParser
 from semparse.meaning import MR, as_mr
 from semparse.options import ParserOptions
@@ -128,6 +129,13 @@ class Ospas(ParserOptions, Estimator):
             return {}
         found = {"clauses": model.clauses, "nothing": model.nothing, "threshold": model.threshold}
         return {name: value for name, value in found.items() if getattr(self, name) is None}
+
+    @property
+    @reads
+    def doubts_(self) -> list[str]:
+        """Doubts about the sentences that this object has learned: a sentence for each kind of fault."""
+        model = self._fitted()
+        return list(doubts(model)) if isinstance(model, LatentParser) and model.memory else []
 
     def _given_schema(self) -> Schema | None:
         given = self.schema

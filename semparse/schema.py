@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from semparse.entities.numbers import NUMBER
@@ -20,6 +20,7 @@ from structsvm.files.codec import Field, Table, items, mapped, names, row, text,
 ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
 SHARED = 0.5  # of the constants of the smaller of two slots, for both to be of one type
 VALUES = (NUMBER, LONG_TIME, TIME)
+KINDS = {NUMBER: "number", LONG_TIME: "time", TIME: "time"}
 ENOUGH_TO_OPEN = 3  # different numbers or times, and not fewer than other constants: the type is open
 LONGEST_PATTERN = 200
 SEEN = Table(
@@ -124,7 +125,26 @@ class Schema:
         learner = SchemaLearner()
         for mr in mrs:
             learner.see(mr)
-        return learner.schema()
+        return learner.schema().named()
+
+    def named(self) -> Schema:
+        """The same with types named after what they hold: number, time, or two of their symbols."""
+        names: dict[str, str] = {}
+        for kind, symbols in self.types.items():
+            plain = [symbol for symbol in sorted(symbols) if re.fullmatch(r"\w+", symbol)]
+            name = KINDS.get(str(self.open.get(kind))) or "_or_".join(plain[:2]) or kind
+            taken = sum(other.rstrip("0123456789") == name for other in names.values())
+            names[kind] = f"{name}{taken + 1}" if taken else name
+        if len(set(names.values())) < len(names):
+            return self
+        relations = {
+            rel: replace(relation, slots=tuple(names[kind] for kind in relation.slots))
+            for rel, relation in self.relations.items()
+        }
+        types = {names[kind]: symbols for kind, symbols in self.types.items()}
+        return Schema(
+            relations, types, {names[kind]: value for kind, value in self.open.items()}, self.aliases
+        )
 
     def to_json(self) -> dict[str, Any]:
         relations = {

@@ -91,6 +91,8 @@ def train(
             estimates = ", ".join(f"--{name} {value:g}" for name, value in parser.estimates_.items())
             if estimates:
                 print(f"estimated from the sentences: {estimates}", file=sys.stderr)
+            for doubt in parser.doubts_:
+                print(f"doubtful: {doubt}", file=sys.stderr)
 
 
 app.command()(with_flags(train, OPTIONS))

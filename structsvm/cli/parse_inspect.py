@@ -19,6 +19,14 @@ def windows(
     output: Output = "-",
     before: Annotated[float, number(help="Seconds before a text that its window includes.")] = 5,
     after: Annotated[float, number(help="Seconds after a text that its window includes.")] = 2,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Join only texts and events with the same value in this column, such as user."),
+    ] = None,
+    field: Annotated[
+        list[str] | None,
+        typer.Option(help="What the files call a field, as time=timestamp, rel=type or args=machine,level."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Join texts and events by their timestamps into sentences with candidates.
@@ -26,10 +34,11 @@ def windows(
     structsvm parse windows texts.csv events.jsonl --before 0 --after 10 > home.jsonl
 
     A time is a number or a date such as 2026-05-01T18:30:05. A text without an event in its window has no
-    candidates. Columns or keys named gold and id are kept, others are ignored.
+    candidates. Columns or keys named gold and id are kept, others are ignored. An event without a value
+    in the column of --by belongs to all texts.
     """
     with told_in_one_sentence("semparse.commands") as commands:
-        bags = commands.windows(texts, events, output, before=before, after=after)
+        bags = commands.windows(texts, events, output, before=before, after=after, by=by, fields=field or ())
         if not quiet:
             count = sum(len(bag.candidates) for bag in bags)
             empty = sum(not bag.candidates for bag in bags)

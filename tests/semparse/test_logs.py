@@ -64,6 +64,7 @@ def test_tables_and_objects_dates_and_marks_say_the_same(folder):
     [
         ("texts.csv", "", "texts.csv: is empty"),
         ("texts.csv", "time,text\n", "texts.csv: has a header only"),
+        ("texts.csv", "3,a b\n4,c d\n", "texts.csv:1: the first line has a time instead of names"),
         ("texts.csv", "when,text\n1,a b\n", "texts.csv:2: has no 'time'"),
         ("texts.csv", "time,words\n1,a b\n", "texts.csv:2: has no 'text'"),
         ("texts.csv", "time,text\n1,yes, please\n", "texts.csv:2: the row has 3 values.*in quotes"),
@@ -119,4 +120,42 @@ def test_windows_without_any_event_are_reported_by_windows_and_by_train(folder):
         done = run("train", "bags.jsonl", *options, "-o", "m.ssvm", cwd=folder)
         assert done.returncode == 1
         assert done.stderr.startswith("error: bags.jsonl:1: no sentence has a candidate meaning")
+        assert done.stderr.count("\n") == 1
+
+
+def test_events_of_other_users_are_no_candidates(folder):
+    (folder / "texts.csv").write_text("time,text,User\n1,open it,ann\n1,close it,bo\n1,who is it,\n")
+    (folder / "events.jsonl").write_text(
+        '{"time": 1, "meaning": "open(it)", "User": "ann"}\n'
+        '{"time": 1, "meaning": "close(it)", "User": "bo"}\n'
+        '{"time": 2, "meaning": "ring"}\n{"time": 90, "meaning": "ring", "User": "ann"}\n'
+    )
+    done = run("windows", "texts.csv", "events.jsonl", "--by", "User", "-o", "bags.jsonl", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in (folder / "bags.jsonl").read_text().splitlines()]
+    assert [line["candidates"] for line in lines] == [["open(it)", "ring"], ["close(it)", "ring"], ["ring"]]
+    done = run("windows", "texts.csv", "events.jsonl", "--by", "machine", cwd=folder)
+    assert (done.returncode, done.stderr) == (
+        1, "error: texts.csv: has no 'machine'; name a column of both files\n"
+    )  # fmt: skip
+
+
+def test_logs_keep_their_own_names_of_fields(folder):
+    (folder / "texts.csv").write_text("At,utterance\n1,start the press at three\n")
+    (folder / "events.jsonl").write_text(
+        '{"At": 1, "type": "start", "machine": "press", "level": 3}\n'
+        '{"At": 2, "type": "stop", "machine": "saw"}\n'
+    )
+    named = {"time": "At", "text": "utterance", "rel": "type", "args": "machine,level"}
+    flags = [part for name, column in named.items() for part in ("--field", f"{name}={column}")]
+    done = run("windows", "texts.csv", "events.jsonl", *flags, cwd=folder)
+    assert json.loads(done.stdout)["candidates"] == ["start(press, 3)", "stop(saw)"], done.stderr
+    for field, what in (
+        ("time", "'time' is not a field; write a name and a column"),
+        ("when=At", "no field is called 'when'; name one of time, start"),
+        ("end=Till", "has no 'Till'"),
+    ):
+        done = run("windows", "texts.csv", "events.jsonl", *flags, "--field", field, cwd=folder)
+        assert done.returncode != 0
+        assert what in done.stderr
         assert done.stderr.count("\n") == 1

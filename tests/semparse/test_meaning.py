@@ -153,3 +153,20 @@ def test_lists_and_values_of_json_are_arguments():
             parse_mr(wrong)
     with pytest.raises(MeaningError, match="None is not an argument"):
         as_mr({"rel": "f", "args": [None]})
+
+
+def test_types_are_named_after_what_they_hold():
+    texts = [
+        "wake(anna, 7:30)",
+        "wake(bob, 6:15)",
+        "wake(bob, 9:00)",
+        "dim(hall, 3)",
+        "dim(hall, 4)",
+        "dim(attic, 5)",
+    ]
+    found = Schema.learn(map(parse_mr, [*texts, "when(wake(bob, 9:00), dim(hall, 3))"]))
+    assert {rel: relation.slots for rel, relation in found.relations.items()} == {
+        "wake": ("anna_or_bob", "time"), "dim": ("attic_or_hall", "number"), "when": ("wake", "dim")
+    }  # fmt: skip
+    assert all(map(found.valid, map(parse_mr, texts)))
+    assert found.open.keys() == {"time", "number"}
