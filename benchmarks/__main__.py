@@ -57,6 +57,7 @@ BENCHMARKS = {
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
     "home": ("home", ()),
+    "sail": ("sail", ("sail",)),
     "streams": ("streams", ()),
     "wheels": ("wheels", ("conll2000",)),
     "memory": ("memory", ()),

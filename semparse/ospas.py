@@ -78,6 +78,8 @@ class Ospas(ParserOptions, Estimator):
                 X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
             options.check_training(self, online=False)
             model, rng = self._new_model()
+            if execute is not None and self.clauses is None and isinstance(model, LatentParser):
+                model.given_clauses = 1  # each candidate alone has the outcome
             nested = any(isinstance(arg, MR) for bag in bags for mr in bag for arg in mr.args)
             usual = options.NESTED_PASSES if nested and self.algorithm == "latent" else self._usual("passes")
             passes = self.passes or usual
