@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from semparse.entities.dates import DATE
 from semparse.entities.numbers import NUMBER
 from semparse.entities.times import LONG_TIME, TIME
 from semparse.meaning import MR
@@ -19,8 +20,8 @@ from structsvm.files.codec import Field, Table, items, mapped, names, row, text,
 
 ENOUGH_TO_COPY = 3  # that many MRs with equal arguments, and none with different ones
 SHARED = 0.5  # of the constants of the smaller of two slots, for both to be of one type
-VALUES = (NUMBER, LONG_TIME, TIME)
-KINDS = {NUMBER: "number", LONG_TIME: "time", TIME: "time"}
+VALUES = (NUMBER, LONG_TIME, TIME, DATE)
+KINDS = {NUMBER: "number", LONG_TIME: "time", TIME: "time", DATE: "date"}
 ENOUGH_TO_OPEN = 3  # different numbers or times, and not fewer than other constants: the type is open
 LONGEST_PATTERN = 200
 SEEN = Table(

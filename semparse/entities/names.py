@@ -1,8 +1,8 @@
-"""Normalize words for the parser: join multiword names, numbers and times, and correct misspelt words.
+"""Normalize words for the parser: join multiword names, numbers, times and dates, and correct misspelt words.
 
-A number or a time is read from digits or words ("twenty seven", "half past six") if a type of the schema is
-open to it. A word that occurs at most once is read as a frequent word that differs in one letter, if there
-is one, unless it is the name of a constant.
+A number, time or date is read from digits or words ("twenty seven", "half past six", "3 May 2026") if a type
+of the schema is open to it. A word that occurs at most once is read as a frequent word that differs in one
+letter, if there is one, unless it is the name of a constant.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from semparse.entities.dates import date
 from semparse.entities.numbers import number
 from semparse.entities.spelling import may_be_misspelt, one_edit, shortened, spellings
 from semparse.entities.times import time
 from semparse.entities.tokens import original
 from semparse.schema import Schema
 
-NUMBER_FORM, TIME_FORM = "<number>", "<time>"
+NUMBER_FORM, TIME_FORM, DATE_FORM = "<number>", "<time>", "<date>"
 OFTEN = 5  # times as often as a word that is read as this one
 
 
@@ -31,12 +32,12 @@ class Word(NamedTuple):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The constants that a number or time spells."""
-        return (self.text, self.text.zfill(5)) if self.form in (NUMBER_FORM, TIME_FORM) else ()
+        """The constants that a number, time or date spells."""
+        return (self.text, self.text.zfill(5)) if self.form in (NUMBER_FORM, TIME_FORM, DATE_FORM) else ()
 
     @property
     def exact(self) -> str:
-        """The form, or the number or time itself."""
+        """The form, or the number, time or date itself."""
         return self.text if self.values else self.form
 
 
@@ -58,6 +59,8 @@ class Words:
             names.sort(key=len, reverse=True)
         patterns = schema.patterns.values()
         self.readers: list[tuple[str, Callable[[Sequence[str], int], tuple[int, str | None]]]] = []
+        if any(p.fullmatch("2026-05-03") and not p.fullmatch("any text") for p in patterns):
+            self.readers.append((DATE_FORM, date))
         if any(p.fullmatch("07:30") for p in patterns):
             self.readers.append((TIME_FORM, time))
         if any(p.fullmatch("27") for p in patterns):
@@ -93,7 +96,7 @@ class Words:
             i = word.end
 
     def _value(self, x: list[str], i: int) -> Word | None:
-        """The time or number that begins at a word; "one" is more often a pronoun."""
+        """The date, time or number that begins at a word; "one" is more often a pronoun."""
         for form, reader in self.readers:
             end, value = reader(x, i)
             if value is not None and not (value == "1" and x[i] == "one"):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semparse.entities.names import NUMBER_FORM, TIME_FORM, Word, Words
+from semparse.entities.names import Word, Words
 from semparse.entities.tokens import continues, original
 from semparse.latent._scores import CHANNELS, Sentence
 from semparse.latent.alignment import Alignment
@@ -279,8 +279,8 @@ class Viewer:
                     if len(text) > LONGEST_NAME:
                         break
                     values = self.grammar.written(label, text)
-                    if j == i + 1 and words[i].form in (NUMBER_FORM, TIME_FORM):
-                        values += [words[i].text, words[i].text.zfill(5)]
+                    if j == i + 1:
+                        values += words[i].values
                     value = next((value for value in values if pattern.fullmatch(value)), None)
                     if value is not None:
                         found.append(Mention(i, j, label, value, 0.0))

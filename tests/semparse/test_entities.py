@@ -5,6 +5,7 @@ import random
 import pytest
 
 from semparse import Ospas
+from semparse.entities.dates import date
 from semparse.entities.times import time
 from semparse.entities.tokens import original, read, tokenize
 from semparse.schema import Schema, SchemaError
@@ -168,3 +169,26 @@ def test_a_number_can_be_part_of_a_name_and_a_value():
     assert parsed(parser, "put the chairs in row two") == ("chairs", "A2")
     assert parsed(parser, "order 3 tables") == ("3", "tables")
     assert parsed(parser, "get 17 more lamps") == ("17", "lamps")
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "value"),
+    [("2026-05-03", 1, "2026-05-03"), ("3 May 2026 at", 3, "2026-05-03"), ("May 3rd, 2026", 3, "2026-05-03"),
+     ("3rd of Sep 2026", 4, "2026-09-03"), ("31 april 2026", 1, None), ("may i go", 1, None),
+     ("2026-13-01", 1, None), ("3 may", 1, None), ("of of of of", 1, None), ("3 of may of 2026", 1, None)],
+)  # fmt: skip
+def test_dates_are_read_in_digits_and_words(text, end, value):
+    assert date(tokenize(text), 0) == (end, value)
+
+
+def test_a_new_date_is_copied_as_a_value():
+    days = ["2026-05-03", "2026-06-11", "2026-07-28", "2026-08-09"]
+    data = [
+        (f"book the {room} on {day}", f"book({room}, {day})") for day in days for room in ("hall", "attic")
+    ]
+    data += [
+        (f"is the {room} free on {day}", f"free({room}, {day})") for day in days for room in ("hall", "attic")
+    ]
+    parser = parser_for(data * 2)
+    assert parsed(parser, "book the attic on 2027-01-30") == ("attic", "2027-01-30")
+    assert parsed(parser, "is the hall free on the 30th of January 2027") == ("hall", "2027-01-30")
