@@ -57,6 +57,7 @@ BENCHMARKS = {
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
     "home": ("home", ()),
+    "jobs": ("jobs", ("jobs",)),
     "sail": ("sail", ("sail",)),
     "streams": ("streams", ()),
     "wheels": ("wheels", ("conll2000",)),

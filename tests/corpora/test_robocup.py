@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from corpora.bags import Event, windows
+from corpora.readers.jobs import load_jobs
 from corpora.readers.robocup import load_robocup, read_game
 from corpora.readers.wasp import load_clang, load_geoquery, read_wasp, with_ambiguity
 from semparse.entities.tokens import tokenize
@@ -225,6 +226,24 @@ def test_the_250_questions_are_read_in_four_languages():
         load_geoquery(language="ja")
     for language in ("en", "es", "ja", "tr"):
         assert len(load_geoquery(n=250, language=language)) == 250
+
+
+@pytest.mark.corpora
+def test_all_questions_about_jobs_are_read():
+    train, test = load_jobs()
+    assert (len(train), len(test)) == (500, 140)
+    assert not any("const(" in str(parse_mr(bag.candidates[0])) for bag in (*train, *test))
+
+
+def test_questions_about_jobs_are_read_with_their_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("corpora.readers.jobs.find", lambda name, directory: tmp_path)
+    (tmp_path / "train.tsv").write_text("who ?\tanswer(job(area_1(const('ad sales')))\n")
+    (tmp_path / "test.tsv").write_text("all\tanswer(job(all))\nnone\n")
+    with pytest.raises(DataError, match=r"test\.tsv:2: has no meaning"):
+        load_jobs()
+    (tmp_path / "test.tsv").write_text("all\tanswer(job(all))\n")
+    (bag,), _ = load_jobs()
+    assert bag.candidates == ("answer(job(area_1('ad sales')))",)
 
 
 @pytest.mark.corpora
