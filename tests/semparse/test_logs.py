@@ -123,7 +123,7 @@ def test_windows_without_any_event_are_reported_by_windows_and_by_train(folder):
         assert done.stderr.count("\n") == 1
 
 
-def test_events_of_other_users_are_no_candidates(folder):
+def test_events_of_other_users_are_not_candidates(folder):
     (folder / "texts.csv").write_text("time,text,User\n1,open it,ann\n1,close it,bo\n1,who is it,\n")
     (folder / "events.jsonl").write_text(
         '{"time": 1, "meaning": "open(it)", "User": "ann"}\n'
