@@ -1,9 +1,11 @@
 """Worlds and instructions of the form of SAIL, on a map of our own: plans and their execution."""
 
+from dataclasses import replace
+
 import pytest
 
 from corpora.readers import sail
-from corpora.readers.sail import Impossible, Pose, load_sail, read_traces, read_world
+from corpora.readers.sail import Impossible, Instruction, Pose, load_sail, read_traces, read_world
 from semparse.meaning import parse_mr
 from semparse.schema import Schema
 from structsvm.files import DataError
@@ -78,3 +80,10 @@ def test_all_instructions_of_the_corpus_are_read():
     except FileNotFoundError:
         pytest.skip("SAIL is not on this machine")
     assert (len(worlds), len(found)) == (3, 3233)
+
+
+def test_actions_that_do_not_lead_to_the_end_give_no_plan(yard):
+    world, start = yard[0], Pose(1, 1, 90)
+    wrong = Instruction("a 1", "yard", "turn left", start, ("LEFT",), start)
+    assert world.plans(wrong) == []
+    assert world.plans(replace(wrong, end=Pose(1, 1, 0))) != []
