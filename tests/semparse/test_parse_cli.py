@@ -382,7 +382,7 @@ def test_a_schema_of_the_data_can_be_edited_and_given_to_train(folder):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     schema = json.loads((folder / "schema.json").read_text())
     assert len(schema["relations"]["pass"]["slots"]) == 2
-    assert Ospas.load(folder / "game.ssvm").schema_.to_json() == schema
+    assert Ospas.load(folder / "game.ssvm").schema_.named().to_json() == schema
     done = run("parse", "train", "train.jsonl", "--schema", "schema.json", "-o", "given.ssvm", cwd=folder)
     assert done.returncode == 0, done.stderr
     del schema["relations"]["kick"]
