@@ -19,7 +19,6 @@ from taggers.weak.crossing import Crossed, cross_words
 from taggers.weak.sources import Sentences, Source, Votes, collect, function
 
 SHARE = 0.1  # of the probability of the best label: labels below it are ruled out
-OPEN = 0.05  # probability of a missed name from which a token stays open
 MOST = 0.5  # an estimated share above it only says that the models cannot tell names from other words
 ROUNDS = 3  # of estimating what is missing, at most
 GROWTH = 1.1  # of the estimated share: a round that gains less is the last one
@@ -159,7 +158,7 @@ def complete(
         crossed = cross_words(tagger, X, current, folds=FOLDS, seed=seed + turn)
         name, share = units.judge(crossed)
         shares.append(share)
-        current = units.labelled(name, units.best_types(crossed))
+        current = units.labelled(name, units.best_types(crossed), shares[-1])
         if callback is not None:
             callback("round", turn + 1)
         if turn and shares[-1] < GROWTH * shares[-2]:
@@ -228,8 +227,8 @@ class Units:
         odds = np.exp(np.clip(features @ _logistic(features[learned], positive[learned]), -30, 30))
         if not self.phrases:
             c = float((odds / (1 + odds))[positive].mean())
-            name = np.minimum((1 - c) / c * odds, 1.0)
-            share = float(name[silent].mean()) if silent.any() else 0.0
+            name = (1 - c) / c * odds
+            share = float(np.minimum(name, 1)[silent].mean()) if silent.any() else 0.0
             return (name, share) if share < MOST else (np.zeros(len(name)), share)
         ratio = odds[self.kind == self.PHRASE] * silent.sum() / positive.sum()
         share = 0.5
@@ -240,15 +239,18 @@ class Units:
         name[self.kind == self.PHRASE] = among
         return name, share
 
-    def labelled(self, name: np.ndarray | None = None, best: np.ndarray | None = None) -> Votes:
+    def labelled(
+        self, name: np.ndarray | None = None, best: np.ndarray | None = None, share: float = 0.0
+    ) -> Votes:
         """The labels to learn, at first with O for tokens that no source labels.
 
-        name: the probability of each unit to be a name. best: the most probable type of each unit.
+        name: the probability of each unit to be a name. best: the most probable type of each unit. share: how
+        many of the silent tokens stay open, those with the largest probabilities.
         """
         flat: list[Any] = [OUTSIDE if one is None else one for row in self.labels for one in row]
         if name is not None and best is not None:
             silent = self.kind == self.SILENT
-            least = max(OPEN, np.median(name[silent])) if silent.any() else OPEN  # most tokens are no names
+            least = np.quantile(name[silent], 1 - share) if silent.any() else 0.0
             for k in np.flatnonzero(silent & (name > least)).tolist():
                 flat[self.start[k]] = None
             for k in np.flatnonzero(self.kind == self.PHRASE).tolist():
