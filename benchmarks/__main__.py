@@ -49,6 +49,10 @@ BENCHMARKS = {
     "ud-labels": ("ud_labels", ("ud_greek", "ud_french_sequoia")),
     "ud-text": ("ud_text", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
     "bundle-ner": ("bundle_ner", ("uner_english", "wikigold", "btc")),
+    "weak": (
+        "weak",
+        ("bc5cdr", "autoner_bc5cdr", "wikigold_distant", "conll2002", "ud_english_ewt"),
+    ),
     "bundle-ud": ("bundle_ud", ("ud_english_ewt", "ud_afrikaans")),
     "spacy": ("spacy_pos", ("ud_english_ewt",)),
     "semparse": ("semparse", ("robocup",)),

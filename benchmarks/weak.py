@@ -1,0 +1,213 @@
+"""Taggers learned from unlabelled text and sources of labels: `python -m benchmarks weak`.
+
+* Dictionaries: the names of AutoNER's dictionaries in the text of bc5cdr/train, whose labels are not read.
+* Distant labels: Wikigold as BOND labels it.
+* Crowds: 20 simulated annotators with skills from 0.5 to 0.95 and their own confusions; 3 to 5 of them label
+  each of the first 3,000 sentences. Tagger and consensus use no gold labels.
+
+No option is chosen on these data: all taggers have the defaults of their class. Test sets are used once.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import cpu_timed, mean_spread, measurements, publish, table
+
+SEEDS = 3
+ANNOTATORS, SENTENCES = 20, 3000
+Rows = list[list[Any]]
+
+
+def f1(gold: Rows, found: Rows) -> float:
+    """F1 of phrases in IOB2."""
+    from taggers.labels.schemes import spans
+
+    right = sum(len({*spans(a, "IOB2")} & {*spans(b, "IOB2")}) for a, b in zip(gold, found, strict=True))
+    return 200 * right / max(sum(len(spans(row, "IOB2")) for row in [*gold, *found]), 1)
+
+
+def accuracy(gold: Rows, found: Rows) -> float:
+    """The share of right labels, in percent."""
+    pairs = [(a, b) for row, other in zip(gold, found, strict=True) for a, b in zip(row, other, strict=True)]
+    return 100 * statistics.mean(a == b for a, b in pairs)
+
+
+def dictionaries(way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
+    """Train on the text of bc5cdr/train; sentences, labels and predictions of the test set."""
+    from corpora import find
+    from taggers import NerTagger, read_sentences
+    from taggers.weak import distil, gazetteer
+
+    X, y = read_sentences(find("bc5cdr") / "train.tsv")
+    lines = (find("autoner_bc5cdr") / "dict_core.txt").read_text(encoding="utf-8").splitlines()
+    lists = [(type_, [name]) for type_, _, name in (line.partition("\t") for line in lines)]
+    phrases = find("autoner_bc5cdr") / "dict_full.txt"
+    tagger = NerTagger(random_state=seed)
+    if way == "gold labels":
+        tagger.fit(X, y)
+    elif way == "names, O elsewhere":
+        tagger.fit(X, [[one or "O" for one in row] for row in gazetteer(lists).answer(X)])
+    else:
+        source = gazetteer(lists, phrases=phrases if way == "names and phrases" else None)
+        tagger = distil(X, [source], tagger=tagger, random_state=seed).tagger
+    X, y = read_sentences(find("bc5cdr") / "test.tsv")
+    return tagger, X, y, tagger.predict(X)
+
+
+def distant(way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
+    """Train on distant labels of Wikigold; sentences, labels and predictions of the test set."""
+    from corpora import find
+    from taggers import NerTagger
+    from taggers.weak import Source, distil
+
+    def read(part: str) -> tuple[Rows, Rows]:
+        folder = find("wikigold_distant")
+        names = {number: name for name, number in json.loads((folder / "tag_to_id.json").read_text()).items()}
+        records = json.loads((folder / f"{part}.json").read_text())
+        labels = [[names[number] for number in record["tags"]] for record in records]
+        return [record["str_words"] for record in records], labels
+
+    X, y = read("train")
+    tagger = NerTagger(random_state=seed)
+    if way == "O elsewhere":
+        tagger.fit(X, y)
+    else:
+        rows = [[None if one == "O" else one for one in row] for row in y]
+        source = Source("distant", lambda X: rows, whole=True)
+        tagger = distil(X, [source], tagger=tagger, random_state=seed).tagger
+    X, y = read("test")
+    return tagger, X, y, tagger.predict(X)
+
+
+def crowd(y: Rows, seed: int, *, phrases: bool) -> dict[str, Rows]:
+    """The answers of simulated annotators."""
+    from taggers.labels.schemes import OUTSIDE, encode, spans
+
+    rng = random.Random(seed)
+    kinds = sorted({one[2:] if phrases else one for row in y for one in row if one != OUTSIDE or not phrases})
+    skills = [rng.uniform(0.5, 0.95) for _ in range(ANNOTATORS)]
+    wrong = [{kind: rng.choice([k for k in kinds if k != kind]) for kind in kinds} for _ in skills]
+    votes: dict[str, Rows] = {f"annotator {k}": [[None] * len(row) for row in y] for k in range(ANNOTATORS)}
+    for number, row in enumerate(y):
+        for who in rng.sample(range(ANNOTATORS), rng.randint(3, 5)):
+            skill, confused, n = skills[who], wrong[who], len(row)
+            if not phrases:
+                found = [k if rng.random() < skill else rng.choice([confused[k], *kinds]) for k in row]
+            else:
+                given = []
+                for kind, start, stop in spans(row, "IOB2"):
+                    error = rng.random() if rng.random() > skill else 2.0
+                    if error < 0.4:
+                        continue
+                    if error < 0.7:
+                        kind = confused[kind]
+                    elif error < 1:
+                        start, stop = rng.choice([(max(start - 1, 0), stop), (start, min(stop + 1, n))])
+                    given.append((start, stop, kind))
+                if rng.random() > (1 + skill) / 2:
+                    at = rng.randrange(n)
+                    given.append((at, at + 1, rng.choice(kinds)))
+                kept: list[tuple[str, int, int]] = []
+                for start, stop, kind in sorted(given):
+                    if not kept or start >= kept[-1][2]:
+                        kept.append((kind, start, stop))
+                found = encode(kept, n, "IOB2")
+            votes[f"annotator {who}"][number] = found
+    return votes
+
+
+def majority(votes: dict[str, Rows]) -> Rows:
+    """The most frequent answer for each token."""
+    found = []
+    for rows in zip(*votes.values(), strict=True):
+        counts = [Counter(one for one in answers if one is not None) for answers in zip(*rows, strict=True)]
+        found.append([one.most_common(1)[0][0] for one in counts])
+    return found
+
+
+def dawid_skene(votes: dict[str, Rows], steps: int = 30) -> Rows:
+    """The most probable label of each token by the model of Dawid and Skene (1979)."""
+    names = sorted({one for rows in votes.values() for row in rows for one in row if one is not None})
+    number = {name: k for k, name in enumerate(names)}
+    answers = np.array([[number.get(one, -1) for row in rows for one in row] for rows in votes.values()])
+    posterior = np.stack([(answers == k).sum(axis=0) for k in range(len(names))], axis=1) + 1e-9
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    for _ in range(steps):
+        log = np.tile(np.log(posterior.mean(axis=0)), (answers.shape[1], 1))
+        for own in answers:
+            at = own >= 0
+            table = np.stack([posterior[own == k].sum(axis=0) for k in range(len(names))], axis=1) + 0.01
+            log[at] += np.log(table / table.sum(axis=1, keepdims=True))[:, own[at]].T
+        posterior = np.exp(log - log.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+    flat = iter(posterior.argmax(axis=1).tolist())
+    return [[names[next(flat)] for _ in row] for row in next(iter(votes.values()))]
+
+
+def annotated(corpus: str, way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
+    """Train on the answers of a crowd; sentences, labels and predictions of the test set."""
+    from corpora import find
+    from taggers import NerTagger, PosTagger, read_sentences
+    from taggers.weak import Source, distil
+
+    spanish = corpus == "conll2002"
+    folder = find(corpus)
+    train, test = ("esp.train", "esp.testb") if spanish else ("train.conllu", "test.conllu")
+    reading: dict[str, Any] = {"inputs": [0]} if spanish else {"label": "upos"}
+    X, y = (rows[:SENTENCES] for rows in read_sentences(folder / train, **reading))
+    tagger = (NerTagger if spanish else PosTagger)(random_state=seed)
+    votes = crowd(y, seed, phrases=spanish)
+    learned: dict[str, Callable[[], Rows]] = {
+        "gold labels": lambda: y, "majority": lambda: majority(votes),
+        "Dawid-Skene": lambda: dawid_skene(votes),
+    }  # fmt: skip
+    if way in learned:
+        tagger.fit(X, learned[way]())
+    else:
+        sources = [Source(name, lambda X, rows=rows: rows, whole=True) for name, rows in votes.items()]
+        task = "ner" if spanish else "pos"
+        tagger = distil(X, sources, task=task, tagger=tagger, random_state=seed).tagger
+    X, y = read_sentences(folder / test, **reading)
+    return tagger, X, y, tagger.predict(X)
+
+
+def measure(data: str, way: str, seed: int) -> dict[str, Any]:
+    """The score of one way to learn, and its CPU seconds."""
+    warnings.simplefilter("ignore")
+    learn: dict[str, Callable[[str, int], tuple[Any, Rows, Rows, Rows]]] = {
+        "BC5CDR": dictionaries, "Wikigold": distant,
+        "Spanish": lambda way, seed: annotated("conll2002", way, seed),
+        "EWT": lambda way, seed: annotated("ud_english_ewt", way, seed),
+    }  # fmt: skip
+    (_, _, gold, found), seconds = cpu_timed(lambda: learn[data](way, seed))
+    return {"score": (accuracy if data == "EWT" else f1)(gold, found), "seconds": seconds}
+
+
+WAYS: dict[str, Sequence[str]] = {
+    "BC5CDR": ("names, O elsewhere", "names", "names and phrases", "gold labels"),
+    "Wikigold": ("O elsewhere", "distant labels"),
+    "Spanish": ("majority", "Dawid-Skene", "distil", "gold labels"),
+    "EWT": ("majority", "Dawid-Skene", "distil", "gold labels"),
+}
+
+
+def main(*, quick: bool = False) -> None:
+    seeds = range(1 if quick else SEEDS)
+    rows, figures = [], []
+    for data, ways in WAYS.items():
+        for way in ways:
+            runs = measurements("benchmarks.weak", [{"data": data, "way": way, "seed": k} for k in seeds])
+            score = mean_spread([run["score"] for run in runs])
+            rows.append([data, way, score, f"{statistics.mean(run['seconds'] for run in runs):.1f}"])
+            figures.append({"data": data, "way": way, "runs": runs})
+    header = ["data", "learned from", "F1 (EWT: accuracy)", "CPU s"]
+    publish("weak-quick" if quick else "weak", table(header, rows), figures)
