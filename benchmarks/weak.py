@@ -16,6 +16,7 @@ import statistics
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def dictionaries(way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
     lines = (find("autoner_bc5cdr") / "dict_core.txt").read_text(encoding="utf-8").splitlines()
     lists = [(type_, [name]) for type_, _, name in (line.partition("\t") for line in lines)]
     phrases = find("autoner_bc5cdr") / "dict_full.txt"
-    tagger = NerTagger(random_state=seed)
+    tagger: Any = NerTagger(random_state=seed)
     if way == "gold labels":
         tagger.fit(X, y)
     elif way == "names, O elsewhere":
@@ -77,7 +78,7 @@ def distant(way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
         return [record["str_words"] for record in records], labels
 
     X, y = read("train")
-    tagger = NerTagger(random_state=seed)
+    tagger: Any = NerTagger(random_state=seed)
     if way == "O elsewhere":
         tagger.fit(X, y)
     else:
@@ -153,18 +154,23 @@ def dawid_skene(votes: dict[str, Rows], steps: int = 30) -> Rows:
     return [[names[next(flat)] for _ in row] for row in next(iter(votes.values()))]
 
 
+def _given(rows: Rows, X: Any) -> Rows:
+    return rows
+
+
 def annotated(corpus: str, way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
     """Train on the answers of a crowd; sentences, labels and predictions of the test set."""
     from corpora import find
-    from taggers import NerTagger, PosTagger, read_sentences
+    from taggers import NerTagger, PosTagger, SequenceTagger, read_sentences
     from taggers.weak import Source, distil
 
     spanish = corpus == "conll2002"
     folder = find(corpus)
     train, test = ("esp.train", "esp.testb") if spanish else ("train.conllu", "test.conllu")
     reading: dict[str, Any] = {"inputs": [0]} if spanish else {"label": "upos"}
-    X, y = (rows[:SENTENCES] for rows in read_sentences(folder / train, **reading))
-    tagger = (NerTagger if spanish else PosTagger)(random_state=seed)
+    X, y = read_sentences(folder / train, **reading)
+    X, y = X[:SENTENCES], y[:SENTENCES]
+    tagger: SequenceTagger = (NerTagger if spanish else PosTagger)(random_state=seed)
     votes = crowd(y, seed, phrases=spanish)
     learned: dict[str, Callable[[], Rows]] = {
         "gold labels": lambda: y, "majority": lambda: majority(votes),
@@ -173,7 +179,7 @@ def annotated(corpus: str, way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
     if way in learned:
         tagger.fit(X, learned[way]())
     else:
-        sources = [Source(name, lambda X, rows=rows: rows, whole=True) for name, rows in votes.items()]
+        sources = [Source(name, partial(_given, rows), whole=True) for name, rows in votes.items()]
         task = "ner" if spanish else "pos"
         tagger = distil(X, sources, task=task, tagger=tagger, random_state=seed).tagger
     X, y = read_sentences(folder / test, **reading)
