@@ -28,6 +28,7 @@ from taggers.features.knowledge import Knowledge, choose_template
 from taggers.features.space import FeatureSpace
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
+from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import (
     GoldLabels,
     detect_scheme,
@@ -393,6 +394,24 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             rows = model.marginals(features).tolist()
         found = [dict(zip(model.names, row, strict=True)) for row in rows]
         return [found[start:stop] for start, stop in pairwise(features.sentence_ptr.tolist())]
+
+    def log_likelihood(self, X: Any, y: Any) -> list[float]:
+        """The logarithm of the probability of the labels of each sentence, as in `predict_marginals`.
+
+        y: as for `fit`. Where labels are missing, it is that of all labellings that agree with the others; a
+        labelling that the scheme excludes has -inf. It needs exact inference.
+        """
+        X, y, _ = as_labelled(X, y)
+        gold = self._gold(X, y)
+        with reading(state := self._fitted(), self):
+            model = state.settle()
+            known = Labels(list(model.labels))
+            labels = gold.encode(known, model.labels.outer, model.labels.inner)
+            if len(known.names) > len(model.labels):
+                new = known.names[len(model.labels)]
+                raise ValueError(f"unknown label {new!r}{meant(new, model.labels)}")
+            found: list[float] = model.log_likelihood(model.features(X), labels).tolist()
+        return found
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Find the temperature of probabilities on labelled sentences that were not used in training."""
