@@ -40,6 +40,7 @@ SETS: dict[str, tuple[str, str, str, str, str]] = {
     "Danish": ("ner", "uner_danish", "train.iob2", "dev.iob2", "test.iob2"),
     "Portuguese": ("ner", "uner_portuguese", "train.iob2", "dev.iob2", "test.iob2"),
     "BC5CDR": ("ner", "bc5cdr", "train.tsv", "devel.tsv", "test.tsv"),
+    "tweets": ("ner", "btc", "train.txt", "dev.txt", "test.txt"),
     "ATIS": ("label", "slots/atis", "train", "valid", "test"),
     "SNIPS": ("label", "slots/snips", "train", "valid", "test"),
     "CoNLL-2000": ("chunk", "conll2000", "train.txt", "", "test.txt"),
@@ -50,7 +51,7 @@ SETS: dict[str, tuple[str, str, str, str, str]] = {
 }
 TENTHS = {"second tenth": 1, "fifth tenth": 4, "eighth tenth": 7}
 SETS |= {name: ("chunk", "conll2000", "train.txt", "train.txt", "") for name in TENTHS}
-COMPARED_WITH_CRFSUITE = list(SETS)[:7]
+COMPARED_WITH_CRFSUITE = list(SETS)[:8]
 GREEDY = {"inference": "greedy", "labels": "IOB2"}
 NARROW = """w[-2..2], w[-1]|w[0], w[0]|w[1], lower[0], prefix2[0], prefix3[0], suffix2[0], suffix3[0],
     shape[0], has_digit[0], bias"""
