@@ -78,8 +78,10 @@ class Ospas(ParserOptions, Estimator):
                 X, bags = [x for x, bag in zip(X, bags, strict=True) if bag], [bag for bag in bags if bag]
             options.check_training(self, online=False)
             model, rng = self._new_model()
-            if execute is not None and self.clauses is None and isinstance(model, LatentParser):
-                model.given_clauses = 1  # each candidate alone has the outcome
+            if execute is not None and isinstance(model, LatentParser):  # one candidate has the outcome
+                model.given_clauses = self.clauses or 1
+                if self.nothing is None:
+                    model.given_nothing = model.nothing = 0.0
             nested = any(isinstance(arg, MR) for bag in bags for mr in bag for arg in mr.args)
             usual = options.NESTED_PASSES if nested and self.algorithm == "latent" else self._usual("passes")
             passes = self.passes or usual

@@ -67,10 +67,12 @@ class LatentParser(LatentModel):
         search, found = self._search(x, (n if valid is None else max(n, TRIED)) + 2)
         if valid is not None:
             found = [way for way in found if all(map(valid, search.mrs(way)))]
+        if self.nothing == 0:
+            found = [way for way in found if way.meaning]
         if not found or not found[0].meaning:
             return []
         ways = [way for way in found if way.meaning and not search.overlooked(way)][:n]
-        if not any(map(has_words, search.nodes(found[0]))):
+        if self.nothing and not any(map(has_words, search.nodes(found[0]))):
             return []
         answers = [parse for way in ways for parse in self._answer(search, way, found)]
         best: dict[MR, Parse] = {}

@@ -47,6 +47,7 @@ def test_a_parser_learns_from_answers_alone():
     test = list(questions(40, 1))
     assert sum(parser.predict([text])[0] == mr for text, mr in test) > 32
     assert parser.estimates_["clauses"] == 1  # candidates with the outcome are never meant together
+    assert parser.estimates_["nothing"] == 0
 
 
 def test_meanings_are_enumerated_smallest_first_about_what_the_sentence_mentions():
