@@ -1,4 +1,4 @@
-"""What `--dev` costs and gains: `python -m benchmarks held-out`.
+"""Train presets with and without `--dev`, and compare cost and score: `python -m benchmarks held-out`.
 
 Each preset is trained from a file to a model with and without `--dev`, with three seeds. The table shows CPU
 time, peak memory and the score on the test data, and the time and peak of python-crfsuite on the same
