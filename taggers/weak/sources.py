@@ -23,6 +23,7 @@ from taggers.formats.sources import read_sentences
 from taggers.labels import schemes
 from taggers.labels.label_encoding import GoldLabels
 from taggers.labels.schemes import split
+from taggers.options import PHRASE_TASKS
 
 OUTSIDE = schemes.OUTSIDE
 PIECE = re.compile(r"\w+|[^\w\s]")
@@ -202,6 +203,11 @@ def teacher(name: str | Path, *, task: str = "ner") -> Source:
         from taggers.tagger import SequenceTagger
 
         model = SequenceTagger.load(name)
+        if any(map(schemes.marks_phrase, model.model_.names)) != (task in PHRASE_TASKS) and task != "label":
+            example = min(model.model_.names, key=lambda label: label == OUTSIDE)
+            raise ValueError(
+                f"the teacher {name} has labels such as {example}, which are none of task {task}"
+            )
         version = hashlib.sha256(Path(name).read_bytes()).hexdigest()[:16]
         return Source(file_name(name), lambda X: model.predict(list(map(list, X))), True, version)
     spacy = _spacy(f"the teacher {name}")
@@ -210,7 +216,7 @@ def teacher(name: str | Path, *, task: str = "ner") -> Source:
         nlp = spacy.load(called)
     except (OSError, ValueError, ImportError) as error:
         raise ValueError(f"spaCy cannot load {called}: {str(error).splitlines()[0]}") from None
-    phrases = task in ("ner", "chunk")
+    phrases = task in PHRASE_TASKS
     needs = "ner" if phrases else "tagger, morphologizer"
     if not any(part in nlp.pipe_names for part in needs.split(", ")):
         raise ValueError(f"the pipeline {called} has no {needs}, only {', '.join(nlp.pipe_names)}")
@@ -243,8 +249,8 @@ def annotators(
 ) -> list[Source]:
     """The labels in a file of sentences that X contains.
 
-    If the file has a sentence several times, as with several answers of a language model, each answer is a
-    source of its own. Sentences that the file lacks get no answer.
+    If the file has most sentences several times, as with several answers of a language model, each answer is
+    a source of its own. Sentences that the file lacks get no answer.
     """
     words, y = read_sentences(path, label=label, format=format)
     name = file_name(path)
@@ -260,7 +266,8 @@ def annotators(
     if 2 * len(common) < len(answers):
         what = f"only {len(common)} of its {len(answers)} sentences are to be labelled"
         warnings.warn(f"{name}: {what}", stacklevel=2)
-    turns = max(-(-len(answers[sentence]) // wanted[sentence]) for sentence in common)
+    counts = sorted(-(-len(answers[sentence]) // wanted[sentence]) for sentence in common)
+    turns = counts[-1] if counts[len(counts) // 2] > 1 else 1  # else only some short sentences are repeated
 
     def answer(turn: int, X: Sentences) -> Votes:
         seen: Counter[tuple[str, ...]] = Counter()

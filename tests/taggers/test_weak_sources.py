@@ -62,6 +62,19 @@ def test_several_answers_to_a_text_are_several_sources(tmp_path):
     assert [one.answer([["in", "Rome"], ["other"]]) for one in found] == [[one, [None]] for one in labels]
 
 
+def test_short_sentences_that_are_repeated_are_no_further_sources(tmp_path):
+    file = tmp_path / "a.conll"
+    file.write_text("- O\n\n- O\n\nin O\nOslo B-LOC\n\nin O\nRome B-LOC\n")
+    assert len(sources.annotators(file, [["-"], ["in", "Oslo"], ["in", "Rome"]])) == 1
+
+
+def test_a_teacher_of_another_task_is_refused(tmp_path):
+    model = tmp_path / "m.ssvm"
+    NerTagger().fit([["in", "Rome"]] * 9, [["O", "B-LOC"]] * 9).save(model)
+    with pytest.raises(ValueError, match="has labels such as .-LOC, which are none of task pos"):
+        sources.teacher(model, task="pos")
+
+
 def test_annotators_of_another_text_are_refused(tmp_path):
     file = tmp_path / "a.conll"
     file.write_text("in O\nOslo B-LOC\n")
