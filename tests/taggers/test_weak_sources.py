@@ -71,7 +71,7 @@ def test_short_sentences_that_are_repeated_are_no_further_sources(tmp_path):
 def test_a_teacher_of_another_task_is_refused(tmp_path):
     model = tmp_path / "m.ssvm"
     NerTagger().fit([["in", "Rome"]] * 9, [["O", "B-LOC"]] * 9).save(model)
-    with pytest.raises(ValueError, match="has labels such as .-LOC, which are none of task pos"):
+    with pytest.raises(ValueError, match=r"has labels such as .-LOC, which are none of task pos"):
         sources.teacher(model, task="pos")
 
 
