@@ -330,7 +330,8 @@ def _kept_rows(records: Sequence[Record]) -> Iterator[list[Any]]:
 def long_table(records: Sequence[Record]) -> Iterator[list[Any]]:
     """A header and a row for each token: its document, sentence, offsets and labels."""
     used = {name for record in records for name in record.values}
-    fields = [name for name in ("upos", "xpos", "lemma", "feats", "ner", "chunk", "label") if name in used]
+    fields = [name for name in ("upos", "xpos", "lemma", "feats", "head", "deprel", "ner", "chunk", "label")
+              if name in used]  # fmt: skip
     scored = any(record.scores is not None for record in records)
     yield ["document", "sentence", "word", "start", "end", *fields, *(["score"] if scored else [])]
     sentence = 0

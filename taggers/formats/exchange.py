@@ -156,7 +156,8 @@ def _as_conllu(records: Sequence[Record]) -> bytes:
                 upos = own.get("upos") or (MISSING if phrases or label is None else label)
                 misc += [] if record.scores is None else [f"Margin={record.scores[at]:.4f}"]
                 cells = [str(place), token.text, own.get("lemma", MISSING), upos, own.get("xpos", MISSING),
-                         own.get("feats", MISSING), *3 * [MISSING], "|".join(misc) or MISSING]  # fmt: skip
+                         own.get("feats", MISSING), own.get("head", MISSING), own.get("deprel", MISSING),
+                         MISSING, "|".join(misc) or MISSING]  # fmt: skip
                 lines.append(_row(cells, record))
                 at += 1
             lines.append("\n")

@@ -38,7 +38,8 @@ TAGS = {
     "chunk_tags": "chunk", "chunk": "chunk", "pos_tags": "upos", "upos": "upos", "pos": "upos",
     "xpos": "xpos", "lemma": "lemma", "lemmas": "lemma", "feats": "feats",
 }  # fmt: skip
-OWN = ("ner", "chunk", "upos", "xpos", "lemma", "feats")  # fields with keys of the same name
+# Fields with keys of the same name.
+OWN = ("ner", "chunk", "upos", "xpos", "lemma", "feats", "head", "deprel")
 KEY = re.compile(
     rf'\s*(?:\{{.*"(?:{"|".join((*TEXTS, *WORDS))})"\s*:|\[\s*".*"\s*,\s*\{{\s*"entities"\s*:)', re.DOTALL
 )
@@ -276,7 +277,8 @@ def as_object(record: Record, scheme: str) -> dict[str, Any]:
         found[free if raw or own == "label" else own] = values
     for name in () if raw else OWN:
         if name in record.values and record.values[name] is not values:
-            found[name] = record.values[name]
+            row = record.values[name]
+            found[name] = [int(value or 0) for value in row] if name == "head" else row
     return {**found, **_scores(record)}
 
 

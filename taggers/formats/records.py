@@ -26,7 +26,7 @@ from taggers.labels import schemes
 if TYPE_CHECKING:
     from taggers.formats.files import Opened
 
-FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "ner", "chunk", "label")
+FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "ner", "chunk", "head", "deprel", "label")
 DEFAULTS = ("label", "ner", "chunk", "upos", "xpos")  # the first one that a document has is its label
 MISSING = "_"
 

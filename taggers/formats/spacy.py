@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from taggers.formats.records import Reading, Record, RecordFormat, Values, scheme_of, token_spans
 from taggers.formats.tokenizer import Token
 from taggers.labels import schemes
@@ -92,6 +94,23 @@ def _group(doc: Doc, kept: Sequence[Any], name: str) -> Values:
     return [labels[token.i] for token in kept]
 
 
+def _attach(doc: Doc, record: Record, place: Sequence[int]) -> None:
+    """Set the heads and labels of words; white space depends on the token before it."""
+    from spacy.attrs import DEP, HEAD
+
+    offsets, names = np.full(len(doc), -1), np.zeros(len(doc), np.uint64)
+    offsets[:1] = 0
+    sizes = [len(sentence) for sentence in record.sentences]
+    firsts = np.repeat(np.cumsum(sizes) - sizes, sizes).tolist()
+    heads, labels = (record.values[name] for name in ("head", "deprel"))
+    for at, (first, head, label) in enumerate(zip(firsts, heads, labels, strict=True)):
+        target = at if head in (None, "0") else first + int(head) - 1
+        offsets[place[at]] = place[target] - place[at]
+        names[place[at]] = doc.vocab.strings.add("ROOT" if label == "root" else label or "dep")
+    rows = np.stack([offsets.astype(np.uint64), names], 1)
+    doc.from_array([HEAD, DEP], rows)  # type: ignore[arg-type]
+
+
 def _doc(record: Record, scheme: str, vocab: Any) -> Doc:
     """A Doc: the one that was read, or a new one with tokens of white space where the text needs them."""
     from spacy.tokens import Doc, Span
@@ -114,6 +133,8 @@ def _doc(record: Record, scheme: str, vocab: Any) -> Doc:
             for at, value in zip(place, record.values.get(name) or (), strict=False):
                 if value is not None:
                     _set(doc[at], key, value)
+    if "head" in record.values:
+        _attach(doc, record, place)
     values = record.value("label")
     if values is None:
         return doc

@@ -1,5 +1,6 @@
 """Documents written in other formats, and back again without loss."""
 
+import csv
 import json
 import re
 
@@ -211,6 +212,27 @@ def test_bundled_models_write_offsets_too(bundled, model):
     assert all(row["text"][one["start"] : one["end"]] == one["text"] for one in row["tokens"])
     assert len(row["upos"]) == len(row["xpos"]) == len(row["tokens"])
     assert row["upos"][0] == "PROPN"
+
+
+def test_trees_are_written_to_documents(tmp_path):
+    (tmp_path / "raw.txt").write_text("Mia met  Anna. He slept.\n")
+    row = json.loads(run("tag", "en", "raw.txt", "--to", "jsonl", cwd=tmp_path).stdout)
+    assert row["head"] == [2, 0, 2, 2, 2, 0, 2]
+    assert [row["deprel"][k] for k in (1, 3, 5)] == ["root", "punct", "root"]
+    table = list(
+        csv.DictReader(run("tag", "en", "raw.txt", "--to", "csv", cwd=tmp_path).stdout.decode().splitlines())
+    )
+    assert [int(line["head"]) for line in table] == row["head"]
+    lines = run("tag", "en", "raw.txt", "--to", "conllu", cwd=tmp_path).stdout.decode().splitlines()
+    assert [int(line.split("\t")[6]) for line in lines if line[:1].isdigit()] == row["head"]
+    spacy = pytest.importorskip("spacy")
+    run("tag", "en", "raw.txt", "--to", "spacy", "-o", "docs.spacy", cwd=tmp_path)
+    (doc,) = spacy.tokens.DocBin().from_disk(tmp_path / "docs.spacy").get_docs(spacy.blank("en").vocab)
+    words = [token for token in doc if not token.is_space]
+    heads = [0 if token.head == token else words.index(token.head) + 1 for token in words]
+    assert heads == [2, 0, 2, 2, 6, 0, 6]
+    assert [token.dep_ for token in words if token.dep_ == "ROOT"] == ["ROOT", "ROOT"]
+    assert [sentence.text for sentence in doc.sents] == ["Mia met  Anna.", "He slept."]
 
 
 def test_nothing_is_written_after_an_error(model):
