@@ -121,10 +121,12 @@ def train_layers(
         size = f"{counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}"
         if task == "lemma":  # each word counts once
             size = counted(report["tokens"], "different word")
+        bare = task == "ud" and pipeline.parser is None and (layers is None or "parse" in layers)
         print(
-            f"{output}: {size}, columns {', '.join(pipeline.parts)}, {progress.seconds:.2f} s",
+            f"{output}: {size}, columns {', '.join(pipeline.parts)}{' (HEAD is empty: no trees)' * bare}, "
+            f"{progress.seconds:.2f} s",
             file=sys.stderr,
-        )  # fmt: skip
+        )
         if dev is not None:
             found = commands.evaluate_any(pipeline, dev, encoding=encoding)
             told = [f"{name} {100 * one.accuracy:.2f}" for name, one in found.items()]

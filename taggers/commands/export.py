@@ -41,7 +41,7 @@ def check_place(output: str | Path, to: str, *sources: str | Path | None) -> Non
 
 def write_documents(parts: Iterable[Sequence[Record]], output: str | Path, to: str, source: str) -> None:
     """Write documents, part by part if the format allows it; nothing remains after an error."""
-    target = FORMATS[to]
+    target = FORMATS.get(to)
     if isinstance(target, RecordFormat) and target.whole:
         parts = [[record for part in parts for record in part]]
     if isinstance(target, RecordFormat) and target.folder:
@@ -53,7 +53,7 @@ def write_documents(parts: Iterable[Sequence[Record]], output: str | Path, to: s
 
 
 def _is_folder(to: str) -> bool:
-    target = FORMATS[to]
+    target = FORMATS.get(to)
     return isinstance(target, RecordFormat) and target.folder
 
 

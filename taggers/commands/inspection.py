@@ -45,6 +45,8 @@ def inspect(
         if names is not None or html is not None:
             raise ValueError("--names and --html have no effect on a model of several layers; leave them out")
         layers = {name: inspect(layer, top=top) for name, layer in model.layers.items()}
+        if model.parser is not None:
+            layers["parse"] = model.parser.described()
         return file | {"columns": model.parts, "layers": layers}
     named = model.space.names or [None] * len(model.space)
     if names is not None:

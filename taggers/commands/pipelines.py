@@ -44,6 +44,7 @@ from taggers.pipeline.layers import TREE_COLUMNS
 WANTED = [COLUMN[name] for name in ("form", *COLUMNS)]
 TREE = (1 + COLUMNS.index("head"), 1 + COLUMNS.index("deprel"))
 COLUMNS_OF = {"morph": ("xpos", "feats"), "lemma": ("lemma",)}  # by layer
+FEW = 20  # sentences: a parser of fewer is of no use
 NO_TREES = "the column head is empty; use a treebank with trees, or leave out the layer parse"
 
 Pair = tuple[list[str], list[str]]  # the gold values and the predictions of tokens
@@ -84,6 +85,7 @@ def train_ud(
     heads = checked_heads(columns, *TREE) if "parse" in layers else None
     if heads is None and named and "parse" in layers:
         raise DataError(NO_TREES, columns.name)
+    warn_of_few(columns, heads)
     raw = raw_text(columns.data)
     pipeline = train_pipeline(
         columns, raw, heads=heads, dev=held_out, layers=layers, random_state=random_state, callback=callback
@@ -116,6 +118,16 @@ def train_ud(
     return pipeline
 
 
+def warn_of_few(columns: Columns, heads: np.ndarray | None) -> None:
+    """Warn if there are too few trees to learn from."""
+    if heads is not None and columns.n_sentences < FEW:
+        warnings.warn(
+            f"{columns.name}: trees of only {columns.n_sentences} sentences; a parser needs hundreds, so "
+            "expect mostly wrong trees, or leave out trees with --layers",
+            stacklevel=3,
+        )
+
+
 def check_layers(layers: Collection[str]) -> None:
     """Raise ValueError for unknown layers, and for a parser without the tags that it reads."""
     for name in layers:
@@ -142,6 +154,7 @@ def train_parse(
     heads = checked_heads(columns, *TREE)
     if heads is None:
         raise DataError(NO_TREES, columns.name)
+    warn_of_few(columns, heads)
     if absent := [name for name in _absent(columns) if name in ("upos", "feats", "lemma")]:
         warnings.warn(
             f"{columns.name}: no token has {' or '.join(absent)}; the model parses without, so expect lower "

@@ -144,6 +144,16 @@ class DependencyParser:
             self.arcs, self.reads, self.report,
         )  # fmt: skip
 
+    def described(self) -> dict[str, Any]:
+        """What `structsvm inspect` shows."""
+        return {
+            "labels": self.labels,
+            "root": [name for name, may in zip(self.labels, self.roots.tolist(), strict=True) if may & 1],
+            "arcs": f"{len(self.state_tags)} features, {len(self.state_weights.cells)} weights",
+            "labels of arcs": f"{len(self.arc_tags)} features, {len(self.arc_weights.cells)} weights",
+            "training": self.report,
+        }  # fmt: skip
+
     def packed(self, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """The arrays and metadata of this parser, for a file."""
         own = {one.name: getattr(self, one.name) for one in META.fields}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,7 +102,9 @@ def _attach(doc: Doc, record: Record, place: Sequence[int]) -> None:
     offsets, names = np.full(len(doc), -1), np.zeros(len(doc), np.uint64)
     offsets[:1] = 0
     sizes = [len(sentence) for sentence in record.sentences]
-    firsts = np.repeat(np.cumsum(sizes) - sizes, sizes).tolist()
+    firsts = [
+        first for first, size in zip(accumulate(sizes, initial=0), sizes, strict=False) for _ in range(size)
+    ]
     heads, labels = (record.values[name] for name in ("head", "deprel"))
     for at, (first, head, label) in enumerate(zip(firsts, heads, labels, strict=True)):
         target = at if head in (None, "0") else first + int(head) - 1

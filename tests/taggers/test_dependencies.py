@@ -1,5 +1,8 @@
 """Dependency trees: training, files, bad treebanks; every output is a tree with one root."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 
@@ -137,6 +140,49 @@ def test_a_file_without_trees_is_left_without_a_parser_or_refused(folder):
     assert "head" not in Pipeline.load(folder / "bare.ssvm").parts
     for words in (["ud", "--layers", "upos,parse"], ["parse"]):
         refused(run("train", *words, "bare.conllu", "-o", "m", cwd=folder), 1, "the column head is empty")
+
+
+def test_a_treebank_that_teaches_no_trees_is_named(folder):
+    blocks = with_trees(30).decode().split("\n\n")
+    (folder / "few.conllu").write_text("\n\n".join(blocks[:10]) + "\n\n")
+    for task in ("ud", "parse"):
+        done = run("train", task, "few.conllu", "-o", "few.ssvm", cwd=folder)
+        assert b"few.conllu: trees of only 10 sentences; a parser needs hundreds" in done.stderr
+    bare = re.sub(
+        r"\t\d+\t[^\t\n]+(\t[^\t\n]*\t[^\t\n]*)$", r"\t_\t_\1", "\n\n".join(blocks), flags=re.MULTILINE
+    )
+    (folder / "empty.conllu").write_text(bare)
+    done = run("train", "ud", "empty.conllu", "-o", "empty.ssvm", cwd=folder)
+    assert b"(HEAD is empty: no trees)" in done.stderr
+
+
+def test_a_sentence_of_5000_words_becomes_a_tree(folder):
+    (found,) = Pipeline.load(folder / "ud.ssvm").predict([["Anna", "sees"] * 2500])
+    assert is_tree([int(word["head"]) for word in found])
+
+
+def test_inspect_shows_the_parser(folder):
+    shown = json.loads(run("inspect", "ud.ssvm", "--json", cwd=folder).stdout)["layers"]["parse"]
+    assert shown["root"] == ["root"]
+    assert "root" in shown["labels"]
+    assert shown["training"]["sentences"] == 120
+    assert b"== layer parse" in run("inspect", "ud.ssvm", cwd=folder).stdout
+
+
+def test_trees_are_drawn_as_text(tmp_path):
+    (tmp_path / "raw.txt").write_text("Mia met the old man. He slept.\n")
+    drawn = run("tag", "en", "raw.txt", "--to", "trees", cwd=tmp_path).stdout.decode()
+    first, second = drawn.strip().split("\n\n")
+    assert first.split("\n") == [
+        "met VERB root",
+        "├─ Mia PROPN nsubj",
+        "├─ man NOUN obj",
+        "│  ├─ the DET det",
+        "│  └─ old ADJ amod",
+        "└─ . PUNCT punct",
+    ]
+    assert second.split("\n")[0] == "slept VERB root"
+    refused(run("tag", "en-pos", "raw.txt", "--to", "trees", cwd=tmp_path), 1, "no trees to draw")
 
 
 def test_ranges_and_empty_nodes_do_not_shift_heads(folder):
