@@ -51,6 +51,7 @@ BENCHMARKS = {
     "knowledge": ("knowledge", ("conll2002", "raw_english")),
     "bundle": ("bundle", ("ud_english_ewt",)),
     "ud": ("ud", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
+    "ud-trees": ("ud_trees", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
     "ud-labels": ("ud_labels", ("ud_greek", "ud_french_sequoia")),
     "ud-text": ("ud_text", ("ud_english_ewt", "ud_greek", "ud_afrikaans", "ud_french_sequoia")),
     "bundle-ner": ("bundle_ner", ("uner_english", "wikigold", "btc")),

@@ -145,7 +145,7 @@ class DependencyParser:
         )  # fmt: skip
 
     def described(self) -> dict[str, Any]:
-        """What `structsvm inspect` shows."""
+        """Describe the parser, as `structsvm inspect` shows it."""
         return {
             "labels": self.labels,
             "root": [name for name, may in zip(self.labels, self.roots.tolist(), strict=True) if may & 1],
