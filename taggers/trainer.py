@@ -362,7 +362,7 @@ def new_optimizer(model: TaggerModel, settings: Settings) -> Optimizer:
         problem.count = partial(_phrases, list(model.labels))
     if settings["algorithm"] == "perceptron":
         return Perceptron(problem, **common)
-    shards = settings["shards"] or 1  # `shared` has chosen a number, except for partial_fit
+    shards = settings["shards"] or 1  # `with_shards` has chosen a number, except for partial_fit
     if settings["algorithm"] == "larank":
         common["n_reprocess"] = settings["reprocess"]
         if shards > 1:
