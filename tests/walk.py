@@ -7,6 +7,7 @@ functions counts once. Calls while modules are imported do not count, nor do com
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -62,6 +63,7 @@ def walk(arguments: list[str]) -> list[tuple[tuple[str, str], tuple[str, str]]]:
 
 
 if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).parents[1])  # from tests, `taggers` would be tests/taggers
     found = walk(sys.argv[1:])
     for (module, function), (other, called) in found:
         print(f"{module}.{function} -> {other}.{called}")
