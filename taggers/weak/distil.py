@@ -118,7 +118,9 @@ def distil(
     missing: list[float] = []
     names = None
     if listing:
-        labels, missing, names = complete(tagger, X, labels, seed=random_state, callback=callback)
+        labels, missing, names = complete(
+            tagger, X, labels, phrases=consensus is None, seed=random_state, callback=callback
+        )
     used = [k for k, row in enumerate(labels) if any(one is not None for one in row)]
     tagger.fit([X[k] for k in used], [labels[k] for k in used])
     own = None if gold is None else known[len(known) - len(gold[0]) :]
@@ -143,15 +145,18 @@ def complete(
     X: Sentences,
     labels: Votes,
     *,
+    phrases: bool = True,
     seed: int = 0,
     callback: Callable[[str, int], Any] | None = None,
 ) -> tuple[Votes, list[float], float | None]:
     """Label what lists of names lack: O, or open if it may be a name; and decide what phrases are.
 
+    phrases: whether sets that contain O are phrases of unknown type; otherwise they stay as they are.
+
     Returns the labels, the estimated share of names among unlabelled tokens after each round, and the share
     of phrases of unknown type that are names, None without such phrases.
     """
-    units = Units(X, labels)
+    units = Units(X, labels, phrases=phrases)
     shares: list[float] = []
     current = units.labelled()
     for turn in range(ROUNDS):
@@ -174,7 +179,7 @@ class Units:
 
     NAME, PHRASE, SILENT = range(3)
 
-    def __init__(self, X: Sentences, labels: Votes) -> None:
+    def __init__(self, X: Sentences, labels: Votes, *, phrases: bool = True) -> None:
         self.labels = labels
         answers = {one for row in labels for one in row if one is not None}
         self.types = sorted({split(name)[1] for one in answers for name in choices(one, ())} - {""})
@@ -185,6 +190,8 @@ class Units:
             while k < len(row):
                 stop = k + 1
                 kind = _kind(row[k])
+                if kind == self.PHRASE and not phrases:
+                    kind = None
                 while kind in (self.NAME, self.PHRASE) and stop < len(row) and _continues(row[stop], kind):
                     stop += 1
                 if kind is not None:

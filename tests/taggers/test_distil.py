@@ -104,6 +104,16 @@ def test_a_crowd_is_weighed():
     assert recalls["a"] > 0.85 > recalls["b"]
 
 
+def test_doubts_of_a_crowd_stay_open_beside_a_list():
+    X, y = corpus(100)
+    votes = [fixed(name, crowd(y, 0.6, k)) for k, name in enumerate("ab")]
+    done = distil(X, [gazetteer({"LOC": PLACES[:2]}), *votes])
+    sets = done.consensus.sets(0.1)
+    assert any(isinstance(one, frozenset) and "O" in one for row in sets for one in row)
+    assert done.labels == sets
+    assert done.names is None
+
+
 def test_a_few_gold_sentences_are_learned():
     X, _ = corpus(60)
     done = distil(X, [half()], gold=([["Quux", "sings"]], [["B-ART", "O"]]))
