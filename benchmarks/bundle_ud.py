@@ -62,9 +62,9 @@ def split_scores(pipeline: Pipeline, path: Path) -> Scores:
 
 
 def tree_scores(pipeline: Pipeline, path: Path) -> Scores:
-    """F1 in % of the trees, given the words of the file."""
+    """F1 in % of the trees, given the words of the file; nothing without trees."""
     found = commands.evaluate_ud(pipeline, path)
-    return {name: found[name].f1 for name in TREES}
+    return {name: found[name].f1 for name in TREES if name in found}
 
 
 def chosen_pruning(
@@ -122,12 +122,14 @@ def bundled(name: str, *, write: bool) -> None:
         amounts = chosen_pruning(full.layers, aim, lambda tried: scores(pruned(full, tried), dev))
         small = Path(scratch, "small")
         tags_mb = fitted(full, amounts, "without trees", small)
-        tagged = tree_scores(pruned(full, amounts | {"parse": 0.0}), dev)
-        aim_trees = {name: tagged[name] for name in ("UAS", "LAS")}
-        amounts |= chosen_pruning(
-            ["parse"], aim_trees, lambda tried: tree_scores(pruned(full, amounts | tried), dev)
-        )
-        size = fitted(full, amounts, "together", small)
+        size = tags_mb
+        if trees:
+            tagged = tree_scores(pruned(full, amounts | {"parse": 0.0}), dev)
+            aim_trees = {name: tagged[name] for name in ("UAS", "LAS")}
+            amounts |= chosen_pruning(
+                ["parse"], aim_trees, lambda tried: tree_scores(pruned(full, amounts | tried), dev)
+            )
+            size = fitted(full, amounts, "together", small)
         if not write:
             return
         path = FOLDER / f"{name}.ssvm"
@@ -140,7 +142,7 @@ def bundled(name: str, *, write: bool) -> None:
         tokens=full.report["tokens"], size=size, full_mb=full_mb, lost=MOST_LOST, tags_mb=tags_mb,
         prune=", ".join(f"{layer} {amount}" for layer, amount in amounts.items()),
         rows=table_rows(rows, [*(part for part in final.parts if part in aim), "all"]),
-        splits=table_rows(rows, SPLITS), trees=table_rows(tree_rows, TREES),
+        splits=table_rows(rows, SPLITS), trees=table_rows(tree_rows, [*trees]),
     )  # fmt: skip
     path.with_suffix(".md").write_text(card, encoding="utf-8")
     print(card)
