@@ -104,7 +104,7 @@ def test_a_crowd_is_weighed():
     assert recalls["a"] > 0.85 > recalls["b"]
 
 
-def test_doubts_of_a_crowd_stay_open_beside_a_list():
+def test_doubts_of_a_crowd_stay_open_with_a_list():
     X, y = corpus(100)
     votes = [fixed(name, crowd(y, 0.6, k)) for k, name in enumerate("ab")]
     done = distil(X, [gazetteer({"LOC": PLACES[:2]}), *votes])

@@ -62,7 +62,7 @@ def test_several_answers_to_a_text_are_several_sources(tmp_path):
     assert [one.answer([["in", "Rome"], ["other"]]) for one in found] == [[one, [None]] for one in labels]
 
 
-def test_short_sentences_that_are_repeated_are_no_further_sources(tmp_path):
+def test_repeated_short_sentences_add_no_sources(tmp_path):
     file = tmp_path / "a.conll"
     file.write_text("- O\n\n- O\n\nin O\nOslo B-LOC\n\nin O\nRome B-LOC\n")
     assert len(sources.annotators(file, [["-"], ["in", "Oslo"], ["in", "Rome"]])) == 1
