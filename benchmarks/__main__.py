@@ -67,6 +67,19 @@ BENCHMARKS = {
     "concepts": ("concepts", ()),
     "geoquery": ("geoquery", ("geoquery",)),
     "home": ("home", ()),
+    "small-data": (
+        "small_data",
+        (
+            "conll2002",
+            "uner_danish",
+            "wikigold",
+            "btc",
+            "bc5cdr",
+            "slots",
+            "conll2000",
+            "ud_english_ewt",
+        ),
+    ),
     "jobs": ("jobs", ("jobs",)),
     "sail": ("sail", ("sail",)),
     "streams": ("streams", ()),
@@ -104,7 +117,7 @@ def main() -> None:
         "--tasks",
         nargs="+",
         default=[],
-        help="peers, presets, reach: measure these tasks, keep the other results",
+        help="peers, presets, reach, small-data: measure these tasks, keep the other results",
     )
     parser.add_argument(
         "--resume", action="store_true", help="continue an interrupted run; finished measurements are reused"
@@ -115,8 +128,8 @@ def main() -> None:
         parser.error("--record needs guard and no other benchmark")
     if options.quick and (whole := [name for name in options.names if name in WHOLE]):
         parser.error(f"--quick has no effect on {', '.join(whole)}; leave it out")
-    if options.tasks and options.names not in (["peers"], ["presets"], ["reach"]):
-        parser.error("--tasks needs peers, presets or reach, and no other benchmark")
+    if options.tasks and options.names not in (["peers"], ["presets"], ["reach"], ["small-data"]):
+        parser.error("--tasks needs peers, presets, reach or small-data, and no other benchmark")
     if options.corpora:
         os.environ["STRUCTSVM_CORPORA"] = os.path.abspath(options.corpora)
     try:

@@ -123,7 +123,9 @@ class TaggerOptions:
         default=2, defaults={"crf": 6}, low=1, high=10_000, flag="--epochs",
     )  # fmt: skip
     C: float | None = option(
-        help="The C of the SVM or the random field: a larger value fits the training data more closely.",
+        help="The C of the SVM or the random field: a larger value fits the training data more closely. For "
+        "SVMs and ready features (dicts, items of CRFsuite), the default is 2.5 divided by the mean "
+        "squared length of a token's features.",
         default=0.1, above=0, defaults={"crf": 1.0, "pos": 0.07, "chunk": 0.05, "ner": 0.05},
         high=1_000_000, flag="-C", needs={"algorithm": ("larank", "pa", "svmstruct", "crf")},
         search=(0.02, 0.05, 0.1, 0.2),
@@ -277,6 +279,8 @@ def defaults(task: str, inference: str | None = None, algorithm: str | None = No
 def settings(tagger: Any) -> dict[str, Any]:
     """The value of every option of a tagger: the given one, or the default of its task."""
     given = {name: getattr(tagger, name) for name in tagger.OPTIONS}
+    if given["C"] is None and tagger._state is not None and tagger._state.model.space.template is None:
+        given["C"] = tagger._state.model.parameters.get("C")  # see `trainer.choose_C`
     if given["inference"] is None and needs_greedy(given):
         given["inference"] = "greedy"
     kinds = defaults(tagger.TASK, given["inference"], given["algorithm"])

@@ -23,12 +23,11 @@ from structsvm.training import PassCallback
 from structsvm.validation import check_count, meant, n_threads
 from taggers import metrics, options
 from taggers.explanation import explain
-from taggers.features.extract import has_ready_features
+from taggers.features.extract import KeyTable, encode_ready, has_ready_features
 from taggers.features.knowledge import Knowledge, choose_template
 from taggers.features.space import FeatureSpace
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
-from taggers.labels._labels import Labels
 from taggers.labels.label_encoding import (
     GoldLabels,
     detect_scheme,
@@ -50,7 +49,7 @@ from taggers.sources.memory import (
     n_sentences,
 )
 from taggers.token_lists import filled, is_token_list
-from taggers.trainer import Dataset, HeldOut, TrainingPoint, train, with_shards
+from taggers.trainer import Dataset, HeldOut, TrainingPoint, choose_C, train, with_shards
 
 if TYPE_CHECKING:
     from conllu import TokenList
@@ -116,11 +115,17 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
     def _fit(self, source: Source[Any, Any], held_out: HeldOut | None, *callbacks: PassCallback[Any]) -> Self:
         settings = options.checked_settings(self, source.kind)
+        if self.C is None:  # not the one chosen for the features of the last training
+            kinds = options.defaults(self.TASK, settings["inference"], settings["algorithm"])
+            settings["C"] = self.OPTIONS["C"].value(*kinds)
         facts = source.survey(self.TASK)
         settings = with_shards(settings, facts.sentences) if source.kind == "memory" else settings
         model = self._new_model(source.X, facts.width, facts.triples, settings, features=source.space)
         try:
-            learner = source.learner(model, settings, source.datasets(model, facts, settings))
+            datasets = list(source.datasets(model, facts, settings))
+            if source.kind == "memory":
+                choose_C(settings, model, self.C, datasets[0].X)
+            learner = source.learner(model, settings, datasets)
             model.files = facts.columns  # not of the first round
             score, trained = None if held_out is None else held_out.encode(model), None
             try:
@@ -182,7 +187,12 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         settings = options.checked_settings(self)
         X, y, columns = as_labelled(X, y, self.TASK)
         gold, classes = GoldLabels.to_learn(X, y), list(classes or ())
-        state = self._unlearned(X, gold, classes) if self._state is None else self._fitted()
+        if self._state is None:
+            state: Fitted = self._unlearned(X, gold, classes)
+            if has_ready_features(X):
+                choose_C(settings, state.model, self.C, encode_ready(X, KeyTable(), grow=True))
+        else:
+            state = self._fitted()
         state.model.files = state.model.files or columns
         with training(self), training(state, self):
             online = Online.of(state)
@@ -395,23 +405,17 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         found = [dict(zip(model.names, row, strict=True)) for row in rows]
         return [found[start:stop] for start, stop in pairwise(features.sentence_ptr.tolist())]
 
-    def log_likelihood(self, X: Any, y: Any) -> list[float]:
-        """The logarithm of the probability of the labels of each sentence, as in `predict_marginals`.
+    def predict_marginals_single(self, tokens: Sequence[Any]) -> list[dict[str, float]]:
+        """The probabilities of `predict_marginals` for one sentence."""
+        return self.predict_marginals([as_tokens(tokens)])[0]
 
-        y: as for `fit`. Where labels are missing, it is that of all labellings that agree with the others; a
-        labelling that the scheme excludes has -inf. It needs exact inference.
-        """
-        X, y, _ = as_labelled(X, y)
-        gold = self._gold(X, y)
+    def predict_proba(self, X: Any) -> list[np.ndarray]:
+        """For each sentence an array with the probabilities of `predict_marginals`: tokens x `classes_`."""
         with reading(state := self._fitted(), self):
-            model = state.settle()
-            known = Labels(list(model.labels))
-            labels = gold.encode(known, model.labels.outer, model.labels.inner)
-            if len(known.names) > len(model.labels):
-                new = known.names[len(model.labels)]
-                raise ValueError(f"unknown label {new!r}{meant(new, model.labels)}")
-            found: list[float] = model.log_likelihood(model.features(X), labels).tolist()
-        return found
+            model, features = self._features(X, state)
+            order = np.argsort(np.array(model.names, object))
+            probable = model.marginals(features)[:, order]
+        return [probable[start:stop] for start, stop in pairwise(features.sentence_ptr.tolist())]
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Find the temperature of probabilities on labelled sentences that were not used in training."""

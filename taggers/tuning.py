@@ -37,7 +37,7 @@ from taggers.options import RIVALS, checked_settings, needs_greedy
 from taggers.sources.base import Source
 from taggers.sources.memory import as_sentences, input_width, n_sentences
 from taggers.tagger import SequenceTagger
-from taggers.trainer import Counter, Dataset, HeldOut, begin, cautious_bias, encoded, with_shards
+from taggers.trainer import Counter, Dataset, HeldOut, begin, cautious_bias, choose_C, encoded, with_shards
 from taggers.uncertainty import better
 
 ROUNDS = 3
@@ -46,6 +46,7 @@ FEW = 500  # with fewer sentences, compare predictions before learning
 FOLDS = KEPT ** (ROUNDS - 1)
 PASSES = 4  # the passes of a trial; the best number of passes is kept
 TRIALS = 27  # candidates of the first round, if the time allows
+READY_FACTORS = (0.25, 0.5, 2, 4)  # of the default of C, if features are ready
 MOST_TRIALS = 10_000
 TUNING = 0.6  # the share of the time for the rounds; the rest is for training the best
 
@@ -225,6 +226,12 @@ class Data:
         self.progressive = self.dev is None and self.n < FEW
         self.score_name = metrics.score_name(self.gold, phrases=self.phrases)
         self.extracted: dict[tuple[str, ...], tuple[TaggerModel, Any]] = {}
+        self.C: float | None = None  # the default for ready features
+        if has_ready_features(self.X):
+            settings = tagger.settings()
+            model, data = self._encoded(tagger, settings)
+            choose_C(settings, model, None, data.X)
+            self.C = settings["C"]
 
     def choices(self, option: Option) -> list[Any]:
         """The values to try for an option: None for the default, then those of the table that differ."""
@@ -237,6 +244,8 @@ class Data:
             return [None]
         default = settings[option.name]
         values = [f"{default} {v}" if str(v).startswith("+") else v for v in option.search]
+        if option.name == "C" and self.C is not None:
+            default, values = self.C, [float(f"{factor * self.C:.2g}") for factor in READY_FACTORS]
         fixed = settings["share"] or settings["algorithm"] == "crf" or needs_greedy(vars(self.tagger))
         if option.name == "inference" and fixed:
             values.remove("exact")
@@ -274,6 +283,7 @@ class Data:
         candidate = _changed(self.tagger, options, callback=None)
         settings = with_shards(candidate.settings(), len(chosen)) | {"random_state": seed}
         model, data = self._encoded(candidate, settings)
+        choose_C(settings, model, candidate.C, data.X)
         part = Dataset(data.X[chosen], data.y[chosen])
         optimizer = begin(model, part, settings, phrases=self.phrases)
         _make_pass(optimizer, math.inf if first else deadline)
@@ -316,7 +326,8 @@ class Data:
         known = dict.fromkeys(("classes", "gazetteers", "text", "vectors")) | {
             "template": base.space.template
         }
-        empty = candidate._new_model(None, self.width, self.triples, settings | known)
+        ready = self.X if base.space.template is None else None
+        empty = candidate._new_model(ready, self.width, self.triples, settings | known)
         model = replace(empty, space=replace(base.space, table=table))
         return model, Dataset(features, self._labels(model))
 

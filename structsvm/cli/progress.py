@@ -82,6 +82,8 @@ class Progress:
             f"{counted(len(tagger.model_.names), 'label')}, {counted(report['features'], 'feature')}, "
             f"{counted(report['epochs'], 'pass')}"
         ]
+        if tagger.C is None and "C" in tagger.model_.parameters:
+            parts.append(f"C {tagger.model_.parameters['C']:g} (for these features)")
         if report["dual"] is not None:
             parts.append(f"dual {report['dual']:.2f}")
         if "gap" in report:

@@ -16,7 +16,7 @@ from taggers.model import TaggerModel
 from taggers.options import checked_settings
 from taggers.sources.memory import MemorySource
 from taggers.tagger import SequenceTagger
-from taggers.trainer import begin, with_shards
+from taggers.trainer import begin, choose_C, with_shards
 
 
 class Crossed(NamedTuple):
@@ -78,6 +78,7 @@ class Folds:
         if self.model.space.needs_first_round:
             raise ValueError("a template with doc_label cannot be used here: its features depend on labels")
         (self.data,) = source.datasets(self.model, facts, self.settings)
+        choose_C(self.settings, self.model, tagger.C, self.data.X)
         self.fold_of = _folds_of(np.arange(facts.sentences) if groups is None else groups, folds, seed)
 
     def __iter__(self) -> Iterator[Fold]:
