@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from structsvm.guard import reading, reads, training
-from structsvm.integrations.sklearn import Classifier, TrainedEstimator
+from structsvm.integrations.sklearn import Classifier, TrainedEstimator, column_names
 from structsvm.kernels.functions import GAMMAS, gamma_value, is_kernel
 from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.optimizers.larank import MOST_REPROCESS, SCHEDULES, LaRank
@@ -125,6 +125,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator, Classifier):
         keeps what it has learned.
         """
         check_options(self)
+        columns = column_names(X)
         X, y = self._checked(X, y)
         weight = self._weights(y, sample_weight, self.class_weight, np.unique(y))
         rows = fingerprint(X, y, weight) if self.warm_start else None
@@ -138,7 +139,9 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator, Classifier):
             else:
                 keeps = self.warm_start and self.kernel != "linear"  # a kernel machine borrows its rows
                 optimizer.fit(X.copy() if keeps else X, y, weight)
-            return self._adopt(optimizer, X, rows)
+            self._adopt(optimizer, X, rows)
+            self._name_features(columns)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Make one pass over more data; pass all classes to the first call if its data lack some.
@@ -151,18 +154,23 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator, Classifier):
             return self._partial_fit(X, y, self._given_classes(classes), sample_weight)
 
     def _partial_fit(self, X: Any, y: Any, classes: np.ndarray | None, sample_weight: Any) -> Self:
+        columns = column_names(X)
         if not self.__sklearn_is_fitted__():
             X, y = self._checked(X, y)
             optimizer = self._optimizer(X, classes)
             known = np.unique(y) if classes is None else classes
         else:
             check_unchanged(self)
+            self._check_feature_names(X)
+            columns = getattr(self, "feature_names_in_", None)
             X, y = self._checked(X, y, n_features=self.n_features_in_)
             optimizer, known = self.optimizer_, self.classes_
         weight = self._weights(y, sample_weight, self.class_weight, known)
         optimizer.callback = self.callback
         optimizer.partial_fit(X, y, weight)
-        return self._adopt(optimizer, X)
+        self._adopt(optimizer, X)
+        self._name_features(columns)
+        return self
 
     def _optimizer(self, X: Any, classes: Any, shards: int | None = None) -> LaRank:
         linear, shards = self.kernel == "linear", shards or self.shards or 1
@@ -219,6 +227,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator, Classifier):
     def _inputs(self, X: Any) -> Any:
         if not self.__sklearn_is_fitted__():
             raise self.not_fitted()
+        self._check_feature_names(X)
         return check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__)
 
     def _scores(self, X: Any) -> np.ndarray:

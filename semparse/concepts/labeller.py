@@ -22,7 +22,7 @@ from semparse.concepts.alignment import align
 from structsvm.files import consistent, load_model, save_model
 from structsvm.files.codec import Array, Field, Kind, Table, mapped, names
 from structsvm.guard import reads, training
-from structsvm.integrations.sklearn import Estimator
+from structsvm.integrations.sklearn import Estimator, sequence_tags
 from structsvm.validation import check_choice, check_count, check_positive, check_seed
 
 World = Mapping[str, Mapping[str, str]]
@@ -201,6 +201,9 @@ class ConceptLabeller(Estimator):
         return [names[k] for k in np.argsort(distances, kind="stable") if names[k] != concept][:n]
 
     @reads
+    def __sklearn_tags__(self) -> Any:
+        return sequence_tags()
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, completely or not at all."""
         if not hasattr(self, "arrays_"):

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from structsvm.guard import reads, training
-from structsvm.integrations.sklearn import Classifier
+from structsvm.integrations.sklearn import Classifier, column_names
 from structsvm.options import check_options
 from structsvm.scored import forget_calibration, with_calibration
 from structsvm.validation import check_matrix, check_sample_weight, class_factors
@@ -38,6 +38,7 @@ class BinaryClassifier(Classifier, ABC):
 
         If training is interrupted, the model does not change. With warm_start it keeps what it has learned.
         """
+        columns = column_names(X)
         X, y = self._checked(X, y)
         classes = self._checked_classes(np.unique(y))
         check_options(self)
@@ -48,6 +49,7 @@ class BinaryClassifier(Classifier, ABC):
             if rows is not None and can_continue(self, rows):
                 self._prepared(X, classes)._fit_again(X, labels, weight)
                 self._count_passes(self.epochs)
+                self._name_features(columns)
                 return self
             trained = type(self)(**self.get_params())._prepared(X, classes)
             with training(trained):  # a callback may show it to other threads
@@ -55,6 +57,7 @@ class BinaryClassifier(Classifier, ABC):
             trained._count_passes(self.epochs)
             vars(self).update({k: v for k, v in vars(trained).items() if k != "_guard"})
             self._rows = rows
+            self._name_features(columns)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -66,7 +69,10 @@ class BinaryClassifier(Classifier, ABC):
             return self._partial_fit(X, y, self._given_classes(classes), sample_weight)
 
     def _partial_fit(self, X: Any, y: Any, given: np.ndarray | None, sample_weight: Any) -> Self:
-        first = not self.__sklearn_is_fitted__()
+        first, columns = not self.__sklearn_is_fitted__(), column_names(X)
+        if not first:
+            self._check_feature_names(X)
+            columns = getattr(self, "feature_names_in_", None)
         X, y = self._checked(X, y, None if first else self.n_features_in_)
         check_options(self)
         if first:
@@ -82,6 +88,7 @@ class BinaryClassifier(Classifier, ABC):
         model._continue(X, self._encoded(y, known), weight, first)
         vars(self).update(vars(model))
         self._count_passes(1)
+        self._name_features(columns)
         forget_calibration(self)
         return self
 
@@ -102,6 +109,7 @@ class BinaryClassifier(Classifier, ABC):
         """f(x) of each row: positive for the second class."""
         if not self.__sklearn_is_fitted__():
             raise self.not_fitted()
+        self._check_feature_names(X)
         return self._values(check_matrix(X, n_features=self.n_features_in_, owner=type(self).__name__))
 
     # -- for subclasses -------------------------------------------------------------------------

@@ -35,6 +35,12 @@ class CRF(Estimator):
     effect. model_filename: the model is written to this file, or read from it if it exists.
     """
 
+    training_log_: Any = None
+    _content: bytes | None = None  # of the model file, without a name for it
+    _tagger: Tagger | None = None
+    _info: ParsedDump | None = None
+    _failed = False  # the last training, so that the file of an older model does not count
+
     def __init__(
         self,
         algorithm: str | None = None,
@@ -94,11 +100,6 @@ class CRF(Estimator):
         self.model_filename = model_filename
         self.keep_tempfiles = keep_tempfiles
         self.trainer_cls = trainer_cls
-        self.training_log_: Any = None
-        self._content: bytes | None = None  # of the model file, without a name for it
-        self._tagger: Tagger | None = None
-        self._info: ParsedDump | None = None
-        self._failed = False  # the last training, so that the file of an older model does not count
 
     def fit(self, X: Any, y: Any, X_dev: Any = None, y_dev: Any = None) -> Self:
         """Train on sequences of items with their labels; score each iteration on any held-out ones."""
