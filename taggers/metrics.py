@@ -11,6 +11,7 @@ names, arguments and results of seqeval, so that you can change the import and n
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from taggers.conlleval import Counts, evaluate, phrases_by_sentence
+from taggers.conlleval import phrases as phrases_of
 from taggers.labels import schemes
 from taggers.labels.label_encoding import GoldLabels, choices, split_by_sentence
 from taggers.options import SCHEMES
@@ -271,11 +273,32 @@ def _figures(counts: Counts, zero_division: str | float) -> Figures:
     return precision, recall, 2 * precision * recall / total if total else 0.0, counts.gold
 
 
+def get_entities(seq: Sequence[Any], suffix: bool = False) -> list[tuple[str, int, int]]:
+    """The phrases of a sentence as (type, first token, last token); several sentences count as one text.
+
+    >>> get_entities(["B-PER", "I-PER", "O", "B-LOC"])
+    [('PER', 0, 1), ('LOC', 3, 3)]
+    """
+    if any(isinstance(one, list) for one in seq):
+        seq = [label for labels in seq for label in [*labels, schemes.OUTSIDE]]
+    (labels,) = _label_lists([seq], suffix)
+    return [(kind or "_", start, stop - 1) for kind, start, stop in phrases_of(labels)]
+
+
+def _warning() -> type[Warning]:
+    """Our warning, which is also that of scikit-learn if scikit-learn is imported: filters match it."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    if exceptions is None:
+        return UndefinedMetricWarning
+    kinds = (UndefinedMetricWarning, exceptions.UndefinedMetricWarning)
+    return type("UndefinedMetricWarning", kinds, {})
+
+
 def _undefined(figure: str, kind: str, zero_division: str | float) -> float:
     if zero_division == "warn":
         warnings.warn(
             f"the {figure} is set to 0 where there are no {kind} phrases; set zero_division to choose "
-            "another value and silence this warning", UndefinedMetricWarning, stacklevel=5,
+            "another value and silence this warning", _warning(), stacklevel=5,
         )  # fmt: skip
         return 0.0
     return float(zero_division)

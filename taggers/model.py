@@ -7,14 +7,13 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from structsvm.files import SparseRows
 from structsvm.options import Option
-from structsvm.problems.sequence import Candidates, Decoder, SequenceLabels, SequenceProblem, Sequences
+from structsvm.problems.sequence import Candidates, Decoder, SequenceProblem, Sequences
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST, MOST_BEST, check_count, check_number
 from taggers.features.class_files import read_classes
@@ -187,31 +186,6 @@ class TaggerModel:
         for k, label in enumerate(space):
             outer[:, self.names.index(schemes.renamed(label, space.inner, space.outer))] += inner[:, k]
         return outer
-
-    def log_likelihood(self, X: Sequences, y: SequenceLabels) -> np.ndarray:
-        """The logarithm of the probability of the labels of each sentence, or of all that agree with them."""
-        if self.labels.inference == "greedy" or X.bigrams is not None:
-            raise ValueError("this needs exact inference, without features joined with a previous label")
-        n, problem = len(self.labels), self.problem()
-        moves = self.weights[: n + 1].astype(float) / self.temperature
-        moves[problem.barred[:, :n] != 0] = -np.inf
-        last = np.where(problem.barred_end != 0, -np.inf, 0.0)
-        kinds = np.array([*reversed(y.sets), np.ones(n, bool), *np.eye(n, dtype=bool)])
-        allowed = kinds[len(y.sets) + 1 + y.codes]
-        found = np.zeros(len(X))
-
-        def total(lattice: np.ndarray) -> Any:
-            forward = moves[-1] + lattice[0]
-            for row in lattice[1:]:
-                forward = np.logaddexp.reduce(forward[:, None] + moves[:-1], axis=0) + row
-            return np.logaddexp.reduce(forward + last)
-
-        for sentence, (start, stop) in enumerate(pairwise(X.sentence_ptr.tolist())):
-            if stop > start:
-                lattice = self.decoder.lattice(X, sentence) / self.temperature
-                agreeing = np.where(allowed[start:stop], lattice, -np.inf)
-                found[sentence] = min(total(agreeing) - total(lattice), 0.0)
-        return found
 
     def calibrated(self, X: Sequences, gold: np.ndarray) -> TaggerModel:
         """This model with the temperature that makes labels most probable: positions in `names`, or -1."""

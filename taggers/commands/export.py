@@ -14,10 +14,10 @@ from pathlib import Path
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
-from taggers.formats.base import Layer
+from taggers.formats.base import Format, Layer
 from taggers.formats.exchange import TextAsRecords, columns_records, written
 from taggers.formats.files import CHUNK, Opened, open_columns
-from taggers.formats.records import FIELDS, Record, RecordFormat
+from taggers.formats.records import FIELDS, Record, RecordFormat, scheme_of
 from taggers.formats.registry import FORMATS
 
 # What documents cannot hold of CoNLL-U.
@@ -47,9 +47,11 @@ def write_documents(parts: Iterable[Sequence[Record]], output: str | Path, to: s
     if isinstance(target, RecordFormat) and target.folder:
         _write_folder(output, target.files([record for part in parts for record in part]))
         return
+    first = 1
     with atomic_write(output) as out:
         for part in parts:
-            out.write(written(part, to, source))
+            out.write(written(part, to, source, first))
+            first += len(part)
 
 
 def _is_folder(to: str) -> bool:
@@ -103,8 +105,39 @@ def convert_file(
             opened.format = TextAsRecords(None)
         dropped: list[str] = []
         place = None if label is None else opened.label(label)
-        write_documents(_read(opened, place, dropped), output, to, opened.format.name)
+        parts = _noted(_read(opened, place, dropped), opened.format, to, dropped)
+        write_documents(parts, output, to, opened.format.name)
     return dropped
+
+
+def _noted(
+    parts: Iterable[list[Record]], source: Format, to: str, dropped: list[str]
+) -> Iterator[list[Record]]:
+    """Pass documents on, and note what the other format cannot hold."""
+    target = FORMATS.get(to)
+    documents = isinstance(target, RecordFormat)
+    keeps = target.keeps if isinstance(target, RecordFormat) else ("label", *CONLLU * (to == "conllu"))
+    only_phrases = isinstance(target, RecordFormat) and target.only_phrases
+    for records in parts:
+        found: dict[str, None] = {}
+        scheme = scheme_of(records) if only_phrases else ""
+        for record in records:
+            labels = record.value("label")
+            found |= {
+                f"the values of {name}": None for name, row in record.values.items()
+                if row is not labels and name not in keeps and any(row)
+            }  # fmt: skip
+            if only_phrases and labels is not None and any(labels):
+                if scheme == "none":
+                    found["labels that do not mark phrases"] = None
+                elif None in labels:
+                    found["missing labels, which become O"] = None
+            if source is not target and isinstance(source, RecordFormat):
+                found |= dict.fromkeys(source.extra(record.raw))
+            if not documents and len(record.sentences) > 1:
+                found["the borders of documents"] = None
+        dropped += [what for what in found if what not in dropped]
+        yield records
 
 
 def _read(opened: Opened, label: int | None, dropped: list[str]) -> Iterator[list[Record]]:

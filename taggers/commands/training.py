@@ -20,6 +20,7 @@ from taggers.formats._columns import Columns
 from taggers.formats.conllu import COLUMN
 from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
+from taggers.labels import schemes
 from taggers.labels.checks import (
     all_mark_phrases,
     check_scheme,
@@ -33,7 +34,7 @@ from taggers.labels.files import Labelled, joined, paths_of, read_alike, read_fi
 from taggers.labels.label_encoding import GoldLabels
 from taggers.metrics import score_ids
 from taggers.model import TaggerModel
-from taggers.options import OPTIONS, TrainOptions, check_resumed, checked_settings
+from taggers.options import OPTIONS, PHRASE_TASKS, TrainOptions, check_resumed, checked_settings
 from taggers.sources.base import Source
 from taggers.sources.disk import DiskSource, parse_memory
 from taggers.sources.memory import MemorySource
@@ -76,6 +77,7 @@ def train(
     labels = [label] if label is None or isinstance(label, int | str) else list(label)
     with _source(kind, files, to, format=format, encoding=encoding, inputs=inputs, labels=labels) as found:
         source, parts = found
+        parts = _renamed(parts, task)
         facts = source.survey(task)
         held_out: list[Any] = (
             [] if to.dev is None else [*read_alike(to.dev, facts.columns, facts.name, encoding)]
@@ -186,6 +188,13 @@ def _check_resumable(model: Any, columns: Columns, gold: GoldLabels, *, schemes:
             f"the model needs {template.width} input columns, got {place}; choose them with --columns "
             "and --column", columns.name,
         )  # fmt: skip
+
+
+def _renamed(parts: Sequence[Labelled], task: str) -> list[Labelled]:
+    """The data of each file with the names that the labels get for this task: PER is I-PER in all of them."""
+    names = {name for part in parts for name in part.gold.distinct()}
+    usual = schemes.typed(names) if task in PHRASE_TASKS else {}
+    return [part._replace(gold=part.gold.renamed(usual)) for part in parts]
 
 
 def _warn_of_labels(

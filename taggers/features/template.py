@@ -26,6 +26,7 @@ MACRO = re.compile(r"%x\[\s*([+-]?\d+)\s*,\s*(\d+)\s*\]")
 PLUS = re.compile(r"\+(?![^\[\]]*\])")  # not the one in w[+1]
 TEXT = re.compile(r"[\[,]|^bias$")  # what patterns have, and names have not
 FARTHEST = 99
+SHOWN = 4  # patterns in the repr of a template
 MOST_COLUMNS = 999
 
 
@@ -61,7 +62,7 @@ class Pattern:
         return MACRO.sub(lambda _: next(pieces), self.text) + f" after {before}" * bool(self.back)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Template:
     """The patterns of a model's features.
 
@@ -77,6 +78,12 @@ class Template:
         """A text that `parse_template` reads as this template."""
         lines = [pattern.text for pattern in self.patterns + self.bigrams]
         return "\n".join(lines + ["B"] * self.transitions)
+
+    def __repr__(self) -> str:
+        texts = [pattern.text for pattern in self.patterns + self.bigrams]
+        return (
+            f"Template({', '.join(texts[:SHOWN])}{f', ... ({len(texts)} patterns)' * (len(texts) > SHOWN)})"
+        )
 
     def within(self, width: int) -> Template:
         """The template without patterns that need more columns than this."""

@@ -86,7 +86,8 @@ cdef class Columns:
             bad = utf8_error(data, size)
         if nul != NULL:
             line = self.data.count(b"\n", 0, nul - data)
-            self._refuse("contains a NUL byte; is this a text file in UTF-8?", line)
+            what = "contains a NUL byte; is this a text file in UTF-8? If it is in UTF-16, set the encoding"
+            self._refuse(what, line)
         if bad >= 0:
             self._refuse(
                 f"byte 0x{self.data[bad]:02x} is not valid UTF-8; set the encoding, such as latin-1",

@@ -32,6 +32,8 @@ class BratFormat(RecordFormat):
 
     name = "brat"
     title = "brat's standoff annotation"
+    keeps = ("label",)
+    only_phrases = True
     sign = ""
     whole = True
     folder = True

@@ -114,14 +114,17 @@ def check_target(name: str) -> None:
         raise ValueError(f"--to must be one of {', '.join(TARGETS)}, got {name!r}")
 
 
-def written(records: Sequence[Record], to: str, source: str) -> bytes:
-    """A file with these documents. What only the source format can express is kept if `to` is the same."""
+def written(records: Sequence[Record], to: str, source: str, first: int = 1) -> bytes:
+    """A file with these documents. What only the source format can express is kept if `to` is the same.
+
+    first: the number of the first document, if others precede it.
+    """
     if to != source:
         records = [replace(record, raw=None) for record in records]
     if to == "columns":
         return _as_columns(records)
     if to == "conllu":
-        return _as_conllu(records)
+        return _as_conllu(records, first)
     if to == "trees":
         return _as_trees(records)
     target = FORMATS[to]
@@ -143,11 +146,11 @@ def _as_columns(records: Sequence[Record]) -> bytes:
     return "".join(lines).encode()
 
 
-def _as_conllu(records: Sequence[Record]) -> bytes:
+def _as_conllu(records: Sequence[Record], first: int) -> bytes:
     """CoNLL-U with labels of phrases in MISC, and other labels in UPOS unless there is a UPOS."""
     lines = []
     scheme = scheme_of(records)
-    for number, record in enumerate(records, 1):
+    for number, record in enumerate(records, first):
         phrases = scheme != "none" or "upos" in record.values
         values = record.value("label") or [None] * len(record.tokens)
         at = 0

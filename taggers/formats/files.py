@@ -141,6 +141,8 @@ class Opened:
         self.decoder = None if codec is None else codec.incrementaldecoder()
         self.ended = False
         self.held = self._next(CHUNK)  # bytes that have been read but not yet parsed
+        if self.decoder is None and self.held.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise DataError("is in UTF-16; set the encoding to utf-16 (--encoding utf-16)", name)
         self.head = first_lines(self.held)
         chosen = detect(self.head) if format is None else format
         if format is None and chosen in (COLUMNS, TEXT):
@@ -286,12 +288,16 @@ class Opened:
 
 
 JSON_FILE = re.compile(r'\s*(\[\s*)?(\{\s*("([^"\\]|\\.)*"\s*:|\}|$)|$)')
+SPANS_IN_TABLE = re.compile(r'"\[\{""\w+"":')
 BETWEEN = re.compile(r"\d+[-.]\d+")
 XML_FILE = re.compile(r"\s*(<\?xml\b|<!DOCTYPE\b|<([A-Za-z][\w:-]*)(\s[^<>]*)?>.*</\2>\s*$)")
 
 
 def _refuse_markup(head: Sequence[str], name: str) -> None:
     """Raise DataError for JSON and XML that no format matches: read as columns, they would be nonsense."""
+    if any(SPANS_IN_TABLE.search(line) for line in head):
+        what = "looks like a table with spans as JSON, as Label Studio exports it; export JSON instead"
+        raise DataError(what, name, 1)
     start = "\n".join(head[:3])
     found = next(
         (what for what, sign in (("JSON", JSON_FILE), ("XML", XML_FILE)) if sign.match(start) and start), ""

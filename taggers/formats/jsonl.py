@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -54,6 +55,10 @@ class JsonLines(RecordFormat):
     sign = '"'
     whole = False
     cut = staticmethod(cut_lines)
+
+    def extra(self, raw: Any) -> list[str]:
+        known = {*TEXTS, *WORDS, *SPANS, *TAGS, *KINDS, "answer"}
+        return sorted(f"key {key}" for key in raw if key not in known) if isinstance(raw, dict) else []
 
     def matches(self, head: Sequence[str]) -> bool:
         return bool(head) and KEY.match(head[0]) is not None and not head[0].rstrip().endswith(("{", ","))
@@ -116,7 +121,10 @@ def object_record(value: Any, line: int, reading: Reading) -> Iterator[Record]:
         if words is not None:
             yield _tokenized(value, words, text, line, reading)
         elif text is not None:
-            yield reading.of_text(text, span_list(value, line, reading), line, raw=value)
+            spans = span_list(value, line, reading)
+            if spans is None and value.get("annotation_id") is not None:
+                spans = []  # Label Studio's JSON_MIN leaves out empty lists
+            yield reading.of_text(text, spans, line, raw=value)
         else:
             raise reading.refuse(
                 f"has no text and no tokens; one of the keys {', '.join((*TEXTS, *WORDS))} must hold them",
@@ -219,7 +227,11 @@ def label_names(key: str, reading: Reading) -> list[str] | None:
             feature = info["features"][key]
             found = list((feature[0] if isinstance(feature, list) else feature["feature"])["names"])
         except (OSError, ValueError, KeyError, TypeError, IndexError):
-            pass
+            warnings.warn(
+                f"{reading.name}: {key} has numbers, which become labels such as 0; to name them, put the "
+                "dataset_info.json of the data set into the same folder, or pass the data set of Hugging "
+                "Face to read_sentences", UserWarning, stacklevel=2,
+            )  # fmt: skip
         reading.names[key] = found
     return reading.names[key]
 

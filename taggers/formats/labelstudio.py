@@ -19,6 +19,8 @@ class LabelStudioFormat(RecordFormat):
 
     name = "labelstudio"
     title = "Label Studio's JSON"
+    keeps = ("label",)
+    only_phrases = True
     sign = "["
 
     def matches(self, head: Sequence[str]) -> bool:

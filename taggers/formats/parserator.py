@@ -19,6 +19,7 @@ class ParseratorFormat(RecordFormat):
 
     name = "parserator"
     title = "parserator's XML"
+    keeps = ("label",)
     sign = "<"
 
     def matches(self, head: Sequence[str]) -> bool:

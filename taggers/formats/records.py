@@ -22,6 +22,7 @@ from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.tokenizer import Token, split_sentences
 from taggers.labels import schemes
+from taggers.labels.schemes import OUTSIDE
 
 if TYPE_CHECKING:
     from taggers.formats.files import Opened
@@ -205,6 +206,7 @@ class RecordFormat(Format):
     whole: the file is one value, such as a JSON array, so it is read and written at once.
     folder: a folder of files instead of one file.
     key: the key of the labels in JSON, if the user chose it.
+    keeps: the fields that it can hold. only_phrases: labels must mark phrases, and none can be missing.
     """
 
     names = FIELDS
@@ -216,11 +218,17 @@ class RecordFormat(Format):
     whole: bool = True
     folder: bool = False
     key: str = ""
+    keeps: tuple[str, ...] = FIELDS
+    only_phrases: bool = False
     block = 1 << 30
 
     @abstractmethod
     def records(self, data: bytes, line: int, reading: Reading) -> Iterator[Record]:
         """Yield the documents of a block of the file, which begins at this line."""
+
+    def extra(self, raw: Any) -> list[str]:
+        """Name the parts of a document that documents of other formats cannot hold."""
+        return []
 
     @abstractmethod
     def dump(self, records: Sequence[Record]) -> bytes:
@@ -341,10 +349,11 @@ def scheme_of(records: Sequence[Record], *, names: Sequence[str] = ()) -> str:
     known = {record.scheme for record in records} - {""}
     if not names and len(known) == 1:
         return known.pop()
-    rows = (record.value("label") for record in records)
-    found = schemes.detect([label or "O" for label in row] for row in rows if row is not None)
-    if found == "none" and any(
-        len(schemes.split(label)[0]) == 1 and schemes.split(label)[1] for label in names
+    rows = [record.value("label") for record in records]
+    found = schemes.detect([label or OUTSIDE for label in row] for row in rows if row is not None)
+    if found == "none" and (
+        any(len(schemes.split(label)[0]) == 1 and schemes.split(label)[1] for label in names)
+        or {label for row in rows for label in row or () if label} == {OUTSIDE}
     ):
         return "IOB2"  # all are O
     return found

@@ -35,8 +35,8 @@ def read_sentences(
     Parameters
     ----------
     source : a path; or objects as in JSON lines, such as ``{"text": ..., "spans": [[0, 4, "PER"]]}`` or
-        ``{"tokens": [...], "ner_tags": [...]}``; or a DataFrame with one token per row and columns such as
-        sentence, word and label.
+        ``{"tokens": [...], "ner_tags": [...]}``; or a data set of Hugging Face, which knows the names of its
+        tags; or a DataFrame with one token per row and columns such as sentence, word and label.
     label : the label column, by number or name, such as a header; the default is that of the format.
     inputs : the input columns. Tokens are tuples if there are several.
     split : a function from a text to sentences of `Token`, for texts without tokens.
@@ -91,11 +91,19 @@ def _in_memory(
         rows = ([_cell(cell) for cell in row] for row in source.itertuples(index=False, name=None))
         records = list(table_records(header, enumerate(rows, 1), reading, format))
     else:
+        reading.names.update(_tag_names(source))
         records = [
             one for number, value in enumerate(source, 1) for one in object_record(value, number, reading)
         ]
     reading.misfits.warn(reading.name)
     return as_columns(records, wanted, format)
+
+
+def _tag_names(source: Any) -> dict[str, list[str]]:
+    """The columns of tags of a data set of Hugging Face, with the names of its tags."""
+    features = getattr(source, "features", None) or {}
+    found = {key: getattr(getattr(one, "feature", None), "names", None) for key, one in features.items()}
+    return {key: list(names) for key, names in found.items() if names}
 
 
 def _cell(cell: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from taggers.labels._labels import Labels
 from taggers.labels.parts import JOINT
 
 OUTSIDE = schemes.OUTSIDE
+MISSING = "_"  # as in the label column of a file
 PHRASES = "phrases"  # in by_label: all labels but O
 LARGEST_FACTOR = 1_000_000  # by which a loss is multiplied
 
@@ -131,7 +133,8 @@ class GoldLabels:
         sentence_ptr = np.cumsum([0, *map(len, y)], dtype=np.int64)
         distinct = _distinct(y)
         if not all(isinstance(label, str) for label in distinct):
-            partial = cls(np.zeros(0, np.int32), [], sentence_ptr, partial=list(map(list, y)))
+            rows = [[None if _is_nan(label) else label for label in labels] for labels in y]
+            partial = cls(np.zeros(0, np.int32), [], sentence_ptr, partial=rows)
             return partial.renamed(schemes.respelled({one for one in distinct if isinstance(one, str)}))
         number = {name: k for k, name in enumerate(distinct)}
         ids = np.fromiter(map(number.__getitem__, chain.from_iterable(y)), np.int32)
@@ -161,8 +164,12 @@ class GoldLabels:
         return replace(self, ids=ids, names=list(place))
 
     def of_phrases(self) -> GoldLabels:
-        """The same labels for a task about phrases: in the scheme IO, PER becomes I-PER."""
-        return self.renamed(schemes.typed(self.distinct()))
+        """The same labels for a task about phrases: in the scheme IO, PER becomes I-PER; _ is a gap."""
+        found = self.renamed(schemes.typed(self.distinct()))
+        if MISSING not in found.distinct() or not any(map(schemes.marks_phrase, found.distinct())):
+            return found
+        lists = [[None if label == MISSING else label for label in labels] for labels in found.lists()]
+        return replace(GoldLabels.from_lists(lists), column=self.column, n_columns=self.n_columns)
 
     @property
     def complete(self) -> bool:
@@ -284,6 +291,11 @@ def _encode_partial(
     return np.concatenate([np.zeros(0, np.int32), *parts]), sets
 
 
+def _is_nan(label: Any) -> bool:
+    """Whether a label is NaN, which pandas writes for a missing one."""
+    return isinstance(label, float) and math.isnan(label)
+
+
 def _distinct(y: Sequence[Sequence[Any]]) -> dict[Any, None]:
     """The different labels of y in order; {None} where some are sets, which cannot be hashed."""
     try:
@@ -305,7 +317,8 @@ def choices(label: Any, everything: Sequence[str]) -> Sequence[str]:
     ):
         return sorted(label)
     raise ValueError(
-        f"{label!r} is not a label; use a str, None for a missing label, or a set of allowed labels"
+        f"{label!r} is not a label; use a str, None for a missing label, or a set of allowed labels. Numbers "
+        "need their names, such as dataset.features['ner_tags'].feature.names of Hugging Face"
     )
 
 

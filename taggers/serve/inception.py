@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, field, read_json
+from taggers.formats.utf16 import Offsets
 from taggers.labels.schemes import OUTSIDE
 from taggers.serve.access import Turns
 from taggers.serve.api import Api
@@ -25,7 +26,7 @@ from taggers.serve.limits import (
     check_sentences,
     check_texts,
 )
-from taggers.serve.sentences import Label, Offsets, Sentence, Span, labels_of_spans, spans_of_labels
+from taggers.serve.sentences import Label, Sentence, Span, labels_of_spans, spans_of_labels
 from taggers.serve.xml import read_xml
 
 PREFIX = "/inception"

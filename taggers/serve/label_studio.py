@@ -12,10 +12,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, field, read_json
+from taggers.formats.utf16 import Offsets
 from taggers.serve.access import Turns
 from taggers.serve.api import Api
 from taggers.serve.limits import MOST_REGIONS, MOST_TASKS, check_number
-from taggers.serve.sentences import Offsets, Sentence, Span, Tagged, spans_of_labels
+from taggers.serve.sentences import Sentence, Span, Tagged, spans_of_labels
 from taggers.serve.xml import read_xml
 
 PREFIX = "/label-studio"

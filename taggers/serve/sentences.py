@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from structsvm.integrations.starlette import Refused
 from taggers.formats.tokenizer import Token as SplitToken
 from taggers.formats.tokenizer import split_sentences
@@ -152,19 +150,3 @@ def _phrase(names: Sequence[str], length: int, scheme: str) -> list[Label]:
     else:
         ways = [schemes.encode([(name, 0, length)], length, scheme) for name in names]
     return [way[0] if len(set(way)) == 1 else sorted(set(way)) for way in zip(*ways, strict=True)]
-
-
-class Offsets:
-    """Translates offsets in characters of a text to UTF-16 units, as JavaScript counts, and back."""
-
-    def __init__(self, text: str) -> None:
-        self._wide = np.flatnonzero(np.frombuffer(text.encode("utf-32-le"), "<u4") > 0xFFFF)
-        self._units = self._wide + np.arange(len(self._wide))  # where these characters begin
-
-    def units(self, at: int) -> int:
-        """The offset in UTF-16 units, from one in characters."""
-        return at + int(np.searchsorted(self._wide, at))
-
-    def characters(self, at: int) -> int:
-        """The offset in characters, from one in UTF-16 units; inside of a character, where it begins."""
-        return at - int(np.searchsorted(self._units, at))

@@ -209,7 +209,8 @@ def test_rejected_answers_are_left_out_and_counted(tmp_path):
 
 def test_integer_tags_get_the_names_of_the_data_set(tmp_path):
     (tmp_path / "f.jsonl").write_bytes(lines({"tokens": ["Bo", "ran", "."], "ner_tags": [1, 0, -100]}))
-    assert read_sentences(tmp_path / "f.jsonl")[1] == [["1", "0", "-100"]]
+    with pytest.warns(UserWarning, match="ner_tags has numbers"):
+        assert read_sentences(tmp_path / "f.jsonl")[1] == [["1", "0", "-100"]]
     feature = {"feature": {"names": ["O", "B-PER"], "_type": "ClassLabel"}, "_type": "Sequence"}
     (tmp_path / "dataset_info.json").write_text(json.dumps({"features": {"ner_tags": feature}}))
     assert read_sentences(tmp_path / "f.jsonl")[1] == [["B-PER", "O", None]]

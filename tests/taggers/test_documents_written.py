@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import tempfile
+from pathlib import Path
 
 import pytest
 import spacy
@@ -12,6 +14,7 @@ from spacy.tokens import DocBin
 
 from structsvm.files.errors import DataError
 from taggers import NerTagger, commands, read_sentences
+from taggers.commands.export import convert_file
 from taggers.formats.records import Reading, Record
 from taggers.formats.registry import FORMATS
 from taggers.formats.tokenizer import Token
@@ -119,6 +122,60 @@ def test_columns_are_converted_to_every_format_and_back(to, tmp_path):
     back = run("convert", "out", "--to", "columns", cwd=tmp_path)
     (tmp_path / "back").write_bytes(back.stdout)
     assert read_sentences(tmp_path / "back") == wanted
+
+
+WORDS = ["Ann", "saw", "Rome", "today", "we", "left"]
+
+
+@st.composite
+def plain_documents(draw):
+    """Labelled sentences of words that every tokenizer splits alike."""
+    X, y = [], []
+    for _ in range(draw(st.integers(1, 4))):
+        words = [*draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5)), "."]
+        spans, at = [("PER", 0, 1)] if not X else [], 1  # one phrase at least
+        while at < len(words) - 1:
+            if draw(st.booleans()):
+                spans.append((draw(st.sampled_from(["PER", "LOC"])), at, at + 1))
+            at += 1
+        X.append([words[0].title(), *words[1:]])
+        y.append(schemes.encode(spans, len(words), "IOB2"))
+    return X, y
+
+
+@pytest.mark.parametrize("second", ["jsonl", "spacy", "csv", "columns", "conllu", "labelstudio", "brat"])
+@pytest.mark.parametrize("first", ["jsonl", "spacy", "csv", "columns", "conllu", "labelstudio", "brat"])
+@settings(
+    max_examples=6, deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(data=plain_documents())
+def test_every_pair_of_formats_keeps_words_and_labels(first, second, tmp_path, data):
+    X, y = data
+    with tempfile.TemporaryDirectory(dir=tmp_path) as name:
+        folder = Path(name)
+        rows = ("".join(map("{} {}\n".format, *pair)) for pair in zip(X, y, strict=True))
+        (folder / "0").write_text("\n".join(rows))
+        for number, to in enumerate((first, second, "columns")):
+            assert convert_file(folder / f"{number}", folder / f"{number + 1}", to=to) == []
+        assert read_sentences(folder / "3") == (X, y)
+
+
+@pytest.mark.parametrize(("line", "to", "what"), [
+    ({"tokens": ["a"], "labels": ["N"]}, "labelstudio", "labels that do not mark phrases"),
+    ({"tokens": ["a"], "labels": ["N"]}, "brat", "labels that do not mark phrases"),
+    ({"tokens": ["a", "b"], "labels": ["B-X", None]}, "labelstudio", "missing labels, which become O"),
+    ({"tokens": ["a"], "ner_tags": ["B-X"], "lemmas": ["a"]}, "columns", "the values of lemma"),
+    ({"tokens": ["a"], "ner_tags": ["B-X"], "lemmas": ["a"]}, "brat", "the values of lemma"),
+    ({"text": "A ran. B ran.", "spans": [[0, 1, "X"]]}, "columns", "the borders of documents"),
+    ({"tokens": ["a"], "labels": ["B-X"], "id": 7, "meta": {}}, "csv", "key id; key meta"),
+])  # fmt: skip
+def test_what_a_format_cannot_hold_is_named(line, to, what, tmp_path):
+    (tmp_path / "f.jsonl").write_text(json.dumps(line) + "\n")
+    done = run("convert", "f.jsonl", "--to", to, "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert f"f.jsonl: not converted: {what}\n" in done.stderr.decode()
+    assert b"not converted" not in run("convert", "f.jsonl", "--to", "jsonl", cwd=tmp_path).stderr
 
 
 def test_parts_of_speech_survive_and_losses_are_named(tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 
 from structsvm.files.errors import DataError
+from taggers import read_sentences
 from taggers.formats.files import open_columns, read_all
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import as_columns
@@ -47,3 +48,42 @@ def test_an_explicit_format_reads_them_anyway(tmp_path):
         pass
     assert read_all(tmp_path / "f", "text").n_tokens > 1
     assert read_all(tmp_path / "f", "columns").n_tokens == 1
+
+
+class Kind:
+    """A kind of feature of Hugging Face's data sets."""
+
+    def __init__(self, **values):
+        vars(self).update(values)
+
+
+class DataSet(list):
+    """Rows with the names of their tags, as a data set of Hugging Face."""
+
+    features = {"tokens": Kind(feature=Kind()), "ner_tags": Kind(feature=Kind(names=["O", "B-PER", "B-LOC"]))}  # noqa: RUF012
+
+
+def test_data_sets_of_hugging_face_name_their_integer_tags():
+    rows = [{"tokens": ["Rome", "is"], "ner_tags": [2, 0]}, {"tokens": ["Anna", "?"], "ner_tags": [1, -100]}]
+    assert read_sentences(DataSet(rows)) == (
+        [["Rome", "is"], ["Anna", "?"]], [["B-LOC", "O"], ["B-PER", None]]
+    )  # fmt: skip
+
+
+def test_files_in_utf_16_are_refused_with_the_option_that_reads_them(tmp_path):
+    text = "Rome B-LOC\nis O\n\nOslo B-LOC\n"
+    path, model = tmp_path / "a.conll", tmp_path / "m.ssvm"
+    for encoding in ("utf-16", "utf-16-le"):
+        path.write_bytes(text.encode(encoding))
+        refused(run("train", "ner", path, "-o", model, cwd=tmp_path), 1, "UTF-16", "set the encoding")
+    path.write_bytes(text.encode("utf-16"))
+    assert run("train", "ner", path, "--encoding", "utf-16", "-o", model, cwd=tmp_path).returncode == 0
+    tagged = run("tag", model, path, "--encoding", "utf-16", cwd=tmp_path).stdout.decode("utf-16")
+    assert tagged.splitlines()[0].split()[:2] == ["Rome", "B-LOC"]
+
+
+def test_numbers_without_names_give_a_warning():
+    with pytest.warns(
+        UserWarning, match=r"ner_tags has numbers, which become labels such as 0; .*dataset_info"
+    ):
+        read_sentences([{"tokens": ["Rome"], "ner_tags": [3]}])

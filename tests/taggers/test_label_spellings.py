@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from taggers import NerTagger, PosTagger
+from taggers import NerTagger, PosTagger, SequenceTagger
 from taggers.commands import convert, evaluate, tag, train
 from taggers.labels import schemes
 
@@ -91,3 +91,24 @@ def test_a_hyphen_among_parts_of_speech_is_a_label(tmp_path):
 @pytest.mark.parametrize("labels", [["N-S", "V-S", "O"], ["N_B", "V"], ["x_B", "B-x", "O"]])
 def test_labels_that_may_mean_something_else_stay(labels):
     assert set(PosTagger().fit([["a", "b", "c"][: len(labels)]], [labels]).classes_) == set(labels)
+
+
+def test_gaps_and_nan_in_python_are_missing_labels():
+    X = [["Rome", "is", "old"], ["Anna", "sees", "Rome"]] * 5
+    gaps = [["B-LOC", "_", "O"], ["B-PER", "O", "B-LOC"]] * 5
+    nan = [[float("nan") if label == "_" else label for label in labels] for labels in gaps]
+    none = [[None if label == "_" else label for label in labels] for labels in gaps]
+    models = [NerTagger().fit(X, y) for y in (gaps, nan, none)]
+    assert [model.classes_ for model in models] == [models[2].classes_] * 3
+    assert "_" not in models[0].classes_
+    assert len({model.score(X, y) for model, y in zip(models, (gaps, nan, none), strict=True)}) == 1
+    assert "_" in SequenceTagger().fit([["a", "b"]], [["_", "X"]]).classes_  # not among phrases
+    with pytest.raises(ValueError, match=r"1\.5 is not a label"):
+        SequenceTagger().fit([["a", "b"]], [["X", 1.5]])
+    with pytest.raises(ValueError, match="Numbers need their names"):
+        NerTagger().fit([["a", "b"]], [[0, 3]])
+
+
+def test_the_repr_of_a_loaded_tagger_is_short(tmp_path):
+    NerTagger().fit([["a", "b"]], [["B-X", "O"]]).save(tmp_path / "m.ssvm")
+    assert len(repr(NerTagger.load(tmp_path / "m.ssvm"))) < 100

@@ -103,3 +103,22 @@ def test_the_figures_are_those_of_seqeval(pairs, mode):
                 expected = getattr(seqeval, name)(gold, found, **options)
                 expected = 0.0 if np.isnan(expected) else expected  # a mean over no types
                 assert getattr(metrics, name)(gold, found, **options) == pytest.approx(expected)
+
+
+def test_entities_are_those_of_seqeval():
+    from taggers.metrics import get_entities
+
+    labels = ["O", "B-MISC", "I-MISC", "O", "B-PER", "I-PER"]
+    assert get_entities(labels) == [("MISC", 1, 2), ("PER", 4, 5)]
+    turned = ["-".join(reversed(label.split("-"))) for label in labels]
+    assert get_entities(turned, suffix=True) == get_entities(labels)
+    assert get_entities([["O", "B", "I"], ["B", "O"]]) == [("_", 1, 2), ("_", 4, 4)]
+
+
+def test_the_warning_is_also_that_of_scikit_learn_if_it_is_imported():
+    exceptions = pytest.importorskip("sklearn.exceptions")
+    from taggers.metrics import UndefinedMetricWarning, f1_score
+
+    for kind in (exceptions.UndefinedMetricWarning, UndefinedMetricWarning):
+        with pytest.warns(kind, match="is set to 0"):
+            f1_score([["O"]], [["O"]])

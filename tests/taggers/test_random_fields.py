@@ -52,30 +52,6 @@ def test_scores_of_the_n_best_are_logarithms_of_probabilities(field):
     assert field.explain(tokens)[0]["label"] == field.tag(tokens)[0]
 
 
-def test_log_likelihoods_are_those_of_enumeration(field):
-    tokens, labels = X[0][:2], field.classes_
-    pairs = [list(pair) for pair in product(labels, repeat=2)]
-    each = dict(zip(map(tuple, pairs), field.log_likelihood([tokens] * len(pairs), pairs), strict=True))
-    assert math.isclose(sum(map(math.exp, each.values())), 1, rel_tol=1e-6)
-    first, second = labels[:2]
-    wanted = sum(math.exp(each[one, last]) for one in (first, second) for last in labels)
-    some, all_ = field.log_likelihood([tokens] * 2, [[{first, second}, None], [None, None]])
-    assert math.exp(some) == pytest.approx(wanted, rel=1e-6)
-    assert all_ == pytest.approx(0, abs=1e-9)
-    with pytest.raises(ValueError, match="unknown label 'new'"):
-        field.log_likelihood([tokens], [["new", first]])
-
-
-def test_probabilities_of_the_valid_labellings_of_a_scheme_add_up_to_1():
-    chunker = Chunker(algorithm="crf", template="w[0], p[0]").fit(X, Y)
-    valid = [[label] for label in chunker.classes_ if not label.startswith("I-")]
-    found = chunker.log_likelihood([X[0][:1]] * len(valid), valid)
-    assert math.isclose(sum(map(math.exp, found)), 1, rel_tol=1e-6)
-    greedy = Chunker(inference="greedy").fit(X, Y)
-    with pytest.raises(ValueError, match="needs exact inference"):
-        greedy.log_likelihood(X[:1], Y[:1])
-
-
 def test_missing_labels_and_sets_are_summed_out():
     partial = [
         [None if t % 3 == 1 else {label, "O"} if t % 3 == 2 else label for t, label in enumerate(labels)]
