@@ -94,6 +94,6 @@ def main(*, quick: bool = False) -> None:
 READING = """
 
 The parser has the default options and learns from traces alone. Other systems learn from the same traces. A
-sentence whose follower stays where it is has no candidates, so training skips it. The language of plans was
-written with all three maps at hand. Figures marked "recalled" are from memory, without a check of
+sentence whose follower stays where it is has no candidates, so training skips it. We wrote the language
+of plans with knowledge of all three maps. Figures marked "recalled" are from memory, without a check of
 the paper."""

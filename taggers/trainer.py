@@ -192,7 +192,7 @@ class HeldOut:
         self.table: KeyTable | None = None
 
     def encode(self, model: TaggerModel) -> HeldOut:
-        """Encode the sentences for a new model, unless the model before has the same features."""
+        """Encode the sentences for a new model, unless the previous model has the same features."""
         self.phrases = model.labels.outer != "none"
         self.name = metrics.score_name(self.gold, phrases=self.phrases)
         if self.table is None or self.table is not model.space.table:

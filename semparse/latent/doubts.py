@@ -1,4 +1,4 @@
-"""Doubts about the training data, as sentences for the person who trains."""
+"""Doubts about the training data, as sentences for the user."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def doubts(model: LatentModel) -> Iterator[str]:
     if double := sorted(model.schemas.double()):
         yield f"{_listed(double)}: both a relation and a constant; rename one of them if that is a mistake"
     if unsaid := [s for s in often if s in relations and s not in said]:
-        yield f"{_listed(unsaid)}: no word expresses this relation, so no answer has it unless nested"
+        yield f"{_listed(unsaid)}: no word expresses this relation, so it is in no answer unless nested"
     constants = [s for s in often if s in model.grammar.type_of and not model.grammar.copied(s)]
     if unsaid := [s for s in constants if s not in said and s not in silent]:
         yield f'{_listed(unsaid)}: no sentence names this constant; add names to "aliases" of a schema'

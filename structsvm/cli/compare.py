@@ -25,8 +25,8 @@ def compare(
 
     structsvm compare old.ssvm new.ssvm test.txt
 
-    The intervals hold 95% of 1,000 bootstrap samples of the sentences. p is the share of 1,000 random swaps
-    of the two models' answers, sentence by sentence, with at least the same difference.
+    The intervals contain 95% of 1,000 bootstrap samples of the sentences. p is the share of 1,000 random
+    swaps of the two models' answers, sentence by sentence, with at least the same difference.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         label = column

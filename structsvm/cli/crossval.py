@@ -16,9 +16,7 @@ from taggers.options import OPTIONS
 def crossval(
     task: Annotated[str, typer.Argument(help="pos, morph, chunk, ner, or label for anything else.")],
     files: Annotated[list[str], typer.Argument(help="Labelled sentences, in one or several files.")],
-    folds: Annotated[
-        int, number("-k", "--folds", low=2, high=1000, help="The number of parts and of models.")
-    ] = 10,
+    folds: Annotated[int, number("-k", "--folds", low=2, high=1000, help="Number of folds.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
     columns: Columns = None,
     column: Column = None,
@@ -31,8 +29,8 @@ def crossval(
 
     structsvm crossval ner data.conll -k 10
 
-    Each part is labelled by a model trained on the other parts. All answers together are scored as evaluate
-    does. If the files mark at least k documents, no document is in two parts, and the interval comes from
+    A model of the other folds labels each fold. The scores are those of evaluate on all answers together. If
+    the files mark at least k documents, each document stays in one fold, and the interval comes from
     bootstrap samples of documents.
     """
     with told_in_one_sentence("taggers.commands.crossing") as commands:

@@ -20,12 +20,14 @@ def distil(
     output: Annotated[str, typer.Option("-o", "--output", help="The model file to write.")],
     gazetteer: Annotated[
         list[str] | None,
-        typer.Option(metavar="TYPE=FILE", help="A list of names of a type, one per line. Repeat it."),
+        typer.Option(
+            metavar="TYPE=FILE", help="A list of names of one type, one per line. Repeat it for more."
+        ),
     ] = None,
     phrases: Annotated[
         str | None,
         typer.Option(
-            help="A list of all phrases that may be names, of unknown type. What no list contains is then O."
+            help="A list of all phrases that may be names, of unknown type. Tokens in no list are then O."
         ),
     ] = None,
     patterns: Annotated[
@@ -37,17 +39,17 @@ def distil(
     ] = None,
     teacher: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A model file, or spaCy's pipeline as spacy:NAME. Repeat it."),
+        typer.Option(metavar="NAME", help="A model file, or spacy:NAME for a pipeline of spaCy."),
     ] = None,
     annotators: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="Labels of the same text by an annotator or a language model."),
     ] = None,
     gold: Annotated[
-        str | None, typer.Option(help="A few labelled sentences, to weigh the sources and to learn.")
+        str | None, typer.Option(help="A few labelled sentences, to rate the sources and to learn.")
     ] = None,
     cache: Annotated[
-        str | None, typer.Option(help="Keep the answers of teachers in this file, and ask them only once.")
+        str | None, typer.Option(help="Save the answers of teachers here, so that each answers only once.")
     ] = None,
     report: Annotated[
         str | None, typer.Option(help="Write a page about the sources and what the tagger learned.")

@@ -26,14 +26,14 @@ WIDTH = 40  # of words in the table
 def doubts(
     file: Annotated[str, typer.Argument(help="Labelled sentences; - for standard input.")],
     task: Annotated[
-        str, typer.Option(help="pos, chunk, ner or label: which tagger doubts; auto looks at the labels.")
+        str, typer.Option(help="The tagger to use: pos, chunk, ner or label; auto chooses it by the labels.")
     ] = "auto",
     most: Annotated[int, number("--most", low=1, help="Print at most this many doubts.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print each doubt as a line of JSON.")] = False,
     queue: Annotated[
         str | None, typer.Option(help="Write the suggestions to this journal, for structsvm teach --merge.")
     ] = None,
-    folds: Annotated[int, number(low=2, high=1000, help="Number of models; each doubts its own part.")] = 10,
+    folds: Annotated[int, number(low=2, high=1000, help="Number of models; each checks its own part.")] = 10,
     seed: Annotated[int, number(high=SEEDS, help="The random seed.")] = 0,
     columns: Columns = None,
     column: Column = None,

@@ -57,7 +57,7 @@ Bias = Annotated[
     ),
 ]
 Output = Annotated[str, typer.Option("-o", "--output", help="Output file; - for standard output.")]
-Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 admits other machines.")]
 Port = Annotated[int, number(high=65535, help="Port to listen on; 0 for any free port.")]
 AllowHost = Annotated[
     list[str] | None,

@@ -25,7 +25,9 @@ def windows(
     ] = None,
     field: Annotated[
         list[str] | None,
-        typer.Option(help="What the files call a field, as time=timestamp, rel=type or args=machine,level."),
+        typer.Option(
+            help="The name of a field in the files, such as time=timestamp, rel=type or args=machine,level."
+        ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

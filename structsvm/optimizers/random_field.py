@@ -41,8 +41,8 @@ class RandomField(Optimizer):
         ended = super()._epoch(order)
         if machine.n_impossible > before and self.epochs_done <= 1:
             warnings.warn(
-                f"{machine.n_impossible - before} of {len(order)} sentences were not learned, as the scheme "
-                "excludes their labels; correct these labels, or allow all sequences of labels", UserWarning,
+                f"{machine.n_impossible - before} of {len(order)} sentences were not learned, because the "
+                "scheme excludes their labels; correct them, or allow all sequences of labels", UserWarning,
                 stacklevel=user_level(),
             )  # fmt: skip
         return ended

@@ -58,7 +58,7 @@ def read(data: bytes) -> TaggerModel:
     file = Lines(data)
     kind, n_weights = map(int, file.line(rb"#mdl#(\d{1,3})#(\d{1,18})"))
     if kind != CRF:
-        raise ValueError("its type is not crf, and only random fields are known")
+        raise ValueError("its type is not crf; only conditional random fields are supported")
     n_patterns, ready = map(int, file.line(rb"#rdr#(\d{1,9})/\d{1,9}/([01])"))
     patterns = file.strings(n_patterns)
     labels = file.strings(int(file.line(rb"#qrk#(\d{1,18})")[0]))
@@ -94,7 +94,7 @@ def _cells(file: Lines, L: int, strings: list[str], n: int) -> Cells:
     at = np.array(places, np.int64)
     number = np.searchsorted(ends, at, "right")
     if (number >= len(strings)).any() or not np.isfinite(values).all():
-        raise ValueError("a weight is of no feature, or not finite")
+        raise ValueError("a weight belongs to no feature, or is not finite")
     pairs = np.array([L if text[:1] == "b" else 0 for text in strings], np.int64)
     start = ends - sizes
     return Cells(number, at - start[number] + pairs[number], np.array(values))

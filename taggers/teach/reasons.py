@@ -1,4 +1,4 @@
-"""Say features of the built-in templates in words, for people who do not know templates."""
+"""Describe features of the built-in templates, for people who do not know templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learn a tagger from sources of unknown quality: who is right, what they lack, and a student of them all."""
+"""Learn a tagger from sources of unknown quality; estimate which ones are right, and what they lack."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def distil(
     X : sentences, as lists of words.
     sources : see `taggers.weak.sources`; or functions from the words of a sentence to their labels.
     tagger : an untrained tagger with the options to use; by default the tagger of the task.
-    gold : a few labelled sentences (X, y). They tell which sources are reliable, and the tagger learns them.
+    gold : a few labelled sentences (X, y). They show which sources are reliable, and the tagger learns them.
     cache : a file for the answers of teachers; see `collect`.
     callback : receives what is done ("round", or the name of a source) and a count.
 

@@ -107,9 +107,9 @@ def html_report(done: Distilled, *, title: str) -> str:
         figures.append(("missing names, tokens", f"{done.missing[-1]:.2%}"))
     parts = [
         section("Sources", SOURCES, _table(rows, done)),
-        section("Contradictions", "What sources say where they differ; the last row is what was learned.",
+        section("Contradictions", "Answers that differ; the last row has the labels that the tagger learned.",
                 _contradictions(done)),
-        section("Learned beyond the sources", "What the tagger finds where no source says anything.",
+        section("Learned beyond the sources", "Phrases that only the tagger finds.",
                 _beyond(done, predicted)),
     ]  # fmt: skip
     return (
@@ -122,9 +122,10 @@ def html_report(done: Distilled, *, title: str) -> str:
 
 
 SOURCES = (
-    "Coverage: the share of tokens with an answer. Overlap: of its phrases, how many touch one of another "
-    "source. Conflict: how many another source contradicts. Tagger: how many the tagger finds too. Precision "
-    "and recall are estimated from the answers alone, if a source labels every token and there are several."
+    "Coverage: the share of tokens with an answer. Overlap: the share of its phrases that touch one of "
+    "another source. Conflict: the share that another source contradicts. Tagger: the share that the tagger "
+    "finds too. Precision and recall are estimated from the answers alone, if there are several sources and "
+    "one of them labels every token."
 )
 
 

@@ -39,9 +39,9 @@ Pairs = Mapping[str, Any] | Sequence[tuple[str, Any]]  # types and what belongs 
 class Source:
     """Something that labels sentences.
 
-    name: what messages and reports call it. answer: a function from sentences to lists of answers, one for
-    each token. cached: whether its answers are worth keeping on disk, because it is slow. version: what
-    tells its answers from those of another version. whole: whether it must see all sentences at once.
+    name: in messages and reports. answer: a function from sentences to lists of answers, one for
+    each token. cached: whether to save its answers on disk, because it is slow. version:
+    distinguishes its answers from those of other versions. whole: whether it must see all sentences at once.
     """
 
     name: str
@@ -249,8 +249,8 @@ def annotators(
 ) -> list[Source]:
     """The labels in a file of sentences that X contains.
 
-    If the file has most sentences several times, as with several answers of a language model, each answer is
-    a source of its own. Sentences that the file lacks get no answer.
+    If the file has most sentences several times, as with several answers of a language model, each answer
+    becomes a source. Sentences that the file lacks get no answer.
     """
     words, y = read_sentences(path, label=label, format=format)
     name = file_name(path)
@@ -294,7 +294,7 @@ def collect(
 ) -> dict[str, Votes]:
     """The answers of each source, checked; sources that say nothing are left out, with a warning.
 
-    cache: a file that keeps the answers of teachers, so that a second call asks them only what is new.
+    cache: a file that keeps the answers of teachers, so that a second call asks only about new sentences.
     callback: receives the name of a source and the number of sentences that it has answered.
     """
     kept = _Cache(cache)
