@@ -10,7 +10,7 @@ from structsvm.cli.errors import SEEDS, number, told_in_one_sentence
 def demo(
     seed: Annotated[int, number(high=SEEDS, help="Random seed for the data and the training.")] = 0,
 ) -> None:
-    """Tag a text and find its names; train a chunker and a parser on generated data."""
+    """Tag a text, find its names, and train a chunker and a parser."""
     for part in ("tagging", "parsing"):
         with told_in_one_sentence(f"structsvm.cli.demo_{part}") as work:
             work.demo(seed=seed)

@@ -59,7 +59,7 @@ def distil(
     quiet: Quiet = False,
     **options: Any,
 ) -> None:
-    """Train a tagger on unlabelled text, with lists of names, rules, other models and annotators.
+    """Train a tagger on raw text with lists, rules, other models and annotators.
 
     structsvm distil ner raw.txt --gazetteer PER=people.txt --gazetteer LOC=places.txt -o ner.ssvm
 
