@@ -75,7 +75,7 @@ def _setter(method: str) -> Callable[..., Any]:
         return self
 
     request.__name__ = f"set_{method}_request"
-    request.__doc__ = f"""Say which metadata `{method}` asks for: True, False, or the name that callers use.
+    request.__doc__ = f"""Set which metadata `{method}` requests: True, False, or the name that callers use.
 
         scikit-learn's meta-estimators pass it on if its metadata routing is enabled.
         """

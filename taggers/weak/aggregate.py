@@ -1,4 +1,4 @@
-"""Who is right: estimate the reliabilities of sources by a hidden Markov model, from their answers alone.
+"""Estimate the reliabilities of sources by a hidden Markov model, from their answers alone.
 
 The states are the labels. Each source j answers token t with a symbol that it draws with the probability
 E_j[c, y, symbol], where y is the true label and c says whether its previous answer was part of a phrase: a
