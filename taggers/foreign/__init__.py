@@ -56,7 +56,7 @@ def read_model(
             data = file.read()
         model = reader.read(data)
         if (needed := memory(model)) > ALLOWANCE + MULTIPLE * len(data):
-            raise ValueError(f"it asks for {needed >> 20:,} MB, over {MULTIPLE} times the size of the file")
+            raise ValueError(f"it needs {needed >> 20:,} MB, over {MULTIPLE} times the size of the file")
     except (OSError, ValueError) as error:
         raise ModelFileError(
             f"{path} cannot be read as a model of {reader.program}: {error}; copy or create the file again."

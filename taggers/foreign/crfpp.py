@@ -27,7 +27,7 @@ def read(data: bytes) -> TaggerModel:
     if tuple(header) != HEADER:
         raise ValueError(f"its header has the fields {', '.join(header)[:80]!r}, not {', '.join(HEADER)}")
     if header["version"] != VERSION:
-        raise ValueError(f"its version is {header['version'][:20]}, but only version {VERSION} is supported")
+        raise ValueError(f"its version is {header['version'][:20]}, but only {VERSION} is supported")
     if integer(header["maxid"]) != len(weights):
         raise ValueError(f"it has {len(weights)} weights instead of {header['maxid']}")
     template = parse_template("\n".join(patterns))

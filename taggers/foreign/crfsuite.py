@@ -34,9 +34,9 @@ def read(data: bytes) -> TaggerModel:
         raise ValueError("it ends within its header")
     magic, size, kind, version, _, n_labels, n_attributes, *offsets = HEADER.unpack_from(data)
     if magic != MAGIC or kind != KIND:
-        raise ValueError(f"its kind is {kind!r}, and only {KIND!r} is known")
+        raise ValueError(f"its kind is {kind!r}, but only {KIND!r} is supported")
     if version != VERSION:
-        raise ValueError(f"its version is {version}, and only {VERSION} is known")
+        raise ValueError(f"its version is {version}, but only {VERSION} is supported")
     if size != len(data):
         raise ValueError(f"it has {len(data)} bytes instead of {size}")
     features = _features(data, offsets[0])
