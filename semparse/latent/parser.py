@@ -20,6 +20,7 @@ from semparse.latent.search import NOTHING, Found, Search
 from semparse.meaning import MR
 from semparse.parse import Match, Node, Parse
 
+MANY_UNKNOWN = 0.25  # the share of words
 TRIED = 10  # readings, if only valid meanings are wanted
 
 
@@ -62,7 +63,8 @@ class LatentParser(LatentModel):
     def parse(self, x: list[str], n: int, valid: Callable[[MR], Any] | None = None) -> list[Parse]:
         """All meanings of the n best readings, each once, best first; valid: only readings of such meanings.
 
-        None if the best reading is nothing, or if no word stands for any of its relations.
+        None if the best reading is nothing, or if no word stands for any of its relations. If each sentence
+        of the training data had one meaning, the latter holds only for sentences with many unknown words.
         """
         search, found = self._search(x, (n if valid is None else max(n, TRIED)) + 2)
         if valid is not None:
@@ -72,7 +74,8 @@ class LatentParser(LatentModel):
         if not found or not found[0].meaning:
             return []
         ways = [way for way in found if way.meaning and not search.overlooked(way)][:n]
-        if self.nothing and not any(map(has_words, search.nodes(found[0]))):
+        known = self.trusted and self.viewer.unknown(search.view) < MANY_UNKNOWN
+        if self.nothing and not known and not any(map(has_words, search.nodes(found[0]))):
             return []
         answers = [parse for way in ways for parse in self._answer(search, way, found)]
         best: dict[MR, Parse] = {}
