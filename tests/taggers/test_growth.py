@@ -82,7 +82,7 @@ def test_predictions_of_a_classifier_grow_with_rows_and_with_classes() -> None:
     classifier = LaRankClassifier(epochs=1).fit(X, y)
     check_growth(lambda n: lambda: classifier.predict(np.tile(X, (n, 1))), 40)
 
-    rows = np.random.default_rng(0).normal(size=(2000, 8))
+    rows = np.random.default_rng(0).normal(size=(20_000, 8))
 
     @functools.cache
     def prepare(n: int) -> Work:
