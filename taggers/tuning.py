@@ -46,7 +46,7 @@ FEW = 500  # with fewer sentences, compare predictions before learning
 FOLDS = KEPT ** (ROUNDS - 1)
 PASSES = 4  # the passes of a trial; the best number of passes is kept
 TRIALS = 27  # candidates of the first round, if the time allows
-READY_FACTORS = (0.25, 0.5, 2, 4)  # of the default of C, if features are ready
+FACTORS = (0.25, 0.5, 2, 4)  # of the default of C, for random fields and ready features
 MOST_TRIALS = 10_000
 TUNING = 0.6  # the share of the time for the rounds; the rest is for training the best
 
@@ -244,11 +244,12 @@ class Data:
             return [None]
         default = settings[option.name]
         values = [f"{default} {v}" if str(v).startswith("+") else v for v in option.search]
-        if option.name == "C" and self.C is not None:
-            default, values = self.C, [float(f"{factor * self.C:.2g}") for factor in READY_FACTORS]
-        fixed = settings["share"] or settings["algorithm"] == "crf" or needs_greedy(vars(self.tagger))
-        if option.name == "inference" and fixed:
-            values.remove("exact")
+        field = settings["algorithm"] == "crf"
+        if option.name == "C" and (field or self.C is not None):
+            default = default if self.C is None else self.C
+            values = [float(f"{factor * default:.2g}") for factor in FACTORS]
+        if option.name == "inference" and (field or settings["share"] or needs_greedy(vars(self.tagger))):
+            values.remove("greedy" if field else "exact")
         return [None, *(value for value in values if value != default)]
 
     def trial(self, options: Values, number: int, deadline: float, *, first: bool) -> Trial:

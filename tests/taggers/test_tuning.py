@@ -114,6 +114,15 @@ def test_a_tagger_that_must_be_greedy_is_tuned():
     assert len(find_options(tagger, words, Y, trials=4).trials) >= 4
 
 
+def test_random_fields_are_tuned_with_exact_inference_and_values_of_C_of_their_own():
+    tagger = Chunker(algorithm="crf", epochs=1, cutoff=1)
+    data = Data(tagger, X, Y, X_DEV, Y_DEV)
+    assert data.choices(tagger.OPTIONS["inference"]) == [None]
+    assert data.choices(tagger.OPTIONS["C"]) == [None, 0.25, 0.5, 2, 4]
+    tried = find_options(tagger, X[:20], Y[:20], trials=7, X_dev=X_DEV, y_dev=Y_DEV).trials
+    assert len(tried) >= 7
+
+
 def test_two_rounds_are_refused():
     with pytest.raises(ValueError, match="tune cannot use doc_label"):
         find_options(NerTagger(template="w[0], p[0], doc_label[0]"), X, Y, trials=1)
