@@ -104,10 +104,11 @@ def bracketed(words: list[str], labels: list[str]) -> str:
     """Return a sentence as lines of text, with its phrases in brackets: [PER Marie Curie]."""
     shown, at = [], 0
     for kind, first, end in phrases(labels):
-        shown += [*words[at:first], f"[{kind} {' '.join(words[first:end])}]"]
+        shown += [*words[at:first], "\xa0".join([f"[{kind}", *words[first:end]]) + "]"]
         at = end
     text = re.sub(r" (n't|[.,:])", r"\1", " ".join(shown + words[at:]))
-    return textwrap.fill(text, 90, initial_indent="   ", subsequent_indent="   ")
+    lines = textwrap.fill(text, 90, initial_indent="   ", subsequent_indent="   ")
+    return lines.replace("\xa0", " ")  # which kept the words of a phrase on one line
 
 
 def tag_text() -> None:
