@@ -57,7 +57,7 @@ def read_model(
         model = reader.read(data)
         if (needed := memory(model)) > ALLOWANCE + MULTIPLE * len(data):
             raise ValueError(f"it needs {needed >> 20:,} MB, over {MULTIPLE} times the size of the file")
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         raise ModelFileError(
             f"{path} cannot be read as a model of {reader.program}: {error}; copy or create the file again."
         ) from error

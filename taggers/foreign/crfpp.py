@@ -28,6 +28,8 @@ def read(data: bytes) -> TaggerModel:
         raise ValueError(f"its header has the fields {', '.join(header)[:80]!r}, not {', '.join(HEADER)}")
     if header["version"] != VERSION:
         raise ValueError(f"its version is {header['version'][:20]}, but only {VERSION} is supported")
+    if header["cost-factor"] != "1":
+        raise ValueError(f"its cost-factor is {header['cost-factor'][:20]}, but only 1 is supported")
     if integer(header["maxid"]) != len(weights):
         raise ValueError(f"it has {len(weights)} weights instead of {header['maxid']}")
     template = parse_template("\n".join(patterns))

@@ -23,6 +23,7 @@ from taggers.formats._columns import Columns
 from taggers.labels.space import MOST_LABELS, LabelSpace
 from taggers.model import TaggerModel
 
+MOST_MACROS = 200  # of a pattern
 MOST_CUTS = 4  # for each string, on average
 FILLER = "x"  # a text that no feature reads
 
@@ -37,6 +38,8 @@ def feature_keys(template: Template, strings: list[str], outside: Outside) -> tu
     """
     patterns = template.patterns
     pieces = [MACRO.split(pattern.text)[::3] for pattern in patterns]
+    if (most := max(map(len, pieces), default=1) - 1) > MOST_MACROS:
+        raise ValueError(f"a pattern has {most:,} macros; the most are {MOST_MACROS}")
     found: list[list[tuple[int, tuple[str, ...]]]] = [[] for _ in patterns]
     room = MOST_CUTS * len(strings) + 1000
     for number, text in enumerate(strings):

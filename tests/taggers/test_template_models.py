@@ -156,6 +156,7 @@ def refusal(path, content, message):
         ("version: 100", "version: 99", "its version is 99"),
         ("maxid: ", "maxid: 1", "weights instead of"),
         ("maxid", "id", "its header has the fields"),
+        ("cost-factor: 1", "cost-factor: half", "its cost-factor is half"),
         ("X\nY", "X\nX", "its header|labels, which must differ"),
         ("\nB\n", "\nB:%x[0,0]\n", "joins labels with words"),
         ("U9\n", "", "is of no pattern"),
@@ -179,6 +180,7 @@ def test_damaged_models_of_crfpp_are_refused(crfpp, tmp_path, old, new, message)
         (b"5:u00:a", b"9:u00:a", "is damaged at byte"),
         (b"#qrk#3", b"#qrk#2", "is damaged at byte"),
         (b"=-0x1", b"=nan", "is damaged at byte"),
+        (b"=-0x1.8f44fad89185fp+0", b"=-0x1p+9999", "m cannot be read .* too large"),
     ],
 )
 def test_damaged_models_of_wapiti_are_refused(tmp_path, old, new, message):
@@ -198,3 +200,9 @@ def test_a_string_of_too_many_readings_is_refused(tmp_path):
     patterns = ["U:" + "%x[0,0]/" * 12 + "%x[0,0]", "B"]
     text, _ = crfpp_model(["U:" + "a/" * 40 + "a"], random.Random(0), patterns)
     refusal(tmp_path / "m", text.encode(), "too many ways")
+
+
+def test_a_pattern_of_too_many_macros_is_refused(tmp_path):
+    patterns = ["U:" + "%x[0,0]/" * 3000, "B"]
+    text, _ = crfpp_model(["U:" + "a/" * 3000], random.Random(0), patterns)
+    refusal(tmp_path / "m", text.encode(), "m cannot be read .* a pattern has 3,000 macros")
