@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from taggers.labels.label_encoding import choices
-from taggers.labels.schemes import OUTSIDE, split
+from taggers.labels.schemes import OUTSIDE, has, split
 
 LEAK = 0.02
 STEPS = 30  # at most, of expectation maximization
@@ -81,7 +81,7 @@ class Consensus:
         return [rows[a:b] for a, b in pairwise(self.sentence_ptr.tolist())]
 
 
-def label_names(votes: Mapping[str, Sequence[Sequence[Any]]], *, phrases: bool) -> list[str]:
+def label_names(votes: Mapping[Any, Sequence[Sequence[Any]]], *, phrases: bool) -> list[str]:
     """All labels that the sources use; with `phrases`, also O, and B-x for each I-x."""
     seen: set[str] = set()
     for rows in votes.values():
@@ -104,11 +104,15 @@ def aggregate(
     """Estimate the reliabilities of sources and the labels.
 
     votes: for each source the answers to all sentences. gold: the known labels of some of the sentences, None
-    for the others. callback: receives the number of each finished step.
+    for the others; labels of phrases in IOB2. callback: receives the number of each finished step.
     """
-    names = label_names(votes, phrases=phrases)
-    number = {name: k for k, name in enumerate(names)}
     some = next(iter(votes.values()))
+    known = [None] * len(some) if gold is None else gold
+    given = [[one for label in row or () if label is not None for one in choices(label, ())] for row in known]
+    if phrases and not has("IOB2", chain(*given)):
+        raise ValueError("gold has labels that are not in IOB2, such as B-PER, I-PER and O; convert them")
+    names = label_names(dict(enumerate([*votes.values(), given])), phrases=phrases)
+    number = {name: k for k, name in enumerate(names)}
     pointers = np.cumsum([0, *map(len, some)], dtype=np.int64)
     n, K = int(pointers[-1]), len(names)
     log_fixed = np.zeros((n, K))
@@ -116,18 +120,26 @@ def aggregate(
     sources = []
     for name, rows in votes.items():
         sources += _answers(name, rows, names, log_fixed, answered, phrases=phrases)
-    if gold is not None:
-        flat = [one for row, like in zip(gold, some, strict=True) for one in (row or [None] * len(like))]
-        for at, label in enumerate(flat):
-            if label is not None:
-                allowed = [number[one] for one in choices(label, ()) if one in number]
-                log_fixed[at, np.setdiff1d(np.arange(K), allowed)] = -1e9
-                answered[at] = True
     legal = np.ones((K + 1, K))  # the last row: at the beginning of a sentence
     if phrases:
         for k, name in enumerate(names):
             if name.startswith("I-"):
                 legal[:, k] = [one[1:] == name[1:] and one != OUTSIDE for one in names] + [False]
+    for row, start, like in zip(known, pointers[:-1].tolist(), some, strict=True):
+        if row and len(row) != len(like):
+            raise ValueError(f"gold has {len(row)} labels for a sentence of {len(like)} tokens")
+        reached = legal[-1]
+        for at, label in enumerate(row or (), start):
+            if label is not None:
+                allowed = [number[one] for one in choices(label, ())]
+                log_fixed[at, np.setdiff1d(np.arange(K), allowed)] = -1e9
+                answered[at] = True
+            reached = reached * (log_fixed[at] > -1e8)
+            if not reached.any():
+                raise ValueError(
+                    f"the gold label {label!r} is out of place in {row}; write gold labels in IOB2"
+                )
+            reached = (reached @ legal[:-1] > 0).astype(float)
     # The first posterior: a vote that is right with probability CORRECT, smoothed by the sources' set votes.
     log_b = log_fixed.copy()
     for one in sources:
@@ -149,6 +161,8 @@ def aggregate(
             break
         before = likelihood
     posterior, _, _ = chains.posterior(log_b, transitions)
+    if not np.isfinite(posterior).all():
+        raise ValueError("no sequence of labels agrees with the answers and the gold labels")
     path = chains.best(log_b, transitions)
     expected = {name: np.zeros((K, K + 1)) for name in votes}
     for one in sources:

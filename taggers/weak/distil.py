@@ -16,7 +16,7 @@ from taggers.options import PHRASE_TASKS
 from taggers.tagger import TASKS, SequenceTagger
 from taggers.weak.aggregate import Consensus, aggregate
 from taggers.weak.crossing import Crossed, cross_words
-from taggers.weak.sources import Sentences, Source, Votes, collect, function
+from taggers.weak.sources import Sentences, Source, Votes, checked, collect, function
 
 SHARE = 0.1  # of the probability of the best label: labels below it are ruled out
 MOST = 0.5  # an estimated share above it only says that the models cannot tell names from other words
@@ -101,7 +101,8 @@ def distil(
     X = [list(words) for words in X]
     known: Votes = [None] * len(X)  # type: ignore[list-item]
     if gold is not None:
-        X, known = X + [list(words) for words in gold[0]], known + [list(row) for row in gold[1]]
+        known += checked("gold", gold[0], [list(row) for row in gold[1]], phrases=phrases)
+        X = X + [list(words) for words in gold[0]]
     if not X:
         raise ValueError("there are no sentences to label")
     made = [one if isinstance(one, Source) else function(one) for one in sources]

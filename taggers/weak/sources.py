@@ -308,7 +308,7 @@ def collect(
             rows += kept.answers(source, X[start : start + step])
             if callback is not None:
                 callback(source.name, len(rows))
-        rows = _checked(source.name, X, rows, phrases=phrases)
+        rows = checked(source.name, X, rows, phrases=phrases)
         counts = Counter(label for row in rows for label in row)
         if not counts.keys() - {None, OUTSIDE if phrases else None}:
             warnings.warn(f"the source {source.name} finds nothing in {len(X)} sentences, so it is left out; "
@@ -323,7 +323,7 @@ def collect(
     return found
 
 
-def _checked(name: str, X: Sentences, rows: Votes, *, phrases: bool) -> Votes:
+def checked(name: str, X: Sentences, rows: Votes, *, phrases: bool) -> Votes:
     """The answers in IOB2, with None for empty sets; raise ValueError for wrong ones."""
     if len(rows) != len(X):
         raise ValueError(f"the source {name} answered {len(rows)} of {len(X)} sentences")
@@ -339,7 +339,7 @@ def _checked(name: str, X: Sentences, rows: Votes, *, phrases: bool) -> Votes:
     if not phrases:
         return gold.lists()
     rows = gold.of_phrases().lists()
-    known = [[label if isinstance(label, str) else OUTSIDE for label in row] for row in rows]
+    known = [[_certain(*pair) for pair in zip(row, [*row[1:], None], strict=True)] for row in rows]
     names = {one for row in known for one in row} - {OUTSIDE}
     scheme = schemes.detect(known) if names else "IOB2"
     if scheme == "none":
@@ -351,6 +351,14 @@ def _checked(name: str, X: Sentences, rows: Votes, *, phrases: bool) -> Votes:
          for old, new in zip(row, labels, strict=True)]
         for row, labels in zip(rows, usual, strict=True)
     ]  # fmt: skip
+
+
+def _certain(label: Any, after: Any) -> str:
+    """A label; for a set the one that the label after it continues, or O."""
+    if isinstance(label, str):
+        return label
+    begun = [one for one in label or () if one != OUTSIDE and after == f"I-{split(one)[1]}"]
+    return min(begun, default=OUTSIDE)
 
 
 class _Cache:

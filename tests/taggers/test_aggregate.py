@@ -131,6 +131,21 @@ def test_known_labels_decide():
     assert consensus.sets(0.2)[:30] == y[:30]
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (["O", "I-PER"], r"'I-PER' is out of place in \['O', 'I-PER'\]"),
+        ([{"B-LOC", "O"}, "I-PER"], "'I-PER' is out of place"),
+        (["O", "S-PER"], "gold has labels that are not in IOB2"),
+        (["O"], "gold has 1 labels for a sentence of 2 tokens"),
+    ],
+)
+def test_gold_labels_out_of_place_are_refused(row, message):
+    votes = {name: [["O", "B-PER"], ["B-LOC", "I-LOC"]] for name in "ab"}
+    with pytest.raises(ValueError, match=message):
+        aggregate(votes, gold=[row, None])
+
+
 def test_parts_of_speech_need_no_scheme():
     rng = random.Random(9)
     y = [[rng.choice("NVA") for _ in range(8)] for _ in range(150)]

@@ -121,6 +121,37 @@ def test_a_few_gold_sentences_are_learned():
     assert "B-ART" in done.tagger.model_.names
 
 
+def test_gold_labels_of_types_that_no_source_uses_are_learned():
+    X, y = corpus(60)
+    votes = [fixed(name, [*crowd(y, 0.8, k), [None, None]]) for k, name in enumerate("ab")]
+    done = distil(X, votes, gold=([["Quux", "sings"]], [["B-ART", "O"]]))
+    assert done.labels[-1] == ["B-ART", "O"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "usual"),
+    [
+        (["I-LOC", "O", "I-PER"], ["B-LOC", "O", "B-PER"]),
+        (["B-LOC", "E-LOC", "S-PER"], ["B-LOC", "I-LOC", "B-PER"]),
+        ([{"B-LOC", "O"}, "I-LOC", "O"], [frozenset({"B-LOC", "O"}), "I-LOC", "O"]),
+    ],
+)
+def test_gold_labels_in_other_schemes_become_iob2(gold, usual):
+    X, y = corpus(40)
+    words = ["York", "was", "Ida"]
+    votes = [fixed(name, [*crowd(y, 0.8, k), [None] * 3]) for k, name in enumerate("ab")]
+    done = distil(X, votes, gold=([words], [gold]))
+    assert done.gold == [usual]
+    assert np.isfinite(done.consensus.posterior).all()
+    assert done.labels[-1][1:] == usual[1:]
+
+
+@pytest.mark.parametrize(("X", "y"), [([["in"]], [["O", "O"]]), ([["in"], ["by"]], [["O"]])])
+def test_gold_labels_of_another_length_are_refused(X, y):
+    with pytest.raises(ValueError, match="the source gold"):
+        distil(corpus(10)[0], [half()], gold=(X, y))
+
+
 def test_parts_of_speech_are_distilled():
     X, y = corpus(100)
     tags = [["N" if one != "O" else "X" for one in row] for row in y]
