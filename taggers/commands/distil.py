@@ -10,7 +10,6 @@ from structsvm.files.atomic import atomic_write, check_output
 from structsvm.validation import check_choice
 from taggers.commands.training import check_saving
 from taggers.formats.files import open_columns
-from taggers.formats.sources import read_sentences
 from taggers.options import checked_settings
 from taggers.tagger import TASKS
 from taggers.weak import sources as weak
@@ -69,12 +68,13 @@ def distil(
         made.append(weak.regex(_typed("--regex", regexes, "EXPRESSION")))
     made += [weak.patterns(path) for path in patterns]
     made += [weak.teacher(name, task=task) for name in teachers]
-    made += [source for path in annotators for source in weak.annotators(path, X)]
+    labelled: dict[str, str] = {"format": "auto" if format == "text" else format, "encoding": encoding}
+    made += [source for path in annotators for source in weak.annotators(path, X, **labelled)]
     if not made:
         raise ValueError(
             "there are no sources; add --gazetteer, --regex, --patterns, --teacher or --annotators"
         )
-    known = None if gold is None else read_sentences(gold)
+    known = None if gold is None else weak.read_words(gold, **labelled)
     done = learn(X, made, task=task, tagger=tagger, gold=known, cache=cache, callback=told)
     done.tagger.save(output)
     if report is not None:

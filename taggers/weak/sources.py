@@ -244,19 +244,30 @@ def _phrases(doc: Any) -> list[str]:
     ]
 
 
+def read_words(path: str | Path, **options: Any) -> tuple[list[list[str]], Votes]:
+    """The same as `read_sentences`, with the first input column only."""
+    X, y = read_sentences(path, **options)
+    return [[word[0] if isinstance(word, tuple) else word for word in words] for words in X], y
+
+
 def annotators(
-    path: str | Path, X: Sentences, *, label: int | str | None = None, format: str = "auto"
+    path: str | Path,
+    X: Sentences,
+    *,
+    label: int | str | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
 ) -> list[Source]:
     """The labels in a file of sentences that X contains.
 
     If the file has most sentences several times, as with several answers of a language model, each answer
     becomes a source. Sentences that the file lacks get no answer.
     """
-    words, y = read_sentences(path, label=label, format=format)
+    words, y = read_words(path, label=label, format=format, encoding=encoding)
     name = file_name(path)
     answers: dict[tuple[str, ...], list[list[Any]]] = defaultdict(list)
     for sentence, labels in zip(words, y, strict=True):
-        answers[tuple(word[0] if isinstance(word, tuple) else word for word in sentence)].append(labels)
+        answers[tuple(sentence)].append(labels)
     wanted = Counter(map(tuple, X))
     common = [sentence for sentence in answers if sentence in wanted]
     if not common:

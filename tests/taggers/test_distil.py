@@ -242,6 +242,34 @@ def test_labels_of_the_raw_file_are_never_read(folder):
     assert (folder / "one.ssvm").read_bytes() == (folder / "two.ssvm").read_bytes()
 
 
+def columns(X, y):
+    rows = (
+        "\n".join(f"{w} NN {one}" for w, one in zip(*pair, strict=True)) for pair in zip(X, y, strict=True)
+    )
+    return "\n\n".join(rows) + "\n"
+
+
+def test_gold_labels_and_annotators_have_the_columns_and_the_encoding_of_the_text(folder):
+    X, y = corpus(40)
+    X[0][3] = "Zürich"
+    for name in ("raw", "one", "two"):
+        (folder / name).write_text(columns(X, y), encoding="latin-1")
+    (folder / "gold").write_text(columns([["Köln", "rests"]], [["B-LOC", "O"]]), encoding="latin-1")
+    args = ["--annotators", "one", "--annotators", "two", "--gold", "gold"]
+    args += ["--format", "columns", "--encoding", "latin-1"]
+    done = run("distil", "ner", "raw", *args, "--report", "r.html", "-o", "m.ssvm", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert b"two: answers for 99.3% of the tokens" in done.stderr
+
+
+@pytest.mark.parametrize("format", ["auto", "text"])
+def test_gold_labels_of_plain_text_may_have_several_columns(folder, format):
+    (folder / "gold").write_text(columns([["Quux", "sings"]], [["B-PER", "O"]]))
+    args = [*LISTS, "--gold", "gold", "--format", format, "-o", "m.ssvm"]
+    done = run("distil", "ner", "raw.txt", *args, cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
