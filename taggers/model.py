@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -182,10 +183,40 @@ class TaggerModel:
         if self.labels.rewriter is None:
             return inner
         outer = np.zeros((len(inner), len(self.names)), np.float32)
-        space = self.labels
-        for k, label in enumerate(space):
-            outer[:, self.names.index(schemes.renamed(label, space.inner, space.outer))] += inner[:, k]
+        for k, place in enumerate(self._places()):
+            outer[:, place] += inner[:, k]
         return outer
+
+    def _places(self) -> list[int]:
+        """For each label that has weights, the position in `names` of what users see."""
+        space = self.labels
+        if space.rewriter is None:
+            return list(range(len(space)))
+        return [self.names.index(schemes.renamed(label, space.inner, space.outer)) for label in space]
+
+    def log_likelihood(self, X: Sequences, allowed: np.ndarray) -> np.ndarray:
+        """The logarithm of the probability that each sentence has allowed labels; allowed: tokens x names."""
+        if self.labels.inference == "greedy" or X.bigrams is not None:
+            raise ValueError("this needs exact inference, without features joined with a previous label")
+        n, problem = len(self.labels), self.problem()
+        moves = self.weights[: n + 1].astype(float) / self.temperature
+        moves[problem.barred[:, :n] != 0] = -np.inf
+        last = np.where(problem.barred_end != 0, -np.inf, 0.0)
+        allowed = allowed[:, self._places()]
+        found = np.zeros(len(X))
+
+        def total(lattice: np.ndarray) -> Any:
+            forward = moves[-1] + lattice[0]
+            for row in lattice[1:]:
+                forward = np.logaddexp.reduce(forward[:, None] + moves[:-1], axis=0) + row
+            return np.logaddexp.reduce(forward + last)
+
+        for sentence, (start, stop) in enumerate(pairwise(X.sentence_ptr.tolist())):
+            if stop > start:
+                lattice = self.decoder.lattice(X, sentence) / self.temperature
+                agreeing = np.where(allowed[start:stop], lattice, -np.inf)
+                found[sentence] = min(total(agreeing) - total(lattice), 0.0)
+        return found
 
     def calibrated(self, X: Sequences, gold: np.ndarray) -> TaggerModel:
         """This model with the temperature that makes labels most probable: positions in `names`, or -1."""

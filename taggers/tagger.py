@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import numpy as np
@@ -30,6 +30,7 @@ from taggers.formats._columns import Columns
 from taggers.labels import schemes
 from taggers.labels.label_encoding import (
     GoldLabels,
+    choices,
     detect_scheme,
     inner_labels,
     split_by_sentence,
@@ -416,6 +417,26 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             order = np.argsort(np.array(model.names, object))
             probable = model.marginals(features)[:, order]
         return [probable[start:stop] for start, stop in pairwise(features.sentence_ptr.tolist())]
+
+    def log_likelihood(self, X: Any, y: Any) -> list[float]:
+        """The logarithm of the probability of the labels of each sentence, as in `predict_marginals`.
+
+        y: as for `fit`. Where labels are missing, it is that of all labellings that agree with the others; a
+        labelling that the scheme excludes has -inf. It needs exact inference.
+        """
+        X, y, _ = as_labelled(X, y)
+        gold = self._gold(X, y)
+        with reading(state := self._fitted(), self):
+            model = state.settle()
+            place = {name: k for k, name in enumerate(model.names)}
+            allowed = np.zeros((int(gold.sentence_ptr[-1]), len(place)), bool)
+            for row, label in zip(allowed, chain.from_iterable(gold.lists()), strict=True):
+                for name in choices(label, model.names):
+                    if name not in place:
+                        raise ValueError(f"unknown label {name!r}{meant(name, model.names)}")
+                    row[place[name]] = True
+            found: list[float] = model.log_likelihood(model.features(X), allowed).tolist()
+        return found
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Find the temperature of probabilities on labelled sentences that were not used in training."""

@@ -124,15 +124,8 @@ class Tagger:
         if not len(yseq):
             return 1.0
         numbers = [self._number(y) for y in yseq]
-        lattice = model.decoder.lattice(features, 0) / model.temperature
-        moves = model.weights[: len(model.labels) + 1].astype(float) / model.temperature
-        before = [len(model.labels), *numbers]
-        steps = sum(moves[p, y] for p, y in zip(before, numbers, strict=False))
-        score = lattice[np.arange(len(numbers)), numbers].sum() + steps
-        forward = lattice[0] + moves[-1]
-        for row in lattice[1:]:
-            forward = np.logaddexp.reduce(forward[:, None] + moves[:-1], axis=0) + row
-        return float(np.exp(score - np.logaddexp.reduce(forward)))
+        allowed = np.eye(len(model.names), dtype=bool)[numbers]
+        return float(np.exp(model.log_likelihood(features, allowed)[0]))
 
     def _number(self, y: str) -> int:
         names = self._opened().names

@@ -52,6 +52,45 @@ def test_scores_of_the_n_best_are_logarithms_of_probabilities(field):
     assert field.explain(tokens)[0]["label"] == field.tag(tokens)[0]
 
 
+def test_log_likelihoods_are_those_of_enumeration(field):
+    tokens, labels = X[0][:2], field.classes_
+    pairs = [list(pair) for pair in product(labels, repeat=2)]
+    each = dict(zip(map(tuple, pairs), field.log_likelihood([tokens] * len(pairs), pairs), strict=True))
+    assert math.isclose(sum(map(math.exp, each.values())), 1, rel_tol=1e-6)
+    first, second = labels[:2]
+    wanted = sum(math.exp(each[one, last]) for one in (first, second) for last in labels)
+    some, all_ = field.log_likelihood([tokens] * 2, [[{first, second}, None], [None, None]])
+    assert math.exp(some) == pytest.approx(wanted, rel=1e-6)
+    assert all_ == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ValueError, match="unknown label 'new'"):
+        field.log_likelihood([tokens], [["new", first]])
+
+
+@pytest.mark.parametrize("constrained", [True, False])
+def test_probabilities_of_the_labellings_of_a_scheme_add_up_to_1(constrained):
+    y = [["B-A" if t % 3 == 0 else "I-A" if t % 3 == 1 else "O" for t in range(len(s))] for s in WORDS]
+    tagger = NerTagger(algorithm="crf", template="w[0]", constrained=constrained).fit(WORDS, y)
+    assert (tagger.model_.labels.outer, tagger.model_.labels.inner) == ("IOB2", "IOBES")
+    tokens = WORDS[0][:3]
+    every = [*product(tagger.classes_, repeat=3)]
+    found = dict(zip(every, tagger.log_likelihood([tokens] * len(every), every), strict=True))
+    assert math.isclose(sum(map(math.exp, found.values())), 1, rel_tol=1e-6)
+    if constrained:
+        assert found["O", "I-A", "O"] == -math.inf
+    wanted = np.logaddexp.reduce([value for path, value in found.items() if path[1] == "B-A"])
+    alone = tagger.log_likelihood([tokens], [[None, "B-A", None]])[0]
+    assert alone == pytest.approx(wanted, abs=1e-9)
+    others = tagger.log_likelihood([tokens] * 2, [[None, "B-A", None], ["B-A", "I-A", "O"]])
+    assert others[0] == pytest.approx(alone, abs=1e-12)
+    assert tagger.log_likelihood([[]], [[]]) == [0]
+
+
+def test_greedy_inference_has_no_log_likelihood():
+    greedy = Chunker(inference="greedy").fit(X, Y)
+    with pytest.raises(ValueError, match="needs exact inference"):
+        greedy.log_likelihood(X[:1], Y[:1])
+
+
 def test_missing_labels_and_sets_are_summed_out():
     partial = [
         [None if t % 3 == 1 else {label, "O"} if t % 3 == 2 else label for t, label in enumerate(labels)]
