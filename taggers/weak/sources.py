@@ -225,7 +225,7 @@ def teacher(name: str | Path, *, task: str = "ner") -> Source:
         docs = nlp.pipe(spacy.tokens.Doc(nlp.vocab, words=list(x)) for x in X)
         return [_phrases(doc) if phrases else [token.pos_ or None for token in doc] for doc in docs]
 
-    return Source(str(name), answer, True, nlp.meta["version"])
+    return Source(str(name), answer, True, f"{nlp.meta['version']} {needs}")
 
 
 def _spacy(what: str) -> Any:

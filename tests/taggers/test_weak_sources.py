@@ -166,6 +166,20 @@ def test_bad_lists_and_expressions_are_refused(tmp_path):
         regex({"LOC": "("})
 
 
+def test_a_pipeline_of_spacy_is_asked_again_for_each_task(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("entity_ruler", name="ner").add_patterns([{"label": "LOC", "pattern": "Rome"}])
+    nlp.add_pipe("attribute_ruler", name="tagger").add([[{"ORTH": "Rome"}]], {"POS": "PROPN"})
+    nlp.to_disk(tmp_path / "pipeline")
+    found = []
+    for task in ("ner", "pos"):
+        teacher = sources.teacher(f"spacy:{tmp_path / 'pipeline'}", task=task)
+        votes = collect([["in", "Rome"]], [teacher], phrases=task == "ner", cache=tmp_path / "cache")
+        found += votes.values()
+    assert found == [[["O", "B-LOC"]], [[None, "PROPN"]]]
+
+
 def test_an_unknown_pipeline_of_spacy_is_refused():
     pytest.importorskip("spacy")
     with pytest.raises(ValueError, match="spaCy cannot load no_such_pipeline"):
