@@ -62,6 +62,16 @@ def test_several_answers_to_a_text_are_several_sources(tmp_path):
     assert [one.answer([["in", "Rome"], ["other"]]) for one in found] == [[one, [None]] for one in labels]
 
 
+def test_a_sentence_that_is_gold_too_does_not_shift_the_answers(tmp_path):
+    file = tmp_path / "answers.jsonl"
+    labels = [["O"], ["B-PER"], ["B-LOC"], ["B-ORG"]]
+    file.write_text("".join(json.dumps({"tokens": ["Rome"], "ner_tags": one}) + "\n" for one in labels))
+    found = sources.annotators(file, [["Rome"], ["Rome"]])
+    assert [one.answer([["Rome"]] * 3 + [["Oslo"]]) for one in found] == [
+        [["O"], ["B-PER"], ["O"], [None]], [["B-LOC"], ["B-ORG"], ["B-LOC"], [None]],
+    ]  # fmt: skip
+
+
 def test_repeated_short_sentences_add_no_sources(tmp_path):
     file = tmp_path / "a.conll"
     file.write_text("- O\n\n- O\n\nin O\nOslo B-LOC\n\nin O\nRome B-LOC\n")
