@@ -3,13 +3,10 @@
 The states are the labels. Each source j answers token t with a symbol that it draws with the probability
 E_j[c, y, symbol], where y is the true label and c says whether its previous answer was part of a phrase: a
 source that overlooks a phrase overlooks all its tokens. Sources are independent given y; labels follow each
-other with the probabilities T. Expectation maximization finds a maximum of
-
-    sum over sentences of log p(answers | T, E) + log p(T) + log p(E)
-
-with Dirichlet priors. The prior of a source has its mean at the average source, so a source with few answers
-is judged like the others. A set is a constraint: it has probability 1 in the states that it contains and
-`LEAK` in the others.
+other with the probabilities T. Expectation maximization estimates T and E with Dirichlet priors. This is
+empirical Bayes: each step takes the prior of a source from the answers of the average source, so a source
+with few answers is judged like the others, but no fixed objective is maximized. A set is a constraint: it
+has probability 1 in the states that it contains and `LEAK` in the others.
 """
 
 from __future__ import annotations
