@@ -26,6 +26,7 @@ LEAK = 0.02
 STEPS = 30  # at most, of expectation maximization
 TOLERANCE = 1e-4  # a step that gains less than this per token is the last one
 CORRECT = 0.8  # of the answers of a source, before anything is known
+CELLS = 2**22  # of a table of sentences x labels x labels, at most
 WEAK, STRONG = 1.0, 20.0  # counts of the prior for transitions, and for a label of a source
 
 
@@ -317,13 +318,16 @@ class Chains:
         log_t = np.log(T + 1e-300)
         score = log_b.copy()
         back = np.zeros(log_b.shape, np.int32)
+        step = max(1, CELLS // log_b.shape[1] ** 2)
         for at, rows in enumerate(self.rows):
             if at == 0:
                 score[rows] += log_t[-1]
                 continue
-            total = score[self.rows[at - 1][: len(rows)]][:, :, None] + log_t[None, :-1]
-            back[rows] = total.argmax(axis=1)
-            score[rows] += total.max(axis=1)
+            for start in range(0, len(rows), step):
+                some = rows[start : start + step]
+                total = score[self.rows[at - 1][start : start + len(some)], :, None] + log_t[None, :-1]
+                back[some] = total.argmax(axis=1)
+                score[some] += total.max(axis=1)
         path = np.zeros(len(log_b), np.int64)
         for at in range(len(self.rows) - 1, -1, -1):
             rows = self.rows[at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from itertools import pairwise, product
 
 import numpy as np
@@ -129,6 +130,22 @@ def test_known_labels_decide():
     votes = {name: answers(y, 0.6, rng) for name in "ab"}
     consensus = aggregate(votes, gold=[row if k < 30 else None for k, row in enumerate(y)])
     assert consensus.sets(0.2)[:30] == y[:30]
+
+
+def test_paths_need_a_bounded_table(monkeypatch):
+    monkeypatch.setitem(Chains.best.__globals__, "CELLS", 2**16)
+    rng = np.random.default_rng(4)
+    n, K = 300, 60
+    log_b, T = np.log(rng.random((2 * n, K))), rng.dirichlet(np.ones(K), K + 1)
+    chains = Chains(2 * np.arange(n + 1))
+    tracemalloc.start()
+    path = chains.best(log_b, T)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < n * K * K * 8 / 2  # bytes; half a table of all sentences
+    first, second = log_b[::2] + np.log(T[-1]), log_b[1::2]
+    pairs = [(a[:, None] + np.log(T[:-1]) + b).argmax() for a, b in zip(first, second, strict=True)]
+    assert path.tolist() == [k for pair in pairs for k in divmod(pair, K)]
 
 
 @pytest.mark.parametrize(
