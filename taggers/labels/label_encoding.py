@@ -281,7 +281,7 @@ def _encode_partial(
             parts.append(labels.encode([schemes.convert(sentence, outer, inner)], grow=True))
             continue
         if everything is None:
-            everything = sorted({name for tokens in y for token in tokens for name in choices(token, ())})
+            everything = _possible(y, labels, outer, inner)
         allowed = _inner_choices(sentence, everything, outer, inner)
         parts.append(np.array([_code(names, labels, several) for names in allowed], np.int32))
     sets = []
@@ -289,6 +289,15 @@ def _encode_partial(
         sets.append(np.zeros(len(labels), bool))
         sets[-1][labels.encode([names])] = True
     return np.concatenate([np.zeros(0, np.int32), *parts]), sets
+
+
+def _possible(y: Sequence[Sequence[Any]], labels: Labels, outer: str, inner: str) -> list[str]:
+    """The labels that a missing one may stand for: those known, those of y, and I-x for each B-x."""
+    found = {name for tokens in y for token in tokens for name in choices(token, ())}
+    if outer != "none":
+        found.update(inner_labels(labels.names, inner, outer))
+        found.update([f"I{name[1:]}" for name in found if outer == "IOB2" and name[0] == "B"])
+    return sorted(found)
 
 
 def _is_nan(label: Any) -> bool:

@@ -108,3 +108,15 @@ def test_no_features_is_a_label_of_conllu_but_no_tag_is_not():
     columns = Columns(text.encode(), (1, 3, 5), format="conllu")
     assert GoldLabels.from_column(columns, 1).lists() == [["PRON", "VERB", None]]
     assert GoldLabels.from_column(columns, 2).lists() == [["Case=Nom", "_", "_"]]
+
+
+@pytest.mark.parametrize("known", [[], ["O", "S-x", "B-x", "E-x", "I-y"]])
+def test_the_forms_of_a_label_between_gaps_do_not_depend_on_other_sentences(known):
+    gap = [None, "B-x", None]
+    found = []
+    for y in ([gap], [gap, ["B-x", "I-x", "O"]]):
+        labels = Labels(known)
+        encoded = GoldLabels.from_lists(y).encode(labels, "IOB2", "IOBES")
+        allowed = encoded.sets[-2 - encoded.codes[1]]
+        found.append({name for name, may in zip(labels.names, allowed, strict=True) if may})
+    assert found == [{"B-x", "S-x"}] * 2
