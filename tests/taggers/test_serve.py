@@ -23,11 +23,12 @@ pytest.importorskip("starlette")
 
 from structsvm.files import DataError
 from taggers import Chunker, NerTagger, PosTagger
+from taggers.formats.utf16 import Offsets
 from taggers.pipeline import Pipeline
 from taggers.serve.layers import open_served
 from taggers.serve.learner import Learner
 from taggers.serve.metrics import Metrics
-from taggers.serve.sentences import Offsets, Sentence, Span, labels_of_spans
+from taggers.serve.sentences import Sentence, Span, labels_of_spans
 from taggers.serve.service import new_service, serve
 from taggers.teach.learner import TagLearner
 from tests.taggers.command_line import COMMAND, refused, run
