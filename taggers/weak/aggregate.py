@@ -123,21 +123,24 @@ def aggregate(
         for k, name in enumerate(names):
             if name.startswith("I-"):
                 legal[:, k] = [one[1:] == name[1:] and one != OUTSIDE for one in names] + [False]
+    # Sources cannot tell labels that only gold has from O, so only tokens with gold labels have them.
+    barred = np.tile(~np.isin(names, label_names(votes, phrases=phrases)), (n, 1))
     for row, start, like in zip(known, pointers[:-1].tolist(), some, strict=True):
         if row and len(row) != len(like):
             raise ValueError(f"gold has {len(row)} labels for a sentence of {len(like)} tokens")
         reached = legal[-1]
         for at, label in enumerate(row or (), start):
             if label is not None:
-                allowed = [number[one] for one in choices(label, ())]
-                log_fixed[at, np.setdiff1d(np.arange(K), allowed)] = -1e9
+                barred[at] = True
+                barred[at, [number[one] for one in choices(label, ())]] = False
                 answered[at] = True
-            reached = reached * (log_fixed[at] > -1e8)
+            reached = reached * ~barred[at]
             if not reached.any():
                 raise ValueError(
                     f"the gold label {label!r} is out of place in {row}; write gold labels in IOB2"
                 )
             reached = (reached @ legal[:-1] > 0).astype(float)
+    log_fixed[barred] = -1e9
     # The first posterior: a vote that is right with probability CORRECT, smoothed by the sources' set votes.
     log_b = log_fixed.copy()
     for one in sources:

@@ -123,9 +123,10 @@ def test_a_few_gold_sentences_are_learned():
 
 def test_gold_labels_of_types_that_no_source_uses_are_learned():
     X, y = corpus(60)
-    votes = [fixed(name, [*crowd(y, 0.8, k), [None, None]]) for k, name in enumerate("ab")]
-    done = distil(X, votes, gold=([["Quux", "sings"]], [["B-ART", "O"]]))
-    assert done.labels[-1] == ["B-ART", "O"]
+    votes = [fixed(name, [*crowd(y, 0.8, k), ["O", "O", "O"]]) for k, name in enumerate("ab")]
+    done = distil(X, votes, gold=([["Quux", "sings", "well"]], [["B-ART", "O", None]]))
+    assert done.labels[-1] == ["B-ART", "O", "O"]
+    assert done.labels[:-1] == distil(X, votes).labels
 
 
 @pytest.mark.parametrize(
