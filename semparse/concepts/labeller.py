@@ -200,10 +200,10 @@ class ConceptLabeller(Estimator):
         names = list(self.concepts_)
         return [names[k] for k in np.argsort(distances, kind="stable") if names[k] != concept][:n]
 
-    @reads
     def __sklearn_tags__(self) -> Any:
         return sequence_tags()
 
+    @reads
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, completely or not at all."""
         if not hasattr(self, "arrays_"):

@@ -16,8 +16,12 @@ def _flat(name: str) -> Callable[..., Any]:
     """The function of sklearn.metrics with that name, for sequences of labels."""
 
     def score(y_true: Any, y_pred: Any, **options: Any) -> Any:
-        from sklearn import metrics
-
+        try:
+            from sklearn import metrics
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                'these scores need scikit-learn; install it with pip install "structsvm-nlp[sklearn]"'
+            ) from error
         return getattr(metrics, name)(flatten(y_true), flatten(y_pred), **options)
 
     score.__name__ = score.__qualname__ = f"flat_{name}"

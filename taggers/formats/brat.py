@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from structsvm.files.errors import DataError
@@ -49,12 +49,17 @@ class BratFormat(RecordFormat):
     def records(self, data: bytes, line: int, reading: Reading) -> Iterator[Record]:
         if not data.startswith(LISTED.encode()):
             path = Path(reading.name)
-            yield _document(path.stem, _text_of(path.with_suffix(".txt")), data.decode(), 1, reading)
+            text, ann = _text_of(path.with_suffix(".txt")), data.decode()
+            yield _document(path.stem, text, ann, 1, reading)
+            _tell_unread([ann], reading.name)
             return
-        for text in data.splitlines():
-            one = json.loads(text)
+        anns: list[str] = []
+        for row in data.splitlines():
+            one = json.loads(row)
             inside = Reading(one["path"], reading.split, reading.misfits)
             yield _document(one["brat"], one["text"], one["ann"], 1, inside)
+            anns.append(one["ann"] or "")
+        _tell_unread(anns, reading.name)
 
     def dump(self, records: Sequence[Record]) -> bytes:
         if len(records) != 1:
@@ -116,7 +121,7 @@ def _text_of(path: Path) -> str:
 def _document(name: str, text: str, ann: str | None, line: int, reading: Reading) -> Record:
     if ann is None:
         return reading.of_text(text, None, line, name=name)
-    spans, others = [], 0
+    spans = []
     for number, row in enumerate(ann.split("\n"), 1):
         if row.startswith("T"):
             found = SPAN.match(row)
@@ -125,13 +130,16 @@ def _document(name: str, text: str, ann: str | None, line: int, reading: Reading
             pieces = [tuple(map(int, piece.split())) for piece in found[2].split(";")]
             label = found[1] if len(pieces) == 1 else ""  # no tokens fit several pieces
             spans.append(CharSpan(pieces[0][0], pieces[-1][1], label))
-        else:
-            others += bool(row.strip())
-    if others:
-        warnings.warn(
-            f"{reading.name}: {others} relations, events, attributes and notes are not read", stacklevel=5
-        )
     return reading.of_text(text, spans, line, name=name)
+
+
+def _tell_unread(anns: Iterable[str], name: str) -> None:
+    """Warn once of all rows that are no spans."""
+    unread = sum(bool(row.strip()) and not row.startswith("T") for ann in anns for row in ann.split("\n"))
+    if unread:
+        warnings.warn(
+            f"{name}: relations, events, attributes and notes ({unread}) are not read", stacklevel=4
+        )
 
 
 FORMAT = BratFormat()

@@ -98,7 +98,7 @@ def loaded(text: bytes, line: int, reading: Reading) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         at = line + error.lineno - 1
-        raise reading.refuse(f"is not JSON: {error.msg} at character {error.colno} of the line", at) from None
+        raise reading.refuse(f"is not JSON: {error.msg} (character {error.colno} of the line)", at) from None
     except (UnicodeDecodeError, RecursionError) as error:
         raise reading.refuse(f"is not JSON in UTF-8: {error}; set the encoding", line) from None
 
