@@ -292,13 +292,13 @@ cdef class Columns:
         cdef Columns self = Columns.__new__(Columns)
         first, name = parts[0], ", ".join([part.name for part in parts])
         starts = np.cumsum([0] + [len(part.data) + 1 for part in parts])
-        if starts[-1] >= 2**31 - 1:
+        if starts[len(parts)] >= 2**31 - 1:
             raise DataError("more than 2 GB together; train with --memory", name)
         lines = np.cumsum([0] + [count_lines(part.data) + 1 for part in parts])
         tokens = np.cumsum([0] + [part.n_tokens for part in parts])
         self.data, self.name, self.first_line = b"\n".join([part.data for part in parts]), name, 1
         self.format, self.separator, self.wanted = first.format, first.separator, first.wanted
-        self.width, self.n_columns, self.n_tokens = first.width, first.n_columns, tokens[-1]
+        self.width, self.n_columns, self.n_tokens = first.width, first.n_columns, tokens[len(parts)]
         self.spans = np.concatenate([
             part.spans + np.array([at, 0], np.int32) for part, at in zip(parts, starts.astype(np.int32))
         ])
