@@ -115,6 +115,13 @@ def test_a_step_decreases_the_objective_and_few_passes_come_close():
     assert few.primal() == pytest.approx(many.primal(), rel=0.05)
 
 
+@pytest.mark.parametrize("C", [0.01, 0.1])
+def test_two_passes_come_close_with_a_small_C(C):
+    X, y = learnable()
+    few, many = (RandomField(SequenceProblem(L), C=C, epochs=n).fit(X, y) for n in (2, 60))
+    assert few.primal() < 1.02 * many.primal()
+
+
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e3, 1e9])
 def test_features_of_any_scale_neither_diverge_nor_stand_still(scale):
     X, y = learnable()
@@ -155,12 +162,21 @@ def test_a_resumed_training_makes_the_same_steps():
     np.testing.assert_allclose(copy.weights_, whole.weights_, atol=1e-12)
 
 
+def test_sentences_that_given_weights_assume_are_not_counted():
+    X, y = learnable()
+    field = RandomField(SequenceProblem(L)).start_from(RandomField(SequenceProblem(L)).fit(X, y).weights_)
+    field.partial_fit(X, y)
+    assert field.n_support_patterns_ == 60
+    assert pickle.loads(pickle.dumps(field)).n_support_patterns_ == 60
+
+
 def test_a_forged_state_is_refused():
     X, y = learnable()
     state = RandomField(SequenceProblem(L)).fit(X, y).state()
     for name, value in (
         ("dual.figures", np.full(8, -1.0)),
         ("dual.figures", np.zeros(3)),
+        ("dual.assumed", np.full(1, 1e9)),
         ("dual.counters", np.full(3, -1)),
         ("dual.moments", state["dual.moments"][:-1]),
     ):

@@ -35,6 +35,7 @@ cdef double STEEPEST = 8        # the largest step for a token whose features ha
 cdef double USUAL = 2, LEAST = 1e-6, MOST = 1e3     # rates for such tokens
 STATE = Table(
     Field("figures", Array(np.float64, 8, low=0.0), "scale, spread, total, before, rate, chosen"),
+    Field("assumed", Array(np.float64, 1, low=0.0), "the sentences before that nobody has seen", np.zeros(1)),
 )
 
 
@@ -219,6 +220,7 @@ cdef class FieldWeights(PerceptronWeights):
     cdef readonly long long n_impossible
     cdef double scale, spread, total    # see above; the sum of all t
     cdef double[3] before, here         # sentences, tokens and their |x|^2, of earlier training sets, of this
+    cdef double assumed                 # the sentences of `before` that `start_from` assumes
     cdef double rate                    # of the first step, times the mean |x|^2
     cdef double chosen                  # the sentences on which the rate has been chosen
 
@@ -254,7 +256,7 @@ cdef class FieldWeights(PerceptronWeights):
     @property
     def n_patterns(self) -> int:
         """Sentences."""
-        return int(self.before[0] + self.here[0])
+        return int(self.before[0] - self.assumed + self.here[0])
 
     def choose_rate(self, slots):
         """Choose the rate by trials on the first of these slots, if they are many more than last time."""
@@ -282,7 +284,7 @@ cdef class FieldWeights(PerceptronWeights):
                 loss += self.step(slots[k % n], 1, &w[0], NULL, self.eta(rate, k), &scale)
                 scale /= 1 + decay * self.eta(rate, k)
         weights = np.asarray(w)
-        value = loss + decay / 2 * scale * scale * float(weights @ weights) * n
+        value = loss + decay / 2 * scale * scale * float(weights @ weights) * (n // 4 + 1)
         return value if np.isfinite(value) else np.inf
 
     cdef double decay(self) noexcept nogil:
@@ -349,7 +351,7 @@ cdef class FieldWeights(PerceptronWeights):
     def start_from(self, weights):
         """Set w, as if many sentences had taught it."""
         super().start_from(weights)
-        self.before[0] = SENTENCES_BEFORE
+        self.before[0] = self.assumed = SENTENCES_BEFORE
 
     def forget_patterns(self, n):
         """Refused: there are no support patterns."""
@@ -391,16 +393,21 @@ cdef class FieldWeights(PerceptronWeights):
             "moments": self.moments.copy(),
             "counters": np.array([self.n_seen, self.n_updates, self.n_wrong], dtype=np.int64),
             "figures": np.array(figures),
+            "assumed": np.array([self.assumed]),
         }
 
     def restore(self, state: dict):
         """Load a state() into a new machine."""
-        figures = STATE.read(state, {})["figures"]
+        read = STATE.read(state, {})
+        figures, assumed = read["figures"], read["assumed"][0]
         if not SMALLEST <= figures[0] <= 1:
             raise ValueError("the scale of the training state is out of range")
+        if assumed > figures[3]:
+            raise ValueError("the training state assumes more sentences than it counts")
         super().restore(state)
         self.scale, self.spread, self.total = figures[:3]
         self.before[0], self.before[1], self.before[2] = figures[3:6]
+        self.assumed = assumed
         self.rate, self.chosen = figures[6:]
 
 
