@@ -6,7 +6,7 @@ import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -89,7 +89,8 @@ def find_label_errors(
     scheme = schemes.detect([one for one in labels if isinstance(one, str)] for labels in given)
     words = X.sentences(0) if isinstance(X, Columns) else [list(map(_word, sentence)) for sentence in X]
     worse, places = plant_errors(given, scheme, share=PLANTED, seed=random_state)
-    crossed = cross_predict(tagger, X, worse, folds=folds, seed=random_state, callback=callback)
+    learned = replace(GoldLabels.from_lists(worse), column=gold.column, n_columns=gold.n_columns)
+    crossed = cross_predict(tagger, X, learned, folds=folds, seed=random_state, callback=callback)
     # The models of a sentence have not seen its labels, so they judge the given and the planted ones alike.
     weights = _learned_weights(words, worse, list(disputes(worse, crossed, scheme)), places, scheme)
     found = list(disputes(given, crossed, scheme))

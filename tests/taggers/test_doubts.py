@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from taggers.commands import doubts as commands
 from taggers.labels import schemes
+from taggers.labels.files import read_labelled
 from taggers.weak import doubts, find_label_errors
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import names_in_context as corpus
@@ -95,6 +97,22 @@ def test_the_command_names_the_line(file, tmp_path):
     assert one["kind"] == "missing"
     assert path.read_text().splitlines()[one["line"] - 1].split()[0] == one["words"].split()[0]
     assert b"missing" in run("doubts", path, "--folds", 5, "--most", 1, cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("task", ["auto", "ner"])
+def test_the_command_and_python_find_the_same_doubts(task, tmp_path):
+    X, y = corpus(100)
+    wrong, _ = doubts.plant_errors(y, "IOB2", share=0.1, seed=7)
+    found = commands.doubts(write(tmp_path / "train.conll", X, wrong), task=task, folds=4).found
+    assert found == find_label_errors(X, wrong, folds=4)
+
+
+def test_the_models_do_not_read_the_label_column(tmp_path, recwarn):
+    X, _ = corpus(100)
+    y = [["NOUN" if word[0].isupper() else "X" for word in words] for words in X]
+    columns = read_labelled(write(tmp_path / "train.conll", X, y)).columns
+    assert find_label_errors(columns, 1, folds=4) == find_label_errors(X, y, folds=4)
+    assert not recwarn.list  # of an input column that the template does not read
 
 
 def test_teach_opens_the_queue_as_conflicts(file, tmp_path):
