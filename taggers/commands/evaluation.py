@@ -157,22 +157,23 @@ def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[
 def _score(
     model: TaggerModel, columns: Columns, predicted: list[list[str]], strict: str | None = None
 ) -> Evaluation:
-    gold = gold_labels(model, columns)
-    missing = columns.format.missing(columns.wanted[-1])
-
-    def labelled(rows: list[list[str]]) -> list[list[str]]:
-        if missing is None:
-            return rows
-        pairs = (zip(row, labels, strict=True) for row, labels in zip(rows, gold, strict=True))
-        return [[value for value, label in row if label != missing] for row in pairs]
-
     words: dict[str, Any] = {}
     if model.labels.outer == "none" and model.space.template is not None:
         words = {
-            "words": labelled(columns.sentences(0)),
+            "words": _labelled(model, columns, columns.sentences(0)),
             "known": model.space.knows(columns.texts(0)).__contains__,
         }
-    return _compare(labelled(gold), labelled(predicted), columns, strict, **words)
+    gold = _labelled(model, columns, gold_labels(model, columns))
+    return _compare(gold, _labelled(model, columns, predicted), columns, strict, **words)
+
+
+def _labelled(model: TaggerModel, columns: Columns, rows: list[list[str]]) -> list[list[str]]:
+    """The values of the tokens that have a gold label; only these count."""
+    missing = columns.format.missing(columns.wanted[-1])
+    if missing is None:
+        return rows
+    pairs = zip(rows, gold_labels(model, columns), strict=True)
+    return [[value for value, label in zip(*pair, strict=True) if label != missing] for pair in pairs]
 
 
 def _compare_columns(file: str | Path, format: str, encoding: str, strict: str | None) -> Evaluation:
@@ -263,7 +264,8 @@ def compare_models(
             raise ValueError("compare needs models of one column, as train pos, chunk, ner and label write")
         columns = _read_labelled(one, file, label, format, encoding)
         predicted = _predict(one, columns, jobs=jobs)
-        answers.append((gold_labels(one, columns), predicted))
+        gold = _labelled(one, columns, gold_labels(one, columns))
+        answers.append((gold, _labelled(one, columns, predicted)))
         spans.append(mark_phrases(set(chain.from_iterable(answers[-1][0]))))
     for gold, predicted in answers:
         counts.append(sentence_counts(gold, predicted, spans=all(spans)))

@@ -118,6 +118,19 @@ def test_a_comparison_of_labels_without_phrases_is_by_accuracy(tmp_path):
     assert (found.measure, found.first.score, found.p) == ("accuracy", 1, 1)
 
 
+def test_unlabelled_tokens_count_neither_in_an_evaluation_nor_in_a_comparison(tmp_path):
+    name = {"text": "Anna met Otto.", "label": [[0, 4, "PER"], [9, 13, "PER"]]}
+    cut = {"text": "Anna left.", "label": [[0, 3, "PER"]]}  # its border is within a token
+    (tmp_path / "f.jsonl").write_text("".join(json.dumps(one) + "\n" for one in [name] * 5 + [cut]))
+    NerTagger().fit([["Anna", "met", "Otto", "."]] * 5, [["B-PER", "O", "B-PER", "O"]] * 5).save(tmp_path / "m")
+    with pytest.warns(UserWarning, match="their tokens count as unlabelled"):
+        found = commands.compare_models(tmp_path / "m", tmp_path / "m", tmp_path / "f.jsonl")
+    with pytest.warns(UserWarning, match="their tokens count as unlabelled"):
+        alone = commands.evaluate(tmp_path / "m", tmp_path / "f.jsonl")
+    assert found.first == alone.interval
+    assert found.first.score == alone.f1 == 1
+
+
 def test_a_score_is_better_only_beyond_one_standard_error():
     rng = np.random.default_rng(1)
     first = np.stack([np.ones(400, int), np.ones(400, int), rng.random(400) < 0.5], axis=1)
