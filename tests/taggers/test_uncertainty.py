@@ -122,7 +122,8 @@ def test_unlabelled_tokens_count_neither_in_an_evaluation_nor_in_a_comparison(tm
     name = {"text": "Anna met Otto.", "label": [[0, 4, "PER"], [9, 13, "PER"]]}
     cut = {"text": "Anna left.", "label": [[0, 3, "PER"]]}  # its border is within a token
     (tmp_path / "f.jsonl").write_text("".join(json.dumps(one) + "\n" for one in [name] * 5 + [cut]))
-    NerTagger().fit([["Anna", "met", "Otto", "."]] * 5, [["B-PER", "O", "B-PER", "O"]] * 5).save(tmp_path / "m")
+    X, y = [["Anna", "met", "Otto", "."]] * 5, [["B-PER", "O", "B-PER", "O"]] * 5
+    NerTagger().fit(X, y).save(tmp_path / "m")
     with pytest.warns(UserWarning, match="their tokens count as unlabelled"):
         found = commands.compare_models(tmp_path / "m", tmp_path / "m", tmp_path / "f.jsonl")
     with pytest.warns(UserWarning, match="their tokens count as unlabelled"):
