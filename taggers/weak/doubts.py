@@ -212,7 +212,9 @@ def disputes(given: list[list[Any]], crossed: Crossed, scheme: str) -> Iterator[
             part = labels[first:last]
             if all(isinstance(label, str) for label in part):
                 rows, at = crossed.probabilities[start + first : start + last], np.arange(last - first)
-                chosen = rows[at, [number[label] for label in part]]
+                # The models do not know a label whose only tokens got planted errors.
+                known = np.array([label in number for label in part])
+                chosen = np.where(known, rows[at, [number.get(label, 0) for label in part]], 0)
                 yield Dispute(
                     sentence, first, last, part, other[first:last], chosen, rows[at, ids[first:last]]
                 )

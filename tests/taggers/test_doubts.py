@@ -61,6 +61,12 @@ def test_missing_labels_and_sets_are_never_doubted():
     assert not any(one.sentence < 20 and one.stop > 2 for one in find_label_errors(X, y, folds=5))
 
 
+def test_a_label_whose_only_token_gets_a_planted_error_is_doubted():
+    X, _ = corpus(30)
+    y = [[f"N{s}-{k}" if s > 15 else "X" for k in range(len(words))] for s, words in enumerate(X)]
+    assert find_label_errors(X, y, folds=3)
+
+
 def test_planting_changes_only_the_places_that_it_names():
     _, y = corpus(60)
     wrong, places = doubts.plant_errors(y, "IOB2", share=0.2, seed=1)
