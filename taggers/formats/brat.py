@@ -134,7 +134,7 @@ def _document(name: str, text: str, ann: str | None, line: int, reading: Reading
 
 
 def _tell_unread(anns: Iterable[str], name: str) -> None:
-    """Warn once of all rows that are no spans."""
+    """Warn once of all rows that are not spans."""
     unread = sum(bool(row.strip()) and not row.startswith("T") for ann in anns for row in ann.split("\n"))
     if unread:
         warnings.warn(
