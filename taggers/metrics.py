@@ -59,13 +59,14 @@ def span_f1(y: Labels, predicted: Labels) -> float:
 
 def score_name(gold: GoldLabels, *, phrases: bool) -> str:
     """The measure that `score_ids` computes for these gold labels."""
-    return "F1" if phrases and gold.complete else "accuracy"
+    return "F1" if phrases and not gold.has_sets else "accuracy"
 
 
 def score_ids(gold: GoldLabels, ids: np.ndarray, names: Sequence[str], *, phrases: bool = False) -> float:
     """The accuracy of predicted labels, given by their positions in `names`; with `phrases`, the F1.
 
-    The F1 needs complete gold labels; without them the score is the accuracy too.
+    Tokens without a gold label are left out, as in `structsvm evaluate`. Where gold labels are sets, the
+    score is the accuracy too.
     """
     counts = counts_of_ids(gold, ids, names, phrases=phrases)
     return score_counts(counts, score_name(gold, phrases=phrases))
@@ -81,19 +82,21 @@ def counts_of_ids(
     gold: GoldLabels, ids: np.ndarray, names: Sequence[str], *, phrases: bool = False
 ) -> np.ndarray:
     """Count the gold, found and correct phrases, or tokens, of each sentence, as `score_ids` does."""
-    if gold.partial is not None:
+    name = score_name(gold, phrases=phrases)
+    if gold.partial is not None and name != "F1":
         pairs = zip(gold.partial, split_by_sentence(ids, names, gold.sentence_ptr), strict=True)
         rows = [
             [(1, 1, label in choices(one, ())) for one, label in zip(*pair, strict=True) if one is not None]
             for pair in pairs
         ]  # fmt: skip
         return np.array([np.sum(row, axis=0) if row else (0, 0, 0) for row in rows], np.int64).reshape(-1, 3)
-    number = {name: k for k, name in enumerate(dict.fromkeys([*gold.names, *names]))}
-    right = np.array([*(number[name] for name in gold.names), -1])[gold.ids]
-    found = np.array([number[name] for name in names], np.int64)[ids]
-    if score_name(gold, phrases=phrases) == "F1":
-        return phrases_by_sentence(right, found, list(number), gold.sentence_ptr)
+    number = {label: k for k, label in enumerate(dict.fromkeys([*sorted(gold.distinct()), *names]))}
+    right = gold.positions(list(number))
+    found = np.array([number[label] for label in names], np.int64)[ids]
     known = right >= 0
+    if name == "F1":
+        sentence_ptr = np.append(0, np.cumsum(known))[gold.sentence_ptr]
+        return phrases_by_sentence(right[known], found[known], list(number), sentence_ptr)
     running = np.cumsum([np.append(0, known), np.append(0, known & (right == found))], axis=1)
     return np.diff(running[:, gold.sentence_ptr], axis=1)[[0, 0, 1]].T
 

@@ -517,7 +517,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     def score(self, X: Any, y: Any) -> float:
         """The share of tokens with the right label, among those with a gold label.
 
-        For `NerTagger` and `Chunker`, it is the F1 of phrases, unless gold labels are missing or the labels
+        For `NerTagger` and `Chunker`, it is the F1 of phrases, unless gold labels are sets or the labels
         mark no phrases. `cross_val_score` and `GridSearchCV` use this score by default.
         """
         X, y, _ = as_labelled(X, y)

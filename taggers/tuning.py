@@ -223,8 +223,13 @@ class Data:
         self.n = n_sentences(self.X)
         self.width, self.triples = input_width(self.X, self.gold), self.gold.triples()
         self.phrases = detect_scheme(self.triples) != "none" and tagger.TASK not in ("pos", "morph")
-        self.progressive = self.dev is None and self.n < FEW
-        self.score_name = metrics.score_name(self.gold, phrases=self.phrases)
+        scored = self.gold if self.dev is None else self.dev[1]
+        self.score_name = metrics.score_name(scored, phrases=self.phrases)
+        # predictions before learning have no F1 where labels are missing
+        few = FEW if self.gold.complete or self.score_name != "F1" else FOLDS
+        self.progressive = self.dev is None and self.n < few
+        if self.progressive and not self.gold.complete:
+            self.score_name = "accuracy"
         self.extracted: dict[tuple[str, ...], tuple[TaggerModel, Any]] = {}
         self.C: float | None = None  # the default for ready features
         if has_ready_features(self.X):
@@ -290,7 +295,8 @@ class Data:
         _make_pass(optimizer, math.inf if first else deadline)
         if self.progressive:
             n, wrong, *phrases = optimizer.curve_[-1].looks
-            return [Counts(*map(int, phrases)).f1 if phrases and self.phrases else 1 - wrong / max(n, 1)]
+            f1 = phrases and self.score_name == "F1"
+            return [Counts(*map(int, phrases)).f1 if f1 else 1 - wrong / max(n, 1)]
         if self.dev is None:
             features, gold = data.X[held_out], _some(self.gold, held_out)
         else:
@@ -298,7 +304,8 @@ class Data:
         scores: list[float] = []
         while True:
             now = model.with_weights(optimizer)
-            scores.append(metrics.score_ids(gold, now.tag(features), now.names, phrases=self.phrases))
+            ids, by_phrase = now.tag(features), self.score_name == "F1"
+            scores.append(metrics.score_ids(gold, ids, now.names, phrases=by_phrase))
             if len(scores) == (PASSES if self.tagger.epochs is None else self.tagger.epochs):
                 return scores
             try:

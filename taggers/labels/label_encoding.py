@@ -176,6 +176,13 @@ class GoldLabels:
         """Whether every token has one known label."""
         return self.partial is None and not (self.ids < 0).any()
 
+    @property
+    def has_sets(self) -> bool:
+        """Whether a token has a set of allowed labels."""
+        return self.partial is not None and any(
+            not (one is None or isinstance(one, str)) for one in chain.from_iterable(self.partial)
+        )
+
     def distinct(self) -> set[str]:
         """The names of the labels, also of those in sets."""
         if self.partial is None:

@@ -93,7 +93,22 @@ def test_missing_labels_of_conllu_and_lists_are_the_same():
     assert found[0].codes.tolist() == found[1].codes.tolist() == [0, -1, 1, -1, 2]
     ids = np.array([0, 0, 0, 2, 2], np.int32)
     assert score_ids(gold, ids, gold.names) == score_ids(lists, ids, gold.names) == pytest.approx(2 / 3)
-    assert score_ids(gold, ids, gold.names, phrases=True) == pytest.approx(2 / 3)
+
+
+@given(sentences([*WIDE, None]), st.data())
+def test_phrases_with_gaps_are_those_of_the_labelled_tokens(y, data):
+    predicted = [[data.draw(st.sampled_from(WIDE)) for _ in labels] for labels in y]
+    gold = GoldLabels.from_lists(y)
+    coded = GoldLabels(gold.positions(WIDE), WIDE, gold.sentence_ptr)
+    ids = np.array([WIDE.index(name) for labels in predicted for name in labels], np.int32)
+    labelled = [
+        [[one for one, label in zip(row, labels, strict=True) if label is not None] for row, labels in
+         zip(rows, y, strict=True)] for rows in (y, predicted)
+    ]  # fmt: skip
+    expected = sentence_counts(*labelled, spans=True).tolist()
+    assert counts_of_ids(gold, ids, WIDE, phrases=True).tolist() == expected
+    assert counts_of_ids(coded, ids, WIDE, phrases=True).tolist() == expected
+    assert score_ids(gold, ids, WIDE, phrases=True) == evaluate(*labelled).f1
 
 
 def test_an_empty_label_is_refused():

@@ -34,14 +34,18 @@ def test_cross_validation_measures_phrases():
     assert scores.tolist() == pytest.approx(named.tolist())
 
 
-def test_other_taggers_and_labels_without_phrases_are_scored_by_accuracy():
+def test_only_complete_or_missing_labels_of_phrases_are_scored_by_f1():
     words, tags = [[t[0] for t in s] for s in X], [[t[1] for t in s] for s in X]
     for tagger in (PosTagger(epochs=1), SequenceTagger(epochs=1), NerTagger(epochs=1)):
         tagger.fit(words[:9], tags[:9])
         assert tagger.score(words, tags) == pytest.approx(token_accuracy(tags, tagger.predict(words)))
     gaps = [[None, *labels[1:]] for labels in Y]
     tagger = Chunker(epochs=1).fit(X[:5], Y[:5])
-    assert tagger.score(X, gaps) == pytest.approx(token_accuracy(gaps, tagger.predict(X)))
+    found = tagger.predict(X)
+    labelled = [[row[1:] for row in rows] for rows in (gaps, found)]
+    assert tagger.score(X, gaps) == pytest.approx(span_f1(*labelled))
+    sets = [[{"O", "B-NP"}, *labels[1:]] for labels in Y]
+    assert tagger.score(X, sets) == pytest.approx(token_accuracy(sets, found))
 
 
 def test_fitting_the_bias_returns_the_tagger_and_shows_the_bias():

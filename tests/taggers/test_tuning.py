@@ -56,6 +56,28 @@ def test_only_options_that_are_not_set_are_searched():
     assert found.score_name == "accuracy"
 
 
+@pytest.mark.parametrize(
+    ("label", "name"), [(None, "F1"), (frozenset({"O", "B-NP"}), "accuracy")], ids=["gap", "set"]
+)
+def test_a_missing_label_does_not_change_the_measure_but_a_set_does(label, name):
+    y_dev = [list(labels) for labels in Y_DEV]
+    y_dev[0][0] = label
+    tuning = find_options(Chunker(**SMALL), X, Y, trials=1, X_dev=X_DEV, y_dev=y_dev)
+    assert tuning.score_name == name
+    tagger = Chunker(**SMALL, epochs=2).fit(X, Y, X_dev=X_DEV, y_dev=y_dev)
+    assert max(tagger.dev_scores_) == tagger.score(X_DEV, y_dev)
+    held_out = tagger.held_out(X_DEV, y_dev).encode(tagger.model_)
+    assert held_out.name == name
+
+
+@pytest.mark.parametrize(("n", "name"), [(1, "accuracy"), (60, "F1")])
+def test_folds_with_gaps_are_compared_by_phrases(n, name):
+    gaps = [[None, *labels[1:]] for labels in Y[:n]]
+    tuning = find_options(Chunker(**SMALL), X[:n], gaps, trials=1)
+    assert tuning.score_name == name
+    assert ("epochs" in tuning.options) == (name == "F1")
+
+
 @pytest.mark.parametrize("n", [60, FEW + 4])
 def test_tuning_needs_no_held_out_data(n):
     tuning = tune(Chunker(**SMALL, inference="greedy"), *chunk_data(n), trials=2)
