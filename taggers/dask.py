@@ -11,7 +11,7 @@ from distributed import Client, get_client
 from structsvm.integrations.dask import check_workers, gathered
 from taggers.commands.tagging import tag as tag_file
 from taggers.features.extract import as_columns
-from taggers.labels.files import read_alike
+from taggers.labels.files import read_held_out
 from taggers.labels.label_encoding import split_by_sentence
 from taggers.model import TaggerModel
 from taggers.sources.cluster import ClusterSource, on_worker
@@ -41,7 +41,7 @@ def train(
     if dev is None:
         return tagger.fit_source(source)
     facts = source.survey(tagger.TASK)
-    held_out = read_alike(dev, facts.columns, facts.name, reading.get("encoding", "utf-8"))
+    held_out = read_held_out(dev, facts.columns, facts.name, reading.get("encoding", "utf-8"))
     return tagger.fit_source(source, *held_out)
 
 

@@ -32,7 +32,7 @@ from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
 from taggers.formats.files import Opened, open_columns
 from taggers.labels import schemes
-from taggers.labels.checks import check_gold, mark_phrases, warn_of_gold, warn_of_unknown
+from taggers.labels.checks import check_gold, check_spans, mark_phrases, warn_of_gold, warn_of_unknown
 from taggers.metrics import Reliability, reliability
 from taggers.model import TaggerModel
 from taggers.pipeline import Pipeline, open_model
@@ -147,6 +147,7 @@ def _read_labelled(
 def _predict(model: TaggerModel, columns: Columns, **options: Any) -> list[list[str]]:
     """Return the model's labels for a labelled file; `options` are those of `TaggerModel.tag`."""
     gold, names = gold_labels(model, columns), gold_names(model, columns)
+    check_spans(columns, set(chain.from_iterable(gold)))
     check_gold(gold, names, columns)
     ids, ptr = model.tag(columns, **options).tolist(), columns.sentence_ptr.tolist()
     warn_of_gold(gold, names, model.labels.outer, columns.name, "the model's")

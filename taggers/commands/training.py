@@ -30,7 +30,7 @@ from taggers.labels.checks import (
     warn_of_typos,
     warn_of_unknown,
 )
-from taggers.labels.files import Labelled, joined, paths_of, read_alike, read_files
+from taggers.labels.files import Labelled, joined, paths_of, read_files, read_held_out
 from taggers.labels.label_encoding import GoldLabels
 from taggers.metrics import score_ids
 from taggers.model import TaggerModel
@@ -80,7 +80,7 @@ def train(
         parts = _renamed(parts, task)
         facts = source.survey(task)
         held_out: list[Any] = (
-            [] if to.dev is None else [*read_alike(to.dev, facts.columns, facts.name, encoding)]
+            [] if to.dev is None else [*read_held_out(to.dev, facts.columns, facts.name, encoding)]
         )
         if isinstance(source, MemorySource):
             check_ready(source.X, options)

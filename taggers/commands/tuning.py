@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from structsvm.validation import MOST, check_positive
 from taggers.commands.training import check_ready, check_saving, new_tagger, train
-from taggers.labels.files import joined, paths_of, read_alike, read_files
+from taggers.labels.files import joined, paths_of, read_files, read_held_out
 from taggers.options import OPTIONS
 from taggers.tagger import TASKS
 from taggers.tuning import Trial, Tuning, find_options
@@ -58,7 +58,9 @@ def tune(
     data = joined(read_files(files, **reading, labels=[label]))
     check_ready(data.columns, options)
     X_dev, y_dev = (
-        (None, None) if dev is None else read_alike(dev, data.file_columns(task), data.columns.name, encoding)
+        (None, None)
+        if dev is None
+        else read_held_out(dev, data.file_columns(task), data.columns.name, encoding)
     )
     tuning = find_options(
         tagger, *data, budget=None if budget is None else seconds(budget), trials=trials, X_dev=X_dev,

@@ -51,6 +51,7 @@ class Record:
     text, sentences: the text, and its tokens with their offsets. values: the labels by field, for all tokens
     in a row. name, line: where it comes from. raw: what else the file says about it, kept when labels are
     written back. scores: a number for each predicted label. scheme: that of the labels, if it is known.
+    unfit: the number of spans that do not fit the tokens.
     """
 
     text: str
@@ -62,6 +63,7 @@ class Record:
     scores: list[float] | None = None
     predicted: bool = False
     scheme: str = ""
+    unfit: int = 0
 
     @property
     def tokens(self) -> list[Token]:
@@ -169,6 +171,7 @@ class Reading:
                 inside.update(range(first + 1, last))
             else:
                 overlaps = span.label and not free
+                record.unfit += not overlaps
                 (misfits.overlapping if overlaps else misfits.cut).append((record.line, piece[:40]))
                 for at in range(first, last):
                     values[at] = None if span.label or not taken[at] else values[at]

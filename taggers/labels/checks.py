@@ -11,7 +11,7 @@ import numpy as np
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
 from taggers.labels import schemes
-from taggers.labels.label_encoding import GoldLabels
+from taggers.labels.label_encoding import MISSING, GoldLabels
 
 UPOS = frozenset((
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT",
@@ -95,6 +95,16 @@ def _nearly(one: str, two: str) -> bool:
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[1::-1] and a[2:] == b[2:])
 
 
+def check_spans(columns: Columns, labels: Collection[str]) -> None:
+    """Reject documents that have spans, but no phrase among their labels, as no span fits the tokens."""
+    unfit = [record.line for record in columns.origin or () if record.unfit]
+    if unfit and not set(labels) - {schemes.OUTSIDE, MISSING}:
+        raise DataError(
+            "no phrase is left, as the spans do not fit the tokens; check their offsets: the first character "
+            "is 0, and the end is the offset after the last one", columns.name, unfit[0],
+        )  # fmt: skip
+
+
 def check_scheme(columns: Columns, gold: GoldLabels, outer: str) -> None:
     """Reject labels that the scheme of a model does not have."""
     for number, name in enumerate(gold.names):
@@ -140,8 +150,9 @@ def check_gold(gold: Sequence[Sequence[str]], names: Sequence[str], columns: Col
     if not seen or schemes.alike(seen, known):
         return
     column = columns.format.column_name(columns.wanted[-1])
+    only = _some(known) or f"only {schemes.OUTSIDE}"
     raise DataError(
-        f"column {column} has the labels {_some(seen)}, but the model has {_some(known)}; choose the column "
+        f"column {column} has the labels {_some(seen)}, but the model has {only}; choose the column "
         "of the gold labels with --column, or use a model trained on such labels",
         columns.name,
     )

@@ -20,6 +20,7 @@ from taggers.formats.csv import TableFormat
 from taggers.formats.files import CHUNK, Opened, open_columns
 from taggers.formats.records import RecordFormat
 from taggers.formats.registry import FORMATS
+from taggers.labels.checks import check_spans
 from taggers.labels.label_encoding import GoldLabels
 
 
@@ -75,6 +76,9 @@ def paths_of(paths: str | Path | Sequence[str | Path]) -> list[str | Path]:
 
 def joined(files: Sequence[Labelled]) -> Labelled:
     """Join labelled files. Each begins a new document if one of them marks documents."""
+    names = {name for one in files for name in one.gold.distinct()}
+    for one in files:
+        check_spans(one.columns, names)
     if len(files) == 1:
         return files[0]
     columns = Columns.joined([one.columns for one in files])
@@ -145,10 +149,17 @@ def _chosen(
     return [*(opened.inputs(gold[0]) if inputs is None else map(opened.column, inputs)), *gold]
 
 
+def read_held_out(path: str | Path, like: FileColumns, name: str, encoding: str = "utf-8") -> Labelled:
+    """Read held-out data with the columns of the training file, see `read_alike`."""
+    held_out = read_alike(path, like, name, encoding)
+    check_spans(held_out.columns, held_out.gold.distinct())
+    return held_out
+
+
 def read_alike(
     path: str | Path, like: FileColumns, name: str, encoding: str = "utf-8", *, sets: bool = False
 ) -> Labelled:
-    """Read held-out or more training data, which must have the columns of the training file.
+    """Read more labelled data, which must have the columns of the training file.
 
     Parameters
     ----------

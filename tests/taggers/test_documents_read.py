@@ -191,6 +191,29 @@ def test_spans_that_fit_no_tokens_are_counted_with_their_lines(tmp_path):
     assert y[3] == ["B-X", None, None, "O"]
 
 
+def test_documents_without_a_span_that_fits_are_refused(tmp_path):
+    text = "Ann met Bo in Rome."
+    good = [{"text": text, "label": [[0, 3, "PER"], [8, 10, "PER"]]}] * 3
+    shifted = [{"text": text, "label": [[1, 4, "PER"], [9, 11, "PER"]]}] * 3
+    (tmp_path / "good.jsonl").write_bytes(lines(*good))
+    (tmp_path / "bad.jsonl").write_bytes(lines({"text": "Yes.", "label": []}, *shifted))
+    assert run("train", "ner", "good.jsonl", "-q", "-o", "good.ssvm", cwd=tmp_path).returncode == 0
+    for command in (
+        ("train", "ner", "bad.jsonl", "-o", "m.ssvm"),
+        ("train", "ner", "good.jsonl", "--dev", "bad.jsonl", "-o", "m.ssvm"),
+        ("tune", "ner", "good.jsonl", "--dev", "bad.jsonl", "--trials", "1", "-o", "m.ssvm"),
+        ("evaluate", "good.ssvm", "bad.jsonl"),
+    ):
+        done = run(*command, cwd=tmp_path)
+        refused(done, 1, "bad.jsonl:2: no phrase is left, as the spans do not fit the tokens")
+    assert not (tmp_path / "m.ssvm").exists()
+    assert run("train", "ner", "good.jsonl", "bad.jsonl", "-q", "-o", "m.ssvm", cwd=tmp_path).returncode == 0
+    (tmp_path / "none.jsonl").write_bytes(lines({"text": text, "label": []}))
+    assert run("train", "ner", "none.jsonl", "-q", "-o", "none.ssvm", cwd=tmp_path).returncode == 0
+    done = run("evaluate", "none.ssvm", "good.jsonl", cwd=tmp_path)
+    refused(done, 1, "column label has the labels B-PER, but the model has only O; choose")
+
+
 def test_a_span_over_two_sentences_joins_them(tmp_path):
     (tmp_path / "f.jsonl").write_bytes(lines({"text": "See Dr. No? Yes. Go.", "spans": [[4, 15, "FILM"]]}))
     assert read_sentences(tmp_path / "f.jsonl") == (
