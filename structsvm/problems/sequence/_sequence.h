@@ -163,25 +163,59 @@ static void score_sentence(float *lattice, const structsvm_rows *weights, const 
     if (scores[turn] != NULL) structsvm_add(scores[turn], &blocks[turn], weights, values != NULL);
 }
 
-/* next[y] = max_p previous[p] + transitions[p, y], back[y] the first p that reaches it. */
-STRUCTSVM_CLONES static void viterbi_step(float *restrict next, int32_t *restrict back, const float *restrict previous,
-                                          const float *restrict transitions, ptrdiff_t n_labels, ptrdiff_t stride) {
-    ptrdiff_t width = stride & ~(ptrdiff_t)(STRUCTSVM_LANES - 1);
-    for (ptrdiff_t y = 0; y < width; y++) {
-        next[y] = previous[0] + transitions[y];
-        back[y] = 0;
+/* next[y] = max_p previous[p] + transitions[p, y], back[y] the first p that reaches it, for PACKS packs of labels, whose best
+   scores stay in registers. The compiler leaves them in memory unless the packs are as long as its registers. */
+#if defined(__GNUC__)
+#define STRUCTSVM_VITERBI(name, bytes, PACKS)                                                                           \
+    STRUCTSVM_INLINE void name(float *restrict next, int32_t *restrict back, const float *restrict previous,            \
+                               const float *restrict transitions, ptrdiff_t n_labels, ptrdiff_t stride) {               \
+        typedef float scores __attribute__((vector_size(bytes), aligned(4)));                                           \
+        typedef int32_t labels __attribute__((vector_size(bytes), aligned(4)));                                         \
+        scores best[PACKS];                                                                                             \
+        labels from[PACKS];                                                                                             \
+        for (int j = 0; j < PACKS; j++) best[j] = previous[0] + ((const scores *)transitions)[j], from[j] = (labels){0}; \
+        for (ptrdiff_t p = 1; p < n_labels; p++)                                                                        \
+            for (int j = 0; j < PACKS; j++) {                                                                           \
+                scores score = previous[p] + ((const scores *)(transitions + p * stride))[j];                           \
+                labels better = score > best[j];                                                                        \
+                best[j] = (scores)((better & (labels)score) | (~better & (labels)best[j]));                             \
+                from[j] = (better & ((int32_t)p - (labels){0})) | (~better & from[j]);                                  \
+            }                                                                                                           \
+        for (int j = 0; j < PACKS; j++) ((scores *)next)[j] = best[j], ((labels *)back)[j] = from[j];                   \
     }
-    for (ptrdiff_t p = 1; p < n_labels; p++) {
-        const float base = previous[p];
-        const float *row = transitions + p * stride;
-        const int32_t from = (int32_t)p;
-        for (ptrdiff_t y = 0; y < width; y++) {
-            float score = base + row[y];
-            int32_t better = score > next[y];
-            next[y] = better ? score : next[y];
-            back[y] = better ? from : back[y];
+
+/* A step for all labels, 32, 16 and 8 at a time. */
+#define STRUCTSVM_VITERBI_STEP(name, attributes, bytes)                                                                 \
+    STRUCTSVM_VITERBI(name##_32, bytes, 128 / bytes)                                                                    \
+    STRUCTSVM_VITERBI(name##_16, bytes, 64 / bytes)                                                                     \
+    STRUCTSVM_VITERBI(name##_8, bytes, 32 / bytes)                                                                      \
+    attributes static void name(float *restrict next, int32_t *restrict back, const float *restrict previous,           \
+                                const float *restrict transitions, ptrdiff_t n_labels, ptrdiff_t stride) {              \
+        ptrdiff_t y = 0;                                                                                                \
+        for (; y + 32 <= stride; y += 32) name##_32(next + y, back + y, previous, transitions + y, n_labels, stride);   \
+        for (; y + 16 <= stride; y += 16) name##_16(next + y, back + y, previous, transitions + y, n_labels, stride);   \
+        for (; y < stride; y += 8) name##_8(next + y, back + y, previous, transitions + y, n_labels, stride);           \
+    }
+
+STRUCTSVM_VITERBI_STEP(viterbi_step_short, , 16)
+#if defined(__x86_64__)
+STRUCTSVM_VITERBI_STEP(viterbi_step_long, __attribute__((target("avx2"))), 32)
+#define viterbi_step (__builtin_cpu_supports("avx2") ? viterbi_step_long : viterbi_step_short)
+#else
+#define viterbi_step viterbi_step_short
+#endif
+#else
+static void viterbi_step(float *next, int32_t *back, const float *previous, const float *transitions, ptrdiff_t n_labels,
+                         ptrdiff_t stride) {
+    for (ptrdiff_t p = 0; p < n_labels; p++)
+        for (ptrdiff_t y = 0; y < stride; y++) {
+            float score = previous[p] + transitions[p * stride + y];
+            if (p == 0 || score > next[y]) {
+                next[y] = score;
+                back[y] = (int32_t)p;
+            }
         }
-    }
 }
+#endif
 
 #endif
