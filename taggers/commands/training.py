@@ -79,6 +79,8 @@ def train(
         source, parts = found
         parts = _renamed(parts, task)
         facts = source.survey(task)
+        for bare, typed in sorted(facts.usual.items())[:1]:
+            warnings.warn(f"{facts.name}: labels such as {bare} are read as {typed}", stacklevel=2)
         held_out: list[Any] = (
             [] if to.dev is None else [*read_held_out(to.dev, facts.columns, facts.name, encoding)]
         )

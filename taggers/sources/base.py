@@ -11,10 +11,11 @@ from structsvm.files import SparseRows
 from structsvm.training import Learner, Pass, Report
 from taggers.features.space import FeatureSpace
 from taggers.formats.base import FileColumns
-from taggers.labels.label_encoding import inner_labels
+from taggers.labels import schemes
 from taggers.labels.schemes import Triple
 from taggers.model import TaggerModel
 from taggers.online import Fitted
+from taggers.options import PHRASE_TASKS
 
 Settings = Mapping[str, Any]
 Sentences = Any  # as `SequenceTagger.fit` takes them
@@ -26,21 +27,27 @@ L = TypeVar("L", bound=Learner)
 class Facts:
     """Facts about the data of a training that a new model needs.
 
-    width: the number of input columns. triples: how often each label occurs between which neighbours. labels:
-    their names, sorted. columns: the format and columns of the file, for `TaggerModel.files`.
+    width: the number of input columns. triples: how often each label occurs between which neighbours.
+    columns: the format and columns of the file, for `TaggerModel.files`. usual: other names for labels of
+    the file, see `schemes.typed`; the triples have them.
     """
 
     width: int
     triples: Counter[Triple]
     sentences: int
     tokens: int
-    labels: list[str] = field(default_factory=list)
     columns: FileColumns = field(default_factory=FileColumns)
     name: str = ""
+    usual: dict[str, str] = field(default_factory=dict)
 
     def of(self, task: str) -> Facts:
         """The same data, to be used for this task."""
-        return replace(self, columns=FileColumns(**{**self.columns, "task": task}))
+        usual = schemes.typed({label for _, label, _ in self.triples}) if task in PHRASE_TASKS else {}
+        triples: Counter[Triple] = Counter()
+        for (before, label, after), count in self.triples.items():
+            triples[usual.get(before, before), usual.get(label, label), usual.get(after, after)] += count
+        columns = FileColumns(**{**self.columns, "task": task})
+        return replace(self, triples=triples, columns=columns, usual=usual)
 
 
 class Source(Generic[Data, L]):
@@ -106,6 +113,7 @@ def check_columns_suffice(model: TaggerModel, where: str) -> None:
 
 
 def learn_labels(model: TaggerModel, facts: Facts) -> None:
-    """Give a new model all labels of the data, in an order that does not depend on that of the sentences."""
+    """Give a new model the labels of the data, in an order that does not depend on that of the sentences."""
     space = model.labels
-    model.labels = space.with_labels(sorted(inner_labels(facts.labels, space.outer, space.inner)))
+    found = {schemes.convert(triple, space.outer, space.inner)[1] for triple in facts.triples}
+    model.labels = space.with_labels(sorted(found))

@@ -21,7 +21,7 @@ from distributed import Client, Future, get_worker
 
 from structsvm.files import DataError, SparseRows
 from structsvm.integrations.dask import DaskLaRank, check_workers, gathered
-from structsvm.problems.sequence import SequenceLabels
+from structsvm.problems.sequence import SequenceLabels, Sequences
 from structsvm.training import Pass, Report
 from taggers.features.extract import KeyTable, concatenate, encode
 from taggers.features.feature_names import feature_names
@@ -94,7 +94,7 @@ class ClusterSource(Source[Future, DaskLaRank]):
             self._facts = Facts(
                 each[0]["width"], sum((one["triples"] for one in each), Counter()),
                 sum(one["sentences"] for one in each), sum(one["tokens"] for one in each),
-                sorted({name for one in each for name in one["names"]}), each[0]["columns"], each[0]["file"],
+                each[0]["columns"], each[0]["file"],
             )  # fmt: skip
         return self._facts.of(task)
 
@@ -114,7 +114,7 @@ class ClusterSource(Source[Future, DaskLaRank]):
             model.space.names = [next(filter(None, names), None) for names in zip(*each, strict=True)]
         workers = self._workers
         return [  # where the shards of `DaskLaRank` will be
-            self._submit(encode_share, share, model, workers=[workers[k % len(workers)]])
+            self._submit(encode_share, share, model, facts.usual, workers=[workers[k % len(workers)]])
             for k, share in enumerate(shares)
         ]
 
@@ -277,11 +277,13 @@ def name_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> lis
     return names
 
 
-def encode_share(read: Iterable[Columns], share: Share, model: TaggerModel) -> Any:
+def encode_share(
+    read: Iterable[Columns], share: Share, model: TaggerModel, usual: dict[str, str]
+) -> tuple[Sequences, SequenceLabels]:
     """X and y of the share, encoded with the features and labels of the model."""
     X, codes = [], []
     for columns in map(share.of, read):
-        gold = GoldLabels.from_column(columns, columns.width - 1)
+        gold = GoldLabels.from_column(columns, columns.width - 1).renamed(usual)
         labels = gold.encode(Labels(list(model.labels)), model.labels.outer, model.labels.inner)
         if labels.sets:
             raise DataError("has tokens without a label; a cluster needs complete labels", columns.name)

@@ -95,7 +95,6 @@ class DiskSource(Source[Slice, "DiskLaRank"]):
 
     def _survey(self) -> Facts:
         triples: Counter[Any] = Counter()
-        names: set[str] = set()
         sentences = tokens = 0
         alike = FileColumns()
         for part in self._parts():
@@ -106,18 +105,15 @@ class DiskSource(Source[Slice, "DiskLaRank"]):
             if columns.format.ready or not gold.complete:
                 raise DataError("--memory needs columns of words with complete labels", columns.name)
             triples += gold.triples()
-            names.update(gold.names)
             sentences += columns.n_sentences
             tokens += columns.n_tokens
-        return Facts(
-            part.place, triples, sentences, tokens, sorted(names), alike, columns.name
-        )  # fmt: skip
+        return Facts(part.place, triples, sentences, tokens, alike, columns.name)
 
     def datasets(self, model: TaggerModel, facts: Facts, settings: Settings) -> Iterator[Slice]:
         check_columns_suffice(model, "--memory")
         learn_labels(model, facts)
         self._folder = tempfile.TemporaryDirectory(prefix="structsvm-")
-        parts = self._extract(model, Path(self._folder.name))
+        parts = self._extract(model, Path(self._folder.name), facts.usual)
         model.space.table = KeyTable(_frequent(parts, settings["cutoff"]))
         if settings["keep_names"]:
             for columns, _ in self._parts():
@@ -151,7 +147,7 @@ class DiskSource(Source[Slice, "DiskLaRank"]):
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _extract(self, model: TaggerModel, folder: Path) -> list[Path]:
+    def _extract(self, model: TaggerModel, folder: Path, usual: dict[str, str]) -> list[Path]:
         """Save each part of the file with its own numbering of features, and count each feature."""
         self._n_rows, words = 0, KeyTable()
         parts: list[Path] = []
@@ -160,7 +156,7 @@ class DiskSource(Source[Slice, "DiskLaRank"]):
         for columns, gold in self._parts():
             table = KeyTable()
             X = encode(columns, model.space.extractor, table, grow=True)
-            codes = gold.encode(labels, model.labels.outer, model.labels.inner).codes
+            codes = gold.renamed(usual).encode(labels, model.labels.outer, model.labels.inner).codes
             counts = np.zeros(len(table), np.int64)
             count_rows(counts, X.rows)
             order = np.argsort(table.keys)

@@ -1,6 +1,7 @@
 """Every option works the same for data in memory, on disk and on a cluster, or the table refuses it."""
 
 import math
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from structsvm.options import SOURCES
 from taggers import Chunker
 from taggers.commands import train
 from taggers.labels.files import read_labelled
+from taggers.model import TaggerModel
 from taggers.options import TaggerOptions, TrainOptions
 from taggers.sources.disk import DiskSource
 from taggers.sources.memory import MemorySource
@@ -133,6 +135,11 @@ def test_an_option_has_the_same_effect_from_every_source_or_is_refused(sources, 
 
 
 @pytest.mark.parametrize("kind", SOURCES)
+def test_a_model_has_the_labels_of_its_data_from_every_source(sources, kind):
+    assert sorted(fitted(sources, kind).model_.labels) == sorted(fitted(sources, "memory").model_.labels)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
 def test_held_out_data_stop_training_in_time_from_every_source(sources, kind):
     tagger = fitted(sources, kind, *sources["held_out"], epochs=9, patience=0)
     assert len(tagger.dev_scores_) == tagger.model_.report["epochs"] == 1
@@ -166,6 +173,56 @@ def test_an_interrupted_training_keeps_what_it_has_learned_from_every_source(sou
     with pytest.raises(KeyboardInterrupt):
         tagger.fit_source(sources[kind])
     assert tagger.score(*sources["held_out"]) > 0.5
+
+
+# For each option of the command `train` that works for every source: a value, and what the model then shows.
+TRAINED = {
+    "dev": ("train.txt", lambda model: model.report["dev_score"] == "F1"),
+    "dtype": ("int8", lambda model: len(np.unique(model.weights.dense(len(model.labels)))) < 256),
+    "prune": (1e9, lambda model: len(model.space) == 0),
+    "calibrate": (True, lambda model: model.probable),
+    "fit_bias": (True, lambda model: model.bias == {"O": 0.5}),
+}
+PLACES = {"memory": {}, "disk": {"memory": "4G"}, "cluster": {"cluster": "local:1"}}
+
+
+@pytest.fixture
+def command(sources, monkeypatch):
+    """`train` of a task on a file, from a source; it returns the model."""
+    client = nullcontext(sources["cluster"].client)
+    monkeypatch.setattr("structsvm.integrations.dask.connected", lambda address: client)
+    monkeypatch.setattr("taggers.tagger.BIASES", (0.5,))
+    model = sources["folder"] / "command.ssvm"
+
+    def trained(task, file, kind, **options):
+        given = {k: sources["folder"] / v if k == "dev" else v for k, v in options.items()}
+        train(task, file, model, **PLACES[kind], **given)
+        return TaggerModel.load(model)
+
+    return trained
+
+
+def test_the_walk_knows_every_option_of_the_command():
+    everywhere = {name for name, one in TrainOptions.OPTIONS.items() if len(one.sources) == len(SOURCES)}
+    assert everywhere - TRAINED.keys() == {"cluster", "memory", "checkpoint"}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.filterwarnings("ignore")
+def test_an_option_of_the_command_has_the_same_effect_from_every_source(sources, command, name, kind):
+    value, effect = TRAINED[name]
+    needed = {other: TRAINED[other][0] for other in TrainOptions.OPTIONS[name].needs}
+    assert effect(command("chunk", sources["folder"] / "train.txt", kind, **BASE, **{name: value}, **needed))
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_labels_that_are_only_types_mark_phrases_from_every_source(sources, command, kind):
+    file = sources["folder"] / "types.txt"
+    file.write_text("Anna PER\nsleeps O\n\nin O\nTurin LOC\nBonn LOC\n\n" * 3)
+    with pytest.warns(UserWarning, match=r"types\.txt.*: labels such as \w+ are read as I-"):
+        model = command("ner", file, kind)
+    assert sorted(model.names) == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
 @pytest.mark.parametrize("place", [{"memory": "1G"}, {"cluster": "local:1"}], ids=str)
