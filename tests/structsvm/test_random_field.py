@@ -208,15 +208,18 @@ def test_other_structures_are_refused(problem):
         RandomField(problem).fit(*data)
 
 
-def test_marginals_of_the_decoder_belong_to_the_likelihood():
+@pytest.mark.parametrize(("factor", "temperature"), [(1, 1.0), (1, 0.3), (100, 7.0), (10_000, 1.0)])
+def test_marginals_of_the_decoder_belong_to_the_likelihood(factor, temperature):
     X, y = learnable(3)
     problem = SequenceProblem(L, barred=BARRED)
     field = RandomField(problem, epochs=3)
     with pytest.warns(UserWarning, match="not learned"):
         field.fit(X, y)
-    rows = field.weight_rows(problem.history + N_ROWS, problem.stride, L)
-    found = Decoder(problem, rows).marginals(X)
-    x, w = next(dense(X)), field.weights_.astype(np.float32)
+    weights = np.zeros((problem.history + N_ROWS, problem.stride), np.float32)
+    weights.reshape(-1)[: len(field.weights_)] = field.weights_
+    weights = weights if factor == 1 else np.rint(weights * factor)  # so that float32 adds without errors
+    found = Decoder(problem, weights).marginals(X, temperature)
+    x, w = next(dense(X)), weights.reshape(-1).astype(float) / temperature
     shares = np.zeros((len(x), L))
     scores = {p: sum(w[a] * v for a, v in problem.joint_feature(x, p).items()) for p in problem.candidates(x)}
     top = np.logaddexp.reduce([*scores.values()])
@@ -224,3 +227,11 @@ def test_marginals_of_the_decoder_belong_to_the_likelihood():
         for t, label in enumerate(path):
             shares[t, label] += np.exp(score - top)
     np.testing.assert_allclose(found[: len(x)], shares, atol=1e-5)
+
+
+def test_marginals_survive_transitions_whose_exponentials_underflow():
+    problem = SequenceProblem(2)
+    weights = np.zeros((problem.history + 2, problem.stride), np.float32)
+    weights[:2, 1], weights[-2, 0], weights[-1, 1] = -2000, 1000, 5000
+    X = Sequences(np.array([0, 1], np.int32), np.array([0, 1, 2]), np.array([0, 2]))
+    np.testing.assert_allclose(Decoder(problem, weights).marginals(X), np.eye(2), atol=1e-6)

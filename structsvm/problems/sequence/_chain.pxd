@@ -1,4 +1,10 @@
 # cython: language_level=3
+cdef extern from "structsvm/problems/sequence/_forward.h" nogil:
+    double forward_step(
+        double* next, const double* previous, const double* table, const double* weight,
+        Py_ssize_t n_labels, Py_ssize_t stride)
+
+
 cdef class Chain:
     cdef readonly Py_ssize_t n_labels
     cdef Py_ssize_t stride, room    # labels, padded; tokens

@@ -8,9 +8,6 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memset
 
 cdef extern from "structsvm/problems/sequence/_forward.h" nogil:
-    double forward_step(
-        double* next, const double* previous, const double* table, const double* weight,
-        Py_ssize_t n_labels, Py_ssize_t stride)
     void add_pairs(
         double* pairs, const double* previous, const double* after, Py_ssize_t n_labels, Py_ssize_t stride)
 

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
+from structsvm.problems.sequence._chain cimport forward_step
 from structsvm.problems.sequence._oracles cimport (
     Cell, Rows, Span, pause, poll, score_sentence, tokens_per_poll, viterbi_step)
 from structsvm.problems.sequence._parts cimport Parts, Tree, add_nodes_float
@@ -17,6 +18,7 @@ import numpy as np
 from structsvm.files.sparse_weights import SparseRows
 
 cdef float FORBIDDEN = -1e30
+cdef double TINY = 1e-250   # a smaller sum of exponentials may have lost some of them
 MOST_EXTENDED = 1 << 20     # extended paths that `n_best` compares at a time
 WIDE = 0.125    # rows with weights for a greater share of the labels are added eight labels at a time
 SPAN = np.dtype([("start", np.uint32), ("count", np.int32)])
@@ -33,6 +35,10 @@ cdef struct Scratch:
     uint8_t* single         # tokens: whether the set has only one label
     const int32_t* ids      # tokens x kinds: the bigrams of the sentence, or NULL
     const int32_t* rows_of  # numbers x (n_labels + 1): their rows
+    const double* steps     # from `exponentials`, or NULL
+    double highest          # the number subtracted there
+    double* sums            # stride x 2: of exponentials, and their summands
+    double missing          # see `mix`
 
 
 cdef class Decoder:
@@ -192,10 +198,16 @@ cdef class Decoder:
         cdef const int32_t* row = &rows[0] if rows.shape[0] else NULL
         cdef const float* value = &values[0] if values is not None and values.shape[0] else NULL
         cdef const int32_t[:, ::1] ids = None, rows_of = None
+        cdef const double[:, ::1] steps = None
         cdef Scratch scratch
         if longest == 0:
             return 0
+        if probable is not None and not self.greedy and X.bigrams is None:
+            steps = self.exponentials(scale)
         self.allocate(&scratch, longest)
+        if steps is not None:
+            scratch.steps = &steps[0, 0]
+            scratch.highest = scale * float(np.max(self.history[:self.n_labels, :self.n_labels]))
         if X.bigrams is not None:
             ids, rows_of = X.bigrams.ids, X.bigrams.rows
             scratch.rows_of = &rows_of[0, 0] if rows_of.shape[0] else NULL
@@ -221,6 +233,15 @@ cdef class Decoder:
             release(&scratch)
         return 0
 
+    cdef exponentials(self, double scale):
+        """exp(transition * scale - the highest one), the same transposed, and a row of ones."""
+        n = self.n_labels
+        steps = np.zeros((2 * n + 1, self.stride))
+        moves = np.asarray(self.history, np.float64)[:n, :n] * scale
+        steps[:n, :n] = np.exp(moves - moves.max())
+        steps[n:2 * n, :n], steps[2 * n] = steps[:n, :n].T, 1
+        return steps
+
     cdef int sum_products(self, Scratch* scratch, Py_ssize_t n, double scale) except -1 nogil:
         """Replace `lattice` by the log of the sum of exp(score * scale) of all paths with each label."""
         cdef Py_ssize_t t, y, stride = self.stride
@@ -241,9 +262,11 @@ cdef class Decoder:
             if t % part == 0:
                 poll()
             step = self.transitions(scratch, t)
+            if scratch.steps != NULL:
+                self.mix(scratch, best + (t - 1) * stride, NULL, 0, scale)
             for y in range(self.n_labels):
                 best[t * stride + y] = <float>(
-                    log_sum(best + (t - 1) * stride, step + y, stride, NULL, self.n_labels, scale)
+                    self.sum_of(scratch, y, best + (t - 1) * stride, step + y, stride, NULL, scale)
                     + scratch.lattice[t * stride + y] * scale)
             recentre(best + t * stride, self.n_labels)
         for t in range(n - 1, -1, -1):
@@ -251,14 +274,45 @@ cdef class Decoder:
                 poll()
             if t:                                       # `before`: what follows each label of token t - 1
                 step = self.transitions(scratch, t)
+                if scratch.steps != NULL:
+                    self.mix(scratch, after, scratch.lattice + t * stride, 1, scale)
                 for y in range(self.n_labels):
-                    before[y] = <float>log_sum(
-                        after, step + y * stride, 1, scratch.lattice + t * stride, self.n_labels, scale)
+                    before[y] = <float>self.sum_of(
+                        scratch, y, after, step + y * stride, 1, scratch.lattice + t * stride, scale)
                 recentre(before, self.n_labels)
             for y in range(self.n_labels):
                 scratch.lattice[t * stride + y] = best[t * stride + y] + after[y]
             after, before = before, after
         return 0
+
+    cdef void mix(
+        self, Scratch* scratch, const float* logs, const float* scores, Py_ssize_t backward, double scale
+    ) noexcept nogil:
+        """Fill `sums`: for each label y, the sum over k of exp(logs[k] + scores[k] * scale) * steps[k, y].
+
+        They lack the factor exp(`missing`).
+        """
+        cdef Py_ssize_t k, n = self.n_labels
+        cdef double* weights = scratch.sums + self.stride
+        cdef double top = -INFINITY
+        for k in range(n):
+            weights[k] = logs[k] + (0 if scores == NULL else scores[k]) * scale
+            top = max(top, weights[k])
+        for k in range(n):
+            weights[k] = exp(weights[k] - top)
+        forward_step(
+            scratch.sums, weights, scratch.steps + backward * n * self.stride,
+            scratch.steps + 2 * n * self.stride, n, self.stride)
+        scratch.missing = top + scratch.highest
+
+    cdef double sum_of(
+        self, Scratch* scratch, Py_ssize_t y, const float* logs, const float* step, Py_ssize_t stride,
+        const float* scores, double scale
+    ) noexcept nogil:
+        """The same as `log_sum`, if possible from the `sums`."""
+        if scratch.steps != NULL and scratch.sums[y] > TINY:
+            return scratch.missing + log(scratch.sums[y])
+        return log_sum(logs, step, stride, scores, self.n_labels, scale)
 
     cdef int normalise(self, Scratch* scratch, Py_ssize_t n, double scale, float* out) except -1 nogil:
         """Turn the logarithms in `lattice` into probabilities."""
@@ -304,8 +358,11 @@ cdef class Decoder:
             scratch.sets = <int32_t*>malloc(n * sizeof(int32_t))
             scratch.single = <uint8_t*>malloc(n)
         scratch.ids = scratch.rows_of = NULL
+        scratch.steps = NULL
+        scratch.sums = <double*>malloc(2 * self.stride * sizeof(double))
         if (scratch.lattice == NULL or scratch.best == NULL or scratch.after == NULL or scratch.back == NULL
-                or scratch.table == NULL or (self.parts is not None and scratch.nodes == NULL)
+                or scratch.table == NULL or scratch.sums == NULL
+                or (self.parts is not None and scratch.nodes == NULL)
                 or (self.set_of is not None and (scratch.sets == NULL or scratch.single == NULL))):
             release(scratch)
             raise MemoryError(f"no memory to label a sentence of {n} tokens")
@@ -679,6 +736,7 @@ cdef void release(Scratch* scratch) noexcept nogil:
     free(scratch.after)
     free(scratch.back)
     free(scratch.table)
+    free(scratch.sums)
     free(scratch.nodes)
     free(scratch.sets)
     free(scratch.single)
