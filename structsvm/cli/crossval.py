@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from structsvm.cli.errors import Column, Columns, Encoding, Format, Quiet, number, told_in_one_sentence
+from structsvm.cli.evaluate import interval_of
 from structsvm.cli.flags import given, with_flags
 from taggers.options import OPTIONS
 
@@ -49,16 +50,12 @@ def crossval(
         if as_json:
             print(json.dumps(found.as_dict(), indent=1))
             return
-        result, interval = found.evaluation, found.evaluation.interval
+        result = found.evaluation
         if result.types:
             print(result.report(), end="")
         else:
             print(f"accuracy: {100 * result.accuracy:.2f}%  {result.tokens.correct} of {result.tokens.total}")
-        print(
-            f"95% interval of {'FB1' if result.types else 'accuracy'}: {100 * interval.low:.2f} to "
-            f"{100 * interval.high:.2f} ({interval.samples:,} bootstrap samples of {found.total:,} "
-            f"{found.units})"
-        )
+        print(interval_of(result, f"{found.total:,} {found.units}"))
         print(
             f"{folds} folds: {found.measure} from {100 * min(found.scores):.2f} to "
             f"{100 * max(found.scores):.2f}, standard deviation {100 * found.deviation:.2f}"

@@ -59,48 +59,53 @@ def evaluate(
             bias=numbers_of(bias, "--bias", "LABEL=NUMBER"),
         )  # fmt: skip
         if isinstance(result, dict):
-            trees = commands.evaluate_ud(models, data, encoding=encoding, jobs=jobs)
-            if as_json:
-                print(json.dumps({name: one.as_dict() for name, one in (result | trees).items()}, indent=1))
-                return
-            if result:
-                print(f"{'':10}{'accuracy':>10}{'known words':>14}{'unknown':>10}")
-            for name, one in result.items():
-                three = (one.tokens, one.known, one.unknown)
-                shown = [f"{100 * share.accuracy:.2f}%" if share and share.total else "-" for share in three]
-                print(f"{name:10}{shown[0]:>10}{shown[1]:>14}{shown[2]:>10}")
-            if trees:
-                print(end="\n" if result else "")
-                _show_scores(trees, False)
-            return
-        if as_json:
+            _show_layers(result, commands.evaluate_ud(models, data, encoding=encoding, jobs=jobs), as_json)
+        elif as_json:
             print(json.dumps(result.as_dict(), indent=1))
-            return
-        if result.types:
-            print(result.report(), end="")
-            tell_interval(result)
-            return
-        shares = {
-            "tokens": result.tokens,
-            "sentences": result.sequences,
-            "known words": result.known,
-            "unknown": result.unknown,
-        }
-        for name, share in shares.items():
-            if share is not None:
-                accuracy = f"{100 * share.accuracy:.2f}%" if share.total else "-"
-                print(f"{name:12} {accuracy:>7}  {share.correct} of {share.total}")
-        tell_interval(result)
+        else:
+            _show(result)
 
 
-def tell_interval(result: Any) -> None:
-    """Print the bootstrap interval, if there is one."""
+def _show(result: Any) -> None:
+    """Print the report of conlleval or, without phrases, the accuracies; then the interval."""
+    shares = {
+        "tokens": result.tokens, "sentences": result.sequences, "known words": result.known,
+        "unknown": result.unknown,
+    }  # fmt: skip
+    if result.types:
+        print(result.report(), end="")
+        shares = {}
+    for name, share in shares.items():
+        if share is not None:
+            accuracy = f"{100 * share.accuracy:.2f}%" if share.total else "-"
+            print(f"{name:12} {accuracy:>7}  {share.correct} of {share.total}")
     if result.interval is not None and result.interval.sentences > 1:
-        found = result.interval
-        print(
-            f"95% interval of {'FB1' if result.types else 'accuracy'}: {100 * found.low:.2f} to "
-            f"{100 * found.high:.2f} ({found.samples:,} bootstrap samples of {found.sentences:,} sentences)"
-        )
+        print(interval_of(result, f"{result.interval.sentences:,} sentences"))
+
+
+def interval_of(result: Any, units: str) -> str:
+    """The line about the bootstrap interval of an evaluation."""
+    found, measure = result.interval, "FB1" if result.types else "accuracy"
+    return (
+        f"95% interval of {measure}: {100 * found.low:.2f} to {100 * found.high:.2f} "
+        f"({found.samples:,} bootstrap samples of {units})"
+    )
+
+
+def _show_layers(result: dict[str, Any], trees: dict[str, Any], as_json: bool) -> None:
+    """Print the accuracies of the layers of a pipeline, and the scores of its trees."""
+    if as_json:
+        print(json.dumps({name: one.as_dict() for name, one in (result | trees).items()}, indent=1))
+        return
+    if result:
+        print(f"{'':10}{'accuracy':>10}{'known words':>14}{'unknown':>10}")
+    for name, one in result.items():
+        three = (one.tokens, one.known, one.unknown)
+        shown = [f"{100 * share.accuracy:.2f}%" if share and share.total else "-" for share in three]
+        print(f"{name:10}{shown[0]:>10}{shown[1]:>14}{shown[2]:>10}")
+    if trees:
+        print(end="\n" if result else "")
+        _show_scores(trees, False)
 
 
 def _show_scores(scores: dict[str, Any], as_json: bool) -> None:

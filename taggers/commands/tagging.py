@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from structsvm.files.atomic import atomic_write, check_output
 from structsvm.files.errors import DataError
+from structsvm.problems.sequence import Sequences
 from structsvm.threads import StoppablePool
 from structsvm.validation import MOST_BEST, check_count, n_threads
 from taggers.commands.export import check_place, layer_fields, write_documents
@@ -62,12 +64,26 @@ def tag(
 
     Labels are appended as a new column (as several columns if they have several parts, as those of en-pos).
     They replace the label column with `replace`, and always in formats such as CoNLL-U that have a fixed
-    place for them. scores: append the margin of each label. probabilities: append the probability of each
-    label, see `SequenceTagger.predict_marginals`. nbest: append the n best labellings, one after
-    the other; with `scores`, each is followed by its score, that of the whole sentence. classes, gazetteers:
-    files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE. bias:
-    constants to add to the scores of labels. to: "conllu" converts plain text to CoNLL-U; other formats
-    hold documents, with the offsets of labels if the input has a text.
+    place for them.
+
+    Parameters
+    ----------
+    nbest
+        Append the n best labellings, one after the other; with `scores`, each is followed by its score, that
+        of the whole sentence.
+    scores
+        Append the margin of each label.
+    probabilities
+        Append the probability of each label, see `SequenceTagger.predict_marginals`.
+    label
+        The column to replace.
+    classes, gazetteers
+        Files that replace the word classes or gazetteers of the same names in the model, as NAME=FILE.
+    bias
+        Constants to add to the scores of labels.
+    to
+        "conllu" converts plain text to CoNLL-U; other formats hold documents, with the offsets of labels if
+        the input has a text.
     """
     if to is None and str(file) != "-" and Path(file).is_dir():
         to = "brat"  # a folder becomes a folder
@@ -75,53 +91,129 @@ def tag(
         check_target(to)
     documents = to not in (None, "conllu")
     (check_place if documents else _check_file)(output, to or "", file, _path(model))
-    model, jobs = open_model(model), n_threads(jobs)
+    model, shown = open_model(model), Shown(nbest, scores, probabilities)
+    reading: dict[str, Any] = {"format": format, "encoding": encoding, "jobs": n_threads(jobs)}
     if isinstance(model, Pipeline):
         if nbest > 1 or probabilities or replace or label is not None or classes or gazetteers or bias:
             raise ValueError(
                 "--nbest, --probabilities, --replace, --column, --classes, --gazetteer and --bias have no "
                 "effect on a model of several layers"
             )
-        if documents:
-            return _tag_documents(
-                model, file, output, to=to or "", scores=scores, format=format, encoding=encoding, jobs=jobs
-            )
-        return tag_pipeline(
-            model, file, output, scores=scores, format=format, encoding=encoding, jobs=jobs,
-            text_as=TextFormat(model.split) if to is None else TextAsConllu(model.split),
-        )  # fmt: skip
-    column = chosen_column(model, label)
-    text_as: Format | None = TextAsConllu() if to == "conllu" else TextAsRecords(None) if documents else None
+        if not documents:
+            text_as = TextFormat(model.split) if to is None else TextAsConllu(model.split)
+            return tag_pipeline(model, file, output, scores=scores, text_as=text_as, **reading)
+        return _tag_documents(model, file, output, shown, to or "", **reading)
     if classes or gazetteers:
         model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)
-    if bias:
-        model = model.biased(bias)
-    if probabilities and (scores or nbest > 1):
-        raise ValueError("--probabilities cannot be combined with --scores or --nbest")
-    if probabilities and not model.probable:
-        warnings.warn(
-            "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate, or "
-            "with --algorithm crf",
-            stacklevel=2,
-        )
-    check_count(low=1, high=MOST_BEST, **{"--nbest": nbest})
-    if nbest > 1 and replace:
-        raise ValueError("--nbest cannot be combined with --replace; it appends columns")
-    if nbest > 1 and model.labels.inference == "greedy":
-        raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
-    if documents and (nbest > 1 or replace or label is not None):
-        raise ValueError(f"--nbest, --replace and --column cannot be combined with --to {to}")
+    model = model.biased(bias) if bias else model
+    shown.check(model, replace=replace)
     if documents:
-        return _tag_documents(
-            model, file, output, to=to or "", scores=scores, probabilities=probabilities, format=format,
-            encoding=encoding, jobs=jobs,
-        )  # fmt: skip
-    tokens, checked = 0, format != AUTO
+        if nbest > 1 or replace or label is not None:
+            raise ValueError(f"--nbest, --replace and --column cannot be combined with --to {to}")
+        return _tag_documents(model, file, output, shown, to or "", **reading)
+    text_as = TextAsConllu() if to == "conllu" else None
+    return _tag_columns(model, file, output, shown, label, replace=replace, text_as=text_as, **reading)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The choice of what to write: the best labels or the n best ones, with margins or probabilities."""
+
+    nbest: int
+    scores: bool
+    probabilities: bool
+
+    def check(self, model: TaggerModel, *, replace: bool) -> None:
+        """Raise ValueError for what cannot be combined or what the model cannot do."""
+        if self.probabilities and (self.scores or self.nbest > 1):
+            raise ValueError("--probabilities cannot be combined with --scores or --nbest")
+        if self.probabilities and not model.probable:
+            warnings.warn(
+                "the probabilities of this model are not calibrated; train it with --dev FILE --calibrate, "
+                "or with --algorithm crf",
+                stacklevel=3,
+            )
+        check_count(low=1, high=MOST_BEST, **{"--nbest": self.nbest})
+        if self.nbest > 1 and replace:
+            raise ValueError("--nbest cannot be combined with --replace; it appends columns")
+        if self.nbest > 1 and model.labels.inference == "greedy":
+            raise ValueError("--nbest needs a model with exact inference; train with --inference exact")
+
+    def check_room(self, format: Format, name: str) -> None:
+        """Raise DataError for what the format cannot express."""
+        if self.nbest > 1 and format.replaces:
+            raise DataError(f"--nbest appends columns, and {format.title} has no room for them", name)
+        if self.probabilities and format.replaces and format.scores != "records":
+            raise DataError(f"--probabilities appends a column, and {format.title} has no room for it", name)
+        if self.scores and not format.scores:
+            raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
+
+    def layers(
+        self, model: TaggerModel, columns: Columns, parts: Sequence[str | None] = (), jobs: int = 1
+    ) -> list[Layer]:
+        """The columns to write: in the places of `parts`, or a new one for each part of the labels."""
+        features = model.features(columns)
+        if self.nbest > 1:
+            return self._best(model, columns, features)
+        margins = np.zeros(columns.n_tokens, np.float32) if self.scores else None
+        ids = model.tag(features, margins=margins, jobs=jobs)
+        if self.probabilities:
+            margins = np.round(model.marginals(features)[np.arange(len(ids)), ids], 4)
+        places: list[tuple[int | None, str | None]]
+        places = list(enumerate(parts, columns.width - len(parts)))
+        places = places or [(None, part) for part in model.parts] or [(None, None)]
+        last = None if margins is None else margins.astype(np.float64)
+        return [
+            Layer(ids, model.part_names(part), place, last if at == len(places) - 1 else None)
+            for at, (place, part) in enumerate(places)
+        ]
+
+    def _best(self, model: TaggerModel, columns: Columns, features: Sequences) -> list[Layer]:
+        """The n best labellings of each sentence, each with a column for each part of its labels."""
+        ids = np.full((self.nbest, columns.n_tokens), -1, np.int32)
+        totals = np.full((self.nbest, columns.n_tokens), -np.inf)
+        for sentence, (start, stop) in enumerate(pairwise(columns.sentence_ptr.tolist())):
+            for k, (score, labels) in enumerate(model.n_best(features, sentence, self.nbest)):
+                ids[k, start:stop] = labels
+                totals[k, start:stop] = score
+        parts: list[str | None] = [*model.parts] or [None]
+        layers = []
+        for k in range(self.nbest):
+            layers += [Layer(ids[k], model.part_names(part)) for part in parts[:-1]]
+            layers.append(
+                Layer(ids[k], model.part_names(parts[-1]), scores=totals[k] if self.scores else None)
+            )
+        return layers
+
+
+def _check_file(output: str | Path, to: str, *sources: str | Path | None) -> None:
+    check_output(output, *sources)
+
+
+def _path(model: Any) -> str | Path | None:
+    return model if isinstance(model, str | Path) else None
+
+
+def _tag_columns(
+    model: TaggerModel,
+    file: str | Path,
+    output: str | Path,
+    shown: Shown,
+    label: int | str | Sequence[int] | None,
+    *,
+    replace: bool,
+    text_as: Format | None,
+    format: str,
+    encoding: str,
+    jobs: int,
+) -> int:
+    """Write the file with labels in columns, a few parts at a time."""
+    tokens, checked, column = 0, format != AUTO, chosen_column(model, label)
     with open_inputs(
         model, file, format, encoding=encoding, text_as=text_as, prefers_text=own_format(model) is TEXT
     ) as opened:
         inputs = input_columns(model, opened)
-        _check_room(opened.format, opened.name, nbest, scores, probabilities)
+        shown.check_room(opened.format, opened.name)
         chosen = None if column is None else opened.label(column)
         replaced = replaced_columns(model, opened.format, opened.name, replace=replace, chosen=chosen)
         if label is not None and not replaced:
@@ -131,11 +223,7 @@ def tag(
         def work(columns: Columns) -> bytes:
             if not columns.n_tokens:
                 return columns.data
-            if nbest > 1:
-                layers = _best_layers(model, columns, nbest, scores)
-            else:
-                layers = _layers(model, columns, parts, scores, probabilities)
-            return columns.format.write(columns, layers)
+            return columns.format.write(columns, shown.layers(model, columns, parts))
 
         def counted() -> Iterator[Columns]:
             nonlocal tokens, checked
@@ -155,31 +243,22 @@ def tag(
     return tokens
 
 
-def _check_file(output: str | Path, to: str, *sources: str | Path | None) -> None:
-    check_output(output, *sources)
-
-
-def _path(model: Any) -> str | Path | None:
-    return model if isinstance(model, str | Path) else None
-
-
 def _tag_documents(
     model: TaggerModel | Pipeline,
     file: str | Path,
     output: str | Path,
-    *,
+    shown: Shown,
     to: str,
-    scores: bool = False,
-    probabilities: bool = False,
-    format: str = AUTO,
-    encoding: str = "utf-8",
-    jobs: int = 1,
+    *,
+    format: str,
+    encoding: str,
+    jobs: int,
 ) -> int:
     """Write the documents of a file with predicted labels in the format `to`."""
     tokens, text_as = 0, TextAsRecords(model.split if isinstance(model, Pipeline) else None)
     with _open_documents(model, file, format, encoding, text_as) as opened:
         wanted = (
-            wanted_columns(model, opened, scores, text=False)
+            wanted_columns(model, opened, shown.scores, text=False)
             if isinstance(model, Pipeline) else input_columns(model, opened)
         )  # fmt: skip
 
@@ -192,12 +271,12 @@ def _tag_documents(
                     first = None if tokens or model.upos is not None else model.first
                     if first is not None:
                         check_values(first, columns)
-                    layers = pipeline_layers(model, columns, scores, jobs)
+                    layers = pipeline_layers(model, columns, shown.scores, jobs)
                     names: list[str | None] = list(model.parts)
                 else:
                     if not tokens and format == AUTO:
                         check_fit(model, columns)
-                    layers = _layers(model, columns, [], scores, probabilities, jobs)
+                    layers = shown.layers(model, columns, jobs=jobs)
                     names = [*model.parts]
                 tokens += columns.n_tokens
                 yield columns_records(columns, layers, layer_fields(layers, columns, names))
@@ -218,16 +297,6 @@ def _open_documents(
     )
 
 
-def _check_room(format: Format, name: str, nbest: int, scores: bool, probabilities: bool) -> None:
-    """Raise DataError for what the format cannot express."""
-    if nbest > 1 and format.replaces:
-        raise DataError(f"--nbest appends columns, and {format.title} has no room for them", name)
-    if probabilities and format.replaces and format.scores != "records":
-        raise DataError(f"--probabilities appends a column, and {format.title} has no room for it", name)
-    if scores and not format.scores:
-        raise DataError(f"--scores has no effect: {format.title} has no room for scores", name)
-
-
 def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
     """Yield the results in order, a few items at a time, so that memory does not grow with the file."""
     if jobs == 1:
@@ -241,44 +310,3 @@ def _in_order(work: Any, items: Iterable[Any], jobs: int) -> Iterator[bytes]:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-def _layers(
-    model: TaggerModel,
-    columns: Columns,
-    parts: list[str | None],
-    scores: bool,
-    probabilities: bool,
-    jobs: int = 1,
-) -> list[Layer]:
-    """Return the best label of each token: in the columns to replace, or a new column for each part."""
-    margins = np.zeros(columns.n_tokens, np.float32) if scores else None
-    features = model.features(columns)
-    ids = model.tag(features, margins=margins, jobs=jobs)
-    if probabilities:
-        margins = np.round(model.marginals(features)[np.arange(len(ids)), ids], 4)
-    places: list[tuple[int | None, str | None]]
-    places = list(enumerate(parts, columns.width - len(parts)))
-    places = places or [(None, part) for part in model.parts] or [(None, None)]
-    shown = [None] * (len(places) - 1) + [None if margins is None else margins.astype(np.float64)]
-    return [
-        Layer(ids, model.part_names(part), place, score)
-        for (place, part), score in zip(places, shown, strict=True)
-    ]
-
-
-def _best_layers(model: TaggerModel, columns: Columns, n: int, scores: bool) -> list[Layer]:
-    """Return the n best labellings of each sentence, each with a column for each part of its labels."""
-    features = model.features(columns)
-    ids = np.full((n, columns.n_tokens), -1, np.int32)
-    totals = np.full((n, columns.n_tokens), -np.inf)
-    for sentence, (start, stop) in enumerate(pairwise(columns.sentence_ptr.tolist())):
-        for k, (score, labels) in enumerate(model.n_best(features, sentence, n)):
-            ids[k, start:stop] = labels
-            totals[k, start:stop] = score
-    parts: list[str | None] = [*model.parts] or [None]
-    layers = []
-    for k in range(n):
-        layers += [Layer(ids[k], model.part_names(part)) for part in parts[:-1]]
-        layers.append(Layer(ids[k], model.part_names(parts[-1]), scores=totals[k] if scores else None))
-    return layers
