@@ -51,6 +51,7 @@ STOP_SECONDS = 5.0
 LOG_SECONDS = 60.0
 REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
 ABSOLUTE = re.compile(rb"\w+://[^/?]*")
+TWO_LENGTHS = {b"content-length", b"transfer-encoding"}
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -175,6 +176,7 @@ class Server:
             self._open.add(task)
             self._starting.add(task)
             task.add_done_callback(self._closed)
+            await asyncio.sleep(0)  # read what others have sent before they have to make room
 
     def wait(self, connection: Connection) -> None:
         """Let the connection be closed to make room for another one."""
@@ -231,6 +233,7 @@ class Connection:
         self._excess = 0  # bytes of the request outside its body, minus those in it
         self._unsent = b""  # the head of an answer, until its body is there
         self._only_head = False
+        self._last = False  # the connection ends after this answer
         self.task: Any = asyncio.current_task()
         self.known = False  # the application has accepted the head of a request of this client
 
@@ -254,6 +257,7 @@ class Connection:
             except Refused as error:
                 if self._writer.is_closing():
                     return
+                self._last = True
                 await self._refuse(error)
             server.waiting.pop(self, None)
             if self._writer.is_closing():
@@ -281,8 +285,11 @@ class Connection:
                 self._http.receive_data(data)
                 await asyncio.sleep(0)  # a large request must not keep others waiting
         except h11.RemoteProtocolError as error:
-            what = "too long" if error.error_status_hint == 431 else f"not HTTP: {str(error)[:200]}"
+            what = str(error).partition(": bytearray(")[0]
+            what = "too long" if error.error_status_hint == 431 else f"not HTTP: {what}"
             raise Refused(f"the request is {what}", error.error_status_hint) from None
+        if isinstance(event, h11.Request) and {name for name, _ in event.headers} >= TWO_LENGTHS:
+            raise Refused("the request has both Content-Length and Transfer-Encoding")  # a proxy may differ
         if isinstance(event, h11.Data):
             self._excess -= 2 * len(event.data)  # it was counted as outside when it came
         return event
@@ -326,7 +333,7 @@ class Connection:
                 *self._server.headers,
                 (b"date", formatdate(usegmt=True).encode()),
             ]
-            if self._body_is_unread() or self._server.stopping:
+            if self._body_is_unread() or self._last or self._server.stopping:
                 headers.append((b"connection", b"close"))
             self._unsent = (
                 http.send(
@@ -375,7 +382,7 @@ class Connection:
 
     async def _linger(self) -> None:
         """Let the client read the answer: closing a socket with unread data would discard it."""
-        if self._http.their_state not in (h11.SEND_BODY, h11.ERROR):
+        if not self._last and self._http.their_state not in (h11.SEND_BODY, h11.ERROR):
             return
         self._server.wait(self)
         self._writer.write_eof()

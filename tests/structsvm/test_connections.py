@@ -193,6 +193,7 @@ def test_a_body_that_ends_early_is_refused(port: int) -> None:
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
         POST + b"x\r\n", POST + b"1\r\nab\r\n",
+        POST.replace(b"\r\n\r\n", b"\r\nContent-Length: 5\r\n\r\n") + b"0\r\n\r\n" + (GET % 1).encode(),
     ],
 )  # fmt: skip
 def test_what_is_not_http_gets_one_sentence_and_is_closed(port: int, request_: bytes) -> None:
@@ -203,6 +204,8 @@ def test_what_is_not_http_gets_one_sentence_and_is_closed(port: int, request_: b
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert b"x-content-type-options: nosniff" in head
     assert body.startswith(b'{"error"')
+    assert b"bytearray" not in body
+    assert b"HTTP/1.1" not in body  # what follows is not taken for a request
 
 
 def test_what_is_not_http_gets_its_sentence_also_after_a_head_request(port: int) -> None:
@@ -310,6 +313,19 @@ def test_idle_connections_give_way_to_new_ones(
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2  # the first one at once, the others when the service ends
     assert lines[0] == "refused: 1 connection closed to make room"
+
+
+def test_a_request_in_time_is_answered_however_many_connect_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = new_service()
+    monkeypatch.setattr(server, "CONNECTIONS", 20)
+    with contextlib.ExitStack() as stack:
+        port = service._socket.getsockname()[1]  # the system accepts before the service runs
+        honest = stack.enter_context(opened(port))
+        honest.sendall((GET % 7).encode())
+        for _ in range(200):
+            stack.enter_context(opened(port))
+        stack.enter_context(running(service))
+        assert honest.recv(4096).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_client_that_sent_the_token_keeps_its_place_while_its_body_arrives(
