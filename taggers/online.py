@@ -55,6 +55,7 @@ NO_STATE = (
     " keep_state = true in spaCy)"
 )
 
+MOST_FETCHED = 1 << 20  # weights that some sentences fetch before it is better to fetch all
 KEPT = 3 / 4  # of the features or support patterns, when they have become too many: so this is done seldom
 
 
@@ -396,16 +397,17 @@ class Online(Fitted):
         """A model for some sentences, and their features in it; both are valid until the next training step.
 
         While weights are pending, a few sentences fetch only the weights that they need; once that has cost
-        as much as fetching all of them, all are fetched. live: never fetch all, which takes a while, unless
-        the optimizer computes all of them anyway.
+        as much as fetching all of them, all are fetched. live: fetch all, which takes a while, only if the
+        optimizer computes all of them anyway, or if the sentences need more than `MOST_FETCHED`.
         """
         model = self.model
         if not self._pending or model.space.bigrams is not None or model.candidates is not None:
             return self.settle(), features
         self._fetched += len(features.rows)
-        if isinstance(self.optimizer, Perceptron) if live else self._fetched > len(self.model.space):
-            return self.settle(), features
         problem = problem_of(self.begun)
+        many = len(features.rows) * problem.stride > MOST_FETCHED
+        if many or (isinstance(self.optimizer, Perceptron) if live else self._fetched > len(model.space)):
+            return self.settle(), features
         wanted = np.concatenate([np.arange(problem.history), problem.history + features.rows])
         known = wanted < self.begun.n_weights_ // problem.stride  # not after an interrupted call
         places = wanted[known, None] * problem.stride + np.arange(problem.stride)

@@ -101,8 +101,9 @@ cdef class Blocks:
             raise IndexError(f"an index is not one of the {self.n_weights} weights")
         result, indices = np.empty(wanted.shape), wanted.reshape(-1)
         found = result.reshape(-1)
-        for k in range(indices.shape[0]):
-            found[k] = self.at(indices[k])
+        with nogil:
+            for k in range(indices.shape[0]):
+                found[k] = self.at(indices[k])
         return result
 
     def rows(self, Py_ssize_t n_rows, Py_ssize_t stride, Py_ssize_t width, dtype) -> tuple:

@@ -1,6 +1,7 @@
 """Columns that came as hashes: the features of the texts behind them, which are asked for once."""
 
 import contextlib
+import tracemalloc
 from collections import Counter
 from itertools import product
 
@@ -134,6 +135,20 @@ def test_live_labels_never_fetch_all_weights_of_larank():
         tagger.tag_with_names(columns, live=True)
         assert tagger._fitted()._pending
     tagger.tag_with_names(columns)
+    assert not tagger._fitted()._pending
+
+
+def test_long_sentences_fetch_all_weights_once_and_not_a_row_for_each_feature_of_each_token():
+    tagger = Chunker().partial_fit(*chunk_data(60))
+    columns = Columns.from_sentences([[("a", "NN")] * 5000])
+    tracemalloc.start()
+    try:
+        tagger.tag_with_names(columns, live=True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    features = tagger.model_.features(columns)
+    assert peak < 8 * len(features.rows) * tagger._fitted().begun.problem.stride
     assert not tagger._fitted()._pending
 
 
