@@ -370,16 +370,25 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         return self.tag_with_names(columns)[0]
 
     def tag_with_names(
-        self, columns: Columns, *, margins: np.ndarray | None = None, live: bool = False
+        self,
+        columns: Columns,
+        *,
+        margins: np.ndarray | None = None,
+        likely: np.ndarray | None = None,
+        live: bool = False,
     ) -> tuple[np.ndarray, list[str]]:
         """The same positions, with the labels that they point to.
 
-        margins: an array of float32 that receives the margin of each token. live: avoid the pause in which
-        many sentences after `partial_fit` fetch all weights; each sentence then takes longer.
+        margins, likely: arrays of float32 that receive the margin and the probability of each label. live:
+        avoid the pause in which several calls after `partial_fit` fetch all weights; each call then takes
+        longer.
         """
         with reading(state := self._fitted(), self):
             model, features = state.near(state.model.features(columns), live=live)
-            return model.tag(features, margins=margins), model.names
+            found = model.tag(features, margins=margins)
+            if likely is not None:
+                likely[:] = model.marginals(features)[np.arange(len(found)), found]
+            return found, model.names
 
     def predict_margins(self, X: Any) -> list[list[float]]:
         """For each token the score of the best labelling minus that of the best with another label there.
@@ -393,15 +402,15 @@ class SequenceTagger(options.TaggerOptions, Estimator):
             model.tag(features, margins=margins, jobs=jobs)
         return [margins[start:stop].tolist() for start, stop in pairwise(features.sentence_ptr.tolist())]
 
-    def predict_marginals(self, X: Any, *, live: bool = False) -> list[list[dict[str, float]]]:
+    def predict_marginals(self, X: Any) -> list[list[dict[str, float]]]:
         """For each token the probability of each label, as sklearn-crfsuite returns them.
 
         The probability of a labelling is proportional to exp(score / temperature). `calibrate` finds the
         temperature; before that it is 1, and the probabilities are not calibrated. With greedy inference,
-        the probability of a label depends on the labels chosen before it. live: as for `tag_with_names`.
+        the probability of a label depends on the labels chosen before it.
         """
         with reading(state := self._fitted(), self):
-            model, features = self._features(X, state, live=live)
+            model, features = self._features(X, state)
             rows = model.marginals(features).tolist()
         found = [dict(zip(model.names, row, strict=True)) for row in rows]
         return [found[start:stop] for start, stop in pairwise(features.sentence_ptr.tolist())]

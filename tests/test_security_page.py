@@ -62,6 +62,7 @@ SENTENCES: list[tuple[str, str]] = [
     ("Bodies are limited", "test_bytes_outside_a_body_end_the_connection_when_there_are_too_many"),
     ("A pipelined request", "test_requests_of_a_pipeline_are_answered_in_order"),
     ("The connection closes", "test_a_refusal_that_leaves_the_body_unread_closes_the_connection"),
+    ("A request with both", "test_what_is_not_http_gets_one_sentence_and_is_closed"),
     ("The headers of a request", "test_a_connection_ends_if_its_first_or_next_request_does_not_arrive"),
     ("At most 512", "test_a_process_with_few_files_still_answers_when_many_connect"),
     ("At the limit", "test_idle_connections_give_way_to_new_ones"),

@@ -25,8 +25,8 @@ class Journal:
     `records` holds the content of the file when it was opened. A last line without a line end is removed: a
     crash interrupted its `append`, which never returned. Any other line that is not a JSON object raises
     DataError with its number, because something else has changed the file. While a journal is open, no other
-    process can open it, nor another file at its path. Appends fail with OSError after the file was moved,
-    deleted or changed.
+    process can open it, nor another file at its path. Appends fail with OSError after the file was moved or
+    deleted, or its length was changed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

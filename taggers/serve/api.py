@@ -21,6 +21,7 @@ from taggers.serve.limits import (
     MOST_REGIONS,
     MOST_SENTENCES,
     MOST_TASKS,
+    check_label_lengths,
     check_number,
     check_sentences,
     check_texts,
@@ -33,6 +34,7 @@ from taggers.serve.sentences import (
     Tagged,
     check_labels,
     labels_of_spans,
+    names_of,
     sentence_of_tokens,
     spans_of_labels,
 )
@@ -129,8 +131,10 @@ class Api:
         assert learner.journal is not None
         n_tokens = sum(map(len, X))
         check_number(n_tokens, MOST_LEARNED, "tokens to learn")
-        if not any(label is not None for labels in y for label in labels):
+        check_sentences(X)
+        if not (names := names_of(y)):
             raise Refused("no token has a label; label at least one")
+        check_label_lengths(names)
         record = {"X": X, "y": y} | ({"key": key} if key else {})
         async with self._learning:
             answer = learner.answered(record)

@@ -18,7 +18,7 @@ from taggers.model import TaggerModel
 from taggers.model_file import find_model
 from taggers.online import check_usable
 from taggers.serve.limits import MOST_LABELS
-from taggers.serve.sentences import Label, Sentence, Tagged, Token, sentences_of_text
+from taggers.serve.sentences import Label, Sentence, Tagged, Token, names_of, sentences_of_text
 from taggers.tagger import SequenceTagger
 
 FORMAT = "structsvm serve 1"
@@ -107,15 +107,13 @@ class Learner:
         """The labels of each sentence, with their margins and probabilities if requested."""
         columns = Columns.from_sentences(sentences)
         found = np.zeros(columns.n_tokens, np.float32) if margins else None
-        ids, names = self.tagger.tag_with_names(columns, margins=found, live=True)
+        likely = np.zeros(columns.n_tokens, np.float32) if probabilities else None
+        ids, names = self.tagger.tag_with_names(columns, margins=found, likely=likely, live=True)
         labels = [names[k] for k in ids.tolist()]
-        scores = [] if found is None else found.tolist()
-        likely: list[float] = []
-        if probabilities:
-            rows = [row for one in self.tagger.predict_marginals(columns, live=True) for row in one]
-            likely = [row[label] for row, label in zip(rows, labels, strict=True)]
+        margin, probability = ([] if one is None else one.tolist() for one in (found, likely))
         return [
-            Tagged(labels[a:b], scores[a:b], likely[a:b]) for a, b in pairwise(columns.sentence_ptr.tolist())
+            Tagged(labels[a:b], margin[a:b], probability[a:b])
+            for a, b in pairwise(columns.sentence_ptr.tolist())
         ]
 
     def check_asked(self, *, margins: bool, probabilities: bool) -> None:
@@ -170,14 +168,7 @@ class Learner:
             self.journal.close()
 
     def _check_labels(self, y: list[list[Any]]) -> None:
-        names = {
-            name
-            for labels in y
-            for label in labels
-            if label
-            for name in ([label] if isinstance(label, str) else label)
-        }
-        if len(names.union(self.tagger.model_.labels)) > MOST_LABELS:
+        if len(names_of(y).union(self.tagger.model_.labels)) > MOST_LABELS:
             raise ValueError(f"the model would have more than {MOST_LABELS} labels")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Sequence
 
 from structsvm.integrations.starlette import Refused
 
 MOST_BYTES = 16 << 20  # of a body: documents of INCEpTION are large
 MOST_VALUES = 250_000  # of a body: commas and brackets
-MOST_CHARACTERS = 1_000_000  # of the texts of a request
+MOST_CHARACTERS = 1_000_000  # of the texts or tokens of a request
 MOST_TOKENS = 100_000
 MOST_SENTENCES = 20_000
 LONGEST = 10_000  # tokens of a sentence
@@ -18,6 +18,7 @@ MOST_ELEMENTS = 300_000  # of an XML document
 MOST_DEPTH = 100  # of elements in elements: ElementTree writes them by recursion
 MOST_LEARNED = 5_000  # tokens to learn
 MOST_LABELS = 1_000  # of a model that learns
+MOST_LABEL = 200  # characters of a label to learn: answers repeat it for each token
 MOST_KEY = 200  # characters of an idempotency key
 
 
@@ -38,8 +39,21 @@ def check_texts(texts: Iterable[str]) -> None:
     check_number(sum(map(len, texts)), MOST_CHARACTERS, "characters")
 
 
-def check_sentences(sentences: Iterable[Sized]) -> None:
-    """Refuse too many sentences, or too many tokens in them."""
-    lengths = [len(sentence) for sentence in sentences]
-    check_number(len(lengths), MOST_SENTENCES, "sentences")
-    check_number(sum(lengths), MOST_TOKENS, "tokens")
+def check_sentences(sentences: Sequence[Sequence[str | Sequence[str]]]) -> None:
+    """Refuse too many sentences, or too many tokens or characters in them."""
+    check_number(len(sentences), MOST_SENTENCES, "sentences")
+    check_number(sum(map(len, sentences)), MOST_TOKENS, "tokens")
+    lengths = (
+        len(token) if isinstance(token, str) else sum(map(len, token))
+        for sentence in sentences
+        for token in sentence
+    )
+    check_number(sum(lengths), MOST_CHARACTERS, "characters")
+
+
+def check_label_lengths(labels: Iterable[str]) -> None:
+    """Refuse labels that are too long."""
+    longest = max(labels, key=len, default="")
+    if len(longest) > MOST_LABEL:
+        what = f"has {len(longest)} characters; send at most {MOST_LABEL}"
+        raise Refused(f"the label {longest[:40]!r}... {what}")

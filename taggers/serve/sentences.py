@@ -100,6 +100,17 @@ def check_labels(labels: Any, n_tokens: int, scheme: str, where: str = "labels")
     return labels
 
 
+def names_of(y: Iterable[Iterable[Label]]) -> set[str]:
+    """The labels that occur."""
+    return {
+        name
+        for labels in y
+        for label in labels
+        if label
+        for name in ([label] if isinstance(label, str) else label)
+    }
+
+
 def spans_of_labels(labels: Sequence[str], scheme: str) -> list[tuple[str, int, int]]:
     """Phrases as (label, first token, end); without a scheme, every token that has a label other than O."""
     if scheme != "none":

@@ -300,6 +300,13 @@ def test_requests_that_are_too_large_are_refused(client: Client) -> None:
     labels = [[f"B-T{number}" for number in range(1001)]]
     status, answer = client.post("/learn", {"tokens": ["a"], "labels": labels})
     assert (status, answer["error"]) == (400, "the model would have more than 1000 labels")
+    status, answer = client.post("/learn", {"tokens": ["a"], "labels": ["B-" + "x" * 199]})
+    assert (status, answer["error"].partition("... ")[2]) == (400, "has 201 characters; send at most 200")
+    for long in ({"tokens": ["a" * 1_000_001]}, {"text": "a" * 1_000_001}):
+        status, answer = client.post("/tag", long)
+        assert (status, answer["error"]) == (413, "1000001 characters in one request; send at most 1000000")
+    status, answer = client.post("/learn", {"tokens": ["a" * 1_000_001], "labels": ["O"]})
+    assert status == 413
 
 
 def test_a_service_without_a_journal_does_not_learn(model: Path) -> None:

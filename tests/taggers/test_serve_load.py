@@ -153,6 +153,8 @@ HUGE: list[tuple[str, Callable[[], bytes], int]] = [
     ("/tag", lambda: json.dumps({"sentences": [["a"]] * limits.MOST_SENTENCES}).encode(), 200),
     ("/tag", lambda: json.dumps({"sentences": [["a"] * limits.LONGEST] * 10}).encode(), 200),
     ("/tag", lambda: json.dumps({"sentences": [["a"] * limits.LONGEST] * 11}).encode(), 413),
+    ("/tag", lambda: json.dumps({"tokens": ["a" * limits.MOST_CHARACTERS]}).encode(), 200),
+    ("/tag", lambda: json.dumps({"tokens": ["a" * limits.MOST_CHARACTERS * 15]}).encode(), 413),
     ("/learn", lambda: learn_sentences(2500), 200),
     ("/learn", lambda: learn_sentences(20_000), 413),
     ("/label-studio/predict", lambda: studio_predict(20_000), 413),
