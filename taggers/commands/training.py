@@ -22,6 +22,8 @@ from taggers.formats.conllu import FORMAT as CONLLU
 from taggers.formats.conllu_checks import check_conllu
 from taggers.labels import schemes
 from taggers.labels.checks import (
+    CountedLabels,
+    LabelsOfFile,
     all_mark_phrases,
     check_scheme,
     tell_of_reading,
@@ -105,8 +107,16 @@ def train(
     if to.calibrate:
         tagger.calibrate(*held_out)
     model = tagger.model_
-    if parts and len(labels) == 1:
-        _warn_of_labels(model, parts, next(iter(held_out), None), schemes=settings["labels"] != "none")
+    if len(labels) == 1:
+        found = [LabelsOfFile(*part) for part in parts] or [CountedLabels(facts.name, facts.triples)]
+        for part in parts:
+            tell_of_reading(*part)
+        _warn_of_labels(model, found, schemes=settings["labels"] != "none")
+        if held_out:
+            gold = gold_labels(model, held_out[0])
+            warn_of_gold(gold, model.names, model.labels.outer, held_out[0].name, "the model's")
+            phrases = model.labels.outer != "none"
+            warn_of_unknown(held_out[0], held_out[0].width - 1, model.names, phrases=phrases)
     if not len(model.space):
         warnings.warn("no feature is left; is the cutoff too high?", stacklevel=2)
     if "documents" in options and not model.space.uses_documents:
@@ -199,32 +209,20 @@ def _renamed(parts: Sequence[Labelled], task: str) -> list[Labelled]:
     return [part._replace(gold=part.gold.renamed(usual)) for part in parts]
 
 
-def _warn_of_labels(
-    model: TaggerModel, parts: Sequence[Labelled], held_out: Columns | None = None, *, schemes: bool
-) -> None:
-    """Warn about suspicious labels in the training files and the held-out file."""
-    for columns, gold in parts:
-        _warn_of_file(model, columns, gold, schemes=schemes)
-    if held_out is not None:
-        warn_of_gold(
-            gold_labels(model, held_out), model.names, model.labels.outer, held_out.name, "the model's"
-        )
-        place = parts[0].columns.width - 1
-        warn_of_unknown(held_out, place, model.names, phrases=model.labels.outer != "none")
-
-
-def _warn_of_file(model: TaggerModel, columns: Columns, gold: GoldLabels, *, schemes: bool) -> None:
-    tell_of_reading(columns, gold)
-    if len(model.labels) == len(gold.names) == 1 and gold.complete:
-        warnings.warn(f"all tokens have the label {gold.names[0]}; is this the right column?", stacklevel=4)
-    elif schemes:
-        warn_of_training_labels(columns, gold, model.labels.outer)
-    elif model.parameters.get("class") == "PosTagger" and all_mark_phrases(gold.names):
-        warnings.warn(
-            f"{columns.name}: the labels mark phrases, such as {min(set(gold.names) - {'O'})}, and train pos "
-            "learns them as parts of speech; use train ner or train chunk", stacklevel=4,
-        )  # fmt: skip
-    warn_of_typos(columns, gold)
+def _warn_of_labels(model: TaggerModel, files: Sequence[CountedLabels], *, schemes: bool) -> None:
+    """Warn about suspicious labels in the training files."""
+    for found in files:
+        names = found.counts.keys()
+        if len(model.labels) == len(names) == 1 and found.complete:
+            warnings.warn(f"all tokens have the label {min(names)}; is this the right column?", stacklevel=3)
+        elif schemes:
+            warn_of_training_labels(found, model.labels.outer)
+        elif model.parameters.get("class") == "PosTagger" and all_mark_phrases(names):
+            warnings.warn(
+                f"{found.file}: the labels mark phrases, such as {min(names - {'O'})}, and train pos learns "
+                "them as parts of speech; use train ner or train chunk", stacklevel=3,
+            )  # fmt: skip
+        warn_of_typos(found)
 
 
 def new_tagger(

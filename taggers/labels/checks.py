@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import chain, takewhile
 
@@ -40,42 +41,80 @@ def tell_of_reading(columns: Columns, gold: GoldLabels) -> None:
             return
 
 
-def warn_of_training_labels(columns: Columns, gold: GoldLabels, outer: str) -> None:
+class CountedLabels:
+    """The labels of training data on disk or on a cluster: their names and counts, without their lines."""
+
+    def __init__(self, file: str, triples: Counter[schemes.Triple]) -> None:
+        self.file, self.triples = file, triples
+        self.counts: Counter[str] = Counter()
+        for (_, label, _), count in triples.items():
+            self.counts[label] += count
+        self.complete = True  # as these sources require
+
+    def first(self, labels: Collection[str]) -> str:
+        """The first one of these labels, with its line if that is known."""
+        return next(label for label in self.counts if label in labels)
+
+    def out_of_place(self, outer: str) -> tuple[int, str]:
+        """How many labels are out of place in a scheme, and which."""
+        wrong = {triple: n for triple, n in self.triples.items() if schemes.is_repaired(triple, outer)}
+        return sum(wrong.values()), f"such as {min(label for _, label, _ in wrong)}" if wrong else ""
+
+
+class LabelsOfFile(CountedLabels):
+    """The labels of training data in memory."""
+
+    def __init__(self, columns: Columns, gold: GoldLabels) -> None:
+        self.file, self._columns, self._gold, self.complete = columns.name, columns, gold, gold.complete
+        counts = np.bincount(gold.ids[gold.ids >= 0], minlength=len(gold.names)).tolist()
+        self.counts = Counter(dict(zip(gold.names, counts, strict=True)))
+
+    def first(self, labels: Collection[str]) -> str:
+        wanted = [k for k, name in enumerate(self._gold.names) if name in labels]
+        return self._at(int(np.argmax(np.isin(self._gold.ids, wanted))))
+
+    def out_of_place(self, outer: str) -> tuple[int, str]:
+        gold = self._gold
+        wrong = schemes.ids_out_of_place(gold.ids, gold.names, gold.sentence_ptr, outer)
+        return len(wrong), f"the first at {self._at(int(wrong[0]))}" if len(wrong) else ""
+
+    def _at(self, token: int) -> str:
+        return f"line {self._columns.line(token)}: {self._gold.names[self._gold.ids[token]]}"
+
+
+def warn_of_training_labels(found: CountedLabels, outer: str) -> None:
     """Warn of labels out of place in their scheme, and of labels that fit no scheme."""
     if outer == "none":
-        _warn(columns.name, _without_scheme(columns, gold))
+        _warn(found.file, _without_scheme(found))
         return
-    wrong = schemes.ids_out_of_place(gold.ids, gold.names, gold.sentence_ptr, outer)
-    if len(wrong):
-        at = int(wrong[0])
-        count = "1 label is" if len(wrong) == 1 else f"{len(wrong)} labels are"
+    number, which = found.out_of_place(outer)
+    if number:
+        count = "1 label is" if number == 1 else f"{number} labels are"
         _warn(
-            columns.name,
-            f"{count} out of place in {outer} (the first at line {columns.line(at)}: "
-            f"{gold.names[gold.ids[at]]}) and interpreted as in conlleval; if you joined files with "
-            "different schemes, convert them to the same one with structsvm convert",
+            found.file,
+            f"{count} out of place in {outer} ({which}) and interpreted as in conlleval; if you joined files "
+            "with different schemes, convert them to the same one with structsvm convert",
         )
 
 
-def warn_of_typos(columns: Columns, gold: GoldLabels) -> None:
+def warn_of_typos(found: CountedLabels) -> None:
     """Warn about rare phrase labels that are nearly the same as a frequent one.
 
     In a column of universal parts of speech, warn about other rare labels that are nearly the same as one of
     these in the file.
     """
-    counts = np.bincount(gold.ids[gold.ids >= 0], minlength=len(gold.names)).tolist()
-    universal = 2 * len(set(gold.names) & UPOS) > len(gold.names)
+    universal = 2 * len(set(found.counts) & UPOS) > len(found.counts)
     known = {
-        name for name, count in zip(gold.names, counts, strict=True)
+        name for name, count in found.counts.items()
         if (name in UPOS if universal else
             count >= OFTEN and schemes.marks_phrase(name) and len(name) > SHORT)
     }  # fmt: skip
     problem = "is not a universal part of speech" if universal else "is rare"
-    for number, (name, count) in enumerate(zip(gold.names, counts, strict=True)):
+    for name, count in found.counts.items():
         near = [other for other in known if _nearly(name, other)]
         if near and name not in known and 0 < count <= SELDOM:
-            at = columns.line(int(np.argmax(gold.ids == number)))
-            _warn(columns.name, f"line {at}: the label {name} {problem}; did you mean {min(near)}?")
+            line = found.first([name]).removesuffix(name)
+            _warn(found.file, f"{line}the label {name} {problem}; did you mean {min(near)}?")
 
 
 def _nearly(one: str, two: str) -> bool:
@@ -116,17 +155,16 @@ def check_scheme(columns: Columns, gold: GoldLabels, outer: str) -> None:
             raise DataError(what, columns.name, columns.line(at)) from None
 
 
-def _without_scheme(columns: Columns, gold: GoldLabels) -> str:
+def _without_scheme(found: CountedLabels) -> str:
     """Why labels have no scheme: none of them marks phrases, or not all of them."""
-    marks = {name for name in gold.names if schemes.marks_phrase(name)}
+    marks = {name for name in found.counts if schemes.marks_phrase(name)}
     if not marks:
         return f"the labels do not mark phrases with B-x and I-x and are used unchanged; {COLUMN}"
-    others = [k for k, name in enumerate(gold.names) if name != schemes.OUTSIDE and name not in marks]
+    others = found.counts.keys() - marks - {schemes.OUTSIDE}
     if others:
-        at = int(np.argmax(np.isin(gold.ids, others)))
         return (
-            f"phrase labels such as {min(marks)} are mixed with other labels (line {columns.line(at)}: "
-            f"{gold.names[gold.ids[at]]}), so all labels are used unchanged"
+            f"phrase labels such as {min(marks)} are mixed with other labels ({found.first(others)}), so all "
+            "labels are used unchanged"
         )
     return f"the labels ({', '.join(sorted(marks)[:6])} ...) mix schemes and are used unchanged"
 

@@ -324,7 +324,12 @@ def ids_out_of_place(
 
 def count_repairs(seen: Counter[Triple], scheme: str) -> int:
     """Return how many of the counted labels are out of place."""
-    return sum(count for triple, count in seen.items() if _relabel(*triple, scheme) != triple[1])
+    return sum(count for triple, count in seen.items() if is_repaired(triple, scheme))
+
+
+def is_repaired(triple: Triple, scheme: str) -> bool:
+    """Return whether a label is out of place between its neighbours."""
+    return _relabel(*triple, scheme) != triple[1]
 
 
 def _join(prefix: str, type_: str) -> str:

@@ -225,6 +225,25 @@ def test_labels_that_are_only_types_mark_phrases_from_every_source(sources, comm
     assert sorted(model.names) == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize(
+    ("task", "label", "warning"),
+    [
+        ("chunk", "-1", r"odd.*: 5 labels are out of place in IOB2 \(.*I-PER\)"),
+        ("ner", "-1", r"odd.*the label B-PRE is rare; did you mean B-PER\?"),
+        ("pos", "-1", r"odd.*: the labels mark phrases, such as B-PER"),
+        ("ner", "1", "all tokens have the label X"),
+        ("chunk", "0", r"odd.*: the labels do not mark phrases"),
+    ],
+)
+def test_labels_that_look_wrong_are_reported_from_every_source(sources, command, kind, task, label, warning):
+    file = sources["folder"] / "odd.txt"
+    right, wrong, typo = "in X O\nAnna X B-PER\n\n", "so X O\nLee X I-PER\n\n", "Ann X B-PRE\n\n"
+    file.write_text(110 * right + 5 * wrong + typo)
+    with pytest.warns(UserWarning, match=warning):
+        command(task, file, kind, label=label, epochs=1)
+
+
 @pytest.mark.parametrize("place", [{"memory": "1G"}, {"cluster": "local:1"}], ids=str)
 @pytest.mark.parametrize(
     "name", [name for name, one in TrainOptions.OPTIONS.items() if len(one.sources) == 1]
