@@ -100,8 +100,8 @@ def tag(
                 "effect on a model of several layers"
             )
         if not documents:
-            text_as = TextFormat(model.split) if to is None else TextAsConllu(model.split)
-            return tag_pipeline(model, file, output, scores=scores, text_as=text_as, **reading)
+            own = TextFormat(model.split) if to is None else TextAsConllu(model.split)
+            return tag_pipeline(model, file, output, scores=scores, text_as=own, **reading)
         return _tag_documents(model, file, output, shown, to or "", **reading)
     if classes or gazetteers:
         model = replace_knowledge(model, classes=classes, gazetteers=gazetteers)

@@ -108,10 +108,11 @@ def train(
         tagger.calibrate(*held_out)
     model = tagger.model_
     if len(labels) == 1:
-        found = [LabelsOfFile(*part) for part in parts] or [CountedLabels(facts.name, facts.triples)]
+        seen: list[CountedLabels] = [LabelsOfFile(*part) for part in parts]
         for part in parts:
             tell_of_reading(*part)
-        _warn_of_labels(model, found, schemes=settings["labels"] != "none")
+        seen = seen or [CountedLabels(facts.name, facts.triples)]
+        _warn_of_labels(model, seen, schemes=settings["labels"] != "none")
         if held_out:
             gold = gold_labels(model, held_out[0])
             warn_of_gold(gold, model.names, model.labels.outer, held_out[0].name, "the model's")
