@@ -53,6 +53,13 @@ class TaggerOptions:
         fixed_on_resume=True,
         sources=("memory",),
     )  # fmt: skip
+    knowledge: str | None = option(
+        help="Word classes and names for a language, such as en, es or de, from packages that you install "
+        "with pip; es:brown,first uses only these parts. `structsvm knowledge list` shows what there is, and "
+        "named templates use it automatically.",
+        default=None, flag="--knowledge", metavar="LANGUAGE[:PARTS]", kept=False, fixed_on_resume=True,
+        sources=("memory",),
+    )  # fmt: skip
     text: Any = option(
         help="Raw text from which word classes are learned, together with the words of the training data; "
         "they are called text in templates.",
@@ -60,9 +67,9 @@ class TaggerOptions:
         sources=("memory",),
     )  # fmt: skip
     class_words: int | None = option(
-        help="Keep only this many words of each file of word classes, the most frequent ones.",
+        help="Keep only this many words of each set of word classes, the most frequent ones.",
         default=None, low=1, flag="--class-words", kept=False, fixed_on_resume=True,
-        sources=("memory",), needs={"classes": GIVEN},
+        sources=("memory",), needs={"classes": GIVEN, "knowledge": GIVEN},
     )  # fmt: skip
     n_classes: int = option(
         help="The number of classes into which the words of --text or word vectors are clustered.",
@@ -80,7 +87,7 @@ class TaggerOptions:
     fold_gazetteers: bool = option(
         help="Ignore case when matching gazetteers.",
         default=False, flag="--fold-gazetteers", kept=False, fixed_on_resume=True, sources=("memory",),
-        needs={"gazetteers": GIVEN},
+        needs={"gazetteers": GIVEN, "knowledge": GIVEN},
     )  # fmt: skip
     vectors: Any = option(
         help="Word vectors as real-valued features, from a text file of word2vec, GloVe or fastText: "

@@ -331,7 +331,7 @@ class Data:
         table = base.space.table
         if not joined:
             (features,), table = cut([features], table, settings["cutoff"])
-        known = dict.fromkeys(("classes", "gazetteers", "text", "vectors")) | {
+        known = dict.fromkeys(("classes", "gazetteers", "knowledge", "text", "vectors")) | {
             "template": base.space.template
         }
         ready = self.X if base.space.template is None else None

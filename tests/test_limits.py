@@ -66,7 +66,8 @@ def required(function):
     for parameter in inspect.signature(function, eval_str=True).parameters.values():
         if parameter.default is inspect.Parameter.empty:
             information = typing.get_args(parameter.annotation)[1]
-            yield from ["x"] if type(information).__name__ == "ArgumentInfo" else ["-o", "x"]
+            flags = getattr(information, "param_decls", None) or (f"--{parameter.name}",)
+            yield from ["x"] if type(information).__name__ == "ArgumentInfo" else [flags[0], "x"]
 
 
 @pytest.mark.parametrize(("words", "function", "flag", "kind"), [*numeric_options()])

@@ -86,7 +86,7 @@ def test_extras_that_name_the_distribution_use_its_name_on_pypi():
     project = SETTINGS["project"]
     extras = project["optional-dependencies"]
     assert project["name"] == "structsvm-nlp"
-    known = {"dask", "spacy", "sklearn", "plot", "serve", "browser"}
+    known = {"dask", "spacy", "sklearn", "plot", "serve", "browser", "knowledge"}
     known |= {"test", "package", "docs", "bench"}
     assert known == set(extras)
     own = [need for needs in extras.values() for need in needs if need.startswith("structsvm")]

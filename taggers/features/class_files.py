@@ -7,7 +7,6 @@ text are clustered too, in memory that does not grow with the text.
 from __future__ import annotations
 
 import gzip
-import json
 import re
 import warnings
 import zlib
@@ -21,6 +20,7 @@ import numpy as np
 from structsvm.files.errors import DataError
 from structsvm.files.inputs import file_name, open_input
 from taggers.features._lexicon import hash_string
+from taggers.features.packages import CLUSTERS, lookups
 from taggers.features.word_classes import PATH, Text, WordClasses, group_vectors, learn_classes
 from taggers.formats._columns import Columns
 from taggers.formats.files import read_columns
@@ -140,17 +140,13 @@ def _from_spacy(source: str, most: int | None) -> WordClasses:
     """The clusters of spacy-lookups-data: a number whose lowest bits are the first of the path."""
     language = source.removeprefix(SPACY)
     try:
-        import spacy_lookups_data
+        numbers = lookups(language, CLUSTERS)
     except ImportError:
         raise ValueError(f"{source} needs a package: pip install spacy-lookups-data") from None
-    tables = getattr(spacy_lookups_data, language, None)
-    if not isinstance(tables, dict) or "lexeme_cluster" not in tables:
+    if numbers is None:
         raise ValueError(
             f"{source}: spacy-lookups-data has no word classes for {language!r}; it has de, en, es"
         )
-    path = Path(str(tables["lexeme_cluster"]))
-    with gzip.open(path if path.exists() else path.with_name(f"{path.name}.gz")) as file:
-        numbers = json.load(file)
     paths = {number: f"{number:0{SPACY_BITS}b}"[::-1] for number in set(numbers.values())}
     return _numbered({word: paths[number] for word, number in numbers.items() if number}, most, source)
 

@@ -24,6 +24,7 @@ from taggers.features._gazetteer import Gazetteer
 from taggers.features.attributes import AFFIX, ATTRIBUTES, CLUSTER
 from taggers.features.class_files import N_CLASSES, TEXT, read_classes, read_text, text_classes
 from taggers.features.extract import as_columns
+from taggers.features.packages import read_parts
 from taggers.features.real_values import VECTORS as USUAL_VECTORS
 from taggers.features.real_values import WordVectors, read_vectors
 from taggers.features.template import Template, fitting_template, parse_template
@@ -168,10 +169,17 @@ def choose_template(X: Any, width: int, settings: Mapping[str, Any]) -> tuple[Te
     X: the sentences of the training data, or none; width: the number of input columns.
     """
     columns = as_columns(X)
-    knowledge = read_knowledge(
-        settings["classes"], settings["gazetteers"], settings["vectors"], folded=settings["fold_gazetteers"],
-        most=settings["class_words"], n_classes=settings["n_classes"],
-    )  # fmt: skip
+    reading = {
+        "folded": settings["fold_gazetteers"], "most": settings["class_words"],
+        "n_classes": settings["n_classes"],
+    }  # fmt: skip
+    knowledge = read_knowledge(settings["classes"], settings["gazetteers"], settings["vectors"], **reading)
+    if settings["knowledge"] is not None:
+        packaged = read_knowledge(*read_parts(settings["knowledge"]), **reading)
+        knowledge = replace(
+            knowledge, classes={**packaged.classes, **knowledge.classes},
+            gazetteers={**packaged.gazetteers, **knowledge.gazetteers},
+        )  # fmt: skip
     if settings["text"] is not None:
         if TEXT in knowledge.names:
             raise ValueError(
@@ -261,16 +269,21 @@ def warn_of_strangers(knowledge: Knowledge, columns: Columns) -> None:
     for name in knowledge.names:
         kind = "gazetteer" if name in knowledge.gazetteers else "word classes"
         if name in knowledge.vectors:
-            kind, found = "word vectors", knowledge.vectors[name].rows(columns) >= 0
-        else:
-            template = parse_template(f"{name}[0]", knowledge=knowledge)
-            found = Extractor(template, knowledge).keys(columns) != 0
-        if not found.any():
+            kind = "word vectors"
+        if not matched(knowledge, name, columns).any():
             warnings.warn(
                 f"the {kind} {name} matches nothing in the training data; check its language, its case and "
                 "how it splits words",
                 stacklevel=6,
             )
+
+
+def matched(knowledge: Knowledge, name: str, columns: Columns) -> np.ndarray:
+    """Which tokens word classes, a gazetteer or word vectors have a value for."""
+    if name in knowledge.vectors:
+        return np.asarray(knowledge.vectors[name].rows(columns) >= 0)
+    template = parse_template(f"{name}[0]", knowledge=knowledge)
+    return Extractor(template, knowledge).keys(columns).ravel() != 0
 
 
 def check_name(name: str) -> None:

@@ -73,6 +73,7 @@ CHANGED, UNCHANGED = "changed", "unchanged"
 EFFECTS = {
     "template": ("w[0]", lambda tagger: tagger.model_.space.template.text),
     "classes": (FILE, None),
+    "knowledge": ("en", None),
     "text": (FILE, None),
     "class_words": (1, None),
     "n_classes": (5, None),
