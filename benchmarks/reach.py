@@ -295,9 +295,9 @@ class CrfSuite:
         for tokens, labels in zip(X, y, strict=True):
             self.trainer.append(self._items(tokens), labels)
 
-    def train(self, c1: float, c2: float) -> bytes:
+    def train(self, c1: float, c2: float, iterations: int = ITERATIONS) -> bytes:
         """The bytes of the model file."""
-        self.trainer.set_params({"c1": c1, "c2": c2, "max_iterations": ITERATIONS})
+        self.trainer.set_params({"c1": c1, "c2": c2, "max_iterations": iterations})
         with tempfile.TemporaryDirectory() as folder:
             self.trainer.train(f"{folder}/model")
             return Path(folder, "model").read_bytes()
