@@ -1,9 +1,14 @@
 """Taggers learned from unlabelled text and sources of labels: `python -m benchmarks weak`.
 
 * Dictionaries: the names of AutoNER's dictionaries in the text of bc5cdr/train, whose labels are not read.
-* Distant labels: Wikigold as BOND labels it.
+* Distant labels: Wikigold as BOND labels it. The word classes come from another text, spaCy's Brown clusters.
 * Crowds: 20 simulated annotators with skills from 0.5 to 0.95 and their own confusions; 3 to 5 of them label
   each of the first 3,000 sentences. Tagger and consensus use no gold labels.
+* A teacher: spaCy's es_core_news_sm labels the text of esp.train. The score is the agreement with the teacher
+  on esp.testb, and both are timed there; the teacher runs only the components that it needs.
+* Errors: 5% of the phrases (EWT: tokens) of the training sets get another type, another border, or lose their
+  label. The rankings of `find_label_errors` and of cleanlab, which gets the probabilities of our folds, are
+  read until half of the errors are found. Real errors in the data count as wrong.
 
 All taggers have the defaults of their class. The rules of `distil` were chosen on bc5cdr/devel and on parts
 of uner_danish, Spanish testa and Wikigold's development set. The rule for missing names was replaced after a
@@ -19,14 +24,17 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import cpu_timed, mean_spread, measurements, publish, table
+from benchmarks.harness import cpu_timed, measurements, publish, spread, table
 
 SEEDS = 3
 ANNOTATORS, SENTENCES = 20, 3000
+TEACHER = "es_core_news_sm"
+ERRORS = 0.05
 Rows = list[list[Any]]
 
 
@@ -80,7 +88,12 @@ def distant(way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
         return [record["str_words"] for record in records], labels
 
     X, y = read("train")
-    tagger: Any = NerTagger(random_state=seed)
+    options: dict[str, Any] = {}
+    if "classes" in way:
+        options["classes"] = ["spacy:en"]  # Brown clusters, from spacy-lookups-data
+    if "C = 0.02" in way:
+        options["C"] = 0.02
+    tagger: Any = NerTagger(random_state=seed, **options)
     if way == "O elsewhere":
         tagger.fit(X, y)
     else:
@@ -188,9 +201,89 @@ def annotated(corpus: str, way: str, seed: int) -> tuple[Any, Rows, Rows, Rows]:
     return tagger, X, y, tagger.predict(X)
 
 
+def taught(way: str, seed: int) -> dict[str, float]:
+    """Learn from a pipeline of spaCy: agreement with it, and the tokens per CPU second of both."""
+    import spacy
+
+    from corpora import find
+    from taggers import read_sentences
+    from taggers.weak import distil, teacher
+
+    task = "ner" if way == "entities" else "pos"
+    X, test = (read_sentences(find("conll2002") / name, inputs=[0])[0] for name in ("esp.train", "esp.testb"))
+    source = teacher(f"spacy:{TEACHER}", task=task)
+    (tagger, seconds) = cpu_timed(lambda: distil(X, [source], task=task, random_state=seed).tagger)
+    nlp = spacy.load(TEACHER)
+    nlp.select_pipes(enable=["ner" if task == "ner" else "morphologizer", "tok2vec"])
+    docs = [spacy.tokens.Doc(nlp.vocab, words=words) for words in test]
+    _, slow = cpu_timed(lambda: [*nlp.pipe(docs)])
+    tagger.predict(test[:1])
+    found, fast = cpu_timed(lambda: tagger.predict(test))
+    tokens, wanted = sum(map(len, test)), source.answer(test)
+    return {
+        "score": (f1 if task == "ner" else accuracy)(wanted, found), "seconds": seconds,
+        "teacher": tokens / slow, "student": tokens / fast,
+    }  # fmt: skip
+
+
+def planted(data: str, way: str, seed: int) -> dict[str, float]:
+    """Plant errors: the precision of the ranking where it has found half of them."""
+    from corpora import find
+    from taggers import NerTagger, PosTagger, read_sentences
+    from taggers.weak.crossing import cross_predict
+    from taggers.weak.doubts import CHEAP, FOLDS, find_label_errors, plant_errors
+
+    names = {
+        "Spanish": "conll2002/esp.train", "BC5CDR": "bc5cdr/train.tsv", "EWT": "ud_english_ewt/train.conllu"
+    }  # fmt: skip
+    folder, name = names[data].split("/")
+    reading: dict[str, Any] = {"inputs": [0]} if data == "Spanish" else {}
+    X, y = read_sentences(find(folder) / name, **(reading | ({"label": "upos"} if data == "EWT" else {})))
+    tagger = (PosTagger if data == "EWT" else NerTagger)(**CHEAP)
+    # The seeds differ from those of the errors that `find_label_errors` plants itself.
+    y, places = plant_errors(y, "none" if data == "EWT" else "IOB2", share=ERRORS, seed=1000 + seed)
+    ranking: list[tuple[int, int, int]]
+    if way == "doubts":
+        found, seconds = cpu_timed(lambda: find_label_errors(X, y, tagger=tagger, random_state=seed))
+        ranking = [(one.sentence, one.start, one.stop) for one in found]
+    else:
+        from cleanlab.rank import get_label_quality_scores
+
+        crossed, seconds = cpu_timed(lambda: cross_predict(tagger, X, y, folds=FOLDS, seed=seed))
+        number = {name: k for k, name in enumerate(crossed.names)}
+        labels = np.array([number[one] for one in chain(*y)])
+        scores = get_label_quality_scores(labels, crossed.probabilities.astype(float))
+        tokens = [(number, k, k + 1) for number, row in enumerate(y) for k in range(len(row))]
+        ranking = [tokens[at] for at in np.argsort(scores, kind="stable").tolist()]
+    return {"score": precision_at_half(ranking, places), "seconds": seconds}
+
+
+def precision_at_half(
+    ranking: Sequence[tuple[int, int, int]], places: Sequence[tuple[int, int, int]]
+) -> float:
+    """The percentage of right ones among the first of the ranking that touch half of the places."""
+    at: dict[tuple[int, int], set[int]] = {}
+    for number, (sentence, start, stop) in enumerate(places):
+        for token in range(start, stop):
+            at.setdefault((sentence, token), set()).add(number)
+    hit: set[int] = set()
+    right = 0
+    for seen, (sentence, start, stop) in enumerate(ranking, 1):
+        touched: set[int] = set().union(*(at.get((sentence, token), ()) for token in range(start, stop)))
+        right += bool(touched)
+        hit |= touched
+        if 2 * len(hit) >= len(places):
+            return 100 * right / seen
+    return 0.0
+
+
 def measure(data: str, way: str, seed: int) -> dict[str, Any]:
     """The score of one way to learn, and its CPU seconds."""
     warnings.simplefilter("ignore")
+    if data == "teacher":
+        return taught(way, seed)
+    if data.startswith("errors in "):
+        return planted(data.removeprefix("errors in "), way, seed)
     learn: dict[str, Callable[[str, int], tuple[Any, Rows, Rows, Rows]]] = {
         "BC5CDR": dictionaries, "Wikigold": distant,
         "Spanish": lambda way, seed: annotated("conll2002", way, seed),
@@ -202,7 +295,12 @@ def measure(data: str, way: str, seed: int) -> dict[str, Any]:
 
 WAYS: dict[str, Sequence[str]] = {
     "BC5CDR": ("names, O elsewhere", "names", "names and phrases", "gold labels"),
-    "Wikigold": ("O elsewhere", "distant labels"),
+    "Wikigold": (
+        "O elsewhere",
+        "distant labels",
+        "distant labels, word classes",
+        "distant labels, word classes, C = 0.02 (best on gold dev)",
+    ),
     "Spanish": ("majority", "Dawid-Skene", "distil", "gold labels"),
     "EWT": ("majority", "Dawid-Skene", "distil", "gold labels"),
 }
@@ -210,12 +308,34 @@ WAYS: dict[str, Sequence[str]] = {
 
 def main(*, quick: bool = False) -> None:
     seeds = range(1 if quick else SEEDS)
-    rows, figures = [], []
+    figures: list[dict[str, Any]] = []
+
+    def measured(data: str, way: str) -> list[dict[str, Any]]:
+        runs = measurements("benchmarks.weak", [{"data": data, "way": way, "seed": k} for k in seeds])
+        figures.append({"data": data, "way": way, "runs": runs})
+        return runs
+
+    def mean(runs: list[dict[str, Any]], name: str) -> float:
+        return statistics.mean(run[name] for run in runs)
+
+    learned, distilled, errors = [], [], []
     for data, ways in WAYS.items():
         for way in ways:
-            runs = measurements("benchmarks.weak", [{"data": data, "way": way, "seed": k} for k in seeds])
-            score = mean_spread([run["score"] for run in runs])
-            rows.append([data, way, score, f"{statistics.mean(run['seconds'] for run in runs):.1f}"])
-            figures.append({"data": data, "way": way, "runs": runs})
-    header = ["data", "learned from", "F1 (EWT: accuracy)", "CPU s"]
-    publish("weak-quick" if quick else "weak", table(header, rows), figures)
+            runs = measured(data, way)
+            learned.append([data, way, spread(runs, "score", 2), f"{mean(runs, 'seconds'):.1f}"])
+    for way in ("entities", "parts of speech"):
+        runs = measured("teacher", way)
+        fast, slow = mean(runs, "student"), mean(runs, "teacher")
+        distilled.append(
+            [way, spread(runs, "score", 2), f"{slow:,.0f}", f"{fast:,.0f}", f"{fast / slow:.0f}"]
+        )
+    for data in ("Spanish", "BC5CDR", "EWT"):
+        for way in ("doubts", "cleanlab"):
+            runs = measured(f"errors in {data}", way)
+            errors.append([data, way, spread(runs, "score", 1), f"{mean(runs, 'seconds'):.1f}"])
+    tables = [
+        table(["data", "learned from", "F1 (EWT: accuracy)", "CPU s"], learned),
+        table(["from es_core_news_sm", "agreement", "teacher, tokens/CPU s", "student", "ratio"], distilled),
+        table(["errors in", "ranked by", "precision where half are found", "CPU s"], errors),
+    ]
+    publish("weak-quick" if quick else "weak", "\n\n".join(tables), figures)

@@ -35,7 +35,8 @@ class Distilled:
     what it learned: labels, sets, or None for open tokens. votes: the answers of each source. consensus: the
     reliabilities; None if no source labels every token, because then they cannot be known. missing: after
     each round, the estimated share of names among the tokens that no source labels. names: the estimated
-    share of names among phrases of unknown type. gold: the gold labels.
+    share of names among phrases of unknown type. contradicted: the share of the names in lists that models
+    contradict. gold: the gold labels.
     """
 
     tagger: SequenceTagger
@@ -46,6 +47,7 @@ class Distilled:
     consensus: Consensus | None
     missing: list[float]
     names: float | None
+    contradicted: float | None
     gold: Votes | None
 
     def summary(self) -> list[str]:
@@ -62,6 +64,8 @@ class Distilled:
             lines.append(f"names that no source has: {self.missing[-1]:.2%} of the other tokens (estimated)")
         if self.names is not None:
             lines.append(f"names among the phrases of unknown type: {self.names:.1%} (estimated)")
+        if self.contradicted is not None:
+            lines.append(f"names that models contradict: {self.contradicted:.1%}, left open")
         return lines
 
 
@@ -81,7 +85,8 @@ def distil(
     1. Each source labels the sentences. 2. If some sources label every token, a hidden Markov model estimates
     how reliable each source is; tokens about which it is unsure keep a set of labels. 3. Lists of names are
     incomplete: models that have not seen a word estimate whether it is a name that the lists lack. Such
-    tokens stay open; the others become O. 4. The tagger learns from labels, sets and open tokens.
+    tokens stay open; the others become O. Names of the lists that these models contradict become open, too.
+    4. The tagger learns from labels, sets and open tokens.
 
     Parameters
     ----------
@@ -117,15 +122,15 @@ def distil(
         labels = consensus.sets(SHARE)
     tagger = TASKS[task](random_state=random_state) if tagger is None else tagger
     missing: list[float] = []
-    names = None
+    names = contradicted = None
     if listing:
-        labels, missing, names = complete(
+        labels, missing, names, contradicted = complete(
             tagger, X, labels, phrases=consensus is None, seed=random_state, callback=callback
         )
     used = [k for k, row in enumerate(labels) if any(one is not None for one in row)]
     tagger.fit([X[k] for k in used], [labels[k] for k in used])
     own = None if gold is None else known[len(known) - len(gold[0]) :]
-    return Distilled(tagger, X, phrases, labels, votes, consensus, missing, names, own)
+    return Distilled(tagger, X, phrases, labels, votes, consensus, missing, names, contradicted, own)
 
 
 def _united(votes: Sequence[Votes]) -> Votes:
@@ -149,13 +154,14 @@ def complete(
     phrases: bool = True,
     seed: int = 0,
     callback: Callable[[str, int], Any] | None = None,
-) -> tuple[Votes, list[float], float | None]:
+) -> tuple[Votes, list[float], float | None, float | None]:
     """Label what lists of names lack: O, or open if it may be a name; and decide what phrases are.
 
-    phrases: whether sets that contain O are phrases of unknown type; otherwise they stay as they are.
+    phrases: whether lists are the only sources. Then sets that contain O are phrases of unknown type, and
+    names that models contradict become open; otherwise a consensus has decided on both.
 
-    Returns the labels, the estimated share of names among unlabelled tokens after each round, and the share
-    of phrases of unknown type that are names, None without such phrases.
+    Returns the labels, the estimated share of names among unlabelled tokens after each round, the share of
+    phrases of unknown type that are names, None without such phrases, and the share of contradicted names.
     """
     units = Units(X, labels, phrases=phrases)
     shares: list[float] = []
@@ -164,12 +170,14 @@ def complete(
         crossed = cross_words(tagger, X, current, folds=FOLDS, seed=seed + turn)
         name, share = units.judge(crossed)
         shares.append(share)
-        current = units.labelled(name, units.best_types(crossed), shares[-1])
+        wrong = units.contradicted(crossed) if phrases else np.zeros(len(units.kind), bool)
+        current = units.labelled(name, units.best_types(crossed), shares[-1], wrong)
         if callback is not None:
             callback("round", turn + 1)
         if turn and shares[-1] < GROWTH * shares[-2]:
             break
-    return (current, [], shares[-1]) if units.phrases else (current, shares, None)
+    left = float(wrong[units.kind == units.NAME].mean()) if phrases else None
+    return (current, [], shares[-1], left) if units.phrases else (current, shares, None, left)
 
 
 class Units:
@@ -247,20 +255,47 @@ class Units:
         name[self.kind == self.PHRASE] = among
         return name, share
 
+    def contradicted(self, crossed: Crossed) -> np.ndarray:
+        """Which names the models contradict, which have not seen their words.
+
+        Of the types (and O) to which they give at least the mean probability of the units that have it, the
+        most probable one is another one (confident learning, Northcutt, Jiang and Chuang 2021).
+        """
+        logs = np.stack([self._type(crossed, one) for one in ("", *self.types)], axis=1)
+        p = np.exp(logs - logs.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        flat = [one for row in self.labels for one in row]
+        place = {name: k for k, name in enumerate(("", *self.types))}
+        own = np.full(len(p), -1)
+        own[self.kind == self.SILENT] = 0
+        for k in np.flatnonzero(self.kind == self.NAME).tolist():
+            own[k] = place[split(flat[self.start[k]])[1]]
+        usual = [p[own == k, k].mean() if (own == k).any() else 1.0 for k in place.values()]
+        likely = np.where(p >= usual, p, 0)
+        wrong: np.ndarray = (own > 0) & likely.any(axis=1) & (likely.argmax(axis=1) != own)
+        return wrong
+
     def labelled(
-        self, name: np.ndarray | None = None, best: np.ndarray | None = None, share: float = 0.0
+        self,
+        name: np.ndarray | None = None,
+        best: np.ndarray | None = None,
+        share: float = 0.0,
+        wrong: np.ndarray | None = None,
     ) -> Votes:
         """The labels to learn, at first with O for tokens that no source labels.
 
         name: the probability of each unit to be a name. best: the most probable type of each unit. share: how
-        many of the silent tokens stay open, those with the largest probabilities.
+        many of the silent tokens stay open, those with the largest probabilities. wrong: the names to leave
+        open.
         """
         flat: list[Any] = [OUTSIDE if one is None else one for row in self.labels for one in row]
-        if name is not None and best is not None:
+        if name is not None and best is not None and wrong is not None:
             silent = self.kind == self.SILENT
             least = np.quantile(name[silent], 1 - share) if silent.any() else 0.0
             for k in np.flatnonzero(silent & (name > least)).tolist():
                 flat[self.start[k]] = None
+            for k in np.flatnonzero(wrong).tolist():
+                flat[self.start[k] : self.stop[k]] = [None] * int(self.stop[k] - self.start[k])
             for k in np.flatnonzero(self.kind == self.PHRASE).tolist():
                 start, stop = int(self.start[k]), int(self.stop[k])
                 for at in range(start, stop):
@@ -271,12 +306,13 @@ class Units:
 
     def best_types(self, crossed: Crossed) -> np.ndarray:
         """The most probable type of each unit, the same for all with the same text."""
-        columns = []
-        for type_ in self.types:
-            own = [k for k, name in enumerate(crossed.names) if split(name)[1] == type_]
-            columns.append(self._alike(self._means(np.log(crossed.probabilities[:, own].sum(axis=1) + TINY))))
-        best: np.ndarray = np.argmax(columns, axis=0)
+        best: np.ndarray = np.argmax([self._type(crossed, type_) for type_ in self.types], axis=0)
         return best
+
+    def _type(self, crossed: Crossed, type_: str) -> np.ndarray:
+        """The log-probability of a type ("" for O), the same for all units with the same text."""
+        own = [k for k, name in enumerate(crossed.names) if split(name)[1] == type_]
+        return self._alike(self._means(np.log(crossed.probabilities[:, own].sum(axis=1) + TINY)))
 
 
 def _kind(label: Any) -> int | None:

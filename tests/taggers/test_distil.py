@@ -63,6 +63,18 @@ def test_complete_lists_leave_little_open():
     assert done.tagger.predict(X) == y
 
 
+def test_names_of_the_wrong_list_are_left_open():
+    X, y = corpus()
+    lists = {"LOC": [*PLACES[2:], *PEOPLE[:2]], "PER": [*PEOPLE[2:], *PLACES[:2]]}
+    done = distil(X, [gazetteer(lists)])
+    named = [(k, row[3]) for k, row in enumerate(X)]
+    opened = {name for k, name in named if done.labels[k][3] is None}
+    assert {*PLACES[:2]} <= opened <= {*PLACES[:2], *PEOPLE[:2]}
+    assert done.contradicted == pytest.approx(np.mean([name in opened for _, name in named]))
+    places = [k for k, name in named if name in PLACES[:2]]
+    assert share(done.tagger.predict([X[k] for k in places]), [y[k] for k in places]) == 1
+
+
 def test_phrases_of_unknown_type_get_types_or_o():
     X, y = corpus()
     lists = {"LOC": PLACES[::2], "PER": PEOPLE[::2]}
