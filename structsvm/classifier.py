@@ -11,14 +11,14 @@ import numpy as np
 
 from structsvm.guard import reading, reads, training
 from structsvm.integrations.sklearn import Classifier, TrainedEstimator, column_names
-from structsvm.kernels.functions import GAMMAS, gamma_value, is_kernel
+from structsvm.kernels.functions import COEF0, DEGREE, GAMMA, gamma_value, is_kernel
 from structsvm.optimizers.kernel import KernelLaRank
 from structsvm.optimizers.larank import MOST_REPROCESS, SCHEDULES, LaRank
 from structsvm.optimizers.parallel import ParallelLaRank, n_shards
-from structsvm.options import check_options, is_function, option, unchecked, with_options
+from structsvm.options import RANDOM_STATE, check_options, is_function, option, with_options
 from structsvm.problems.multiclass import Multiclass, best_columns
 from structsvm.scored import PROBABILITY, ScoredClassifier, forget_calibration, with_calibration
-from structsvm.validation import LARGEST, MOST_THREADS, check_matrix, check_sample_weight, class_factors
+from structsvm.validation import MOST_THREADS, check_matrix, check_sample_weight, class_factors
 from structsvm.warm import WARM_START, can_continue, check_unchanged, fingerprint
 
 # More epochs, or the adaptive schedule without a kernel, gain almost nothing on held-out data:
@@ -46,14 +46,9 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator, Classifier):
         default="linear", valid=is_kernel, fixed_on_resume=True,
         help="linear, rbf, poly, precomputed or a function of two matrices; see `KernelLaRank`.",
     )  # fmt: skip
-    gamma: float | str = option(
-        default="scale", above=0, choices=GAMMAS, fixed_on_resume=True,
-        help="Of the kernel: a number, scale (1 / (n_features X.var())) or auto (1 / n_features).",
-    )  # fmt: skip
-    degree: int = option(default=3, low=1, fixed_on_resume=True, help="Of the kernel poly.")
-    coef0: float = option(
-        default=0.0, low=-LARGEST, fixed_on_resume=True, help="The constant of the kernel poly."
-    )
+    gamma: float | str = GAMMA
+    degree: int = DEGREE
+    coef0: float = COEF0
     schedule: str | None = option(
         default=None, choices=SCHEDULES, fixed_on_resume=True,
         help="The schedule of `LaRank`. The default is fixed, or adaptive with a kernel.",
@@ -91,9 +86,7 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator, Classifier):
     cache_size: float = option(
         default=500.0, above=0, fixed_on_resume=True, help="Megabytes for values of the kernel."
     )
-    random_state: Any = option(
-        default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one."
-    )
+    random_state: Any = RANDOM_STATE
     callback: Any = option(
         default=None, valid=is_function, kept=False,
         help="A function of a `Point`, called during training. If it returns a true value, training ends.",
@@ -108,12 +101,8 @@ class LaRankClassifier(ScoredClassifier, TrainedEstimator, Classifier):
         "for each thread, fewer for small data sets, and one for `partial_fit`. A seed and a number of "
         "shards give the same model with any number of threads.",
     )  # fmt: skip
-    probability: bool = option(default=False, help=PROBABILITY)
-    warm_start: bool = option(
-        default=False,
-        help=f"{WARM_START} The model keeps a copy of its data until `partial_fit`; a copy of the model, a "
-        "pickle or a file has no data.",
-    )  # fmt: skip
+    probability: bool = PROBABILITY
+    warm_start: bool = WARM_START
 
     # -- training -------------------------------------------------------------------------------
 

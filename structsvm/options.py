@@ -314,6 +314,9 @@ def unchecked(name: str, value: Any) -> None:
     """For options whose values are checked where they are used."""
 
 
+RANDOM_STATE = option(default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one.")
+
+
 def is_function(name: str, value: Any) -> None:
     """Raise ValueError if a value cannot be called."""
     if not callable(value):

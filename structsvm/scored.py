@@ -16,11 +16,13 @@ import numpy as np
 
 from structsvm import active
 from structsvm.guard import reading, reads, training
+from structsvm.options import option
 from structsvm.validation import check_matrix, check_sample_weight, check_targets, class_factors
 
-PROBABILITY = (
-    "Whether `fit` also calibrates `predict_proba`, with models that are trained on three quarters of the "
-    "rows and predict the others (four models, or one for 4,000 rows and more)."
+PROBABILITY = option(
+    default=False,
+    help="Whether `fit` also calibrates `predict_proba`, with models that are trained on three quarters of "
+    "the rows and predict the others (four models, or one for 4,000 rows and more).",
 )
 FOLDS = 4  # of the rows; each is held out from a model that is trained on the others
 ENOUGH = 1000  # rows in a fold, so that one fold is enough

@@ -9,13 +9,18 @@ from typing import Any
 import numpy as np
 
 from structsvm._scipy import sparse
-from structsvm.options import fixed_options
+from structsvm.options import fixed_options, option
 from structsvm.validation import same_value
 
-WARM_START = (
+CONTINUES = (
     "Whether a second `fit` on the same rows and weights continues with more epochs from the solution of the "
     "first. On other rows, or with other values of the options that are fixed when you resume training, it "
     "starts from scratch with a warning."
+)
+WARM_START = option(
+    default=False,
+    help=f"{CONTINUES} The model keeps a copy of its data until `partial_fit`; a copy of the model, a pickle "
+    "or a file has no data.",
 )
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from structsvm.guard import reads, training
 from structsvm.integrations.sklearn import Classifier, column_names
-from structsvm.options import check_options
+from structsvm.options import check_options, option
 from structsvm.scored import forget_calibration, with_calibration
 from structsvm.validation import check_matrix, check_sample_weight, class_factors
 from structsvm.warm import can_continue, check_unchanged, fingerprint
 
-CLASS_WEIGHT = "A dict of classes and factors of C, or balanced."
+CLASS_WEIGHT = option(default=None, help="A dict of classes and factors of C, or balanced.")
 
 
 class BinaryClassifier(Classifier, ABC):

@@ -12,7 +12,9 @@ import numpy as np
 from structsvm.binary._base import BinaryClassifier
 from structsvm.guard import reads
 from structsvm.kernels.functions import (
-    GAMMAS,
+    COEF0,
+    DEGREE,
+    GAMMA,
     Inputs,
     Kernel,
     PrecomputedInputs,
@@ -20,9 +22,9 @@ from structsvm.kernels.functions import (
     is_kernel,
     squared_norms,
 )
-from structsvm.options import option, unchecked, with_options
+from structsvm.options import RANDOM_STATE, option, with_options
 from structsvm.threads import in_slices
-from structsvm.validation import LARGEST, check_bounds, check_seed
+from structsvm.validation import check_bounds, check_seed
 
 BLOCK = 32  # examples whose kernel rows are computed by one matrix product
 
@@ -41,22 +43,15 @@ class KernelMachine(BinaryClassifier):
         help="rbf exp(-gamma ||x - x'||^2), poly (gamma <x, x'> + coef0)^degree, linear, precomputed or a "
         "function of two matrices.",
     )  # fmt: skip
-    gamma: float | str = option(
-        default="scale", above=0, choices=GAMMAS, fixed_on_resume=True,
-        help="A number, scale (1 / (n_features X.var())) or auto (1 / n_features).",
-    )  # fmt: skip
-    degree: int = option(default=3, low=1, fixed_on_resume=True, help="Of the kernel poly.")
-    coef0: float = option(
-        default=0.0, low=-LARGEST, fixed_on_resume=True, help="The constant of the kernel poly."
-    )
+    gamma: float | str = GAMMA
+    degree: int = DEGREE
+    coef0: float = COEF0
     epochs: int = option(default=1, low=1, help="The passes of `fit` over the data.")
     cache_size: float = option(
         default=200.0, above=0, fixed_on_resume=True,
         help="Megabytes for the kernel rows of support vectors; rows that do not fit are recomputed.",
     )  # fmt: skip
-    random_state: Any = option(
-        default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one."
-    )
+    random_state: Any = RANDOM_STATE
 
     # -- for subclasses -------------------------------------------------------------------------
 

@@ -78,18 +78,14 @@ class LaSVMClassifier(ScoredClassifier, KernelMachine):
         help="Repeat REPROCESS in each iteration until the uncertainty of the bias is below this value.",
     )  # fmt: skip
     finish_fit: bool = option(default=True, help="Whether `fit` ends with `finish`.")
-    class_weight: Any = option(default=None, help=CLASS_WEIGHT)
+    class_weight: Any = CLASS_WEIGHT
     callback: Callable[[Any], Any] | None = option(
         default=None, valid=is_function, kept=False,
         help="A function that is called after each block of examples, with a model that can predict and be "
         "copied.",
     )  # fmt: skip
-    probability: bool = option(default=False, help=PROBABILITY)
-    warm_start: bool = option(
-        default=False,
-        help=f"{WARM_START} The model keeps a copy of its data until `partial_fit`; a copy of the model, a "
-        "pickle or a file has no data.",
-    )  # fmt: skip
+    probability: bool = PROBABILITY
+    warm_start: bool = WARM_START
     _seen: np.ndarray | None = None  # the examples that earlier calls of fit took, with warm_start
 
     # -- training -------------------------------------------------------------------------------

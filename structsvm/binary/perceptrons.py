@@ -43,7 +43,7 @@ class KernelPassiveAggressive(KernelMachine):
     """
 
     C: float = option(default=1.0, kw_only=False, above=0, fixed_on_resume=True, help="The largest step.")
-    class_weight: Any = option(default=None, help=CLASS_WEIGHT)
+    class_weight: Any = CLASS_WEIGHT
 
     def _bound(self) -> float:
         return self.C

@@ -12,13 +12,13 @@ from structsvm._scipy import sparse
 from structsvm.binary._base import CLASS_WEIGHT, BinaryClassifier
 from structsvm.binary._sgd import HINGE, SQUARED_HINGE, run
 from structsvm.guard import reads
-from structsvm.options import option, unchecked, with_options
+from structsvm.options import RANDOM_STATE, option, with_options
 from structsvm.problems.multiclass import row_products
 from structsvm.scored import PROBABILITY, ScoredClassifier
 from structsvm.threads import in_slices
 from structsvm.training import ConvergenceWarning
 from structsvm.validation import check_seed
-from structsvm.warm import WARM_START
+from structsvm.warm import CONTINUES
 
 LOSSES = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE}
 ALGORITHMS = ("sgdqn", "svmsgd2", "rescaled")
@@ -77,14 +77,10 @@ class SGDQNClassifier(ScoredClassifier, BinaryClassifier):
     fit_intercept: bool = option(
         default=True, fixed_on_resume=True, help="Add a constant feature, regularized like the others."
     )
-    class_weight: Any = option(default=None, help=CLASS_WEIGHT)
-    random_state: Any = option(
-        default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one."
-    )
-    probability: bool = option(default=False, help=PROBABILITY)
-    warm_start: bool = option(
-        default=False, help=f"{WARM_START} Use `partial_fit` to continue on other rows."
-    )
+    class_weight: Any = CLASS_WEIGHT
+    random_state: Any = RANDOM_STATE
+    probability: bool = PROBABILITY
+    warm_start: bool = option(default=False, help=f"{CONTINUES} Use `partial_fit` to continue on other rows.")
 
     # -- training -------------------------------------------------------------------------------
 

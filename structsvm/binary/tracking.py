@@ -44,7 +44,7 @@ class TrackingClassifier(KernelMachine):
         default=10, low=1, high=MOST_STEPS, fixed_on_resume=True, help="The steps after each example."
     )
     process: bool = option(default=True, fixed_on_resume=True, help="False for Algorithm 15.")
-    class_weight: Any = option(default=None, help=CLASS_WEIGHT)
+    class_weight: Any = CLASS_WEIGHT
 
     def _bound(self) -> float:
         return self.C

@@ -11,13 +11,20 @@ import numpy as np
 
 from structsvm._scipy import sparse
 from structsvm.kernels.kernel_cache import rbf_single
-from structsvm.validation import check_choice
+from structsvm.options import option
+from structsvm.validation import LARGEST, check_choice
 
 NOT_FINITE = "the kernel returned NaN or infinity; scale the inputs, or lower gamma or the degree"
 ALL = slice(None)
 ROWS = 1024  # converted at a time
 KERNELS = ("linear", "rbf", "poly", "precomputed")
 GAMMAS = ("scale", "auto")
+GAMMA = option(
+    default="scale", above=0, choices=GAMMAS, fixed_on_resume=True,
+    help="Of the kernel: a number, scale (1 / (n_features X.var())) or auto (1 / n_features).",
+)  # fmt: skip
+DEGREE = option(default=3, low=1, fixed_on_resume=True, help="Of the kernel poly.")
+COEF0 = option(default=0.0, low=-LARGEST, fixed_on_resume=True, help="The constant of the kernel poly.")
 KernelFunction = Callable[[Any, Any, np.ndarray, np.ndarray], Any]
 
 

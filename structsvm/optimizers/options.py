@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from structsvm.optimizers.curve import Callback
-from structsvm.options import is_function, option, unchecked, with_options
+from structsvm.options import RANDOM_STATE, is_function, option, unchecked, with_options
 from structsvm.problem import Problem
 
 
@@ -14,9 +14,7 @@ class OptimizerOptions:
     """The options that all optimizers have."""
 
     problem: Problem = option(kw_only=False, valid=unchecked, help="The structure that is learned.")
-    random_state: Any = option(
-        default=0, valid=unchecked, help="A seed, a NumPy generator, or None for a random one."
-    )
+    random_state: Any = RANDOM_STATE
     callback: Callback | None = option(
         default=None, valid=is_function,
         help="A function of a `Point`, called several times a second. If it returns a true value, training "
