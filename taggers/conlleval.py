@@ -63,7 +63,7 @@ class Counts:
 class Evaluation:
     """The counts of `evaluate`; `known` and `unknown` are None if it got no vocabulary.
 
-    interval: the bootstrap interval of the F1 or, without phrases, of the accuracy; None if nobody asked.
+    interval: the bootstrap interval of the F1 or, without phrases, of the accuracy; None if it was not computed.
     """
 
     tokens: Share

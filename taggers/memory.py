@@ -13,7 +13,7 @@ from structsvm.files import DataError
 from structsvm.problems.sequence import SequenceProblem, Sequences
 from structsvm.training import user_level
 
-LARGE = 2e9  # bytes: below this, nothing is said
+LARGE = 2e9  # bytes: a smaller training causes no warning
 MANY = 300  # labels: exact inference compares all pairs of them for each token
 WRITTEN = 80  # bytes of the weights of a feature that training writes: about 1.2 blocks of eight
 SUPPORT = 256  # bytes for each token that the support patterns of a dual take

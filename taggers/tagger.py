@@ -95,7 +95,7 @@ class SequenceTagger(options.TaggerOptions, Estimator):
     # -- training -------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_dev: Any = None, y_dev: Any = None) -> Self:
-        """Train from scratch; with development data, stop in time and keep the weights of the best pass.
+        """Train from scratch; with development data, stop early and keep the weights of the best pass.
 
         Bad input raises an error and changes nothing. If training is interrupted (by Ctrl-C, or an exception
         in the callback), the new model keeps what it has learned: you can predict with it and continue
@@ -265,11 +265,11 @@ class SequenceTagger(options.TaggerOptions, Estimator):
 
     @property
     def _any_labels(self) -> bool:
-        """Whether labels need not mark phrases: nobody asked for a scheme."""
+        """Whether labels need not mark phrases, because no scheme was requested."""
         return self.constrained is None and self.settings()["labels"] == "none"
 
     def _loosen(self, online: Online, labels: Iterable[str]) -> None:
-        """Drop the scheme of a model if nobody asked for it and new labels are not of this scheme."""
+        """Drop the scheme of a model if it was not requested and new labels do not follow it."""
         model = online.model
         if self._any_labels and model.labels.outer != "none" and not schemes.has(model.labels.outer, labels):
             warnings.warn(

@@ -180,7 +180,7 @@ class LocalService:
 
     @property
     def shown_url(self) -> str:
-        """The address to print. It has the token only if nobody chose it, because output may be logged."""
+        """The address to print. It has the token only if it is random, because output may be logged."""
         return self.url.replace(self.token, "$STRUCTSVM_TOKEN") if self._is_chosen else self.url
 
     def run(self, workers: int = 1) -> None:

@@ -111,7 +111,7 @@ class KernelOptimizer(KernelOptions, Optimizer):
         return cast(KernelDual, self._fitted()).n_kernels
 
     def state(self) -> dict[str, np.ndarray]:
-        """Refused: a kernel machine has no state of arrays."""
+        """Raise Unsupported: a kernel machine has no state of arrays."""
         raise Unsupported("a kernel machine has no state of arrays; pickle the optimizer instead")
 
 

@@ -20,7 +20,7 @@ class JointKernelProblem(Problem):
         """J((x, y), (other_x, other_y)): symmetric and positive semi-definite."""
 
     def joint_feature(self, x: Any, y: Any) -> Any:
-        """Refused: the features are implicit."""
+        """Raise an error: the features are implicit."""
         raise TypeError(
             f"{type(self).__name__} has a joint kernel and no joint features: use KernelSVMStruct or "
             "KernelLaRank"

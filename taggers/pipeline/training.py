@@ -120,7 +120,7 @@ def jackknifed(
     ids: dict[str, np.ndarray] = {}
     for k in range(min(FOLDS, n)):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the layers have said what there is to say of the file
+            warnings.simplefilter("ignore")  # the layers have already warned about the file
             tagger = _tags(
                 _sentences(columns, fold != k), parts, random_state=random_state, epochs=FOLD_EPOCHS
             )

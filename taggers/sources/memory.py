@@ -81,7 +81,7 @@ def input_width(X: Any, gold: GoldLabels) -> int:
 class MemorySource(Source[Dataset, Optimizer]):
     """Sentences in memory, with their labels; X and y are those of `SequenceTagger.fit`.
 
-    file: the file that they were read from, if its columns shall be kept in the model.
+    file: the file that they were read from, if the model should keep its columns.
     """
 
     kind = "memory"
