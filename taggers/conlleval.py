@@ -63,7 +63,7 @@ class Counts:
 class Evaluation:
     """The counts of `evaluate`; `known` and `unknown` are None if it got no vocabulary.
 
-    interval: the bootstrap interval of the F1 or, without phrases, of the accuracy; None if it was not computed.
+    interval: the bootstrap interval of the F1 or, without phrases, of the accuracy; None without one.
     """
 
     tokens: Share
