@@ -15,12 +15,12 @@ from structsvm.integrations.starlette import Refused, field, read_json
 from taggers.formats.utf16 import Offsets
 from taggers.serve.access import Turns
 from taggers.serve.api import Api
-from taggers.serve.limits import MOST_REGIONS, MOST_TASKS, check_number
+from taggers.serve.limits import MOST_CONFIG, MOST_REGIONS, MOST_TASKS, check_number
 from taggers.serve.sentences import Sentence, Span, Tagged, spans_of_labels
 from taggers.serve.xml import read_xml
 
 PREFIX = "/label-studio"
-PROJECTS = 1000  # whose label configurations are remembered
+PROJECTS = 200  # whose label configurations are remembered
 LEARNED = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED")
 
 
@@ -124,7 +124,8 @@ class LabelStudio:
         """The configuration in a request, or the last one of its project."""
         name = str(project)[:100].partition(".")[0]
         if isinstance(xml, str) and xml:
-            config = self._configs.pop(name, None)
+            check_number(len(xml), MOST_CONFIG, "characters of a label configuration")
+            self._configs.pop(name, None)
             self._configs[name] = config = read_config(xml)
             while len(self._configs) > PROJECTS:
                 del self._configs[next(iter(self._configs))]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from structsvm.integrations.starlette import Refused
-from taggers.serve.limits import MOST_DEPTH, MOST_ELEMENTS
+from taggers.serve.limits import MOST_ATTRIBUTES, MOST_DEPTH, MOST_ELEMENTS
+
+ATTRIBUTE = re.compile(r"""=\s*["']""")
 
 
 def read_xml(text: str, what: str) -> Element:
@@ -16,6 +19,9 @@ def read_xml(text: str, what: str) -> Element:
     The parser gets UTF-8 and takes it as such, whatever the document declares. It reports a DOCTYPE before it
     reads what is in it, which ends the reading. It never opens a file or an address.
     """
+    for tag in text.split("<"):
+        if tag.count("=") > MOST_ATTRIBUTES < sum(1 for _ in ATTRIBUTE.finditer(tag)):
+            raise Refused(f"{what} has an element with more than {MOST_ATTRIBUTES} attributes", 413)
     builder, n_elements, depth = TreeBuilder(), 0, 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:

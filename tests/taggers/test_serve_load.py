@@ -118,6 +118,13 @@ def inception_covering(n: int) -> bytes:
     return json.dumps({"metadata": metadata, "document": document, "typeSystem": TYPES}).encode()
 
 
+def inception_attributes(n: int) -> bytes:
+    """An element with attributes, which is no document."""
+    document = {"xmi": "<a " + " ".join(f"a{k}=''" for k in range(n)) + "/>"}
+    metadata = {"layer": LAYER, "feature": "value"}
+    return json.dumps({"metadata": metadata, "document": document, "typeSystem": TYPES}).encode()
+
+
 def inception_train(n: int) -> bytes:
     document = {"xmi": xmi("Anna sings ", [(0, 4), (5, 10)], [(0, 11)], names=n)}
     return json.dumps({"metadata": {"layer": LAYER, "feature": "value"}, "documents": [document]}).encode()
@@ -161,6 +168,10 @@ HUGE: list[tuple[str, Callable[[], bytes], int]] = [
     ("/label-studio/predict", lambda: studio_predict(limits.MOST_TASKS), 200),
     ("/label-studio/webhook", lambda: studio_webhook(200, "\U0001f600" * 800_000), 201),
     ("/label-studio/webhook", lambda: studio_webhook(20_001), 413),
+    ("/label-studio/setup", lambda: studio_labels(20_000), 200),
+    ("/label-studio/setup", lambda: studio_labels(200_000), 413),
+    ("/inception/predict", lambda: inception_attributes(9_000), 400),
+    ("/inception/predict", lambda: inception_attributes(500_000), 413),
     ("/inception/predict", lambda: inception_covering(10_000), 400),
     ("/inception/predict", lambda: inception_predict(2000), 200),
     ("/inception/train", lambda: inception_train(20_001), 413),
