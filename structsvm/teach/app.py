@@ -167,9 +167,13 @@ class TeachApp:
         format = request.path_params["format"]
         if format not in self.exports:
             raise Refused(f"the format must be one of {', '.join(self.exports)}", 404)
-        with self.session.lock:
-            given = self.session.answers.given()
-        data, _ = await run_in_threadpool(self.exports[format].write, given)
+
+        def written() -> bytes:
+            with self.session.lock:
+                given = self.session.answers.given()
+            return self.exports[format].write(given)[0]
+
+        data = await run_in_threadpool(written)
         name = f"labelled.{self.exports[format].ending}"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         return Response(data, media_type="application/octet-stream", headers=headers)
