@@ -132,6 +132,8 @@ def _noted(
                     found["labels that do not mark phrases"] = None
                 elif None in labels:
                     found["missing labels, which become O"] = None
+            if to == "brat" and any(" " in label for label in labels or () if label):
+                found["spaces in labels, which become _"] = None
             if source is not target and isinstance(source, RecordFormat):
                 found |= dict.fromkeys(source.extra(record.raw))
             if not documents and len(record.sentences) > 1:

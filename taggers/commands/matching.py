@@ -39,6 +39,13 @@ def own_format(model: TaggerModel) -> Format:
     return FORMATS[model.files.get("format", usual)]
 
 
+def prefers_text(model: TaggerModel) -> bool | None:
+    """Return whether a model reads plain text, as `open_columns` means it."""
+    if own_format(model) is TEXT:
+        return True
+    return None if model.space.template is not None and model.space.template.width <= 1 else False
+
+
 @contextmanager
 def open_inputs(model: TaggerModel, file: str | Path, format: str, **options: Any) -> Iterator[Opened]:
     """Open a file for the model; `options` are those of `open_columns`.

@@ -21,13 +21,12 @@ from structsvm.threads import StoppablePool
 from structsvm.validation import MOST_BEST, check_count, n_threads
 from taggers.commands.export import check_place, layer_fields, write_documents
 from taggers.commands.matching import (
-    TEXT,
     check_fit,
     check_values,
     chosen_column,
     input_columns,
     open_inputs,
-    own_format,
+    prefers_text,
     replaced_columns,
 )
 from taggers.commands.pipelines import pipeline_layers, tag_pipeline, wanted_columns
@@ -210,7 +209,7 @@ def _tag_columns(
     """Write the file with labels in columns, a few parts at a time."""
     tokens, checked, column = 0, format != AUTO, chosen_column(model, label)
     with open_inputs(
-        model, file, format, encoding=encoding, text_as=text_as, prefers_text=own_format(model) is TEXT
+        model, file, format, encoding=encoding, text_as=text_as, prefers_text=prefers_text(model)
     ) as opened:
         inputs = input_columns(model, opened)
         shown.check_room(opened.format, opened.name)
@@ -293,7 +292,7 @@ def _open_documents(
             file, format, encoding=encoding, text_as=text_as, prefers_text=True, split=model.split
         )
     return open_inputs(
-        model, file, format, encoding=encoding, text_as=text_as, prefers_text=own_format(model) is TEXT
+        model, file, format, encoding=encoding, text_as=text_as, prefers_text=prefers_text(model)
     )
 
 

@@ -21,7 +21,7 @@ from taggers.formats.base import Format
 from taggers.formats.columns import FORMAT as COLUMNS
 from taggers.formats.registry import FORMATS, find
 from taggers.formats.text import FORMAT as TEXT
-from taggers.formats.text import Split, warn_of_columns
+from taggers.formats.text import Split, uneven, warn_of_columns
 
 CHUNK = 1 << 20
 HEAD = 20_000  # bytes that detection looks at
@@ -34,7 +34,7 @@ def open_columns(
     *,
     separator: str | None = None,
     encoding: str = "utf-8",
-    prefers_text: bool = False,
+    prefers_text: bool | None = False,
     text_as: Format | None = None,
     split: Split | None = None,
 ) -> Iterator[Opened]:
@@ -46,7 +46,8 @@ def open_columns(
     format : the name of a format; ``auto`` detects it from the first lines.
     separator : ``"\\t"``, or ``" "`` for runs of spaces and tabs; by default what the first line has.
     encoding : the encoding of the file. The columns are in UTF-8 in any case.
-    prefers_text : with ``auto``, read a file without tabs that no other format matches as plain text.
+    prefers_text : with ``auto``, read a file without tabs that no other format matches as plain text. None:
+        only if its lines have different numbers of words.
     text_as : what reads plain text, instead of the usual rules. If it gives another format, it refuses other
         files.
     split : how to split the texts of documents into sentences of tokens, by default with simple rules.
@@ -132,7 +133,7 @@ class Opened:
         name: str = "",
         separator: str | None = None,
         encoding: str = "utf-8",
-        prefers_text: bool = False,
+        prefers_text: bool | None = False,
         text_as: Format | None = None,
         split: Split | None = None,
     ) -> None:
@@ -147,7 +148,8 @@ class Opened:
         chosen = detect(self.head) if format is None else format
         if format is None and chosen in (COLUMNS, TEXT):
             _refuse_markup(self.head, name)
-        if format is None and prefers_text and chosen is COLUMNS and not any("\t" in s for s in self.head):
+        may_be_text = prefers_text or (prefers_text is None and uneven(self.head))
+        if format is None and may_be_text and chosen is COLUMNS and not any("\t" in s for s in self.head):
             chosen = TEXT
             warn_of_columns(self.head, name)
         if text_as is not None:

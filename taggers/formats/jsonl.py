@@ -12,6 +12,8 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from numbers import Real
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +107,7 @@ def loaded(text: bytes, line: int, reading: Reading) -> Any:
 
 def object_record(value: Any, line: int, reading: Reading) -> Iterator[Record]:
     """Yield the document of a JSON object; none if an annotator rejected it."""
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str):
+    if isinstance(value, (list, tuple)) and len(value) == 2 and isinstance(value[0], str):
         value = {"text": value[0], **(value[1] if isinstance(value[1], dict) else {})}
     if not isinstance(value, dict):
         raise reading.refuse('each line must be a JSON object, as in {"text": ..., "spans": [...]}', line)
@@ -134,10 +136,12 @@ def object_record(value: Any, line: int, reading: Reading) -> Iterator[Record]:
 
 def _tokenized(value: dict[str, Any], words: Any, text: str | None, line: int, reading: Reading) -> Record:
     """A document whose tokens the file gives."""
-    if not isinstance(words, list) or not words:
-        raise reading.refuse("tokens must be a list that is not empty", line)
+    if not isinstance(words, list):
+        raise reading.refuse("tokens must be a list", line)
+    if text and not words:
+        raise reading.refuse("the list of tokens is empty, but the text is not", line)
     starts = [True]
-    if isinstance(words[0], Mapping):
+    if words and isinstance(words[0], Mapping):
         tokens = _offset_tokens(words, text, line, reading)
         starts = [bool(word.get("sent_start", at == 0)) for at, word in enumerate(words)]
         text = text if text is not None else _spread(tokens)
@@ -203,7 +207,7 @@ def _spread(tokens: Sequence[Token]) -> str:
 
 
 def _are_tags(tags: list[Any]) -> bool:
-    return bool(tags) and all(tag is None or isinstance(tag, (str, int, float)) for tag in tags)
+    return bool(tags) and all(tag is None or isinstance(tag, (str, Real)) for tag in tags)
 
 
 def _tag(tag: Any, key: str, reading: Reading) -> str | None:
@@ -259,11 +263,12 @@ def _span(one: Any, line: int, reading: Reading) -> CharSpan:
         else:
             start, end, label = one
         label = label[0] if isinstance(label, list) else label
-        if not (isinstance(start, int) and isinstance(end, int) and isinstance(label, str) and label.strip()):
+        start, end = index(start), index(end)
+        if not (isinstance(label, str) and label.strip()):
             raise ValueError
     except (StopIteration, ValueError, TypeError, IndexError):
         raise reading.refuse(
-            f"{json.dumps(one)[:60]} is not a span; write [start, end, label] or "
+            f"{json.dumps(one, default=str)[:60]} is not a span; write [start, end, label] or "
             '{"start": 0, "end": 4, "label": "PER"}', line,
         ) from None  # fmt: skip
     return CharSpan(start, end, label)
@@ -274,6 +279,8 @@ def as_object(record: Record, scheme: str) -> dict[str, Any]:
     raw = record.raw if isinstance(record.raw, dict) and not isinstance(record.raw.get("data"), dict) else {}
     values = record.value("label")
     words = next((raw[key] for key in WORDS if key in raw), None)
+    if words == []:
+        return dict(raw)
     if words is not None and not isinstance(words[0], Mapping):
         return {**raw, **_tag_lists(record, raw, phrases=scheme != "none"), **_scores(record)}
     key = next((key for key in SPANS if isinstance(raw.get(key), list)), "spans")

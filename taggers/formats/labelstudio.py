@@ -12,6 +12,7 @@ from taggers.formats.records import CharSpan, Reading, Record, RecordFormat, cha
 from taggers.formats.utf16 import Offsets
 
 BEGIN = re.compile(r"\s*\[\s*(\{|$)")
+SPACE = re.compile(r"(?:\s|\\[nr])+")  # Label Studio quotes a line end as a backslash and n
 
 
 class LabelStudioFormat(RecordFormat):
@@ -70,24 +71,43 @@ def task_record(task: Mapping[str, Any], number: int, reading: Reading) -> Itera
     spans = []
     for region in regions:
         value = region["value"]
-        labels = value.get("labels") or value.get("hypertextlabels")
+        labels, quoted = value.get("labels") or value.get("hypertextlabels"), value.get("text")
         if not labels:
             continue
         try:
-            span = CharSpan(
-                offsets.characters(int(value["start"])), offsets.characters(int(value["end"])), str(labels[0])
-            )
+            start, end = int(value["start"]), int(value["end"])
         except (KeyError, TypeError, ValueError):
             raise reading.refuse("a region needs start, end and labels", number) from None
-        if isinstance(value.get("text"), str) and text[span.start : span.end] != value["text"]:
+        place = region_place(text, offsets, start, end, quoted)
+        if place is None and isinstance(quoted, str):
             raise reading.refuse(
-                f"the region {value['start']}-{value['end']} has the text {value['text'][:30]!r}, but "
-                f"the task has {text[span.start : span.end][:30]!r} there; was the text changed?", number,
+                f"the region {start}-{end} has the text {quoted[:30]!r}, but the task has "
+                f"{text[start:end][:30]!r} there; was the text changed?", number,
             )  # fmt: skip
-        spans.append(span)
+        spans.append(CharSpan(*(place or (start, end)), str(labels[0])))
     record = reading.of_text(text, spans if kept else None, number, raw=dict(task))
     record.name = str(task.get("id", number))
     yield record
+
+
+def region_place(text: str, offsets: Offsets, start: int, end: int, quoted: Any) -> tuple[int, int] | None:
+    """Where a region is in its text, in characters; None if that cannot be.
+
+    Label Studio counts characters. Old versions counted UTF-16 units; the quoted text shows which it is.
+    """
+    for a, b in ((start, end), (offsets.characters(start), offsets.characters(end))):
+        if 0 <= a < b <= len(text) and (not isinstance(quoted, str) or _quotes(text, a, b, quoted)):
+            return a, b
+    return None
+
+
+def _quotes(text: str, start: int, end: int, quoted: str) -> bool:
+    """Whether a region quotes this part of a text; as in a browser, all white space is alike."""
+    if len(quoted) == end - start and text.startswith(quoted, start):
+        return True
+    if end - start > 4 * len(quoted) + 16:  # keeps the cost below that of reading the regions
+        return False
+    return SPACE.sub(" ", text[start:end]).strip() == SPACE.sub(" ", quoted).strip()
 
 
 def _text_key(data: Mapping[str, Any], regions: Sequence[Any]) -> str | None:
@@ -101,13 +121,12 @@ def _text_key(data: Mapping[str, Any], regions: Sequence[Any]) -> str | None:
 def as_task(record: Record, scheme: str) -> dict[str, Any]:
     """A document as a task, with the phrases as annotations, or as predictions if a model found them."""
     raw = record.raw if isinstance(record.raw, dict) else {"data": {"text": record.text}}
-    offsets = Offsets(record.text)
     results: list[dict[str, Any]] = []
     for number, span in enumerate(char_spans(record, scheme)):
         results.append({
             "id": f"s{number}", "from_name": "label", "to_name": "text", "type": "labels",
             "value": {
-                "start": offsets.units(span.start), "end": offsets.units(span.end),
+                "start": span.start, "end": span.end,
                 "text": record.text[span.start : span.end], "labels": [span.label],
             },
             **score_of(record, span),

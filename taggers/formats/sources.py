@@ -36,7 +36,8 @@ def read_sentences(
     ----------
     source : a path; or objects as in JSON lines, such as ``{"text": ..., "spans": [[0, 4, "PER"]]}`` or
         ``{"tokens": [...], "ner_tags": [...]}``; or a data set of Hugging Face, which knows the names of its
-        tags; or a DataFrame with one token per row and columns such as sentence, word and label.
+        tags; or a DataFrame with one token per row and columns such as sentence, word and label, or with one
+        document per row.
     label : the label column, by number or name, such as a header; the default is that of the format.
     inputs : the input columns. Tokens are tuples if there are several.
     split : a function from a text to sentences of `Token`, for texts without tokens.
@@ -76,7 +77,9 @@ def _in_memory(
 ) -> Columns:
     reading = Reading("<memory>", split or split_sentences)
     format: Format = RECORDS
-    if hasattr(source, "itertuples"):  # a DataFrame
+    if hasattr(source, "itertuples") and _of_documents(source):
+        source = [{key: _value(cell) for key, cell in row.items()} for row in source.to_dict("records")]
+    if hasattr(source, "itertuples"):  # a DataFrame of tokens
         header = [str(name) for name in source.columns]
         format = TABLE.of_header(header)
     elif not isinstance(source, Iterable) or isinstance(source, Mapping):
@@ -104,6 +107,18 @@ def _tag_names(source: Any) -> dict[str, list[str]]:
     features = getattr(source, "features", None) or {}
     found = {key: getattr(getattr(one, "feature", None), "names", None) for key, one in features.items()}
     return {key: list(names) for key, names in found.items() if names}
+
+
+def _of_documents(table: Any) -> bool:
+    """Whether each row of a DataFrame is a document: lists or objects in its cells hold spans or tokens."""
+    return any(isinstance(_value(cell), list | Mapping) for row in table.head(50).to_numpy() for cell in row)
+
+
+def _value(cell: Any) -> Any:
+    """A cell as in a record: arrays become lists, and NaN becomes None."""
+    if hasattr(cell, "tolist"):
+        return cell.tolist()
+    return None if isinstance(cell, float) and cell != cell else cell
 
 
 def _cell(cell: Any) -> str:

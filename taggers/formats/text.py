@@ -92,6 +92,14 @@ class TextAsConllu(ConlluFormat):
         return "".join(blocks)
 
 
+def uneven(head: Sequence[str]) -> bool:
+    """Whether lines without tabs are sentences: columns have one number of words, and seldom five or more."""
+    lines = [line for line in head if not line.startswith(("# ", "-DOCSTART-"))]
+    counts = Counter(len(line.split()) for line in lines)
+    most = max(counts.values(), default=0)
+    return sum(counts.elements()) >= 5 * len(lines) and (5 * most <= 4 * len(lines) or len(lines) == 1)
+
+
 def warn_of_columns(head: Sequence[str], name: str) -> None:
     """Warn about a file that is read as plain text but may have one token per line."""
     counts = {len(line.split()) for line in head}

@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from structsvm.integrations.starlette import Refused, field, read_json
+from taggers.formats.labelstudio import region_place
 from taggers.formats.utf16 import Offsets
 from taggers.serve.access import Turns
 from taggers.serve.api import Api
@@ -139,7 +140,7 @@ class LabelStudio:
         self, text: str, sentences: list[Sentence], found: list[Tagged], config: Config
     ) -> str:
         """The spans of a text as JSON; labels that the configuration does not have are left out."""
-        place, turns = Offsets(text).units, Turns()
+        turns = Turns()
         result: list[str] = []
         for sentence, (labels, margins, *_) in zip(sentences, found, strict=True):
             assert sentence.offsets is not None
@@ -147,12 +148,7 @@ class LabelStudio:
                 if label not in config.labels:
                     continue
                 start, stop = sentence.offsets[first][0], sentence.offsets[end - 1][1]
-                value = {
-                    "start": place(start),
-                    "end": place(stop),
-                    "text": text[start:stop],
-                    "labels": [label],
-                }
+                value = {"start": start, "end": stop, "text": text[start:stop], "labels": [label]}
                 result.append(json.dumps({
                     "from_name": config.from_name, "to_name": config.to_name, "type": "labels",
                     "value": value, "score": confidence(min(margins[first:end])),
@@ -190,18 +186,11 @@ async def _spans(result: list[Any], text: str, config: Config) -> list[Span]:
         labels = field(value, "labels", list, f"{where}value.")
         if not labels or not all(isinstance(label, str) and label.strip() for label in labels):
             raise Refused(f"{where}value.labels must be a list of labels")
-        spans.append(Span(*_place(text, offsets, start, end, value.get("text"), where), tuple(labels)))
+        place = region_place(text, offsets, start, end, value.get("text"))
+        if place is None:
+            raise Refused(f"{where}value: start and end do not fit the text")
+        spans.append(Span(*place, tuple(labels)))
     return spans
-
-
-def _place(text: str, offsets: Offsets, start: int, end: int, quoted: Any, where: str) -> tuple[int, int]:
-    """Offsets in characters: the front end counts UTF-16 units, programs may count characters."""
-    if 0 <= start < end:
-        for a, b in ((offsets.characters(start), offsets.characters(end)), (start, end)):
-            fits = not isinstance(quoted, str) or (len(quoted) == b - a and text.startswith(quoted, a))
-            if a < b <= len(text) and fits:
-                return a, b
-    raise Refused(f"{where}value: start and end do not fit the text")
 
 
 def _key(annotation: dict[str, Any]) -> str | None:

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 import spacy
@@ -16,9 +17,9 @@ TEXT = "Mia Lund left Oslo. She didn't wait \U0001f600 for Ben."
 SPANS = [(0, 8, "PER"), (14, 18, "LOC"), (42, 45, "PER")]
 X = [["Mia", "Lund", "left", "Oslo", "."], ["She", "did", "n't", "wait", "\U0001f600", "for", "Ben", "."]]
 Y = [["B-PER", "I-PER", "O", "B-LOC", "O"], ["O", "O", "O", "O", "O", "O", "B-PER", "O"]]
-REGIONS = [  # Label Studio counts UTF-16 units
-    {"value": {"start": a, "end": b, "text": TEXT[c:d], "labels": [label]}, "type": "labels"}
-    for a, b, c, d, label in ((0, 8, 0, 8, "PER"), (14, 18, 14, 18, "LOC"), (43, 46, 42, 45, "PER"))
+REGIONS = [
+    {"value": {"start": a, "end": b, "text": TEXT[a:b], "labels": [label]}, "type": "labels"}
+    for a, b, label in SPANS
 ]
 
 
@@ -230,6 +231,22 @@ def test_rejected_answers_are_left_out_and_counted(tmp_path):
         assert read_sentences(tmp_path / "f.jsonl") == ([["Two", "."]], [["O", "O"]])
 
 
+def test_regions_of_label_studio_quote_their_text():
+    def labels(text, start, end, quoted=None):
+        value = {"start": start, "end": end, "text": quoted, "labels": ["X"]}
+        region = {"type": "labels", "value": value}
+        return read_sentences([{"data": {"text": text}, "annotations": [{"result": [region]}]}])[1][0]
+
+    face = "\U0001f600 Bo left"
+    assert labels(face, 2, 4) == labels(face, 2, 4, "Bo") == ["O", "B-X", "O"]
+    assert labels(face, 3, 5, "Bo") == ["O", "B-X", "O"]  # old versions count UTF-16 units
+    assert labels("Bo\n Lund left", 0, 8, "Bo\\nLund") == ["B-X", "I-X", "O"]
+    with pytest.raises(DataError, match="has the text 'Al', but the task has 'Bo' there"):
+        labels(face, 2, 4, "Al")
+    with pytest.raises(DataError, match="leaves the text"):
+        labels(face, 2, 40)
+
+
 def test_integer_tags_get_the_names_of_the_data_set(tmp_path):
     (tmp_path / "f.jsonl").write_bytes(lines({"tokens": ["Bo", "ran", "."], "ner_tags": [1, 0, -100]}))
     with pytest.warns(UserWarning, match="ner_tags has numbers"):
@@ -255,7 +272,8 @@ def test_several_kinds_of_tags_are_columns(tmp_path):
     ('{"text": "Bo", "label": [[0, "1", "X"]]}', "is not a span"),
     ('{"text": "Bo", "spans": [{"start": 0, "label": "X"}]}', "is not a span"),
     ('{"text": "Bo"', "is not JSON"),
-    ('{"tokens": [], "text": "x"}', "tokens must be a list that is not empty"),
+    ('{"tokens": [], "text": "x"}', "the list of tokens is empty, but the text is not"),
+    ('{"tokens": "a b"}', "tokens must be a list"),
     ('{"tokens": ["a", ""]}', "tokens must be strings that are not empty"),
     ('{"tokens": ["a"], "tags": ["O", "O"]}', "tags has 2 labels for 1 tokens"),
     ('{"tokens": [{"text": "a"}]}', "needs text, start and end"),
@@ -316,6 +334,24 @@ def test_tables_of_pandas_and_lists_of_records_are_sentences():
     assert read_sentences([{"text": TEXT, "spans": SPANS}]) == (X, Y)
     with pytest.raises(TypeError, match="list of records or a DataFrame"):
         read_sentences(5)
+
+
+def test_rows_of_pandas_may_be_documents():
+    texts = pd.DataFrame({"id": [7, 8], "text": [TEXT, "Hm."], "label": [[list(one) for one in SPANS], None]})
+    assert read_sentences(texts) == ([*X, ["Hm", "."]], [*Y, [None, None]])
+    tokens = pd.DataFrame({"tokens": [np.array(words) for words in X], "ner_tags": Y})
+    assert read_sentences(tokens) == (X, Y)
+    empty = pd.DataFrame({"tokens": [[], X[0]], "ner_tags": [[], Y[0]]})
+    assert read_sentences(empty) == (X[:1], Y[:1])
+
+
+def test_pairs_of_spacy_may_have_tuples_and_integers_of_numpy():
+    spans = [(np.int64(a), np.int64(b), label) for a, b, label in SPANS]
+    assert read_sentences([(TEXT, {"entities": spans})]) == (X, Y)
+    with pytest.warns(UserWarning, match="ner_tags has numbers"):
+        assert read_sentences([{"tokens": X[0], "ner_tags": list(np.array([1, 2, 0, 3, 0]))}])[1] == [
+            list("12030")
+        ]
 
 
 def test_a_text_is_split_as_the_user_wants():

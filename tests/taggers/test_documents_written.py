@@ -163,6 +163,7 @@ def test_every_pair_of_formats_keeps_words_and_labels(first, second, tmp_path, d
 
 @pytest.mark.parametrize(("line", "to", "what"), [
     ({"tokens": ["a"], "labels": ["N"]}, "labelstudio", "labels that do not mark phrases"),
+    ({"text": "a", "spans": [[0, 1, "Full Name"]]}, "brat", "spaces in labels, which become _"),
     ({"tokens": ["a"], "labels": ["N"]}, "brat", "labels that do not mark phrases"),
     ({"tokens": ["a", "b"], "labels": ["B-X", None]}, "labelstudio", "missing labels, which become O"),
     ({"tokens": ["a"], "ner_tags": ["B-X"], "lemmas": ["a"]}, "columns", "the values of lemma"),
@@ -229,6 +230,13 @@ def test_raw_text_becomes_spans_with_offsets_of_the_text_as_written(model):
     assert all(first["text"][one["start"] : one["end"]] == one["text"] for one in first["tokens"])
 
 
+def test_sentences_are_text_to_a_model_of_columns(model):
+    told = run("tag", "m", "raw.txt", "--format", "text", cwd=model)
+    assert run("tag", "m", "raw.txt", cwd=model).stdout == told.stdout
+    (model / "short.txt").write_text("Bo met.\nBo saw Mia.\n")
+    refused(run("tag", "m", "short.txt", cwd=model), 1, "plain text has the format text")
+
+
 def test_spans_and_tokens_have_probabilities_if_asked(model):
     done = run("tag", "m", "raw.txt", "--format", "text", "--to", "jsonl", "--probabilities", cwd=model)
     row = json.loads(done.stdout.splitlines()[0])
@@ -253,14 +261,14 @@ def test_raw_text_becomes_docs_of_spacy_with_the_same_text(model):
     assert [len(list(doc.sents)) for doc in docs] == [2, 1]
 
 
-def test_label_studio_gets_predictions_in_utf16_units(model):
+def test_label_studio_gets_predictions_in_characters(model):
     found = json.loads(
         run("tag", "m", "raw.txt", "--format", "text", "--to", "labelstudio", cwd=model).stdout
     )
-    result = found[0]["predictions"][0]["result"]
-    text = found[0]["data"]["text"].encode("utf-16-le")
-    pieces = [text[2 * r["value"]["start"] : 2 * r["value"]["end"]].decode("utf-16-le") for r in result]
-    assert pieces == [r["value"]["text"] for r in result] == ["Mia Lund", "Bo", "Bo", "Mia Lund"]
+    values = [one["value"] for one in found[0]["predictions"][0]["result"]]
+    text = found[0]["data"]["text"]
+    pieces = [text[value["start"] : value["end"]] for value in values]
+    assert pieces == [value["text"] for value in values] == ["Mia Lund", "Bo", "Bo", "Mia Lund"]
 
 
 @pytest.mark.parametrize("bundled", ["en", "en-pos"])
