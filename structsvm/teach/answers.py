@@ -16,7 +16,12 @@ Record = dict[str, Any]
 
 
 def item_id(item: Any) -> str:
-    """The id of an item; it depends only on the content, so it is the same in every journal."""
+    """The id of an item; it depends only on the content, so it is the same in every journal.
+
+    The spaces between tokens, which only the page shows, do not count.
+    """
+    if isinstance(item, dict):
+        item = {key: value for key, value in item.items() if key != "spaces"}
     text = json.dumps(item, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=9).hexdigest()
 

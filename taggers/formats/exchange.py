@@ -97,6 +97,15 @@ def _sentences(columns: Columns, gold: Sequence[str]) -> Iterator[Record]:
         yield Record(text, [tokens], kept, line=columns.line(start))
 
 
+def spaces_after(columns: Columns) -> list[list[bool]] | None:
+    """Whether a space follows each token, by sentence; None if the file does not say it."""
+    if columns.origin is not None:
+        sentences = [one for record in columns.origin for one in record.sentences if one]
+        return [[*(b.start > a.end for a, b in pairwise(tokens)), True] for tokens in sentences]
+    spaces = _spaces(columns)
+    return None if spaces is None else [spaces[a:b] for a, b in pairwise(columns.sentence_ptr.tolist())]
+
+
 def _spaces(columns: Columns) -> list[bool] | None:
     """Whether a space follows each token, which only CoNLL-U says, in its last column."""
     if columns.format.name != "conllu":

@@ -59,7 +59,7 @@ class JsonLines(RecordFormat):
     cut = staticmethod(cut_lines)
 
     def extra(self, raw: Any) -> list[str]:
-        known = {*TEXTS, *WORDS, *SPANS, *TAGS, *KINDS, "answer"}
+        known = {*TEXTS, *WORDS, *SPANS, *TAGS, *KINDS, "answer", "spaces"}
         return sorted(f"key {key}" for key in raw if key not in known) if isinstance(raw, dict) else []
 
     def matches(self, head: Sequence[str]) -> bool:
@@ -146,7 +146,7 @@ def _tokenized(value: dict[str, Any], words: Any, text: str | None, line: int, r
         starts = [bool(word.get("sent_start", at == 0)) for at, word in enumerate(words)]
         text = text if text is not None else _spread(tokens)
     elif all(isinstance(word, str) and word for word in words):
-        text, tokens = of_words(words)
+        text, tokens = of_words(words, spaces=_spaces(value, len(words)))
     else:
         raise reading.refuse(
             "tokens must be strings that are not empty, or objects with text, start, end", line
@@ -179,6 +179,12 @@ def _tokenized(value: dict[str, Any], words: Any, text: str | None, line: int, r
             if len(tags) == len(tokens) and _are_tags(tags):
                 reading.misfits.unread.setdefault(key, line)
     return record
+
+
+def _spaces(value: Mapping[str, Any], n: int) -> list[bool] | None:
+    """Whether a space follows each token, as `structsvm teach` writes it."""
+    spaces = value.get("spaces")
+    return spaces if isinstance(spaces, list) and len(spaces) == n else None
 
 
 def _offset_tokens(words: Sequence[Any], text: str | None, line: int, reading: Reading) -> list[Token]:

@@ -11,7 +11,10 @@ from typing import Any
 
 from structsvm.files.errors import DataError
 from structsvm.teach.answers import Answer, item_id
+from taggers.formats._columns import Columns
+from taggers.formats.exchange import TextAsRecords, spaces_after
 from taggers.formats.files import open_columns
+from taggers.formats.records import of_words
 from taggers.labels import schemes
 from taggers.labels.files import read_labelled
 from taggers.options import PHRASE_TASKS
@@ -29,21 +32,26 @@ def read_pool(
     encoding: str = "utf-8",
 ) -> list[dict[str, Any]]:
     """The sentences of a file without labels: plain text, columns (with tabs, if detected) or CoNLL-U."""
-    with open_columns(path, format, encoding=encoding, prefers_text=True) as opened:
+    as_records = TextAsRecords(None)
+    with open_columns(path, format, encoding=encoding, prefers_text=True, text_as=as_records) as opened:
         found = opened.format
         if found.ready:
             raise DataError(f"{found.title} has features, not words; use text or columns", opened.name)
         columns = opened.read(opened.inputs() if inputs is None else [opened.column(one) for one in inputs])
     parts = [columns.sentences(column) for column in range(columns.width)]
-    return _items(parts, columns.name)
+    return _items(parts, columns)
 
 
-def _items(parts: list[list[list[str]]], name: str) -> list[dict[str, Any]]:
+def _items(parts: list[list[list[str]]], columns: Columns) -> list[dict[str, Any]]:
     """Questions from columns of words and other inputs; sentences that are too long are left out."""
-    items = []
-    for words, *more in zip(*parts, strict=True):
+    items, name = [], columns.name
+    spaces = spaces_after(columns)
+    for number, (words, *more) in enumerate(zip(*parts, strict=True)):
         if 0 < len(words) <= MOST_TOKENS:
-            items.append({"tokens": words, "columns": more} if more else {"tokens": words})
+            item: dict[str, Any] = {"tokens": words, "columns": more} if more else {"tokens": words}
+            if spaces is not None and not all(spaces[number]):
+                item["spaces"] = spaces[number]
+            items.append(item)
     left_out = sum(len(words) > MOST_TOKENS for words in parts[0])
     if left_out:
         warnings.warn(
@@ -82,7 +90,7 @@ def read_answers(
             )
         if found not in ("none", SCHEME):
             values = [in_scheme(labels, found, SCHEME) for labels in values]
-    items = _items(parts, columns.name)
+    items = _items(parts, columns)
     values = [labels for labels in values if 0 < len(labels) <= MOST_TOKENS]
     pairs = {item_id(item): (item, value) for item, value in zip(items, values, strict=True) if any(value)}
     now = round(time.time(), 3)
@@ -118,11 +126,14 @@ def _conllu(answers: Sequence[Answer], task: str) -> bytes:
     place = "UPOS" if task == "pos" else "MISC"
     sentences = []
     for number, answer in enumerate(answers, start=1):
-        lines = [f"# sent_id = {number}", f"# text = {' '.join(answer.item['tokens'])}"]
-        for at, (word, label) in enumerate(zip(answer.item["tokens"], answer.value, strict=True), start=1):
+        words, spaces = answer.item["tokens"], answer.item.get("spaces")
+        lines = [f"# sent_id = {number}", f"# text = {of_words(words, spaces=spaces)[0]}"]
+        for at, (word, label) in enumerate(zip(words, answer.value, strict=True), start=1):
             row = dict.fromkeys(COLUMNS, "_") | {"ID": str(at), "FORM": word}
+            if spaces and not spaces[at - 1]:
+                row["MISC"] = "SpaceAfter=No"
             if label is not None:
-                row[place] = label
+                row[place] = label if row[place] == "_" else f"{row[place]}|{label}"
             lines.append("\t".join(row.values()))
         sentences.append("\n".join(lines) + "\n\n")
     return "".join(sentences).encode()
@@ -143,11 +154,11 @@ def _docbin(answers: Sequence[Answer], task: str) -> bytes:
 
     vocab, docs = Vocab(), []
     for answer in answers:
-        words, value = answer.item["tokens"], answer.value
+        words, spaces, value = answer.item["tokens"], answer.item.get("spaces"), answer.value
         if task not in PHRASE_TASKS:
-            docs.append(Doc(vocab, words=words, tags=[label or "" for label in value]))
+            docs.append(Doc(vocab, words=words, spaces=spaces, tags=[label or "" for label in value]))
             continue
-        doc = Doc(vocab, words=words, sent_starts=[at == 0 for at in range(len(words))])
+        doc = Doc(vocab, words=words, spaces=spaces, sent_starts=[at == 0 for at in range(len(words))])
         known = [label or "O" for label in value]
         spans = [Span(doc, start, end, type_) for type_, start, end in schemes.spans(known, SCHEME)]
         if task == "chunk":

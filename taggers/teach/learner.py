@@ -1,6 +1,7 @@
 """Let a tagger learn in a teaching session.
 
-A question is {"tokens": [...]}, with {"columns": [[...], ...]} if the tagger reads more than words. An answer
+A question is {"tokens": [...]}, with {"columns": [[...], ...]} if the tagger reads more than words, and with
+{"spaces": [...]}, whether a space follows each token, if the file has the text. An answer
 has a label for each token: None if the annotator does not know it. Phrases (ner, chunk) use IOB2, regardless
 of the scheme of the tagger.
 """
@@ -148,13 +149,14 @@ class TagLearner:
 
     def valid(self, answer: Answer) -> bool:
         item = answer.item
-        known = isinstance(item, dict) and item.keys() <= {"tokens", "columns"} and _texts(item.get("tokens"))
-        if not known:
+        known = isinstance(item, dict) and item.keys() <= {"tokens", "columns", "spaces"}
+        if not known or not _texts(item.get("tokens")):
             return False
-        columns, n = item.get("columns", []), len(item["tokens"])
+        columns, spaces, n = item.get("columns", []), item.get("spaces", []), len(item["tokens"])
         lists = [labels for labels in (answer.value, answer.guess) if labels is not None]
         return (
             isinstance(columns, list) and all(_texts(one) and len(one) == n for one in columns)
+            and isinstance(spaces, list) and len(spaces) in (0, n) and {*map(type, spaces)} <= {bool}
             and all(isinstance(labels, list) and len(labels) == n for labels in lists)
             and all(label is None or isinstance(label, str) for labels in lists for label in labels)
         )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 PIECE = re.compile(r"(\w+)(?:\.(\w+))?\[(-?\d+)\]")
-PREVIOUS = re.compile(r"label\[-1\]=(.*)")
+PREVIOUS = re.compile(r"label\[-([12])\]=(.*)")
 AFFIX = re.compile(r"(?:lower_)?(prefix|suffix)\d+")
 PLACES = {
     -2: "the word two before", -1: "the word before", 0: "this word", 1: "the word after",
@@ -24,7 +24,10 @@ def in_words(name: str) -> str:
     if name == "bias":
         return "how common the label is"
     if before := PREVIOUS.fullmatch(name):
-        return "the sentence begins here" if before[1] == "<start>" else f"the label before is {before[1]}"
+        far = before[1] == "2"
+        if before[2] == "<start>":
+            return f"this is the first {'or second ' * far}word"
+        return f"the label {'two ' * far}before is {before[2]}"
     left, _, right = name.partition("]=")
     pieces, values = f"{left}]".split("|"), right.split("|")
     found = [PIECE.fullmatch(piece) for piece in pieces]

@@ -364,6 +364,16 @@ def test_reasons_are_said_in_words(program, page, raw):
     assert not re.search(r"\[-?\d\]", page.locator("#detail").inner_text())
 
 
+def test_the_text_is_shown_as_it_is_written(program, page, tmp_path):
+    text = 'Tom (80) isn\'t in the "Old Harbour", is he?'
+    (tmp_path / "raw.txt").write_text(f"{text}\n")
+    page.goto(program("teach", "ner", "raw.txt", "-o", "m.ssvm", "--labels", "PER,LOC").url)
+    page.wait_for_selector("#sentence .token")
+    assert page.evaluate("document.querySelector('#sentence').textContent") == text
+    lines = page.evaluate("getComputedStyle(document.querySelector('#sentence .token')).textDecorationLine")
+    assert lines == "underline"
+
+
 def test_a_phone_labels_a_name_of_two_words_by_taps_on_large_targets(program, chromium, tmp_path):
     (tmp_path / "raw.txt").write_text("Ines\nLopez\nsings\n\nAnna\nleft\n\n")
     served = program("teach", "ner", "raw.txt", "-o", "m.ssvm", "--format", "columns", "--labels", "PER,LOC")

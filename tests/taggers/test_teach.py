@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from structsvm.files.errors import DataError
 from structsvm.files.journal import read_journal
-from structsvm.teach.answers import Answers, agreement, merged
+from structsvm.teach.answers import Answer, Answers, agreement, item_id, merged
 from structsvm.teach.session import Answered, Session
 from taggers import NerTagger, PosTagger
 from taggers.formats.files import read_all
@@ -494,6 +494,24 @@ def test_pools_are_read_from_text_columns_and_conllu(tmp_path):
     path.write_text("word\n" * 501)
     with pytest.warns(UserWarning, match="left out"), pytest.raises(DataError, match="no sentence"):
         read_pool(path, format="columns")
+
+
+def test_texts_keep_their_spaces_and_their_questions(tmp_path):
+    item = {
+        "tokens": ["Otto", "(", "80", ")", "left", "."],
+        "spaces": [True, False, False, True, False, True],
+    }
+    (tmp_path / "raw.txt").write_text("Otto (80) left.\n")
+    text = '{"text": "Otto (80) left.", "spans": []}\n'
+    (tmp_path / "raw.jsonl").write_text(text)
+    assert read_pool(tmp_path / "raw.txt") == read_pool(tmp_path / "raw.jsonl") == [item]
+    assert item_id(item) == item_id({"tokens": item["tokens"]})  # as in journals without spaces
+    labels = ["B-PER", "O", "O", "O", "O", "O"]
+    answer = Answer(item_id(item), item, labels, None, "margin", "", 1.0)
+    for format in ("conllu", "jsonl", "spacy"):
+        path = tmp_path / f"out.{format}"
+        path.write_bytes(export([answer], "ner", format)[0])
+        assert [(one.item, one.value) for one in read_answers(path, "ner")] == [(item, labels)]
 
 
 def test_chunks_use_the_columns_of_the_pool(tmp_path):

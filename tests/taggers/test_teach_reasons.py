@@ -24,7 +24,9 @@ from taggers.teach.reasons import in_words
         ("w[0]==", "this word is “=”"),
         ("p[-1]=DT", "the part of speech of the word before is DT"),
         ("label[-1]=B-PER", "the label before is B-PER"),
-        ("label[-1]=<start>", "the sentence begins here"),
+        ("label[-2]=O", "the label two before is O"),
+        ("label[-1]=<start>", "this is the first word"),
+        ("label[-2]=<start>", "this is the first or second word"),
         ("bias", "how common the label is"),
     ],
 )

@@ -90,7 +90,7 @@ const starts = (labels, k) => labels[k].startsWith("B-") || !isMarked(labels[k -
 const ends = (labels, k) => k + 1 === labels.length || !isMarked(labels[k + 1]) || starts(labels, k + 1);
 
 // Tokens with their labels, in any part of the page.
-function drawTokens(box, tokens, labels, { margins = null, old = null, doubted = [] } = {}) {
+function drawTokens(box, { tokens, spaces }, labels, { margins = null, old = null, doubted = [] } = {}) {
   const nodes = tokens.map((text, k) => {
     const node = make("span", text, "token");
     const label = labels ? labels[k] : undefined;
@@ -112,7 +112,8 @@ function drawTokens(box, tokens, labels, { margins = null, old = null, doubted =
     if (old && old[k] !== label) node.classList.add("changed");
     return node;
   });
-  box.replaceChildren(...nodes.flatMap((node, k) => (k ? [joint(labels, k), node] : [node])));
+  const spaced = (k) => k > 0 && (!spaces || spaces[k - 1]);
+  box.replaceChildren(...nodes.flatMap((node, k) => (spaced(k) ? [joint(labels, k), node] : [node])));
   box.classList.toggle("tokens", state.kind === "tokens");
   return nodes;
 }
@@ -148,7 +149,7 @@ function show(found, said = "") {
 }
 
 const margins = () => (state.kind === "choice" || !state.question ? null : state.question.margins ?? null);
-const reading = (question) => question.item.text ?? question.item.tokens.join(" ");
+const reading = ({ item }) => item.text ?? item.tokens.map((token, k) => token + (item.spaces?.[k] === false ? "" : " ")).join("").trim();
 
 // The answer to begin with: what was typed before a reload, what was undone, the answer before, or the guess.
 function draft(question) {
@@ -184,7 +185,7 @@ function drawQuestion() {
   box.setAttribute("aria-multiselectable", "true");
   const [low, high] = [Math.min(at, anchor), Math.max(at, anchor)];
   const asGuessed = JSON.stringify(value) === JSON.stringify(question.guess);
-  const nodes = drawTokens(box, question.item.tokens, value, { margins: asGuessed && state.stats.answered ? margins() : null });
+  const nodes = drawTokens(box, question.item, value, { margins: asGuessed && state.stats.answered ? margins() : null });
   nodes.forEach((node, k) => {
     const picked = k >= low && k <= high;
     node.id = `t${k}`;
@@ -335,7 +336,7 @@ function upcomingRow({ id, item, guess }) {
   const key = JSON.stringify([state.names, guess]);
   if (old?.key === key) return old;
   const row = make("li", state.kind === "choice" ? item.text : "", "line");
-  if (state.kind !== "choice") drawTokens(row, item.tokens, guess, { old: old?.guess });
+  if (state.kind !== "choice") drawTokens(row, item, guess, { old: old?.guess });
   return { key, guess, row };
 }
 
@@ -366,7 +367,7 @@ async function others() {
   for (const [score, labels] of found) {
     const button = make("button", "", "line");
     button.type = "button";
-    drawTokens(button, state.question.item.tokens, labels);
+    drawTokens(button, state.question.item, labels);
     if (score !== null) button.append(make("small", `  ${score}`));
     button.addEventListener("click", () => {
       value = [...labels];
@@ -385,7 +386,7 @@ async function review() {
     const button = make("button", "", "line");
     button.type = "button";
     if (state.kind === "choice") button.textContent = doubt.item.text;
-    else drawTokens(button, doubt.item.tokens, doubt.value, { doubted: doubt.at });
+    else drawTokens(button, doubt.item, doubt.value, { doubted: doubt.at });
     button.addEventListener("click", () => change("question", { id: doubt.id }));
     list.append(make("li"));
     list.lastChild.append(button);
