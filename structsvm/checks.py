@@ -44,8 +44,16 @@ def check_estimator(
     like the original; bad input raises ValueError or TypeError and changes nothing; several threads can
     predict at the same time, but not train; a prediction while another thread trains is that of the model
     before or after, or raises RuntimeError.
-    new: more data with labels that y does not contain; the model must learn them, or reject them with
-    ValueError. bad: data to reject, such as features that X does not contain, followed by a NaN.
+
+    Parameters
+    ----------
+    make
+        A function that returns a new model, with the same seed each time.
+    new
+        More data with labels that y does not contain; the model must learn them, or reject them with
+        ValueError.
+    bad
+        Data to reject, such as features that X does not contain, followed by a NaN.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small data need not converge

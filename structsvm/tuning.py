@@ -51,9 +51,16 @@ def tune(
     first block counts, and no row is held out. The loss is the share of wrong predictions; class and sample
     weights count. Of values with equal losses, the first one is chosen.
 
-    model: a classifier with `partial_fit`, such as LaRankClassifier, LaSVMClassifier, or SGDQNClassifier
-    (with parameter="lam"); it does not change. parameter: not one that may change between two calls of
-    `partial_fit`, such as epochs, random_state or class_weight. blocks: the number of blocks, at least 2.
+    Parameters
+    ----------
+    model
+        A classifier with `partial_fit`, such as LaRankClassifier, LaSVMClassifier, or SGDQNClassifier (with
+        parameter="lam"); it does not change.
+    parameter
+        Not one that may change between two calls of `partial_fit`, such as epochs, random_state or
+        class_weight.
+    blocks
+        The number of blocks, at least 2.
     """
     tried, parameters = list(values), model.get_params()
     if parameter not in parameters:

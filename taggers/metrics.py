@@ -170,20 +170,23 @@ def recall_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
 def f1_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
     """The harmonic mean of precision and recall of phrases.
 
-    average: "micro" counts all phrases together, "macro" takes the mean over the types of phrases,
-    "weighted" weights this mean by the gold phrases of each type, and None returns an array with a score
-    for each type, in alphabetical order.
-
-    suffix: labels are written PER-B instead of B-PER.
-
-    mode: "strict" counts only phrases whose labels are all valid in the scheme; by default labels out of
-    place count, by the rules of conlleval.
-
-    scheme: for mode="strict", IOB1, IOB2, IOBES or BILUO (or BILOU), as a name or as the class of seqeval;
-    by default it is detected.
-
-    zero_division: the precision where nothing was predicted, and the recall where there is nothing to
-    predict; "warn" means 0 with a warning.
+    Parameters
+    ----------
+    average
+        "micro" counts all phrases together, "macro" takes the mean over the types of phrases, "weighted"
+        weights this mean by the gold phrases of each type, and None returns an array with a score for each
+        type, in alphabetical order.
+    suffix
+        Whether labels are written PER-B instead of B-PER.
+    mode
+        "strict" counts only phrases whose labels are all valid in the scheme; by default labels out of place
+        count, by the rules of conlleval.
+    scheme
+        For mode="strict", IOB1, IOB2, IOBES or BILUO (or BILOU), as a name or as the class of seqeval; by
+        default it is detected.
+    zero_division
+        The precision where nothing was predicted, and the recall where there is nothing to predict; "warn"
+        means 0 with a warning.
     """
     return _score(2, y_true, y_pred, **options)
 

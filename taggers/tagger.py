@@ -502,8 +502,14 @@ class SequenceTagger(options.TaggerOptions, Estimator):
         """The positions of at most n unlabelled sentences that should be labelled next, best first.
 
         They have a token within the margin, and no two of them share most of their words. If there are none,
-        you can stop labelling. strategy: "margin", "smallest", "total" or "random"; see `structsvm.active`.
-        sample: consider only this many random sentences. An untrained tagger returns random ones.
+        you can stop labelling. An untrained tagger returns random sentences.
+
+        Parameters
+        ----------
+        strategy
+            "margin", "smallest", "total" or "random"; see `structsvm.active`.
+        sample
+            Consider only this many random sentences.
         """
         pool = as_sentences(pool)
         words = pool.sentences() if isinstance(pool, Columns) else pool

@@ -87,10 +87,17 @@ class LinearInputs(Problem):
 class Multiclass(LinearInputs):
     """One class for each row of X, with Phi(x, y) = Lambda(y) (x) x.
 
-    loss: a matrix in the order of `classes_`; loss[y, c] is the cost of predicting c for y; 0-1 by default.
-    output_features: Lambda, a row for each class (`structsvm.problems.taxonomies` makes them from a taxonomy,
-    from descriptions or from similarities); the identity by default, which is Crammer and Singer's SVM.
-    classes: all labels; required if the first data may not contain them all.
+    Parameters
+    ----------
+    classes
+        All labels; required if the first data may not contain them all.
+    loss
+        A matrix in the order of `classes_`; loss[y, c] is the cost of predicting c for y; 0-1 by default.
+    output_features
+        Lambda, a row for each class (`structsvm.problems.taxonomies` makes them from a taxonomy, from
+        descriptions or from similarities); the identity by default, which is Crammer and Singer's SVM.
+    fit_intercept
+        Whether to add a constant feature.
     """
 
     def __init__(

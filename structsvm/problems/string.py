@@ -72,9 +72,19 @@ class StringProblem(Multiclass):
     """An output string for each input string, chosen among candidates.
 
     Phi(x, y) = Phi(x) (x) Lambda(y), both with the features of the normalised subsequence kernel, so <Phi(x,
-    y), Phi(x', y')> = K(x, x') L(y, y'). The loss is 1 - L, and 0 only for the right string. outputs: the
-    strings to choose from, by default all outputs of the first data. generate: Gen(x), a function that
-    returns the candidates of an input among them; training then enumerates them in Python.
+    y), Phi(x', y')> = K(x, x') L(y, y'). The loss is 1 - L, and 0 only for the right string.
+
+    Parameters
+    ----------
+    length, decay
+        Those of the kernel: the length of subsequences, and the factor of each place that they span.
+    outputs
+        The strings to choose from, by default all outputs of the first data.
+    generate
+        Gen(x), a function that returns the candidates of an input among the outputs; training then
+        enumerates them in Python.
+    alphabet
+        The letters of the strings, by default those of the first data.
     """
 
     def __init__(

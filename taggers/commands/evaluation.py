@@ -58,8 +58,16 @@ def evaluate(
 ) -> Evaluation:
     """Compare a model's labels with the gold labels of a file.
 
-    Without a model, compare the last column of the file with the one before it. strict: count only phrases
-    whose labels are in place in this scheme. bias: constants to add to the scores of labels, as in `tag`.
+    Without a model, compare the last column of the file with the one before it.
+
+    Parameters
+    ----------
+    label
+        The column of the gold labels, by default that of the training file.
+    strict
+        Count only phrases whose labels are in place in this scheme.
+    bias
+        Constants to add to the scores of labels, as in `tag`.
     """
     if strict is not None:
         schemes.check(strict)

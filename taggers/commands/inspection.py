@@ -29,9 +29,17 @@ def inspect(
 ) -> dict[str, Any]:
     """Return a model's labels, sizes and training, and its strongest transitions and features.
 
-    names: a file, such as the training file, in which to look up the names of features; models store only
-    hashes of them unless they were trained with `keep_names`. html: a page to write; it shows the errors on
-    the labelled file `test`, if there is one. For a model of several layers: its columns and each layer.
+    For a model of several layers: its columns and each layer.
+
+    Parameters
+    ----------
+    top
+        The number of features and transitions.
+    names
+        A file, such as the training file, in which to look up the names of features; models store only
+        hashes of them unless they were trained with `keep_names`.
+    html, test
+        A page to write; it shows the errors on the labelled file `test`, if there is one.
     """
     path = None if isinstance(model, TaggerModel | Pipeline) else find_model(model)
     if html is not None:

@@ -60,9 +60,16 @@ def train(
 ) -> SequenceTagger:
     """Train a tagger on one or several files, save it, and return it.
 
-    label: the label column; several columns are learned as one label that joins their values. options: those
-    of `TrainOptions` and of `SequenceTagger`. With `cluster`, a file can be a pattern for many files. The
-    file `curve` becomes a table with the fields of `TrainingPoint`.
+    Parameters
+    ----------
+    file
+        One file or several; with `cluster`, also a pattern for many files.
+    inputs, label
+        The input columns, and the label column; several label columns are learned as one label that joins
+        their values.
+    options
+        Those of `TrainOptions` and of `SequenceTagger`. The file `curve` becomes a table with the fields of
+        `TrainingPoint`.
     """
     files = paths_of(file)
     options = {name: value for name, value in options.items() if value is not None}

@@ -99,19 +99,22 @@ class SequenceProblem(Problem):
     inference="greedy": labels one token after another, given the `order` previous labels (the right ones in
     training). A pattern is a token (thesis 5.3).
 
-    barred: forbidden transitions and last labels. The first array, (n_labels + 1, n_labels) booleans, is True
-    if a label may not follow another (last row: may not come first). The second, n_labels booleans, is True
-    if a label may not come last. Greedy training ignores both.
+    You can set the attribute `count` to a function (labels, predicted, sentence_ptr) -> the numbers of true,
+    predicted and correct segments; `Point.looks` then has them.
 
-    parts: the parts of each label (see `LabelParts`). Labels share the weights of their parts: a label's
-    score is the sum over its parts. Greedy inference only. The loss of a wrong label is 1,
-    and `per_part` for each part that only one of both labels has.
-
-    bigrams: for each kind of bigram feature (see `Bigrams`), the distance to its label; exact inference
-    supports only a distance of 1.
-
-    count: an attribute that you can set to a function (labels, predicted, sentence_ptr) -> the numbers of
-    true, predicted and correct segments; `Point.looks` then has them.
+    Parameters
+    ----------
+    barred
+        Forbidden transitions and last labels. The first array, (n_labels + 1, n_labels) booleans, is True if
+        a label may not follow another (last row: may not come first). The second, n_labels booleans, is True
+        if a label may not come last. Greedy training ignores both.
+    bigrams
+        For each kind of bigram feature (see `Bigrams`), the distance to its label; exact inference supports
+        only a distance of 1.
+    parts, per_part
+        The parts of each label (see `LabelParts`). Labels share the weights of their parts: a label's score
+        is the sum over its parts. Greedy inference only. The loss of a wrong label is 1, and `per_part` for
+        each part that only one of both labels has.
     """
 
     def __init__(
