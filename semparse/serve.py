@@ -13,6 +13,7 @@ from semparse.examples import as_tokens
 from semparse.ospas import Ospas
 from structsvm.integrations.starlette import LocalService, Refused, check_fields, field, read_json
 
+MOST_CHARACTERS = 10_000
 MOST_WORDS = 200  # of a sentence: parsing takes longer than in proportion to them
 MOST_MEANINGS = 100
 
@@ -30,10 +31,13 @@ def new_service(parser: Ospas, **options: Any) -> LocalService:
         n = field(body, "n", int) if "n" in body else 1
         if not 1 <= n <= MOST_MEANINGS:
             raise Refused(f"n must be from 1 to {MOST_MEANINGS}")
-        if len(as_tokens(text)) > MOST_WORDS:
-            raise Refused(f"text must not have more than {MOST_WORDS} words")
+        if len(text) > MOST_CHARACTERS:
+            raise Refused(f"text must not have more than {MOST_CHARACTERS} characters")
         try:
-            parses = await asyncio.to_thread(parser.parse, text, n)
+            tokens = as_tokens(text)
+            if len(tokens) > MOST_WORDS:
+                raise Refused(f"text must not have more than {MOST_WORDS} words")
+            parses = await asyncio.to_thread(parser.parse, tokens, n)
         except ValueError as error:
             raise Refused(str(error)) from None
         return JSONResponse({"parses": [one.to_json() for one in parses]})

@@ -20,6 +20,7 @@ from semparse.schema import Schema
 
 NUMBER_FORM, TIME_FORM, DATE_FORM = "<number>", "<time>", "<date>"
 OFTEN = 5  # times as often as a word that is read as this one
+REMEMBERED = 100_000  # words whose form is remembered
 
 
 class Word(NamedTuple):
@@ -110,6 +111,8 @@ class Words:
         if word not in self._forms:
             keys = (word, *shortened(word))
             near = {other for key in keys for other in self.frequent.get(key, ()) if one_edit(word, other)}
+            if len(self._forms) >= REMEMBERED:
+                self._forms.clear()
             self._forms[word] = max(sorted(near), key=lambda other: self.counts[other], default=word)
         return self._forms[word]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from semparse.entities.tokens import tokenize
 
-SHORTEST = 4  # letters of a word that may be misspelt
+SHORTEST, LONGEST = 4, 100  # letters of a word that may be misspelt
 
 
 def spelling(constant: str) -> list[str]:
@@ -35,7 +35,7 @@ def one_edit(word: str, other: str) -> bool:
 
 
 def may_be_misspelt(word: str) -> bool:
-    return len(word) >= SHORTEST and word.isalpha()
+    return SHORTEST <= len(word) <= LONGEST and word.isalpha()
 
 
 def shortened(word: str) -> Iterable[str]:

@@ -49,6 +49,8 @@ def test_a_sentence_is_parsed_as_the_parser_does(port: int, parser: Ospas) -> No
         ({"text": "a", "n": 0}, "n must be from 1 to 100"),
         ({"text": "a", "n": "1"}, "n must be a number"),
         ({"text": "a " * 201}, "text must not have more than 200 words"),
+        ({"text": "a " * 2001}, "a sentence has 2001 words, but at most 2000 are allowed; split it"),
+        ({"text": "a" * 10_001}, "text must not have more than 10000 characters"),
         ({"text": "a", "candidates": []}, "unknown field 'candidates'; the fields are text, n"),
     ],
 )

@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+import tracemalloc
 from collections import Counter
 
 from semparse import Ospas, Schema
@@ -69,6 +70,16 @@ def test_a_rare_word_is_read_as_the_frequent_one_that_it_misspells():
     assert [word.form for word in words.read(["kitchne", "kitche", "chicken", "attic"])] == [
         "kitchen", "kitchen", "chicken", "attic"
     ]  # fmt: skip
+
+
+def test_the_memory_of_a_word_does_not_grow_with_the_square_of_its_length():
+    words = Words(Counter({"kitchen": 9}), Schema({}, {}))
+    tracemalloc.start()
+    try:
+        words.read(["ab" * 5000])
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_copied_constants_are_those_of_a_naive_matcher():
