@@ -167,7 +167,17 @@ def recall_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
     return _score(1, y_true, y_pred, **options)
 
 
-def f1_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
+def f1_score(
+    y_true: Labels,
+    y_pred: Labels,
+    *,
+    average: str | None = "micro",
+    suffix: bool = False,
+    mode: str | None = None,
+    sample_weight: Any = None,
+    zero_division: str | float = "warn",
+    scheme: Any = None,
+) -> Any:
     """The harmonic mean of precision and recall of phrases.
 
     Parameters
@@ -188,7 +198,10 @@ def f1_score(y_true: Labels, y_pred: Labels, **options: Any) -> Any:
         The precision where nothing was predicted, and the recall where there is nothing to predict; "warn"
         means 0 with a warning.
     """
-    return _score(2, y_true, y_pred, **options)
+    return _score(
+        2, y_true, y_pred, average=average, suffix=suffix, mode=mode, sample_weight=sample_weight,
+        zero_division=zero_division, scheme=scheme,
+    )  # fmt: skip
 
 
 def classification_report(

@@ -8,6 +8,9 @@ from types import ModuleType
 
 import pytest
 
+from structsvm import KernelSVMStruct, LaRank, LaRankClassifier
+from structsvm.binary import SGDQNClassifier
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -38,3 +41,6 @@ def test_site_builds_without_warnings(tmp_path: Path) -> None:
     page = (tmp_path / "site" / "reference" / "api" / "structsvm" / "index.html").read_text(encoding="utf-8")
     assert "partial_fit" in page
     assert "fonts.googleapis" not in page
+    tables = [table.partition("</table>")[0] for table in page.split("<table")[1:]]
+    for cls in (LaRank, KernelSVMStruct, LaRankClassifier, SGDQNClassifier):
+        assert any(all(f"<code>{name}</code>" in table for name in cls.OPTIONS) for table in tables), cls
