@@ -11,12 +11,16 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from benchmarks.ud_text import f1, gold, spans
 from corpora import find
-from taggers import commands
+from taggers import PosTagger, commands
 from taggers.conlleval import Evaluation
+from taggers.formats.files import read_all
+from taggers.model import TaggerModel
 from taggers.model_file import FOLDER
 from taggers.pipeline import Pipeline
 
@@ -42,7 +46,13 @@ MODELS = {
         "UD Afrikaans AfriBooms",
     },
 }  # fmt: skip
-
+# Options of the layer for UPOS. The classes come from spacy-lookups-data, whose MIT licence allows it.
+UPOS: dict[str, dict[str, Any]] = {"en": {"classes": {"brown": "spacy:en"}, "class_words": 50_000}}
+CLASSES = (
+    "| word classes | the clusters of the {words:,} most frequent words in spacy-lookups-data {version}, "
+    "Copyright (c) 2019 ExplosionAI GmbH, MIT licence, with the same terms as the LICENSE of structsvm; the "
+    "layer for UPOS reads them |\n"
+)
 
 Scores = dict[str, float]  # in %, by column
 
@@ -107,6 +117,31 @@ def fitted(full: Pipeline, amounts: dict[str, float], most: str, path: Path) -> 
     return size
 
 
+def upos_layer(name: str) -> TaggerModel:
+    """The layer for UPOS of a model, with word classes."""
+    columns = read_all(find(MODELS[name]["corpus"]) / "train.conllu", "conllu", wanted=(1, 3))
+    found = PosTagger(**UPOS[name]).fit(columns.sentences(0), columns.sentences(1)).model_
+    found.files = {"format": "conllu", "inputs": [1], "label": 3, "n_columns": 10}
+    return found
+
+
+def replace_upos(name: str) -> None:
+    """Train and prune the layer for UPOS of a bundled model anew, and print the scores for its card."""
+    path, folder = FOLDER / f"{name}.ssvm", find(MODELS[name]["corpus"])
+    pipeline, layer = Pipeline.load(path), upos_layer(name)
+
+    def scores(amounts: dict[str, float]) -> Scores:
+        tags = replace(pipeline, upos=layer.compact(amounts["upos"], "int8"), parser=None)
+        return accuracies(tags, folder / "dev.conllu")
+
+    amounts = chosen_pruning(["upos"], scores({"upos": 0.0}), scores)
+    replace(pipeline, upos=layer.compact(amounts["upos"], "int8")).save(path, dtype="int8")
+    final = Pipeline.load(path)
+    for part in ("dev", "test"):
+        file = folder / f"{part}.conllu"
+        print(part, accuracies(final, file), tree_scores(final, file), split_scores(final, file))
+
+
 def bundled(name: str, *, write: bool) -> None:
     """Train one model, choose its pruning, and write it with its card."""
     folder = find(MODELS[name]["corpus"])
@@ -117,6 +152,9 @@ def bundled(name: str, *, write: bool) -> None:
 
     with tempfile.TemporaryDirectory() as scratch:
         full = commands.train_ud(train, Path(scratch, "full"))
+        if name in UPOS:
+            full.upos = upos_layer(name)
+            full.save(Path(scratch, "full"))
         full_mb = Path(scratch, "full").stat().st_size / 1e6
         aim, trees = scores(full, dev), tree_scores(full, dev)
         amounts = chosen_pruning(full.layers, aim, lambda tried: scores(pruned(full, tried), dev))
@@ -141,11 +179,19 @@ def bundled(name: str, *, write: bool) -> None:
         name=name, **MODELS[name], sentences=full.report["sentences"],
         tokens=full.report["tokens"], size=size, full_mb=full_mb, lost=MOST_LOST, tags_mb=tags_mb,
         prune=", ".join(f"{layer} {amount}" for layer, amount in amounts.items()),
+        classes=class_row(name),
         rows=table_rows(rows, [*(part for part in final.parts if part in aim), "all"]),
         splits=table_rows(rows, SPLITS), trees=table_rows(tree_rows, [*trees]),
     )  # fmt: skip
     path.with_suffix(".md").write_text(card, encoding="utf-8")
     print(card)
+
+
+def class_row(name: str) -> str:
+    """The row of the card about word classes, if the model has them."""
+    if name not in UPOS:
+        return ""
+    return CLASSES.format(words=UPOS[name]["class_words"], version=version("spacy-lookups-data"))
 
 
 def table_rows(scores: list[Scores], names: list[str]) -> str:

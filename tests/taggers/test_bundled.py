@@ -224,6 +224,17 @@ def test_pipelines_are_small_and_have_cards(name):
     assert Pipeline.load(name).parts == ["upos", "xpos", "feats", "lemma", "head", "deprel"]
 
 
+@pytest.mark.parametrize("text", [
+    "The/DET mice/NOUN slept/VERB ./PUNCT", "The/DET cook/NOUN slept/VERB ./PUNCT",
+    "The/DET children/NOUN ran/VERB ./PUNCT", "Birds/NOUN sing/VERB ./PUNCT",
+    "Close/VERB the/DET door/NOUN ./PUNCT", "Open/VERB the/DET window/NOUN ./PUNCT",
+    "Put/VERB the/DET book/NOUN on/ADP the/DET table/NOUN ./PUNCT", "Call/VERB Ravi/PROPN ./PUNCT",
+])  # fmt: skip
+def test_the_english_pipeline_tags_short_sentences(text):
+    words, tags = zip(*(one.rsplit("/", 1) for one in text.split()), strict=True)
+    assert [word["upos"] for word in Pipeline.load("en").predict([list(words)])[0]] == list(tags)
+
+
 def test_the_english_pipeline_tags_words():
     (words,) = Pipeline.load("en").predict([WORDS])
     assert [word["upos"] for word in words] == UPOS
