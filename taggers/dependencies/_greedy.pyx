@@ -185,7 +185,7 @@ cdef class Arcs:
                             check_signals()
         finally:
             free(work.room)
-        return right / max(total, 1)
+        return <double>right / max(total, 1)
 
     cdef int widen(self, Work* k, Py_ssize_t n) except -1 nogil:
         cdef int32_t* room

@@ -271,7 +271,7 @@ cdef class Labels:
                             check_signals()
         finally:
             free(work.room)
-        return right / max(labels.shape[0], 1)
+        return <double>right / max(labels.shape[0], 1)
 
     cdef Py_ssize_t learn(self, Work* k, const uint64_t[:, ::1] attributes, int64_t start, int64_t stop,
                           const int32_t* heads, const int32_t* labels) except -1 nogil:
