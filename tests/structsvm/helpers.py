@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zlib
+from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from structsvm import LaRank, Multiclass, PassiveAggressive, Perceptron, Problem, SVMStruct
 from structsvm._dual.oracle import PythonOracle
 from structsvm.optimizers import ParallelLaRank
+from structsvm.problems.dependency.problem import is_projective, is_tree
 from structsvm.problems.sequence import SequenceLabels, Sequences
 
 N_LABELS, N_ROWS = 3, 4  # of random sentences
@@ -142,3 +145,10 @@ def random_sentences(rng, lengths, *, values=True, codes=None):
     )
     drawn = rng.integers(0, N_LABELS, n) if codes is None else rng.choice(codes, n)
     return X, SequenceLabels(drawn.astype(np.int32), X.sentence_ptr, [np.array([True, False, True])])
+
+
+@lru_cache
+def trees(n, projective):
+    """All dependency trees over n words, as tuples of heads."""
+    made = (heads for heads in product(range(n + 1), repeat=n) if is_tree(heads))
+    return [heads for heads in made if not projective or is_projective(heads)]

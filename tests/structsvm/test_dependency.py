@@ -1,8 +1,5 @@
 """Dependency trees over arcs, compared with the enumeration of all trees."""
 
-from functools import lru_cache
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,15 +8,9 @@ from hypothesis import strategies as st
 from structsvm import LaRank, Problem
 from structsvm.machine import Unsupported
 from structsvm.problems import DependencyProblem, arc_features
-from structsvm.problems.dependency._spanning import Trees
 from structsvm.problems.dependency.problem import is_projective, is_tree
-from tests.structsvm.helpers import OPTIMIZERS
-
-
-@lru_cache
-def trees(n, projective):
-    made = (heads for heads in product(range(n + 1), repeat=n) if is_tree(heads))
-    return [heads for heads in made if not projective or is_projective(heads)]
+from structsvm.problems.dependency.spanning import Trees
+from tests.structsvm.helpers import OPTIMIZERS, trees
 
 
 def score_of(scores, heads):

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, malloc, realloc
 
 from structsvm._dual.oracle cimport Oracle
 from structsvm.machine import Unsupported
-from structsvm.problems.dependency._spanning cimport Room, eisner, spanning, widen
+from structsvm.problems.dependency.spanning cimport Room, eisner, spanning, widen
 
 from structsvm.problems.dependency.problem import ArcFeatures
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from structsvm.problem import Problem
-from structsvm.problems.dependency._spanning import Trees
+from structsvm.problems.dependency.spanning import Trees
 
 MOST_WORDS = 1000  # the arcs of a sentence take 100 bytes for each pair of words
 
