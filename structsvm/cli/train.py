@@ -50,6 +50,13 @@ def train(
             "lemma and parse."
         ),
     ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            help="With ud and parse: how to search for trees, greedy (the default), exact for the best tree "
+            "over arcs, or accurate, which is the slowest."
+        ),
+    ] = None,
     columns: Columns = None,
     column: Column = None,
     format: Format = "auto",
@@ -63,8 +70,8 @@ def train(
 
     structsvm train ner news.conll letters.jsonl -o ner.ssvm
 
-    The tasks ud, lemma and parse take only -o, --dtype, --prune, --seed, --encoding and -q; ud also takes
-    --dev and --layers.
+    The tasks ud, lemma and parse take only -o, --dtype, --prune, --seed, --encoding and -q; ud and parse
+    also take --search, and ud also takes --dev and --layers.
     """
     with told_in_one_sentence("taggers.commands") as commands:
         from structsvm.cli.progress import Progress
@@ -72,12 +79,14 @@ def train(
 
         if layers is not None and task != "ud":
             raise ValueError("--layers chooses the layers of train ud; leave it out")
+        if search is not None and task not in ("ud", "parse"):
+            raise ValueError("--search chooses how train ud and train parse search for trees; leave it out")
         options = given(options)
         if task in ("ud", "lemma", "parse"):
             named = {"--columns": columns, "--column": column, "--format": format}
             if len(files) > 1:
                 raise ValueError(f"train {task} learns from one file; join {len(files)} files first")
-            train_layers(task, commands, files[0], output, layers, encoding, quiet, named, options)
+            train_layers(task, commands, files[0], output, layers, search, encoding, quiet, named, options)
             return
         with closing(Progress(shown=not quiet and sys.stderr.isatty())) as progress:
             tagger = commands.train(
@@ -91,8 +100,8 @@ def train(
 
 
 def train_layers(
-    task: str, commands: Any, file: str, output: str, layers: str | None, encoding: str, quiet: bool,
-    named: dict[str, Any], options: dict[str, Any],
+    task: str, commands: Any, file: str, output: str, layers: str | None, search: str | None, encoding: str,
+    quiet: bool, named: dict[str, Any], options: dict[str, Any],
 ) -> None:  # fmt: skip
     """Train a pipeline; refuse options of single taggers."""
     from structsvm.cli.progress import Progress
@@ -111,11 +120,11 @@ def train_layers(
         if task == "lemma":
             pipeline = commands.train_lemma(file, output, **common)
         elif task == "parse":
-            pipeline = commands.train_parse(file, output, **common)
+            pipeline = commands.train_parse(file, output, search=search, **common)
         else:
             if layers is not None:
                 common["layers"] = [name.strip() for name in layers.split(",")]
-            pipeline = commands.train_ud(file, output, dev=dev, **common)
+            pipeline = commands.train_ud(file, output, dev=dev, search=search, **common)
     if not quiet:
         report = pipeline.report
         size = f"{counted(report['sentences'], 'sentence')}, {counted(report['tokens'], 'token')}"

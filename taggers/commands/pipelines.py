@@ -18,6 +18,7 @@ from taggers.commands.training import check_saving
 from taggers.conlleval import Evaluation
 from taggers.conlleval import evaluate as compare
 from taggers.dependencies.checks import checked_heads
+from taggers.dependencies.templates import GRAPHS
 from taggers.formats._columns import Columns
 from taggers.formats.base import Format, Layer
 from taggers.formats.columns import FORMAT as PLAIN
@@ -56,6 +57,7 @@ def train_ud(
     *,
     dev: str | Path | None = None,
     layers: Collection[str] | None = None,
+    search: str | None = None,
     encoding: str = "utf-8",
     dtype: str = "float32",
     prune: float | None = None,
@@ -65,11 +67,14 @@ def train_ud(
     """Train a splitter of text, tags, lemmas and dependency trees on a CoNLL-U file, and save one model file.
 
     layers: some of split, upos, morph (XPOS and FEATS), lemma and parse, with upos; by default all, without
-    parse if the file has no trees.
+    parse if the file has no trees. search: for trees, greedy (the default), exact or accurate.
     """
-    named = layers is not None
+    named = layers is not None or search is not None
     layers = LAYERS if layers is None else layers
     check_layers(layers)
+    check_search(search)
+    if search and "parse" not in layers:
+        raise ValueError("--search is an option of trees; name parse in --layers or leave out --search")
     check_saving(output, (file, dev), dtype, prune, False)
     columns = read(file, encoding)
     held_out = None if dev is None else read(dev, encoding)
@@ -88,8 +93,9 @@ def train_ud(
     warn_of_few(columns, heads)
     raw = raw_text(columns.data)
     pipeline = train_pipeline(
-        columns, raw, heads=heads, dev=held_out, layers=layers, random_state=random_state, callback=callback
-    )
+        columns, raw, heads=heads, dev=held_out, layers=layers, search=search or "greedy",
+        random_state=random_state, callback=callback,
+    )  # fmt: skip
     if raw.strange:
         warnings.warn(
             f"{columns.name}:{raw.strange[0]}: # text does not match the tokens of its sentence; the spaces "
@@ -137,10 +143,17 @@ def check_layers(layers: Collection[str]) -> None:
         raise ValueError("the other layers read UPOS, so name upos too; train lemma and train parse do not")
 
 
+def check_search(search: str | None) -> None:
+    """Raise ValueError for an unknown way to search for trees."""
+    if search is not None and search not in GRAPHS:
+        raise ValueError(f"the search {search!r} is unknown; choose from {', '.join(GRAPHS)}")
+
+
 def train_parse(
     file: str | Path,
     output: str | Path,
     *,
+    search: str | None = None,
     encoding: str = "utf-8",
     dtype: str = "float32",
     prune: float | None = None,
@@ -148,6 +161,7 @@ def train_parse(
     callback: Any = None,
 ) -> Pipeline:
     """Train dependency trees on a CoNLL-U file, given its other columns, and save one model file."""
+    check_search(search)
     check_saving(output, (file,), dtype, prune, False)
     columns = read(file, encoding)
     check_conllu(columns.data, columns.name)
@@ -161,7 +175,9 @@ def train_parse(
             "accuracy",
             stacklevel=2,
         )
-    pipeline = train_trees(columns, heads, random_state=random_state, callback=callback)
+    pipeline = train_trees(
+        columns, heads, search=search or "greedy", random_state=random_state, callback=callback
+    )
     pipeline.save(output, dtype=dtype, prune=prune)
     return pipeline
 

@@ -1,11 +1,11 @@
-"""The features of arc-hybrid states and of labelled arcs, as short texts.
+"""The features of arc-hybrid states, of labelled arcs and of parts of trees, as short texts.
 
 A template is a list of cells joined by `+`; a cell is a number, such as a distance, or a place and some of
 its attributes: `s0.wp+b0.p` is the word and the part of speech of s0 and the part of speech of b0. A digit
 after `/` adds weights that depend on the distance of s0 and b0 (1) or of s1 and s0 (2).
 
 Attributes: w the word in lower case without digits, s its last three characters, p UPOS, m UPOS with FEATS,
-x UPOS with XPOS, l the lemma.
+x UPOS with XPOS, l the lemma; for parts of trees also g, the label of the word's arc in the greedy tree.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 ATTRIBUTES = "wpmlxs"
+GUESSED = "g"
 # Numbers of states and places of words: s are elements of the stack, b of the buffer; l, l2 are the two
 # leftmost children, r, r2 the two rightmost ones, and v counts children.
 STATE_PLACES = (
@@ -27,7 +28,12 @@ ARC_PLACES = (
     "d", "h", "g", "dp", "dn", "hp", "hn", "dl", "dr", "dl2", "dr2", "ps", "ns", "hl", "hr", "dpp",
 )  # fmt: skip
 ARC_NUMBERS = ("dist", "hlab", "pslab", "ps2lab", "nl", "nr", "side", "before", "after", "glab")
-MOST_TEMPLATES, MOST_CELLS = 128, 4  # as in _greedy.pyx and _labeller.pyx
+# Parts of trees: h is the head, d the word, s the sibling of d that is next to it on the way to h, g the head
+# of h; p, n are the words before and after. `greedy` says whether the greedy tree has this arc, `puncts` and
+# `verbs` count these words in between, up to 2; `side` is where s or g is.
+GRAPH_PLACES = ("h", "d", "s", "g", "hp", "hn", "dp", "dn")
+GRAPH_NUMBERS = ("greedy", "puncts", "verbs", "side")
+MOST_TEMPLATES, MOST_CELLS = 128, 4  # as in the `.pyx` files
 
 STATES = """
     s0.w/1 s0.p/1 s0.m/1 s0.l/1 s0.x/1 s0.wp b0.w/1 b0.p/1 b0.m/1 b0.l/1 b0.x/1 b0.wp s1.w/2 s1.p/2
@@ -52,6 +58,21 @@ ARCS = """
     d.p+ns.w pslab pslab+d.p pslab+d.p+h.p pslab+d.m+h.p ps2lab+pslab+d.p d.p+h.p+hl.p d.p+h.p+hr.p
     d.m+h.p+ns.p d.p+nl+nr d.p+h.p+before+after d.w+before+after d.p+h.l+before+after d.m+h.l+pslab
 """
+FIRST_ORDER = """
+    h.w h.p h.m h.l d.w d.p d.m d.l h.wp+d.p h.p+d.wp h.w+d.w h.l+d.l h.p+d.p h.m+d.m h.x+d.x h.l+d.p
+    h.p+d.l h.m+d.p h.p+d.m h.p+d.p+puncts+verbs h.l+puncts+verbs d.l+puncts+verbs
+    hp.p+h.p+d.p+dn.p h.p+hn.p+dp.p+d.p hp.p+h.p+dp.p+d.p h.p+hn.p+d.p+dn.p h.p+dp.p+d.p h.p+d.p+dn.p
+    hp.p+h.p+d.p h.p+hn.p+d.p hp.p+h.p+d.m h.m+hn.p+d.p h.p+d.m+dn.p h.p+dp.p+d.m
+    greedy greedy+d.p greedy+h.p greedy+h.p+d.p greedy+h.l+d.p greedy+h.p+d.l greedy+d.g greedy+d.g+h.p
+    greedy+d.g+h.g greedy+d.g+d.p greedy+d.g+h.l d.g+h.p+d.p h.g+d.g h.g+d.p+h.p d.g+h.l d.l+h.g
+"""
+SECOND_ORDER = """
+    h.p+d.p+s.p h.m+d.m+s.m h.p+d.p+s.l h.p+d.l+s.p h.l+d.p+s.p d.p+s.p d.l+s.l d.l+s.p d.p+s.l d.m+s.m
+    h.p+d.g+s.g d.g+s.g h.g+d.g+s.g h.l+d.g+s.g
+    g.p+h.p+d.p+side g.m+h.m+d.m g.p+h.p+d.l g.l+h.p+d.p g.p+h.l+d.p g.p+d.p+side g.l+d.l g.l+d.p+side
+    g.p+d.l+side g.m+d.m g.p+h.g+d.g g.p+h.p+d.g+side h.g+d.g+g.g g.p+h.g+d.p
+"""
+GRAPHS = {"greedy": "", "exact": FIRST_ORDER, "accurate": FIRST_ORDER + SECOND_ORDER}
 
 
 class Templates(NamedTuple):
@@ -61,8 +82,10 @@ class Templates(NamedTuple):
     contexts: list[int]
 
 
-def parse_templates(text: str, places: Sequence[str], numbers: Sequence[str]) -> Templates:
-    """Read templates; ValueError for unknown names and too many templates or cells.
+def parse_templates(
+    text: str, places: Sequence[str], numbers: Sequence[str], known: str = ATTRIBUTES
+) -> Templates:
+    """Read templates; ValueError for unknown names and too many templates or cells. known: the attributes.
 
     >>> parse_templates("s0.wp+b0.p/1 d0", STATE_PLACES, STATE_NUMBERS)
     Templates(cells=[[(0, 0), (0, 1), (3, 1)], [(-1, 0)]], contexts=[1, 0])
@@ -77,8 +100,8 @@ def parse_templates(text: str, places: Sequence[str], numbers: Sequence[str]) ->
             place, dot, attributes = cell.partition(".")
             if not dot and cell in numbers:
                 cells.append((-1, numbers.index(cell)))
-            elif place in places and attributes and {*attributes} <= {*ATTRIBUTES}:
-                cells += [(places.index(place), ATTRIBUTES.index(one)) for one in attributes]
+            elif place in places and attributes and {*attributes} <= {*known}:
+                cells += [(places.index(place), known.index(one)) for one in attributes]
             else:
                 raise ValueError(f"the template {item!r} has the unknown cell {cell!r}")
         if len(cells) > MOST_CELLS:

@@ -42,6 +42,7 @@ def train_pipeline(
     heads: np.ndarray | None = None,
     dev: Columns | None = None,
     layers: Collection[str] = LAYERS,
+    search: str = "greedy",
     random_state: int = 0,
     callback: Any = None,
 ) -> Pipeline:
@@ -51,7 +52,7 @@ def train_pipeline(
     spaces.
     heads: the head of each word, counted from 1 in its sentence; None trains no parser.
     dev: development data; with it, the layers for UPOS, XPOS and FEATS keep the weights of their best pass.
-    layers: which layers to train; upos always is.
+    layers: which layers to train; upos always is. search: for trees, see `train_parser`.
     callback: as for taggers; its method `layer`, if it has one, gets the name of each layer that begins.
     """
     used = _used(columns)
@@ -69,7 +70,7 @@ def train_pipeline(
     if heads is not None and "parse" in layers:
         _begin("parse", callback)
         found = jackknifed(columns, pipeline, parts, random_state=random_state)
-        pipeline.parser = _parser(columns, found, heads, random_state)
+        pipeline.parser = _parser(columns, found, heads, search, random_state)
     return pipeline
 
 
@@ -145,16 +146,19 @@ def _sentences(columns: Columns, keep: np.ndarray) -> Columns:
 
 
 def _parser(
-    columns: Columns, found: dict[str, Found], heads: np.ndarray, random_state: int
+    columns: Columns, found: dict[str, Found], heads: np.ndarray, search: str, random_state: int
 ) -> DependencyParser:
     labels = columns.texts(COLUMNS.index("deprel") + 1)
     forms = columns.texts(0)
-    return train_parser(forms, found, columns.sentence_ptr, heads, labels, random_state=random_state)
+    return train_parser(
+        forms, found, columns.sentence_ptr, heads, labels, search=search, random_state=random_state
+    )
 
 
 def train_trees(
-    columns: Columns, heads: np.ndarray, *, random_state: int = 0, callback: Any = None
-) -> Pipeline:
+    columns: Columns, heads: np.ndarray, *, search: str = "greedy", random_state: int = 0,
+    callback: Any = None,
+) -> Pipeline:  # fmt: skip
     """Learn trees only, from the form, the heads and the columns COLUMNS as they are in the file."""
     _begin("parse", callback)
     used = _used(columns)
@@ -162,7 +166,7 @@ def train_trees(
     for place, name in enumerate(COLUMNS[:4], 1):
         if name in used:
             found[name] = values_of(columns, place)
-    parser = _parser(columns, found, heads, random_state)
+    parser = _parser(columns, found, heads, search, random_state)
     parser.reads = [name for name in COLUMNS[:4] if name in used]
     return Pipeline(None, parser=parser)
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from structsvm.files import ModelFileError, load_model, save_model
 from structsvm.files.errors import DataError
 from structsvm.problems.dependency.problem import is_projective, is_tree
 from taggers import commands
-from taggers.dependencies.parser import train_parser
-from taggers.dependencies.templates import STATE_NUMBERS, STATE_PLACES, parse_templates
+from taggers.dependencies.parser import DependencyParser, Learner, attributes, train_parser
+from taggers.dependencies.templates import GRAPHS, STATE_NUMBERS, STATE_PLACES, parse_templates
 from taggers.pipeline import Pipeline
+from tests.structsvm.helpers import trees
 from tests.taggers.command_line import refused, run
 from tests.taggers.sentences import with_trees
 
@@ -229,3 +232,101 @@ def test_long_sentences_and_one_word_treebanks_can_be_learned():
 def test_unknown_templates_are_refused(text):
     with pytest.raises(ValueError, match="template"):
         parse_templates(text, STATE_PLACES, STATE_NUMBERS)
+
+
+def improved(rng, n, search):
+    """A sentence, a random greedy tree, and the tree that a search with random weights finds."""
+    parser = DependencyParser.empty(["dep", "root"], [2, 1])
+    parser = replace(parser, graph=GRAPHS[search])
+    graph = parser.graph_machine()
+    forms, tags = [f"w{k}" for k in rng.integers(0, 4, n)], ["VERB", "NOUN", "PUNCT"]
+    values = {"upos": (rng.integers(0, 3, n), tags), "lemma": (np.arange(n), forms)}
+    table = attributes(forms, values, guessed=True)
+    parser.guess(table, rng.integers(0, 2, n), 0, n)
+    ptr, all_trees = np.array([0, n], np.int64), [*trees(min(n, 5), True)]
+    for _ in range(5):  # towards random trees, so that many weights are far from 0
+        heads = np.array(all_trees[rng.integers(len(all_trees))], np.int32)
+        graph.epoch(table, ptr, heads, np.array(all_trees[rng.integers(len(all_trees))], np.int32))
+    guess = np.array(all_trees[rng.integers(len(all_trees))], np.int32)
+    found = guess.copy()
+    graph.parse(table, ptr, found, 0, 1)
+    return graph, table, guess, found.tolist()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
+def test_exact_search_finds_the_best_projective_tree(n):
+    rng = np.random.default_rng(n)
+    for _ in range(15):
+        graph, table, guess, found = improved(rng, n, "exact")
+        best = max(graph.total(table, guess, heads) for heads in trees(n, True))
+        assert graph.total(table, guess, found) == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5])
+def test_accurate_search_ends_where_no_other_head_is_better(n):
+    rng = np.random.default_rng(n)
+    optimal = 0
+    for _ in range(15):
+        graph, table, guess, found = improved(rng, n, "accurate")
+        score = graph.total(table, guess, found)
+        assert is_tree(found)
+        assert score >= graph.total(table, guess, guess.tolist()) - 1e-4
+        for word, head in product(range(n), range(n + 1)):
+            other = [*found[:word], head, *found[word + 1 :]]
+            if is_tree(other):
+                assert score >= graph.total(table, guess, other) - 1e-4
+        best = max(graph.total(table, guess, heads) for heads in trees(n, False))
+        optimal += score >= best - 1e-4
+    assert optimal >= 10
+
+
+@pytest.mark.parametrize("search", ["exact", "accurate"])
+def test_other_searches_are_chosen_in_training(folder, search):
+    run("train", "ud", "train.conllu", "--search", search, "-o", "best.ssvm", cwd=folder)
+    run("train", "parse", "train.conllu", "--search", search, "-o", "only.ssvm", cwd=folder)
+    for model in ("best.ssvm", "only.ssvm"):
+        assert Pipeline.load(folder / model).parser.search == search
+        found = rows(run("tag", model, "dev.conllu", cwd=folder).stdout)
+        assert attachment(rows((folder / "dev.conllu").read_bytes()), found) > 95
+        assert all(is_tree([int(fields[6]) for fields in sentence]) for sentence in found)
+    (folder / "long.conllu").write_bytes(with_trees(1500, 3))
+    one, two = (run("tag", "best.ssvm", "long.conllu", "--jobs", k, cwd=folder).stdout for k in ("1", "3"))
+    assert one == two
+    pipeline = Pipeline.load(folder / "best.ssvm")
+    (words,) = pipeline.predict([["Anna", "sees"] * 300])
+    assert is_tree([int(word["head"]) for word in words])
+    assert (
+        json.loads(run("inspect", "best.ssvm", "--json", cwd=folder).stdout)["layers"]["parse"]["search"]
+        == search
+    )
+    with pytest.raises(ValueError, match=f"trained with --search {search} cannot learn more"):
+        Learner(pipeline.parser)
+
+
+def test_an_unknown_search_or_one_without_trees_is_refused(folder):
+    for words, told in (
+        (["ud", "--search", "best"], "the search 'best' is unknown; choose from greedy, exact, accurate"),
+        (["ud", "--layers", "upos", "--search", "exact"], "--search is an option of trees"),
+        (["pos", "--search", "exact"], "--search chooses how train ud and train parse search for trees"),
+    ):
+        refused(run("train", *words, "train.conllu", "-o", "m", cwd=folder), 2, told)
+
+
+def test_a_forged_graph_is_refused(folder):
+    run("train", "parse", "train.conllu", "--search", "exact", "-o", "graph.ssvm", cwd=folder)
+    arrays, meta = load_model(folder / "graph.ssvm")
+    for damage in ({"graph": ""}, {"graph": "h.q"}, {"graph": "s0.w"}):
+        forged = {**meta, "parser": meta["parser"] | damage}
+        save_model(folder / "forged.ssvm", arrays, forged)
+        with pytest.raises(ModelFileError, match=r"forged\.ssvm does not contain a consistent"):
+            Pipeline.load(folder / "forged.ssvm")
+
+
+def test_epochs_return_the_share_of_right_decisions():
+    table, ptr = attributes(["x", "y", "z"] * 4, {}), np.arange(0, 13, 3)
+    heads = np.array([2, 0, 2, 0, 1, 1] * 2, np.int32)
+    parser = DependencyParser.empty(["a", "r"], [2, 1])
+    right = parser.arcs_machine().epoch(table, ptr, heads, 0.0)
+    assert 0 < right < 1
+    gold = np.array([0, 1, 0, 1, 0, 0] * 2, np.int32)
+    assert 0 < parser.labels_machine(learning=True).epoch(table, ptr, heads, gold) <= 1
