@@ -173,9 +173,14 @@ def agreement(
         pairs.update(units(answer, other))
         if answer.value != other.value:
             conflicts.append((answer, other))
+    return Agreement(items, sum(pairs.values()), *cohen_kappa(pairs), conflicts)
+
+
+def cohen_kappa(pairs: Counter[tuple[Hashable, Hashable]]) -> tuple[float, float]:
+    """The share of equal decisions and Cohen's kappa, from counts of pairs of decisions."""
     total = sum(pairs.values())
     if not total:
-        return Agreement(items, 0, float("nan"), float("nan"), conflicts)
+        return float("nan"), float("nan")
     observed = sum(count for (a, b), count in pairs.items() if a == b) / total
     first: Counter[Hashable] = Counter()
     second: Counter[Hashable] = Counter()
@@ -183,8 +188,7 @@ def agreement(
         first[a] += count
         second[b] += count
     chance = sum(first[name] * second[name] for name in first) / total**2
-    kappa = 1.0 if chance == 1 else (observed - chance) / (1 - chance)
-    return Agreement(items, total, observed, kappa, conflicts)
+    return observed, 1.0 if chance == 1 else (observed - chance) / (1 - chance)
 
 
 def merged(mine: Answers, theirs: Answers) -> list[Answer]:

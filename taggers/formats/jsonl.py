@@ -123,7 +123,7 @@ def object_record(value: Any, line: int, reading: Reading) -> Iterator[Record]:
         if words is not None:
             yield _tokenized(value, words, text, line, reading)
         elif text is not None:
-            spans = span_list(value, line, reading)
+            spans = span_list(value, text, line, reading)
             if spans is None and value.get("annotation_id") is not None:
                 spans = []  # Label Studio's JSON_MIN leaves out empty lists
             yield reading.of_text(text, spans, line, raw=value)
@@ -170,7 +170,7 @@ def _tokenized(value: dict[str, Any], words: Any, text: str | None, line: int, r
     if isinstance(extra, list) and extra and isinstance(extra[0], list) and len(extra[0]) == len(tokens):
         record.values.setdefault("xpos", [str(one) for one in extra[0]])
     if "label" not in record.values and "ner" not in record.values:
-        spans = span_list(value, line, reading)
+        spans = span_list(value, record.text, line, reading)
         if spans is not None:
             reading.put_spans(record, spans)
     if not record.values:
@@ -246,11 +246,13 @@ def label_names(key: str, reading: Reading) -> list[str] | None:
     return reading.names[key]
 
 
-def span_list(value: Mapping[str, Any], line: int, reading: Reading) -> list[CharSpan] | None:
+def span_list(value: Mapping[str, Any], text: str, line: int, reading: Reading) -> list[CharSpan] | None:
     """The spans of an object; None if it has none of the keys."""
     for key in SPANS:
         given = value.get(key)
         if isinstance(given, list) and (not given or isinstance(given[0], (list, tuple, Mapping))):
+            if given and all(_is_quoted(one) for one in given):
+                return _found(given, text, line, reading)
             return [_span(one, line, reading) for one in given]
         if given is not None and key in ("label", "labels"):
             raise reading.refuse(
@@ -258,6 +260,36 @@ def span_list(value: Mapping[str, Any], line: int, reading: Reading) -> list[Cha
                 '[[0, 4, "PER"]], or a list of tags for tokens', line,
             )  # fmt: skip
     return None
+
+
+def _is_quoted(one: Any) -> bool:
+    """Whether an object says what the words of a span are, but not where, as language models do."""
+    return isinstance(one, Mapping) and isinstance(one.get("text"), str) and not any(k in one for k in STARTS)
+
+
+def _found(given: Sequence[Mapping[str, Any]], text: str, line: int, reading: Reading) -> list[CharSpan]:
+    """Find quoted spans: all places of the words, the longer ones first.
+
+    Words that are quoted with several labels get them in order.
+    """
+    labels: dict[str, list[str]] = {}
+    for one in given:
+        label = next((one[key] for key in KINDS if key in one), None)
+        if not isinstance(label, str) or not label.strip() or not one["text"].strip():
+            raise reading.refuse(f'{json.dumps(one)[:60]} needs a text and a label, such as "PER"', line)
+        labels.setdefault(one["text"].strip(), []).append(label)
+    spans: list[CharSpan] = []
+    free = [True] * len(text)
+    for words in sorted(labels, key=len, reverse=True):
+        places = [place.span() for place in re.finditer(rf"(?<!\w){re.escape(words)}(?!\w)", text)]
+        if not places:
+            reading.misfits.total += 1
+            reading.misfits.absent.append((line, words[:40]))
+        for at, (start, end) in enumerate(places):
+            if all(free[start:end]):
+                spans.append(CharSpan(start, end, labels[words][min(at, len(labels[words]) - 1)]))
+            free[start:end] = [False] * (end - start)
+    return spans
 
 
 def _span(one: Any, line: int, reading: Reading) -> CharSpan:

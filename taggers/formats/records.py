@@ -84,6 +84,7 @@ class Misfits:
         self.total = 0
         self.cut: list[tuple[int, str]] = []  # lines and texts of spans inside a token or in pieces
         self.overlapping: list[tuple[int, str]] = []
+        self.absent: list[tuple[int, str]] = []  # of spans that are quoted, but not in the text
         self.skipped: list[int] = []  # lines of documents that an annotator rejected
         self.unread: dict[str, int] = {}  # keys that may have the labels of tokens, with their first lines
 
@@ -104,6 +105,10 @@ class Misfits:
             warnings.warn(
                 f"{name}: {' and '.join(parts)}; their tokens count as unlabelled", UserWarning, stacklevel=4
             )
+        if self.absent:
+            (line, text), count = self.absent[0], len(self.absent)
+            what = f"{count} of {self.total} quoted spans are not in their texts, the first is {text!r}"
+            warnings.warn(f"{name}:{line}: {what}; they are left out", UserWarning, stacklevel=4)
         for key, line in self.unread.items():
             warnings.warn(
                 f"{name}:{line}: the values of {key!r} are not read; if they are labels, choose that column",

@@ -98,6 +98,30 @@ def test_the_keys_of_a_line_are_kept(tmp_path):
     assert found == json.loads(FILES["doccano.jsonl"])
 
 
+def test_spans_that_quote_the_text_are_found_in_it(tmp_path):
+    quoted = [
+        ("Rome", "LOC"),
+        ("Anna", "PER"),
+        ("Anna Berg", "PER"),
+        ("Oslo", "PER"),
+        ("Oslo", "LOC"),
+        ("Lima", "LOC"),
+    ]
+    spans = [{"text": text, "label": label} for text, label in quoted]
+    (tmp_path / "f.jsonl").write_bytes(lines(
+        {"text": "Annas Anna Berg saw Rome, old Rome, Oslo in Oslo", "entities": spans},
+        {"tokens": ["in", "Rome"], "entities": [{"text": "Rome", "type": "LOC"}]},
+    ))  # fmt: skip
+    with pytest.warns(UserWarning, match=r"f\.jsonl:1: 1 of 7 quoted spans are not .* the first is 'Lima'"):
+        found = read_sentences(tmp_path / "f.jsonl")[1]
+    assert found == [
+        ["O", "B-PER", "I-PER", "O", "B-LOC", "O", "O", "B-LOC", "O", "B-PER", "O", "B-LOC"], ["O", "B-LOC"],
+    ]  # fmt: skip
+    (tmp_path / "f.jsonl").write_bytes(lines({"text": "in Rome", "entities": [{"text": "Rome"}]}))
+    with pytest.raises(DataError, match=r'f\.jsonl:1: .* needs a text and a label, such as "PER"'):
+        read_sentences(tmp_path / "f.jsonl")
+
+
 def test_a_folder_of_brat_and_a_single_file_are_read(tmp_path):
     folder = tmp_path / "brat"
     folder.mkdir()
