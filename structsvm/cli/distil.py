@@ -45,6 +45,12 @@ def distil(
         list[str] | None,
         typer.Option(metavar="FILE", help="Labels of the same text by an annotator or a language model."),
     ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(
+            help="Label columns of the annotators, such as 1,2,3; each is a source. By default the last one."
+        ),
+    ] = None,
     gold: Annotated[
         str | None, typer.Option(help="A few labelled sentences, to rate the sources and to learn.")
     ] = None,
@@ -67,6 +73,7 @@ def distil(
     lack, and trains a tagger; doubtful tokens keep several labels.
     """
     with told_in_one_sentence("taggers.commands.distil") as commands:
+        from taggers.formats.registry import column_choice
 
         def told(what: str, count: int) -> None:
             print(f"\r{what}: {count}    ", end="", file=sys.stderr, flush=True)
@@ -74,8 +81,10 @@ def distil(
         shown = sys.stderr.isatty() and not quiet
         done = commands.distil(
             task, raw, output, gazetteers=gazetteer or (), phrases=phrases, patterns=patterns or (),
-            regexes=regex or (), teachers=teacher or (), annotators=annotators or (), gold=gold, cache=cache,
-            report=report, format=format, encoding=encoding, told=told if shown else None, **given(options),
+            regexes=regex or (), teachers=teacher or (), annotators=annotators or (),
+            columns=[] if column is None else list(map(column_choice, column.split(","))), gold=gold,
+            cache=cache, report=report, format=format, encoding=encoding, told=told if shown else None,
+            **given(options),
         )  # fmt: skip
         if not quiet:
             print("\r" * shown + "\n".join(done.summary()), file=sys.stderr)

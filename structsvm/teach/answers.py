@@ -149,20 +149,28 @@ class Agreement:
 
     units: what they decided on in these items. observed: the share of equal decisions. kappa: Cohen's kappa,
     which is 0 for the agreement that is expected by chance and 1 for full agreement; nan without units.
-    conflicts: the items that they answered differently, as pairs of answers.
+    types: the kappa of each type of decision. conflicts: the items that they answered differently, as pairs
+    of answers.
     """
 
     items: int
     units: int
     observed: float
     kappa: float
+    types: dict[str, float]
     conflicts: list[tuple[Answer, Answer]]
 
 
 def agreement(
-    one: Answers, two: Answers, units: Callable[[Answer, Answer], Iterable[tuple[Hashable, Hashable]]]
+    one: Answers,
+    two: Answers,
+    units: Callable[[Answer, Answer], Iterable[tuple[Hashable, Hashable]]],
+    kind: Callable[[Any], str] = str,
 ) -> Agreement:
-    """Compare two journals; `units` pairs the single decisions of two answers to the same item."""
+    """Compare two journals.
+
+    units: pairs the single decisions of two answers to the same item. kind: the type of a decision.
+    """
     pairs: Counter[tuple[Hashable, Hashable]] = Counter()
     conflicts, items = [], 0
     for answer in one.given():
@@ -173,7 +181,7 @@ def agreement(
         pairs.update(units(answer, other))
         if answer.value != other.value:
             conflicts.append((answer, other))
-    return Agreement(items, sum(pairs.values()), *cohen_kappa(pairs), conflicts)
+    return Agreement(items, pairs.total(), *cohen_kappa(pairs), kappa_by_type(pairs, kind), conflicts)
 
 
 def cohen_kappa(pairs: Counter[tuple[Hashable, Hashable]]) -> tuple[float, float]:
@@ -189,6 +197,20 @@ def cohen_kappa(pairs: Counter[tuple[Hashable, Hashable]]) -> tuple[float, float
         second[b] += count
     chance = sum(first[name] * second[name] for name in first) / total**2
     return observed, 1.0 if chance == 1 else (observed - chance) / (1 - chance)
+
+
+def kappa_by_type(pairs: Counter[tuple[Hashable, Hashable]], kind: Callable[[Any], str]) -> dict[str, float]:
+    """Cohen's kappa of each type of decision against all others."""
+    typed: Counter[tuple[str, str]] = Counter()
+    for (a, b), count in pairs.items():
+        typed[kind(a), kind(b)] += count
+    found = {}
+    for name in sorted({one for pair in typed for one in pair}):
+        own: Counter[tuple[Hashable, Hashable]] = Counter()
+        for (a, b), count in typed.items():
+            own[a == name, b == name] += count
+        found[name] = cohen_kappa(own)[1]
+    return found
 
 
 def merged(mine: Answers, theirs: Answers) -> list[Answer]:

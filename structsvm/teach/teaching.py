@@ -82,7 +82,7 @@ class Teaching:
         mine.current = {
             id: answer for id, answer in self.session.answers.current.items() if answer.why != "merge"
         }
-        found = agreement(mine, theirs, learner.units)
+        found = agreement(mine, theirs, learner.units, lambda unit: " ".join(learner.names_in([unit])))
         new = merged(self.session.answers, theirs)
         self.session.take([replace(answer, why="merge") for answer in new])
         self.notes.append(_sentence(os.path.basename(path), found, len(new)))
@@ -123,7 +123,9 @@ def _places(one: Answer, two: Answer) -> list[int]:
 def _sentence(name: str, found: Agreement, new: int) -> str:
     if not found.units:
         return f"{name}: {new} answers added; you have none in common"
+    types = ", ".join(f"{type_} {kappa:.3f}" for type_, kappa in found.types.items() if type_)
     return (
         f"{name}: {new} answers added; on {found.items} in common, Cohen's kappa is {found.kappa:.3f} "
         f"({100 * found.observed:.1f}% of the decisions agree, {len(found.conflicts)} answers differ)"
+        f"{'; by type: ' if types else ''}{types}"
     )

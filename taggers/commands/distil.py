@@ -31,6 +31,7 @@ def distil(
     regexes: Sequence[str] = (),
     teachers: Sequence[str | Path] = (),
     annotators: Sequence[str | Path] = (),
+    columns: Sequence[int | str] = (),
     gold: str | Path | None = None,
     cache: str | Path | None = None,
     report: str | Path | None = None,
@@ -41,7 +42,8 @@ def distil(
 ) -> Distilled:
     """Train a tagger on raw text with sources of labels instead of gold labels, and save it.
 
-    gazetteers, regexes: as TYPE=FILE and TYPE=EXPRESSION. annotators: files with labels of the raw text.
+    gazetteers, regexes: as TYPE=FILE and TYPE=EXPRESSION. annotators: files with labels of the raw text, in
+    these columns (by default the last one); each column is one source.
     told: receives what is done and a count. See `taggers.weak.distil`.
     """
     check_choice(task=(task, CHOICES))
@@ -69,7 +71,13 @@ def distil(
     made += [weak.patterns(path) for path in patterns]
     made += [weak.teacher(name, task=task) for name in teachers]
     labelled: dict[str, str] = {"format": "auto" if format == "text" else format, "encoding": encoding}
-    made += [source for path in annotators for source in weak.annotators(path, X, **labelled)]
+    if columns and not annotators:
+        raise ValueError("--column names the columns of annotators; add --annotators")
+    made += [
+        source
+        for path in annotators
+        for source in weak.annotators(path, X, label=columns or None, **labelled)
+    ]
     if not made:
         raise ValueError(
             "there are no sources; add --gazetteer, --regex, --patterns, --teacher or --annotators"

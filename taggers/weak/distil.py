@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +16,7 @@ from taggers.labels.schemes import OUTSIDE, split
 from taggers.options import PHRASE_TASKS
 from taggers.tagger import TASKS, SequenceTagger
 from taggers.weak.aggregate import Consensus, aggregate
+from taggers.weak.agreement import warn_of_contradictions
 from taggers.weak.crossing import Crossed, cross_words
 from taggers.weak.sources import Sentences, Source, Votes, checked, collect, function
 
@@ -23,6 +25,7 @@ MOST = 0.5  # an estimated share above it only says that the models cannot tell 
 ROUNDS = 3  # of estimating what is missing, at most
 GROWTH = 1.1  # of the estimated share: a round that gains less is the last one
 FOLDS = 4
+UNRELIABLE = 0.2  # the estimated precision below which a source gets a warning
 STEPS = 100  # of expectation maximization of one number
 TINY = 1e-6
 
@@ -112,6 +115,7 @@ def distil(
         raise ValueError("there are no sentences to label")
     made = [one if isinstance(one, Source) else function(one) for one in sources]
     votes = collect(X, made, phrases=phrases, cache=cache, callback=callback)
+    warn_of_contradictions(votes, phrases=phrases)
     listing = [name for name, rows in votes.items() if phrases and not any(OUTSIDE in row for row in rows)]
     consensus = None
     if len(listing) == len(votes) or len(votes) == 1:
@@ -120,6 +124,11 @@ def distil(
     else:
         consensus = aggregate(votes, phrases=phrases, gold=known if gold else None)
         labels = consensus.sets(SHARE)
+        for name in votes:
+            precision, _ = consensus.overall(name)
+            if precision < UNRELIABLE:
+                what = f"is right in {precision:.0%} of its answers, as the other sources suggest"
+                warnings.warn(f"the source {name} {what}; check its types, or leave it out", stacklevel=2)
     tagger = TASKS[task](random_state=random_state) if tagger is None else tagger
     missing: list[float] = []
     names = contradicted = None

@@ -13,6 +13,7 @@ from taggers.labels import schemes
 from taggers.labels.label_encoding import choices
 from taggers.labels.schemes import OUTSIDE
 from taggers.report.page import STYLE, folded, section, table, tiles
+from taggers.weak.agreement import agreements
 from taggers.weak.distil import Distilled
 from taggers.weak.sources import Votes
 
@@ -107,6 +108,7 @@ def html_report(done: Distilled, *, title: str) -> str:
         figures.append(("missing names, tokens", f"{done.missing[-1]:.2%}"))
     parts = [
         section("Sources", SOURCES, _table(rows, done)),
+        section("Agreement", AGREEMENT, _agreement(done)),
         section("Contradictions", "Answers that differ; the last row has the labels that the tagger learned.",
                 _contradictions(done)),
         section("Learned beyond the sources", "Phrases that only the tagger finds.",
@@ -127,6 +129,24 @@ SOURCES = (
     "finds too. Precision and recall are estimated from the answers alone, if there are several sources and "
     "one of them labels every token."
 )
+
+AGREEMENT = (
+    "Cohen's kappa of each two sources on the tokens that both label, and of each type against all other "
+    "labels: 0 for the agreement that is expected by chance, 1 for full agreement."
+)
+
+
+def _agreement(done: Distilled) -> str:
+    """The agreement of each two sources, the lowest first."""
+    pairs = sorted(agreements(done.votes), key=lambda pair: pair.kappa)
+    types = sorted({type_ for pair in pairs for type_ in pair.types})
+    rows = [
+        _row(f"{pair.one}, {pair.two}",
+             [f"{pair.tokens:,}", f"{pair.observed:.1%}", f"{pair.kappa:.2f}",
+              *(f"{pair.types[one]:.2f}" if one in pair.types else "-" for one in types)])
+        for pair in pairs
+    ]  # fmt: skip
+    return table(["sources", "tokens", "equal", "kappa", *types], rows) if rows else ""
 
 
 def _table(rows: Sequence[Coverage], done: Distilled) -> str:

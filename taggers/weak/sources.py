@@ -12,7 +12,7 @@ import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -254,15 +254,23 @@ def annotators(
     path: str | Path,
     X: Sentences,
     *,
-    label: int | str | None = None,
+    label: int | str | Sequence[int | str] | None = None,
     format: str = "auto",
     encoding: str = "utf-8",
 ) -> list[Source]:
     """The labels in a file of sentences that X contains.
 
+    label: the column of the labels, or several columns, one for each annotator.
+
     If the file has most sentences several times, as with several answers of a language model, each answer
     becomes a source. Sentences that the file lacks get no answer.
     """
+    if not isinstance(label, int | str | None):
+        found = []
+        for column in label:
+            for one in annotators(path, X, label=column, format=format, encoding=encoding):
+                found.append(replace(one, name=f"{one.name}, column {column}"))
+        return found
     words, y = read_words(path, label=label, format=format, encoding=encoding)
     name = file_name(path)
     answers: dict[tuple[str, ...], list[list[Any]]] = defaultdict(list)

@@ -62,6 +62,14 @@ def test_several_answers_to_a_text_are_several_sources(tmp_path):
     assert [one.answer([["in", "Rome"], ["other"]]) for one in found] == [[one, [None]] for one in labels]
 
 
+def test_each_column_of_labels_is_an_annotator(tmp_path):
+    file = tmp_path / "a.conll"
+    file.write_text("in O O\nRome B-LOC O\n")
+    found = sources.annotators(file, [["in", "Rome"]], label=[1, 2])
+    assert [one.name for one in found] == [f"{file}, column 1", f"{file}, column 2"]
+    assert [one.answer([["in", "Rome"]]) for one in found] == [[["O", "B-LOC"]], [["O", "O"]]]
+
+
 def test_a_sentence_that_is_gold_too_does_not_shift_the_answers(tmp_path):
     file = tmp_path / "answers.jsonl"
     labels = [["O"], ["B-PER"], ["B-LOC"], ["B-ORG"]]
