@@ -21,7 +21,7 @@ BENCHMARKS = {
         ("conll2000", "ud_english_ewt", "conll2002", "uci_letter", "usps", "reuters_r8"),
     ),
     "guard": ("guard", ("conll2000",)),
-    "crf": ("crf", ("conll2000",)),
+    "crf": ("crf", ("conll2000", "conll2002", "ud_english_ewt", "usaddress")),
     "instructions": ("instructions", ("conll2000",)),
     "pages": ("pages", ()),
     "default-epochs": ("default_epochs", ("uci_letter", "usps", "reuters_r8", "trec_questions")),
@@ -94,7 +94,7 @@ BENCHMARKS = {
     "teach-bounds": ("teach_bounds", ("conll2002",)),
 }
 
-WITH_TASKS = ("peers", "presets", "reach", "small-data", "held-out")
+WITH_TASKS = ("crf", "solvers", "peers", "presets", "reach", "small-data", "held-out")
 WHOLE = ("crf", "guard", "pages", "picture")  # those without a quick run
 
 
@@ -118,8 +118,8 @@ def main() -> None:
         "--tasks",
         nargs="+",
         default=[],
-        help="peers, presets, reach, small-data: measure these tasks, keep the other results; held-out: "
-        "measure these corpora",
+        help="crf, solvers, peers, presets, reach, small-data: measure these tasks, keep the other "
+        "results; held-out: measure these corpora",
     )
     parser.add_argument(
         "--resume", action="store_true", help="continue an interrupted run; finished measurements are reused"
