@@ -1,27 +1,31 @@
 """`python -m benchmarks solvers`: structured solvers side by side, pass by pass.
 
 The data are chunks (the first sentences of CoNLL-2000, template conll2000) and handwritten words (a fold of
-the OCR letters, one feature for each black pixel), at lambda = 1 / (C n). After each pass, the table shows
-the distance of the primal from the best lower bound that any run has found, as a share of this bound, the
-errors on test data, the calls of the argmax and CPU seconds of training alone. A random field has its own
-objective.
+the OCR letters, one feature for each black pixel), at lambda = 1 / (C n), as in the papers on
+block-coordinate Frank-Wolfe. After some passes, the table shows the distance of the primal from the best
+lower bound that any run has found, as a share of this bound, the errors on test data, the calls of the argmax
+and CPU seconds of training alone. A random field has its own objective. Frank-Wolfe is written in NumPy, so
+compare its argmax calls, not its seconds. Figures are means over five seeds.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import figure, in_own_process, publish, table
+from benchmarks.harness import figure, in_own_process, kept_figures, publish, table
 
 SENTENCES = 2000
-LAMBDAS = {"conll2000": (0.01, 1e-3), "ocr_letters": (0.1, 1e-3)}
+LAMBDAS = {"conll2000": (0.1, 0.01, 1e-4), "ocr_letters": (0.1, 1e-3, 1e-4)}
+SEEDS = 5
 PASSES = {"svmstruct": 40, "1-slack": 60}
 USUAL = 10
 SHOWN = (1, 2, 5, 10, 40, 60)
-SOLVERS = ("larank", "larank, no reprocessing", "pa", "perceptron", "svmstruct", "1-slack", "crf")
+SOLVERS = ("larank", "larank, no reprocessing", "pa", "bcfw", "bcfw, by gap", "perceptron", "svmstruct",
+           "1-slack", "crf")  # fmt: skip
 
 
 def data(corpus: str) -> tuple[Any, Any, Any, Any, Any]:
@@ -44,77 +48,101 @@ def data(corpus: str) -> tuple[Any, Any, Any, Any, Any]:
     return model.problem(), X[some], y[some], X_test, SequenceLabels(codes, X_test.sentence_ptr)
 
 
-def solver(name: str, problem: Any, C: float) -> Any:
+def solver(name: str, problem: Any, C: float, seed: int) -> Any:
     """An optimizer that has learned nothing."""
+    from benchmarks.frank_wolfe import FrankWolfe
     from structsvm import LaRank, PassiveAggressive, Perceptron, RandomField, SVMStruct
 
+    if name.startswith("bcfw"):
+        return FrankWolfe(problem, C, gaps="gap" in name, seed=seed)
     if name == "perceptron":
-        return Perceptron(problem)
+        return Perceptron(problem, random_state=seed)
     if name == "1-slack":
-        return SVMStruct(problem, C=C, formulation="1-slack")
+        return SVMStruct(problem, C=C, formulation="1-slack", random_state=seed)
     if name == "larank, no reprocessing":
-        return LaRank(problem, C=C, n_reprocess=0)
+        return LaRank(problem, C=C, n_reprocess=0, random_state=seed)
     kinds = {"larank": LaRank, "pa": PassiveAggressive, "svmstruct": SVMStruct, "crf": RandomField}
-    return kinds[name](problem, C=C)
+    return kinds[name](problem, C=C, random_state=seed)
 
 
-def measure(corpus: str, name: str, rate: float) -> dict[str, Any]:
-    """The figures after each pass; called in its own process."""
+def measure(corpus: str, name: str, rate: float, seeds: int) -> dict[str, Any]:
+    """The figures of all seeds; called in its own process."""
+    given = data(corpus)
+    return {"runs": [passes(given, name, rate, seed) for seed in range(seeds)]}
+
+
+def passes(given: tuple[Any, ...], name: str, rate: float, seed: int) -> list[tuple[float, ...]]:
+    """The figures after some passes."""
     from structsvm.problems.sequence import Decoder
 
-    problem, X, y, X_test, y_test = data(corpus)
-    optimizer = solver(name, problem, 1 / (rate * len(X)))
+    problem, X, y, X_test, y_test = given
+    optimizer = solver(name, problem, 1 / (rate * len(X)), seed)
     seconds, points, ended = 0.0, [], False
-    for number in range(1, PASSES.get(name, USUAL) + 1):
+    most = PASSES.get(name, USUAL)
+    for number in range(1, most + 1):
         start = time.process_time()
         if number == 1:
             optimizer.begin(X, y)
         ended = optimizer.epoch()
         seconds += time.process_time() - start
+        if number not in (*SHOWN, most) and not ended:
+            continue
+        searches = optimizer.n_argmax_
         weights = np.zeros((problem.history + int(max(X.rows.max(), X_test.rows.max())) + 1, problem.stride))
         w = optimizer.weights_
         weights.reshape(-1)[: len(w)] = w
         known = y_test.codes >= 0
         wrong = Decoder(problem, weights.astype(np.float32)).labels(X_test)[known] != y_test.codes[known]
         bound = optimizer.primal() - optimizer.gap() if name == "crf" else optimizer.dual_
-        points.append(
-            (number, optimizer.primal(), bound, float(np.mean(wrong)), optimizer.n_argmax_, seconds)
-        )
+        points.append((number, optimizer.primal(), bound, float(np.mean(wrong)), searches, seconds))
         if ended:
             break
-    return {"points": points}
+    return points
 
 
-def main(quick: bool = False) -> None:
-    text, kept = [], {}
-    for corpus, rates in LAMBDAS.items():
-        for rate in rates[:1] if quick else rates:
+def main(quick: bool = False, tasks: Sequence[str] = ()) -> None:
+    """tasks: measure only these corpora, and keep the other results."""
+    kept: dict[str, Any] = dict(kept_figures("solvers") or {}) if tasks else {}
+    for corpus in tasks or LAMBDAS:
+        for rate in LAMBDAS[corpus][:1] if quick else LAMBDAS[corpus]:
             found = {}
             for name in SOLVERS:
-                job = {"corpus": corpus, "name": name, "rate": rate}
-                found[name] = in_own_process("benchmarks.solvers", job)["points"]
-            best = max(
-                bound for name, points in found.items() if name not in ("crf", "perceptron")
-                for _, _, bound, *_ in points
-            )  # fmt: skip
-            lines = []
-            for name, points in found.items():
-                least = max(p[2] for p in points) if name == "crf" else best
-                for number, primal, _, error, argmax, seconds in points:
-                    if number in SHOWN or number == len(points):
-                        share = "-" if name == "perceptron" else f"{primal / least - 1:.3f}"
-                        lines.append([name, number, share, f"{100 * error:.2f}", argmax, f"{seconds:.2f}"])
-            title = f"{corpus}, lambda {rate:g}"
-            header = ["solver", "passes", "primal above the bound", "test errors, %", "argmax", "CPU seconds"]
-            text += [f"## {title}", table(header, lines)]
-            kept[title] = found
-            draw(corpus, rate, found)
-    publish("solvers", "\n\n".join(text), kept)
+                seeds = 1 if quick or name in PASSES else SEEDS
+                job = {"corpus": corpus, "name": name, "rate": rate, "seeds": seeds}
+                runs = in_own_process("benchmarks.solvers", job)["runs"]
+                shortest = min(map(len, runs))  # a run may end early
+                found[name] = np.mean([run[:shortest] for run in runs], axis=0).tolist()
+            kept[f"{corpus}, lambda {rate:g}"] = found
+            draw(f"solvers-{corpus}-{rate:g}", found)
+    text = [f"## {title}\n\n{report(found)}" for title, found in sorted(kept.items())]
+    publish("solvers-quick" if quick else "solvers", "\n\n".join(text), kept)
 
 
-def draw(corpus: str, rate: float, found: dict[str, Any]) -> None:
-    """Errors on test data by seconds."""
-    with figure(f"solvers-{corpus}-{rate:g}", "CPU seconds", "test errors, %") as axes:
+def lower_bound(found: dict[str, Any]) -> float:
+    """The best one of all support vector machines."""
+    return max(p[2] for name, points in found.items() if name not in ("crf", "perceptron") for p in points)
+
+
+def report(found: dict[str, Any]) -> str:
+    """The table of a corpus and a lambda."""
+    lines = []
+    for name, points in found.items():
+        best = max(p[2] for p in points) if name == "crf" else lower_bound(found)
+        for number, primal, _, error, argmax, seconds in points:
+            share = "-" if name == "perceptron" else f"{primal / best - 1:.3f}"
+            spent = "-" if name.startswith("bcfw") else f"{seconds:.2f}"
+            lines.append([name, int(number), share, f"{100 * error:.2f}", f"{argmax:.0f}", spent])
+    header = ["solver", "passes", "primal above the bound", "test errors, %", "argmax", "CPU seconds"]
+    return table(header, lines)
+
+
+def draw(name: str, found: dict[str, Any]) -> None:
+    """The distance of the primal from the bound by argmax calls."""
+    best = lower_bound(found)
+    with figure(name, "argmax calls", "primal above the bound") as axes:
         axes.set_xscale("log")
-        for name, points in found.items():
-            axes.plot([p[5] for p in points], [100 * p[3] for p in points], label=name, marker=".", lw=1)
+        axes.set_yscale("log")
+        for solver_name, points in found.items():
+            if solver_name not in ("crf", "perceptron"):
+                gaps = [max(p[1] / best - 1, 1e-5) for p in points]
+                axes.plot([p[4] for p in points], gaps, label=solver_name, marker=".", lw=1)

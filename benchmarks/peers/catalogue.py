@@ -54,6 +54,8 @@ METHODS = [
         "pos": {"algorithm": "lbfgs", "c1": 0.0, "c2": 1.0},
         "ner": {"algorithm": "lbfgs", "c1": 0.1, "c2": 0.1, "max_iterations": 100},
     }),
+    Method("sklearn-crfsuite, defaults", "sklearn_crfsuite", "sklearn-crfsuite", everywhere(SEQUENCES)),
+    Method("MITIE", "", "mitie", {"ner": {}}, template="its own"),
     Method("spaCy tagger, 4 epochs", "spacy_tagger", "spacy", {"pos": {"epochs": 4}}, template="its own"),
     Method("Wapiti l-bfgs", "wapiti_crf", "libwapiti", {"chunking": {"algo": "l-bfgs"}}),
     Method("UDPipe 1 tagger, 2 iterations", "udpipe", "ufal.udpipe", {"pos": {"passes": 2}},
@@ -72,4 +74,7 @@ METHODS = [
            everywhere(("r8",), **{"class": "LinearSVC", "multi_class": "crammer_singer"}), template=""),
 ]  # fmt: skip
 # What installs and still cannot be measured.
-CANNOT = {"CRF++": "its package pycrfpp installs, but only labels: it cannot train"}
+CANNOT = {
+    "CRF++": "its package pycrfpp installs, but only labels: it cannot train",
+    "MITIE": "training needs a file of word features, which its package neither has nor can create",
+}
