@@ -67,7 +67,7 @@ class Tagger:
             try:
                 return self.open(path)
             except ModelFileError as error:
-                raise ValueError(f"the bytes are not a model: {error}") from None
+                raise ValueError(str(error).replace(str(path), "the content")) from None
 
     def close(self) -> None:
         """Close the model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,10 +51,14 @@ class Learner:
         loaded: TaggerModel | None = None,
     ) -> None:
         self.tagger = SequenceTagger.load(model) if loaded is None else SequenceTagger.from_model(loaded)
-        template = check_usable(
-            self.tagger.model_, model, otherwise="" if journal is None else "leave out the journal"
-        )
-        self.width = max(template.width, 1)
+        space = self.tagger.model_.space
+        if space.template is None and not space.own_features and journal is None:
+            self.width = 0  # tokens are their features
+        else:
+            template = check_usable(
+                self.tagger.model_, model, otherwise="" if journal is None else "leave out the journal"
+            )
+            self.width = max(template.width, 1)
         self.scheme = self.tagger.model_.labels.outer
         self.task = str(self.tagger.model_.parameters.get("class", "SequenceTagger"))
         self.n_learned = 0  # sentences
@@ -105,16 +109,19 @@ class Learner:
         self, sentences: list[list[Token]], *, margins: bool = True, probabilities: bool = False
     ) -> list[Tagged]:
         """The labels of each sentence, with their margins and probabilities if requested."""
-        columns = Columns.from_sentences(sentences)
-        found = np.zeros(columns.n_tokens, np.float32) if margins else None
-        likely = np.zeros(columns.n_tokens, np.float32) if probabilities else None
-        ids, names = self.tagger.tag_with_names(columns, margins=found, likely=likely, live=True)
+        columns: Any = Columns.from_sentences(sentences) if self.width else sentences
+        ends = [0, *accumulate(map(len, sentences))]
+        found = np.zeros(ends[-1], np.float32) if margins else None
+        likely = np.zeros(ends[-1], np.float32) if probabilities else None
+        try:
+            ids, names = self.tagger.tag_with_names(columns, margins=found, likely=likely, live=True)
+        except (TypeError, ValueError) as error:
+            if self.width:
+                raise
+            raise Refused(str(error)) from None
         labels = [names[k] for k in ids.tolist()]
         margin, probability = ([] if one is None else one.tolist() for one in (found, likely))
-        return [
-            Tagged(labels[a:b], margin[a:b], probability[a:b])
-            for a, b in pairwise(columns.sentence_ptr.tolist())
-        ]
+        return [Tagged(labels[a:b], margin[a:b], probability[a:b]) for a, b in pairwise(ends)]
 
     def check_asked(self, *, margins: bool, probabilities: bool) -> None:
         """Refuse probabilities if the model is not calibrated."""

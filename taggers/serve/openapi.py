@@ -25,7 +25,8 @@ def an_object(required: Sequence[str] = (), **fields: dict[str, Any]) -> dict[st
     return {"type": "object", "properties": fields} | ({"required": list(required)} if required else {})
 
 
-TOKENS = a_list({"description": "a word, or its columns", "anyOf": [STRING, a_list(STRING)]})
+TOKENS = a_list({"description": "a word, its columns, or its features",
+                 "anyOf": [STRING, a_list({}), OBJECT]})  # fmt: skip
 LABELS = a_list({"description": "a label, several allowed labels, or unknown",
                  "anyOf": [STRING, a_list(STRING), {"type": "null"}]})  # fmt: skip
 SPAN = an_object(("label",), label=STRING, start=WHOLE, end=WHOLE, tokens=a_list(WHOLE))

@@ -14,7 +14,7 @@ from taggers.formats.tokenizer import split_sentences
 from taggers.labels import schemes
 from taggers.serve.limits import check_length
 
-Token = str | tuple[str, ...]
+Token = str | tuple[str, ...] | dict[str, Any] | list[Any]  # a word, its columns, or its features
 Label = str | list[str] | None  # several allowed labels; None if unknown
 Offset = tuple[int, int]
 
@@ -58,6 +58,8 @@ def sentences_of_text(
 
     The words of a multiword token become tokens with the offsets of the whole.
     """
+    if width == 0:
+        raise Refused('this model needs the features of each token; send "tokens" instead of text')
     if width > 1:
         raise Refused(f"this model needs tokens of {width} columns, such as word and part of speech; "
                       'send "tokens" instead of text')  # fmt: skip
@@ -70,12 +72,20 @@ def sentences_of_text(
 
 
 def sentence_of_tokens(tokens: Any, width: int, where: str = "tokens") -> Sentence:
-    """Check the tokens of a sentence: strings, or lists of strings if the model has several columns."""
+    """Check the tokens of a sentence: strings, or lists of strings if the model has several columns.
+
+    width: the columns; 0 for a model of features, whose tokens are objects or lists of names.
+    """
     if not isinstance(tokens, list) or not tokens:
         raise Refused(f"{where} must be a list with at least one token")
     check_length(len(tokens), where)
     checked: list[Token] = []
     for at, token in enumerate(tokens):
+        if width == 0:
+            if not isinstance(token, (dict, list)):
+                raise Refused(f"{where}[{at}] must be an object with the features of the token, or a list")
+            checked.append(token)
+            continue
         columns = [token] if isinstance(token, str) else token
         if not isinstance(columns, list) or not all(isinstance(c, str) and c for c in columns):
             raise Refused(f"{where}[{at}] must be a string that is not empty, or a list of such strings")

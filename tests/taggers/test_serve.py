@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 pytest.importorskip("starlette")
 
 from structsvm.files import DataError
-from taggers import Chunker, NerTagger, PosTagger
+from taggers import Chunker, NerTagger, PosTagger, SequenceTagger
 from taggers.formats.utf16 import Offsets
 from taggers.pipeline import Pipeline
 from taggers.serve.layers import open_served
@@ -32,6 +32,7 @@ from taggers.serve.sentences import Sentence, Span, labels_of_spans
 from taggers.serve.service import new_service, serve
 from taggers.teach.learner import TagLearner
 from tests.taggers.command_line import COMMAND, refused, run
+from tests.taggers.crfsuite_models import SMALL, crfsuite_model
 from tests.web import call, running, until
 
 TOKEN = "a-token-of-the-tests"
@@ -336,10 +337,35 @@ def test_labels_without_a_scheme_have_no_spans(tmp_path: Path) -> None:
         ]
 
 
-def test_models_of_features_are_refused(tmp_path: Path) -> None:
-    PosTagger().fit([[{"w": "a"}]], [["X"]]).save(tmp_path / "features.ssvm")
+def test_models_of_crfsuite_are_served_with_ready_features(tmp_path: Path) -> None:
+    path = tmp_path / "small.crfsuite"
+    path.write_bytes(crfsuite_model(*SMALL))
+    X: list[Any] = [[{"w=dog": 1.0}, ["w=barks", "cap"]], [[]]]
+    learner, tagger = Learner(path), SequenceTagger.load(path)
+    with running(new_service(learner, token=TOKEN)) as port:
+        client = Client(port)
+        status, body = client.post("/tag", {"sentences": X, "margins": True, "probabilities": True})
+        assert status == 200
+        assert [one["labels"] for one in body["sentences"]] == tagger.predict(X)
+        assert body["sentences"][0]["tokens"] == X[0]
+        likely = [max(token.values()) for one in tagger.predict_marginals(X) for token in one]
+        found = [p for one in body["sentences"] for p in one["probabilities"]]
+        assert found == pytest.approx(likely, abs=1e-4)
+        for bad, said in (
+            ({"text": "a dog"}, "the features of each token"),
+            ({"tokens": ["dog"]}, "tokens[0] must be an object"),
+            ({"tokens": [{"w": None}]}, "token 0"),
+            ({"tokens": [[], [3]]}, "token 1"),
+            ({"tokens": [{"w": 1e99}]}, "token 0"),
+            (b'{"tokens": [{"w": "\\ud800"}]}', ""),
+            (b'{"tokens": [' + b'{"a":' * 400 + b"1" + b"}" * 400 + b"]}", ""),
+        ):
+            status, body = client.post("/tag", bad)
+            assert status == 400, (bad, status, body)
+            assert said in body["error"]
+            assert "\n" not in body["error"]
     with pytest.raises(ValueError, match="use a model that reads words"):
-        Learner(tmp_path / "features.ssvm")
+        Learner(path, tmp_path / "journal")
 
 
 def test_models_that_need_python_or_cannot_learn_are_refused(tmp_path: Path) -> None:
