@@ -77,7 +77,8 @@ def passes(given: tuple[Any, ...], name: str, rate: float, seed: int) -> list[tu
 
     problem, X, y, X_test, y_test = given
     optimizer = solver(name, problem, 1 / (rate * len(X)), seed)
-    seconds, points, ended = 0.0, [], False
+    points: list[tuple[float, ...]] = []
+    seconds, ended = 0.0, False
     most = PASSES.get(name, USUAL)
     for number in range(1, most + 1):
         start = time.process_time()

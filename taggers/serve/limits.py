@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from structsvm.integrations.starlette import Refused
 
@@ -41,12 +42,15 @@ def check_texts(texts: Iterable[str]) -> None:
     check_number(sum(map(len, texts)), MOST_CHARACTERS, "characters")
 
 
-def check_sentences(sentences: Sequence[Sequence[str | Sequence[str]]]) -> None:
-    """Refuse too many sentences, or too many tokens or characters in them."""
+def check_sentences(sentences: Sequence[Sequence[str | Iterable[Any]]]) -> None:
+    """Refuse too many sentences, or too many tokens or characters in them.
+
+    A token is a word, its columns, or its features; nested features do not count.
+    """
     check_number(len(sentences), MOST_SENTENCES, "sentences")
     check_number(sum(map(len, sentences)), MOST_TOKENS, "tokens")
     lengths = (
-        len(token) if isinstance(token, str) else sum(map(len, token))
+        len(token) if isinstance(token, str) else sum(len(part) for part in token if isinstance(part, str))
         for sentence in sentences
         for token in sentence
     )

@@ -14,7 +14,7 @@ from taggers.formats.tokenizer import split_sentences
 from taggers.labels import schemes
 from taggers.serve.limits import check_length
 
-Token = str | tuple[str, ...] | dict[str, Any] | list[Any]  # a word, its columns, or its features
+Token = str | tuple[str, ...]  # ready features are Any
 Label = str | list[str] | None  # several allowed labels; None if unknown
 Offset = tuple[int, int]
 
@@ -79,7 +79,7 @@ def sentence_of_tokens(tokens: Any, width: int, where: str = "tokens") -> Senten
     if not isinstance(tokens, list) or not tokens:
         raise Refused(f"{where} must be a list with at least one token")
     check_length(len(tokens), where)
-    checked: list[Token] = []
+    checked: list[Any] = []
     for at, token in enumerate(tokens):
         if width == 0:
             if not isinstance(token, (dict, list)):
