@@ -171,12 +171,13 @@ class TeachApp:
         def written() -> bytes:
             with self.session.lock:
                 given = self.session.answers.given()
-            return self.exports[format].write(given)[0]
+            data: bytes = self.exports[format].write(given)[0]
+            return data
 
-        data = await run_in_threadpool(written)
         name = f"labelled.{self.exports[format].ending}"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
-        return Response(data, media_type="application/octet-stream", headers=headers)
+        content = await run_in_threadpool(written)
+        return Response(content, media_type="application/octet-stream", headers=headers)
 
 
 def _file(name: str) -> Any:
