@@ -253,6 +253,8 @@ class Connection:
                 if not isinstance(request, h11.Request):
                     return
                 self._only_head = request.method == b"HEAD"
+                if {name for name, _ in request.headers} >= TWO_LENGTHS:  # a proxy may use the other one
+                    raise Refused("the request has both Content-Length and Transfer-Encoding")
                 await server.app(self._scope(request), self._receive, self._send)
             except Refused as error:
                 if self._writer.is_closing():
@@ -288,8 +290,6 @@ class Connection:
             what = str(error).partition(": bytearray(")[0]
             what = "too long" if error.error_status_hint == 431 else f"not HTTP: {what}"
             raise Refused(f"the request is {what}", error.error_status_hint) from None
-        if isinstance(event, h11.Request) and {name for name, _ in event.headers} >= TWO_LENGTHS:
-            raise Refused("the request has both Content-Length and Transfer-Encoding")  # a proxy may differ
         if isinstance(event, h11.Data):
             self._excess -= 2 * len(event.data)  # it was counted as outside when it came
         return event

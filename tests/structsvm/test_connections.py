@@ -208,6 +208,17 @@ def test_what_is_not_http_gets_one_sentence_and_is_closed(port: int, request_: b
     assert b"HTTP/1.1" not in body  # what follows is not taken for a request
 
 
+def test_a_refused_head_request_gets_only_the_head_of_the_answer(
+    port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    with opened(port) as raw:
+        raw.sendall(b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n")
+        head, _, body = everything(raw).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert body == b""
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
 def test_what_is_not_http_gets_its_sentence_also_after_a_head_request(port: int) -> None:
     with opened(port) as raw:
         raw.sendall(f"HEAD /{TOKEN}/ HTTP/1.1\r\nHost: localhost\r\n\r\nnonsense\r\n\r\n".encode())
