@@ -84,9 +84,9 @@ def summary(kept: dict[str, Any]) -> str:
 
 
 def readme(kept: dict[str, Any]) -> str:
-    """The table of the README: the score and the CPU seconds of each program."""
+    """The table of the README: the median score and CPU seconds of each program."""
     rows = []
-    for name in README:
+    for name in (name for name in README if name in kept):
         task, runs = reach.SETS[name][0], kept[name]
         ours = [{key: statistics.median(run[key] for run in runs[how]) for key in ("test", "train")}
                 for how in ("plain", "dev")]  # fmt: skip
@@ -116,12 +116,17 @@ def write(name: str) -> None:
         found = reach.load(name, *parts)
     else:
         found = [*reach.load(next(iter(reach.TENTHS)), "train", "dev"), *reach.load(name, "test")]
-    for part, (X, y) in zip(parts, found, strict=True):
-        with (FILES / f"{name}.{part}").open("w", encoding="utf-8") as file:
-            for tokens, labels in zip(X, y, strict=True):
-                for token, label in zip(tokens, labels, strict=True):
-                    print(*columns(token), label, sep="\t", file=file)
-                print(file=file)
+    for part, data in zip(parts, found, strict=True):
+        write_columns(FILES / f"{name}.{part}", *data)
+
+
+def write_columns(path: Path, X: list[list[Any]], y: list[list[str]]) -> None:
+    """Write sentences as columns."""
+    with path.open("w", encoding="utf-8") as file:
+        for tokens, labels in zip(X, y, strict=True):
+            for token, label in zip(tokens, labels, strict=True):
+                print(*columns(token), label, sep="\t", file=file)
+            print(file=file)
 
 
 def columns(token: Any) -> list[str]:
@@ -141,12 +146,17 @@ def read(path: Path) -> reach.Sentences:
 
 
 def measure(
-    name: str, dev: bool = False, seed: int | None = None, features: str = "", iterations: int = 0
+    name: str,
+    dev: bool = False,
+    seed: int | None = None,
+    features: str = "",
+    iterations: int = 0,
+    part: str = "train",
 ) -> dict[str, Any]:
     """Train with a command, or with python-crfsuite if there is no seed: CPU s, peak MB and test score."""
-    train, held_out, test = (FILES / f"{name}.{part}" for part in ("train", "dev", "test"))
+    train, held_out, test = (FILES / f"{name}.{one}" for one in (part, "dev", "test"))
     if seed is None:
-        return crfsuite(name, features, iterations)
+        return crfsuite(name, features, iterations, train)
     from taggers import commands
 
     model, task = FILES / f"{name}.ssvm", reach.SETS[name][0]
@@ -167,11 +177,11 @@ def our_features(task: str, width: int) -> str:
     return "\n".join(one.text for one in patterns if all(cell.attribute != CLUSTER for cell in one.cells))
 
 
-def crfsuite(name: str, features: str, iterations: int) -> dict[str, Any]:
+def crfsuite(name: str, features: str, iterations: int, train: Path) -> dict[str, Any]:
     """Read a file, train on it, and label the test data."""
     from taggers.metrics import span_f1, token_accuracy
 
-    task, (X, y) = reach.SETS[name][0], read(FILES / f"{name}.train")
+    task, (X, y) = reach.SETS[name][0], read(train)
     peer = reach.CrfSuite("usual" if features == "usual" else our_features(task, len(columns(X[0][0]))))
     peer.read(X, y)
     model = peer.train(C1, C2, iterations)

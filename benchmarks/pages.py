@@ -1,8 +1,8 @@
 """Fill the tables of README.md and docs/benchmarks from the kept results: `python -m benchmarks pages`.
 
 Between `<!-- table: NAME -->` and `<!-- end -->` the page shows benchmarks/results/NAME.md, or only its table
-if it is the report of an experiment. Three kinds of tables are summaries: `readme` and `peers-TASK` of the
-last `make bench`, `papers` of `python -m benchmarks reproduce --all`.
+if it is the report of an experiment. Three kinds of tables are summaries: `readme` of `held-out`,
+`peers-TASK` of the last `make bench`, `papers` of `python -m benchmarks reproduce --all`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from benchmarks import held_out
 from benchmarks.experiment import experiments
-from benchmarks.harness import RESULTS, table
-from benchmarks.peers.measuring import median
+from benchmarks.harness import RESULTS, kept_figures, table
 from benchmarks.peers.reporting import machines, tables
-from benchmarks.peers.tasks import TASKS, TITLES
 from benchmarks.reproduce import difference, kept_rows, markdown, verdict
 
 ROOT = Path(__file__).parents[1]
@@ -26,38 +25,10 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "benchmarks").glob("*.md")
 PLACE = re.compile(r"(<!-- table: (?P<name>[\w.-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-# The rows of the README: what is measured, and with which methods.
-README_ROWS = (
-    ("chunking", ("structsvm preset", "crfsuite lbfgs")),
-    ("pos", ("structsvm preset", "spaCy tagger, 4 epochs")),
-    ("ner", ("structsvm preset", "crfsuite lbfgs")),
-)
-PRESETS = {"chunking": "chunk", "pos": "pos", "ner": "ner"}
-
-
 def peers() -> dict[str, Any]:
     """The record of the last `make bench`."""
     record: dict[str, Any] = json.loads((RESULTS / "peers.json").read_text(encoding="utf-8"))
     return record
-
-
-def readme() -> str:
-    """The six rows of the README: template, score, training time and tagging speed."""
-    entries = {(entry["task"], entry["method"]): entry for entry in peers()["entries"]}
-    rows = [readme_row(task, entries[task, method]) for task, methods in README_ROWS for method in methods]
-    return table(["task", "program", "template", "score", "training", "tokens per second"], rows)
-
-
-def readme_row(task: str, entry: dict[str, Any]) -> list[str]:
-    ours = entry["method"].startswith("structsvm")
-    program, comma, settings = entry["method"].partition(",")
-    name = "**structsvm**" if ours else f"{program} {entry['version']}{comma}{settings}"
-    score = f"{TASKS[task].measure} {median(entry, 'score'):.2f}"
-    template = {"the preset's": f"`{PRESETS[task]}`", "the same": "a smaller one"}.get(
-        entry["template"], entry["template"]
-    )
-    times = [f"{median(entry, 'train'):.1f} s", f"{median(entry, 'rate'):,.0f}"]
-    return [TITLES[task], name, template, score, *times]
 
 
 def peers_of(task: str) -> str:
@@ -91,7 +62,7 @@ def papers() -> str:
 
 def content(name: str) -> str:
     if name == "readme":
-        return readme()
+        return held_out.readme(kept_figures("held-out"))
     if name.startswith("peers-"):
         return peers_of(name.removeprefix("peers-"))
     if name == "papers":

@@ -101,11 +101,9 @@ def train(
         if to.resume is not None:
             _resume(tagger, source, parts, held_out, to, output, schemes=settings["labels"] != "none")
             tagger.model_.files = facts.columns
-        elif held_out:
+        else:
             kept = to.keep_state or to.curve is not None
             tagger = fit_rivals(tagger, source, *held_out, keep_state=kept, bias=not to.fit_bias)
-        else:
-            tagger.fit_source(source)
     points = [] if to.curve is None else tagger.curve_
     if not to.keep_state:
         tagger.release()  # what follows needs only the model

@@ -57,6 +57,16 @@ def split(label: str) -> tuple[str, str]:
     return prefix, type_
 
 
+def untyped(label: str) -> str:
+    """A label that does not say the type of the phrase.
+
+    >>> untyped("B-PER"), untyped("I-LOC"), untyped("O")
+    ('B-X', 'I-X', 'O')
+    """
+    prefix, type_ = split(label)
+    return _join(prefix, "X") if type_ else label
+
+
 def alike(labels: Iterable[str], others: Iterable[str]) -> bool:
     """Whether some of the labels are among the others, or mark phrases of the same type in any scheme.
 

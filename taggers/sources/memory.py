@@ -19,6 +19,8 @@ from taggers.formats.base import FileColumns
 from taggers.labels.candidates import seen_labels
 from taggers.labels.files import Labelled
 from taggers.labels.label_encoding import GoldLabels
+from taggers.labels.schemes import untyped
+from taggers.metrics import counts_of_ids
 from taggers.model import TaggerModel
 from taggers.online import Fitted, Online
 from taggers.options import PHRASE_TASKS
@@ -113,9 +115,26 @@ class MemorySource(Source[Dataset, Optimizer]):
             if self.reuse and model.space.bigrams is None:  # their rows depend on the labels
                 self.space, self._features = model.space, replace(features, rows=on_disk(features.rows))
         else:
-            features, self._features, self.space = self._features, None, None
+            features = self._features
+            if not self.reuse:
+                self._features = self.space = None
         model.candidates = seen_labels(model, self.X, labels)
         yield Dataset(features, labels)
+
+    def contradicted(self, model: TaggerModel) -> tuple[int, int, int]:
+        """Count the phrases of these data that a model, which was trained on them, gets wrong.
+
+        Returns the number of phrases that it finds and that are not gold, of gold phrases that it does not
+        find with any type, and of gold phrases. All are 0 if the labels do not mark phrases.
+        """
+        if model.labels.outer == "none" or self.gold.has_sets:
+            return 0, 0, 0
+        ids = model.tag(model.features(self.X) if self._features is None else self._features)
+        n_gold, found, correct = counts_of_ids(self.gold, ids, model.names, phrases=True).sum(axis=0).tolist()
+        plain = {name: untyped(name) for name in (*self.gold.distinct(), *model.names)}
+        names = [plain[name] for name in model.names]
+        known = int(counts_of_ids(self.gold.renamed(plain), ids, names, phrases=True)[:, 2].sum())
+        return found - correct, n_gold - known, n_gold
 
     def _learned(self, model: TaggerModel, labels: SequenceLabels, settings: Settings) -> Sequences:
         """The features of the sentences, which the model learns."""

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import warnings
 import weakref
 from types import SimpleNamespace
 
@@ -329,6 +330,41 @@ def test_a_bias_is_chosen_only_if_it_is_better_by_more_than_a_standard_error():
     assert fit_rivals(NerTagger(**options), MemorySource(*train), *dev, bias=False).bias_ == {}
     plain = NerTagger(**options).fit(*train, X_dev=dev[0], y_dev=dev[1])
     assert noisy.score(*dev) > plain.score(*dev)
+
+
+def missing(share, n=400):
+    """Sentences of a name and a verb; a share of the names has no label."""
+    X = [[f"Name{k % 8}", "runs", f"Place{k % 8}"] for k in range(n)]
+    return X, [["O" if k % 100 < 100 * share else "B-PER", "O", "B-LOC"] for k in range(n)]
+
+
+@pytest.mark.parametrize(("share", "options", "C"), [
+    (0.2, {}, 0.02), (0.0, {}, None), (0.2, {"C": 0.05}, 0.05), (0.2, {"algorithm": "crf"}, None),
+])  # fmt: skip
+def test_a_smaller_C_is_used_if_labels_look_wrong(share, options, C):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        tagger = fit_rivals(NerTagger(template="w[0]", **options), MemorySource(*missing(share)))
+    assert tagger.C == C
+    assert [str(one.message) for one in told] == [
+        "at least 11.1% of the phrases look mislabelled, so C is 0.02; structsvm doubts lists them, and -C "
+        "sets another C"
+    ] * (C == 0.02)
+
+
+def test_held_out_data_decide_whether_a_smaller_C_is_used():
+    kept = fit_rivals(NerTagger(template="w[0]"), MemorySource(*missing(0.2)), *missing(0.0))
+    assert kept.C is None  # both find all names
+
+
+def test_contradictions_are_counted_as_phrases():
+    X, y = [["Ada", "Bo"]] * 3 + [["Cy", "Di"]], [["B-PER", "O"]] * 2 + [["B-LOC", "O"], ["O", "B-PER"]]
+    source = MemorySource(X, y)
+    tagger = NerTagger(template="w[0]", inference="exact").fit(X[:2] + X[3:], [*y[:2], ["B-PER", "O"]])
+    assert tagger.predict(X[2:]) == [["B-PER", "O"], ["B-PER", "O"]]
+    assert source.contradicted(tagger.model_) == (2, 1, 4)  # a wrong type, a wrong phrase; one is missing
+    source.reuse = True
+    assert source.contradicted(tagger.fit_source(source).model_) == source.contradicted(tagger.model_)
 
 
 def test_the_search_for_a_bias_ends_two_steps_after_the_best():
