@@ -54,7 +54,7 @@ def tag(
         str | None,
         typer.Option(
             help="Write another format: jsonl, spacy, brat, labelstudio, csv or columns, with the offsets of "
-            "tokens in the text; conllu, for plain text; or trees, a picture of each dependency tree.",
+            "tokens in the text; conllu, for plain text; or trees or svg, a picture of each dependency tree.",
             metavar="FORMAT",
         ),
     ] = None,

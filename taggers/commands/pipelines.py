@@ -127,8 +127,9 @@ def train_ud(
 def warn_of_few(columns: Columns, heads: np.ndarray | None) -> None:
     """Warn if there are too few trees to learn from."""
     if heads is not None and columns.n_sentences < FEW:
+        n = columns.n_sentences
         warnings.warn(
-            f"{columns.name}: trees of only {columns.n_sentences} sentences; a parser needs hundreds, so "
+            f"{columns.name}: trees of only {n} sentence{'s' * (n > 1)}; a parser needs hundreds, so "
             "expect mostly wrong trees, or leave out trees with --layers",
             stacklevel=3,
         )

@@ -9,13 +9,13 @@ from itertools import pairwise
 from structsvm.files.errors import DataError
 from taggers.formats._columns import Columns
 from taggers.formats.base import Layer
+from taggers.formats.drawing import PICTURES, draw
 from taggers.formats.records import (
     MISSING,
     Reading,
     Record,
     RecordFormat,
     Split,
-    Values,
     cut_lines,
     labelled,
     of_words,
@@ -29,7 +29,7 @@ from taggers.formats.tokenizer import Token
 TARGETS = (
     "columns",
     "conllu",
-    "trees",
+    *PICTURES,
     *(name for name, one in FORMATS.items() if isinstance(one, RecordFormat)),
 )
 
@@ -134,8 +134,8 @@ def written(records: Sequence[Record], to: str, source: str, first: int = 1) -> 
         return _as_columns(records)
     if to == "conllu":
         return _as_conllu(records, first)
-    if to == "trees":
-        return _as_trees(records)
+    if to in PICTURES:
+        return draw(records, to)
     target = FORMATS[to]
     assert isinstance(target, RecordFormat)
     return target.dump(records)
@@ -182,39 +182,6 @@ def _as_conllu(records: Sequence[Record], first: int) -> bytes:
                 at += 1
             lines.append("\n")
     return "".join(lines).encode()
-
-
-def _as_trees(records: Sequence[Record]) -> bytes:
-    """Each tree as indented lines: a word, its part of speech and the label of its arc."""
-    drawn = []
-    for record in records:
-        if "head" not in record.values:
-            raise DataError("no trees to draw; use a model with a parser, such as en", "", record.line)
-        rows = [record.values.get(name) or [None] * len(record.tokens) for name in ("upos", "head", "deprel")]
-        at = 0
-        for sentence in record.sentences:
-            own = [row[at : at + len(sentence)] for row in rows]
-            drawn.append("\n".join(_tree([token.text for token in sentence], *own)) + "\n\n")
-            at += len(sentence)
-    return "".join(drawn).encode()
-
-
-def _tree(words: Sequence[str], tags: Values, heads: Values, labels: Values) -> Iterator[str]:
-    """The lines of a tree, in the order of a walk from the root; words keep their order below a head."""
-    children: dict[int, list[int]] = {}
-    for word, head in enumerate(heads, 1):
-        children.setdefault(int(head or 0), []).append(word)
-    stack = [(word, "", "", "") for word in reversed(children.get(0, []))]
-    while stack:
-        word, before, corner, below = stack.pop()
-        tag, label = tags[word - 1] or MISSING, labels[word - 1] or MISSING
-        yield f"{before}{corner}{words[word - 1]} {tag} {label}"
-        own = children.get(word, [])
-        inner = before + below
-        stack += [
-            (child, inner, "└─ " if child == own[-1] else "├─ ", "   " if child == own[-1] else "│  ")
-            for child in reversed(own)
-        ]
 
 
 def _row(cells: Sequence[str], record: Record) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from itertools import product
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -172,7 +173,7 @@ def test_inspect_shows_the_parser(folder):
     assert b"== layer parse" in run("inspect", "ud.ssvm", cwd=folder).stdout
 
 
-def test_trees_are_drawn_as_text(tmp_path):
+def test_trees_are_drawn_as_text_and_as_pictures(tmp_path):
     (tmp_path / "raw.txt").write_text("Mia met the old man. He slept.\n")
     drawn = run("tag", "en", "raw.txt", "--to", "trees", cwd=tmp_path).stdout.decode()
     first, second = drawn.strip().split("\n\n")
@@ -185,6 +186,11 @@ def test_trees_are_drawn_as_text(tmp_path):
         "└─ . PUNCT punct",
     ]
     assert second.split("\n")[0] == "slept VERB root"
+    pictures = run("tag", "en", "raw.txt", "--to", "svg", cwd=tmp_path).stdout.decode()
+    first, second = (ElementTree.fromstring(part + "</svg>") for part in pictures.split("</svg>")[:2])
+    texts = [one.text for one in first.iter() if one.tag.endswith("text")]
+    assert {"Mia", "man", "PROPN", "root", "obj"} <= {*texts}
+    assert len([one for one in second.iter() if one.tag.endswith("path")]) == 4  # an arrow and three arcs
     refused(run("tag", "en-pos", "raw.txt", "--to", "trees", cwd=tmp_path), 1, "no trees to draw")
 
 
