@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.parsers import expat
@@ -11,6 +12,7 @@ from xml.sax.saxutils import escape
 from taggers.formats.records import Reading, Record, RecordFormat, Values, of_words
 
 START = re.compile(r"\s*(<\?xml[^>]*\?>\s*)?<(\w+Collection|Collection|\w+s)>\s*(<\w+>\s*<\w+>|$)", re.DOTALL)
+ENDS = re.compile(r"[.,;:)]+")  # after a token without a space, these belong to it
 NAME = re.compile(r"[^\W\d][\w.-]*")
 
 
@@ -27,7 +29,14 @@ class ParseratorFormat(RecordFormat):
         return START.match(start) is not None and re.search(r"<(\w+)>[^<>]*</\1>", start) is not None
 
     def records(self, data: bytes, line: int, reading: Reading) -> Iterator[Record]:
-        yield from _Reader(reading).parse(data)
+        reader = _Reader(reading)
+        yield from reader.parse(data)
+        if reader.outside:
+            number, word = reader.outside[0]
+            warnings.warn(
+                f"{reading.name}: words outside of all elements count as unlabelled: {len(reader.outside)} "
+                f"(the first is {word[:30]!r} in line {number})", stacklevel=2,
+            )  # fmt: skip
 
     def dump(self, records: Sequence[Record]) -> bytes:
         raw = records[0].raw if records and isinstance(records[0].raw, tuple) else ("Collection", "Sequence")
@@ -53,6 +62,7 @@ class _Reader:
         self.found: list[Record] = []
         self.words: list[str] = []
         self.labels: Values = []
+        self.outside: list[tuple[int, str]] = []  # words without an element, and their lines
         self.text: list[str] = []
         self.root, self.line = "", 0
         self.parser = expat.ParserCreate()
@@ -84,9 +94,16 @@ class _Reader:
         self.text = []
 
     def _data(self, text: str) -> None:
-        if len(self.path) < 3 and text.strip():
-            what = f"{text.strip()[:30]!r} is outside of all tokens, so it has no label"
+        if len(self.path) < 2 and text.strip():
+            what = f"{text.strip()[:30]!r} is outside of all sequences"
             raise self.reading.refuse(what, self.parser.CurrentLineNumber)
+        if len(self.path) == 2:
+            words = text.split()
+            if words and self.words and not text[0].isspace() and ENDS.fullmatch(words[0]):
+                self.words[-1] += words.pop(0)
+            self.outside += [(self.parser.CurrentLineNumber, word) for word in words]
+            self.words += words
+            self.labels += [None] * len(words)
         self.text.append(text)
 
     def _end(self, name: str) -> None:

@@ -171,13 +171,23 @@ def test_the_xml_of_parserator_is_read_and_written(tmp_path):
     assert "<AddressString><Number>7</Number> <Street>Oak</Street></AddressString>" in tagged
     for bad, what in (
         (xml.replace("</AddressCollection>", ""), "is not XML"),
-        (xml.replace("<Number>12</Number>", "12", 1), "outside of all tokens"),
+        (xml.replace("  <AddressString>", "12 <AddressString>", 1), "'12' is outside of all sequences"),
         (xml.replace("?>\n", "?>\n<!DOCTYPE x>\n", 1), "DOCTYPE"),
         (xml.replace("12", "<b>12</b>"), "inside a token"),
     ):
         (tmp_path / "b.xml").write_text(bad)
         with pytest.raises(DataError, match=what):
             read_all(tmp_path / "b.xml", "parserator")
+
+
+def test_words_outside_of_the_elements_of_parserator_are_unlabelled(tmp_path):
+    path = tmp_path / "a.xml"
+    row = "<A><Number>7</Number># <Street>Oak</Street>, unit <Street>Elm</Street>\n; </A>"
+    path.write_text(f"<As>\n{row}\n</As>\n")
+    with pytest.warns(UserWarning, match=r"unlabelled: 3 \(the first is '#' in line 2\)"):
+        found = read_sentences(path, format="parserator")
+    words = ["7", "#", "Oak,", "unit", "Elm", ";"]
+    assert found == ([words], [["Number", None, "Street", None, "Street", None]])
 
 
 def test_conllu_plus_names_its_columns(tmp_path):
