@@ -384,8 +384,7 @@ def main(*, quick: bool = False, tasks: Sequence[str] = ()) -> None:
     if rows:
         if any("classes" in KNOWLEDGE[name][1] for name in rows):
             write_knowledge()
-        kept = dict(kept_figures(f"reach-knowledge{suffix}")) if tasks else {}
-        runs: dict[str, Any] = {name: of_row for name, of_row in kept.items() if name in KNOWLEDGE}
+        runs: dict[str, Any] = dict(kept_figures(f"reach-knowledge{suffix}")) if tasks else {}
         runs |= {name: ours(*KNOWLEDGE[name], seeds) for name in rows}
         cells = [
             [name, spread(of_row, "dev", 2), spread(of_row, "test", 2),
