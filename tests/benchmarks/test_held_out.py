@@ -15,12 +15,12 @@ def test_the_table_compares_the_commands_with_crfsuite(monkeypatch):
     row = "| Danish | 80.00 | 81.00 | 70.00 | 79.00 | 2.0 | 3.0 | 4.0 | 9.0 | 100 | 110 | 50 | 220 |"
     assert row in text.splitlines()
     assert text.endswith(
-        "Mean gain of `--dev` on the test data: +1.00. Median ratios of CPU time: `train --dev` to `train` "
-        "1.50; CRFsuite, usual features to `train` 2.00; CRFsuite, usual features to `train --dev` 1.33; "
-        "CRFsuite, our features to `train` 4.50; CRFsuite, our features to `train --dev` 3.00. Median ratios "
-        "of peak memory: `train --dev` to `train` 1.10; CRFsuite, usual features to `train` 0.50; CRFsuite, "
-        "usual features to `train --dev` 0.45; CRFsuite, our features to `train` 2.20; CRFsuite, our features to "
-        "`train --dev` 2.00."
+        "Mean gain of `--dev` on the test data: +1.00. Median ratios of CPU time: `train --dev` to "
+        "`train` 1.50; CRFsuite, usual features to `train` 2.00; CRFsuite, usual features to `train "
+        "--dev` 1.33; CRFsuite, our features to `train` 4.50; CRFsuite, our features to `train --dev` "
+        "3.00. Median ratios of peak memory: `train --dev` to `train` 1.10; CRFsuite, usual features to "
+        "`train` 0.50; CRFsuite, usual features to `train --dev` 0.45; CRFsuite, our features to `train`"
+        " 2.20; CRFsuite, our features to `train --dev` 2.00."
     )
     start = "| Danish news (UNER) | `ner` | 80.00 in 2.0 s | 81.00 in 3.0 s | 70.00 in 4.0 s |"
     assert f"{start} 79.00 in 9.0 s |" in held_out.readme(kept).splitlines()
