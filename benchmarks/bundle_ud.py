@@ -126,7 +126,7 @@ def upos_layer(name: str) -> TaggerModel:
 
 
 def replace_upos(name: str) -> None:
-    """Train and prune the layer for UPOS of a bundled model anew, and print the scores for its card."""
+    """Retrain and prune the layer for UPOS of a bundled model, and print the scores for its card."""
     path, folder = FOLDER / f"{name}.ssvm", find(MODELS[name]["corpus"])
     pipeline, layer = Pipeline.load(path), upos_layer(name)
 
