@@ -70,7 +70,7 @@ cdef class Dual:
         """Prepare a visit of these slots; called before their first step."""
 
     def visit(self, const Py_ssize_t[::1] slots):
-        """The passive-aggressive algorithm: one step a visit, of the size that maximises the dual.
+        """The passive-aggressive algorithm: one step for each visit, of the size that maximises the dual.
 
         On later visits of a support pattern its own coefficients move too.
         """

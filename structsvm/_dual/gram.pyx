@@ -128,16 +128,16 @@ cdef class GramDual(LinearDual):
 
     @property
     def weights(self):
-        """Refused: w exists only implicitly."""
+        """Raise Unsupported: w exists only implicitly."""
         raise Unsupported(NO_WEIGHTS)
 
     @property
     def n_weights(self):
-        """Refused: w exists only implicitly."""
+        """Raise Unsupported: w exists only implicitly."""
         raise Unsupported(NO_WEIGHTS)
 
     def weights_at(self, places):
-        """Refused: w exists only implicitly."""
+        """Raise Unsupported: w exists only implicitly."""
         raise Unsupported(NO_WEIGHTS)
 
     def coefficients(self) -> np.ndarray:
@@ -145,11 +145,11 @@ cdef class GramDual(LinearDual):
         return self.sums.copy()
 
     def start_from(self, weights):
-        """Refused: there is no w to set."""
+        """Raise Unsupported: there is no w to set."""
         raise Unsupported("a kernel machine has no weight vector: train it, or load a pickle")
 
     def forget_rows(self, row_of, stride):
-        """Refused: the inputs have a kernel, not features."""
+        """Raise Unsupported: the inputs have a kernel, not features."""
         raise Unsupported("a kernel machine has no features to forget")
 
     def restore(self, state: dict):

@@ -368,12 +368,12 @@ cdef class KernelDual(Dual):
 
     @property
     def weights(self):
-        """Refused: w exists only implicitly."""
+        """Raise Unsupported: w exists only implicitly."""
         raise Unsupported(NO_WEIGHTS)
 
     @property
     def n_weights(self):
-        """Refused: w exists only implicitly."""
+        """Raise Unsupported: w exists only implicitly."""
         raise Unsupported(NO_WEIGHTS)
 
     @property
@@ -382,15 +382,15 @@ cdef class KernelDual(Dual):
         return None
 
     def weights_at(self, places):
-        """Refused: w exists only implicitly."""
+        """Raise Unsupported: w exists only implicitly."""
         raise Unsupported(NO_WEIGHTS)
 
     def forget_patterns(self, n):
-        """Refused: w is the sum of the support patterns."""
+        """Raise Unsupported: w is the sum of the support patterns."""
         raise Unsupported("a kernel machine cannot forget patterns")
 
     def forget_rows(self, row_of, stride):
-        """Refused: the inputs have a kernel, not features."""
+        """Raise Unsupported: the inputs have a kernel, not features."""
         raise Unsupported("a kernel machine has no features to forget")
 
     @property
@@ -467,7 +467,7 @@ cdef class KernelDual(Dual):
         return self.norm / 2 + float(self.support_bounds() @ xi)
 
     def start_from(self, weights):
-        """Refused: there is no w to set."""
+        """Raise Unsupported: there is no w to set."""
         raise Unsupported("a kernel machine has no weight vector: train it, or load a pickle")
 
     def coefficients(self) -> np.ndarray:

@@ -106,7 +106,7 @@ cdef class LinearDual(Dual):
         if a == NOBODY:
             return 0
         if v > vb and v - va > self.tau:
-            if not self.packed:     # rounding: among great numbers the floor may lie above these two bounds
+            if not self.packed:     # rounding: with large numbers, the floor may lie above these two bounds
                 self.pack()
             b, vb = self.match(p), v
             if b < 0:
@@ -244,7 +244,7 @@ cdef class LinearDual(Dual):
                 found.value[k] *= found.loss
         v = found.loss - dot_dense(self.w, self.located(found.index, found.n), found.value, found.n)
         self.pause(found.n)
-        # Rounded otherwise than what is packed, so that a tie could be broken in favour of the same output.
+        # This is rounded differently from what is packed, so a tie could favour the same output.
         if v <= floor - CLOSE:
             return v
         self.pack()

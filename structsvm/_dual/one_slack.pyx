@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """One slack for all examples (Joachims et al. 2009): n-slack with a single pattern, the training set itself.
 
-Its most violated output is what all examples find, each for itself, and its difference their weighted mean:
-`MeanOracle`. Such cutting planes are few but long, so `OneSlackDual` optimizes them by their inner products.
+Its most violated output joins those of the examples; its difference is their weighted mean: see `MeanOracle`.
+Such cutting planes are few but long, so `OneSlackDual` optimizes them by their inner products.
 """
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc, realloc

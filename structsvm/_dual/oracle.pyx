@@ -28,7 +28,7 @@ cdef class Oracle:
         raise TypeError("an oracle holds raw memory: pickle the optimizer or the estimator instead")
 
     def configure(self, *, rescaling, slack):
-        """Choose margin or slack rescaling and L1 or L2 slacks; refused where the argmax cannot do it."""
+        """Choose margin or slack rescaling and L1 or L2 slacks; refuse what the argmax cannot do."""
         self.slack_rescaling = rescaling == "slack"
         self.squared = slack == "l2"
 
@@ -36,7 +36,7 @@ cdef class Oracle:
         """Note the array that holds w; called whenever it is replaced."""
 
     def groups(self, slots):
-        """Where groups of slots begin that are visited together, or None: each slot is its own."""
+        """Where the groups of slots begin that are visited together; None if each slot is its own group."""
         return None
 
     def sizes(self, slots) -> np.ndarray:
@@ -255,7 +255,7 @@ cdef class PythonOracle(Oracle):
 
 
 def checked_size(problem) -> int:
-    """problem.n_features, refused unless it is a size that int32 indices can address."""
+    """problem.n_features; ValueError if int32 indices cannot address that many."""
     size = getattr(problem, "n_features", None)
     if not isinstance(size, (int, np.integer)) or not 0 < size < 2**31:
         raise ValueError(
@@ -264,7 +264,7 @@ def checked_size(problem) -> int:
 
 
 def checked_loss(problem, y, other) -> float:
-    """loss(y, other), refused if it is negative or no number."""
+    """loss(y, other); ValueError if it is negative or not a number."""
     loss = float(problem.loss(y, other))
     if not 0 <= loss < np.inf:
         raise ValueError(f"loss({y!r}, {other!r}) = {loss}: a loss must be finite and at least 0")

@@ -136,7 +136,7 @@ cdef class PerceptronWeights:
         return -np.inf
 
     def forget_patterns(self, n):
-        """Refused: there are no support patterns."""
+        """Raise Unsupported: there are no support patterns."""
         raise Unsupported("a Perceptron cannot forget patterns: it keeps none")
 
     def forget_rows(self, row_of, Py_ssize_t stride):

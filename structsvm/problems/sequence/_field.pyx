@@ -354,7 +354,7 @@ cdef class FieldWeights(PerceptronWeights):
         self.before[0] = self.assumed = SENTENCES_BEFORE
 
     def forget_patterns(self, n):
-        """Refused: there are no support patterns."""
+        """Raise Unsupported: there are no support patterns."""
         raise Unsupported("a random field cannot forget patterns: it keeps none")
 
     def slacks(self, const Py_ssize_t[::1] slots, bint counted=False) -> np.ndarray:
